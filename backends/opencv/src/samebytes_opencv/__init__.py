@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCV Mat and UMat as samebytes memory."""

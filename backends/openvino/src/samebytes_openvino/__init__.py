@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenVINO tensors and remote tensors as samebytes memory."""

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The development environment in .venv: made when missing, renewed when it is out of date."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, must, run
+
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+PIP_INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+
+_STATE = VENV / "samebytes-setup.json"
+_GPU_PACKAGE = re.compile(r"(nvidia|cuda|triton)", re.IGNORECASE)
+
+
+def prepare() -> None:
+    """Make .venv hold every distribution (editable) and the tools of the group `dev`.
+
+    Does nothing when it already does: a hash of what the pyproject.toml files ask for is kept
+    there.
+    """
+    if _read_state().get("key") == _key():
+        return
+    create_venv(VENV)
+    must([PYTHON, *PIP_INSTALL, "--group", "dev"])
+    editables = [
+        word
+        for distribution in DISTRIBUTIONS
+        for word in ("--editable", f"{distribution.path}{distribution.requirement_suffix}")
+    ]
+    # The build backend is in the group `dev`: one copy of it, instead of one for each package.
+    must([PYTHON, *PIP_INSTALL, "--no-build-isolation", *editables])
+    _write_state({"key": _key()})
+
+
+def prepare_arrays() -> str | None:
+    """Install the group `arrays` into .venv, unless pip would bring GPU builds with it.
+
+    Returns None when it is installed, else the reason why it cannot be. The answer is
+    remembered until a pyproject.toml changes.
+    """
+    state = _read_state()
+    if "arrays" not in state:
+        reason = _why_no_arrays()
+        if reason is None:
+            must([PYTHON, *PIP_INSTALL, "--group", "arrays"])
+        state["arrays"] = reason
+        _write_state(state)
+    return state["arrays"]
+
+
+def create_venv(folder: Path) -> None:
+    """Make a fresh venv with a recent pip, for the Python that runs this.
+
+    Raises:
+        CommandError: this Python cannot make one, or pip could not be fetched.
+    """
+    _require_ensurepip()
+    must([sys.executable, "-m", "venv", "--clear", folder])
+    # --group came with pip 25.1.
+    must([folder / "bin" / "python", *PIP_INSTALL, "--upgrade", "pip>=25.1"])
+
+
+def _require_ensurepip() -> None:
+    """Debian and Ubuntu ship it as a package of its own."""
+    if importlib.util.find_spec("ensurepip"):
+        return
+    package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
+    hint = f"this Python cannot make a venv; install it with `apt-get install {package}`"
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise CommandError(hint)
+    if run(["apt-get", "install", "--yes", package]):
+        run(["apt-get", "update"])
+        must(["apt-get", "install", "--yes", package])
+
+
+def _why_no_arrays() -> str | None:
+    command = [str(PYTHON), *PIP_INSTALL, "--dry-run", "--report", "-", "--group", "arrays"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        lines = answer.stderr.strip().splitlines()
+        return f"pip finds no build of it here: {lines[-1] if lines else 'it gave no reason'}"
+    return gpu_packages(answer.stdout)
+
+
+def gpu_packages(report: str) -> str | None:
+    """Why an installation report of pip names a GPU build, or None when it does not.
+
+    https://pip.pypa.io/en/stable/reference/installation-report/ describes the report.
+    """
+    names = [item["metadata"]["name"] for item in json.loads(report)["install"]]
+    gpu = sorted(name for name in names if _GPU_PACKAGE.match(name))
+    if not gpu:
+        return None
+    return (
+        f"pip would bring a GPU build ({len(gpu)} packages such as {gpu[0]}); "
+        "point pip at a CPU build (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS) to have it"
+    )
+
+
+def _key() -> str:
+    """Changes with what is installed; settings of tools do not count."""
+    digest = hashlib.sha256(sys.version.encode())
+    for pyproject in [ROOT / "pyproject.toml", *(d.path / "pyproject.toml" for d in DISTRIBUTIONS)]:
+        tables = tomllib.loads(pyproject.read_text())
+        tables.pop("tool", None)
+        digest.update(json.dumps(tables).encode())
+    return digest.hexdigest()
+
+
+def _read_state() -> dict[str, str | None]:
+    try:
+        state: dict[str, str | None] = json.loads(_STATE.read_text())
+    except (OSError, ValueError):
+        return {}
+    return state
+
+
+def _write_state(state: dict[str, str | None]) -> None:
+    _STATE.write_text(json.dumps(state))

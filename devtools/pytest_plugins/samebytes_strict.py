@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pytest plugin: a test skipped for a missing package has failed.
+
+Skips give the reason "missing package: NAME ..." (pytest.importorskip has words of its own, which
+count too). Other reasons, such as missing hardware, stay skips. `--may-miss=NAME` makes an
+exception for a package. Loaded by `dev.py test --strict` with `-p samebytes_strict`.
+"""
+
+import re
+from collections.abc import Generator
+
+import pytest
+
+_MISSING = re.compile(r"(?:Skipped: )?(?:missing package:? |could not import ')(?P<name>[\w.-]+)")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that names exceptions."""
+    parser.addoption("--may-miss", action="append", default=[], metavar="NAME")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn the skip of one test into a failure."""
+    report = yield
+    _judge(report, item.config)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Turn the skip of a whole module into an error."""
+    report = yield
+    _judge(report, collector.config)
+    return report
+
+
+def _judge(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config) -> None:
+    if not report.skipped or not isinstance(report.longrepr, tuple):
+        return
+    _, _, reason = report.longrepr
+    missing = _MISSING.match(reason)
+    if missing is None or missing["name"].split(".")[0] in config.getoption("may_miss"):
+        return
+    report.outcome = "failed"
+    report.longrepr = f"{reason}\n(--strict: a skip for a missing package is a failure)"

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The distributions of this repository, and how commands are run on them."""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_GENERATED = {"build", "dist", "node_modules", "__pycache__"}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """One distribution of the workspace.
+
+    `extras` are those that its tests need. `alone_with` names the distributions whose wheels
+    are installed too when it is tested alone: the core always is, and more only where without
+    them there would be nothing to test. `brings` are the modules that come with it and not with
+    the core: where it is not installed, tests may skip for want of them.
+    """
+
+    name: str
+    folder: str
+    extras: tuple[str, ...] = ()
+    alone_with: tuple[str, ...] = ()
+    brings: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The folder that holds its pyproject.toml."""
+        return ROOT / self.folder
+
+    @property
+    def requirement_suffix(self) -> str:
+        """Its extras as pip spells them: `[a,b]`, or nothing."""
+        return f"[{','.join(self.extras)}]" if self.extras else ""
+
+
+_BACKENDS = ("samebytes-ffmpeg", "samebytes-opencv", "samebytes-openvino")
+
+CORE = Distribution("samebytes", "sdk", extras=("testing",))
+DISTRIBUTIONS = (
+    CORE,
+    Distribution("samebytes-ffmpeg", "backends/ffmpeg", brings=("samebytes_ffmpeg", "av")),
+    Distribution(
+        "samebytes-opencv",
+        "backends/opencv",
+        extras=("headless",),
+        brings=("samebytes_opencv", "cv2"),
+    ),
+    Distribution(
+        "samebytes-openvino", "backends/openvino", brings=("samebytes_openvino", "openvino")
+    ),
+    # A mapper without the two backends it joins can only refuse.
+    Distribution(
+        "samebytes-mappers", "mappers", alone_with=_BACKENDS, brings=("samebytes_mappers",)
+    ),
+    Distribution(
+        "samebytes-demo",
+        "demo",
+        alone_with=(*_BACKENDS, "samebytes-mappers"),
+        brings=("samebytes_demo", "rich"),
+    ),
+)
+
+
+def source_files(*suffixes: str, below: Path = ROOT) -> Iterator[Path]:
+    """Every file below a folder with one of the suffixes, without generated and hidden folders."""
+    for folder, folders, files in os.walk(below):
+        folders[:] = sorted(f for f in folders if f not in _GENERATED and not f.startswith("."))
+        for file in sorted(files):
+            if file.endswith(suffixes):
+                yield Path(folder, file)
+
+
+def run(
+    command: Iterable[str | Path], *, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> int:
+    """Run a command, shown first, with its output on this terminal. Returns its exit status."""
+    words = [str(word) for word in command]
+    print("$", shlex.join(words), flush=True)
+    return subprocess.run(words, cwd=cwd, env=env, check=False).returncode
+
+
+class CommandError(Exception):
+    """A step that the rest depends on failed; the message is all the user needs."""
+
+
+def must(
+    command: Sequence[str | Path], *, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> None:
+    """Run a command that has to succeed.
+
+    Raises:
+        CommandError: it did not.
+    """
+    status = run(command, cwd=cwd, env=env)
+    if status:
+        raise CommandError(
+            f"this command ended with status {status}: {shlex.join(map(str, command))}"
+        )

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""samebytes: one piece of memory, used through many frameworks without copying it.
+
+    frame = samebytes.frame(av_frame)     # over the decoder's own bytes
+    y, u, v = frame.map("openvino")       # three OpenVINO tensors on the same bytes
+
+Importing this imports no framework; plugins are looked for when first needed.
+"""
+
+from __future__ import annotations
+
+from . import errors, formats
+from ._api import context, frame, refresh, tensor, wrap
+from ._core.access import Access
+from ._core.context import Context
+from ._core.device import Device
+from ._core.fd import Fd
+from ._core.frame import Frame, FrameMeta, Region
+from ._core.info import TensorInfo
+from ._core.mapper import MemoryMapper, Transfer
+from ._core.stats import Stats, reset_stats, stats
+from ._core.storage import Storage
+from ._core.tensor import Tensor
+from ._dtypes import DType, dtype
+from ._routing.route import Route, route
+from .errors import SamebytesError
+from .formats import AudioInfo, ImageFormat, ImageInfo
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Access",
+    "AudioInfo",
+    "Context",
+    "DType",
+    "Device",
+    "Fd",
+    "Frame",
+    "FrameMeta",
+    "ImageFormat",
+    "ImageInfo",
+    "MemoryMapper",
+    "Region",
+    "Route",
+    "SamebytesError",
+    "Stats",
+    "Storage",
+    "Tensor",
+    "TensorInfo",
+    "Transfer",
+    "context",
+    "dtype",
+    "errors",
+    "formats",
+    "frame",
+    "refresh",
+    "reset_stats",
+    "route",
+    "stats",
+    "tensor",
+    "wrap",
+]

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the user's objects to tensors and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._core.context import Context, living_contexts
+from ._core.frame import Frame
+from ._core.tensor import Tensor
+from ._cpu.frame import frame_of_arrays
+from ._cpu.tensor import CpuTensor
+from ._plugins import discovery
+from ._routing import contexts
+from .errors import UnsupportedObjectError
+from .formats import AudioInfo, ImageFormat
+
+__all__ = ["context", "frame", "refresh", "tensor", "wrap"]
+
+Wrap = Callable[[Any], Any]
+
+# type of the native object -> (level, how to wrap it). Filled as types are met.
+_wraps: dict[type, tuple[str, Wrap]] = {np.ndarray: ("tensor", CpuTensor.wrap)}
+
+
+def wrap(native: Any) -> Tensor | Frame:
+    """A tensor or a frame over any object that an installed plugin knows.
+
+    The memory stays the user's; the result keeps the object alive.
+
+    Raises:
+        UnsupportedObjectError: nobody knows the type, and it shares no bytes as an array does.
+        MissingDependencyError: the plugin that knows it lacks a package.
+    """
+    try:
+        make = _wraps[type(native)][1]
+    except KeyError:
+        make = _find_wrap(native)[1]
+    wrapped: Tensor | Frame = make(native)
+    return wrapped
+
+
+def tensor(native: Any) -> Tensor:
+    """A tensor over an array, or over a framework's own tensor. As `wrap`, but never a frame.
+
+    Raises:
+        UnsupportedObjectError: it is a frame, or nobody knows the type.
+        LayoutError: a dtype or layout that no tensor can have.
+    """
+    try:
+        level, make = _wraps[type(native)]
+    except KeyError:
+        level, make = _find_wrap(native)
+    if level != "tensor":
+        raise UnsupportedObjectError(
+            f"a {type(native).__name__} is a frame of several planes: use samebytes.frame()"
+        )
+    wrapped: Tensor = make(native)
+    return wrapped
+
+
+def frame(
+    native: Any,
+    *,
+    format: str | ImageFormat | None = None,  # the field's word for it
+    width: int | None = None,
+    height: int | None = None,
+    audio: AudioInfo | None = None,
+) -> Frame:
+    """A frame over a framework's own frame, or over arrays in a given format.
+
+    Args:
+        native: for instance an av.VideoFrame; or one array that holds the whole image, its
+            planes one after another; or a sequence of arrays or tensors, one for each plane.
+        format: for arrays: the image format ("NV12", "yuv420p", "bgr24" ...).
+        width, height: in pixels, for arrays; by default read from the array's shape.
+        audio: for arrays of sound: what they hold.
+
+    Raises:
+        UnsupportedObjectError: nobody knows the type, or the format is missing.
+        UnknownNameError: no such format.
+        LayoutError: the arrays do not fit the format.
+    """
+    if format is not None or audio is not None:
+        return frame_of_arrays(native, format, width, height, audio)
+    try:
+        level, make = _wraps[type(native)]
+    except KeyError:
+        level, make = (
+            ("tensor", CpuTensor.wrap)
+            if isinstance(native, Sequence)
+            else _find_wrap(native)
+        )
+    if level != "frame":
+        raise UnsupportedObjectError(
+            f"a {type(native).__name__} does not say what image it is: pass format=, for instance "
+            'samebytes.frame(array, format="BGR")'
+        )
+    wrapped: Frame = make(native)
+    return wrapped
+
+
+def context(name: str) -> Context:
+    """The context of a memory type: "cpu", "openvino:GPU", "openvino:GPU.1" ...
+
+    Raises:
+        UnknownNameError: no plugin declares it; the message says what to install.
+        AmbiguousTargetError: it has several devices; the message lists them.
+    """
+    return contexts.context(name)
+
+
+def refresh() -> None:
+    """Look for plugins again, and forget every compiled route.
+
+    Use it after installing a plugin into the running process. Objects that exist stay valid.
+    """
+    discovery.forget()
+    contexts.forget_recent()
+    for type_ in [t for t in _wraps if t is not np.ndarray]:
+        del _wraps[type_]
+    for living in living_contexts():
+        living.forget_routes()
+
+
+def _find_wrap(native: Any) -> tuple[str, Wrap]:
+    """Look the type up by the names of its classes, nearest first, then try the protocols."""
+    tables = discovery.tables()
+    for cls in type(native).__mro__:
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        spec = tables.natives.get(name)
+        if spec is not None:
+            make = discovery.load_class(spec.wraps, tables.owner_of_native[name])
+            entry = _wraps[type(native)] = (spec.level, make.wrap)
+            return entry
+    # The protocols are not entered in the table: whether they work depends on the object.
+    return "tensor", CpuTensor.wrap

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""close(): give memory back if, and only if, nobody else holds it.
+
+numpy does not tell whether views of an array live (`memoryview.release()` ignores them), so the
+question is put to the storage itself: drop every reference of ours, then see through a weak
+reference whether it is still there. If so, everything is put back as it was.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+from ..errors import BusyError
+from .storage import Storage, dismantle, revive
+
+__all__ = ["Holder", "end"]
+
+
+class Holder(Protocol):
+    """A Tensor or Frame, as far as closing goes."""
+
+    def _strip(self) -> Any:
+        """Drop every reference; return what `_restore` needs, which holds no storage."""
+
+    def _restore(self, recipe: Any, storages: dict[int, Storage]) -> None:
+        """Be as before. `storages` maps the ids of the former storages to the present ones."""
+
+
+def end(holders: Sequence[Holder], made: tuple[Storage, ...]) -> None:
+    """Strip `holders` and release the storages `made`, the last one first.
+
+    Raises:
+        BusyError: one of `made` has other holders; nothing has changed then.
+    """
+    refs = [weakref.ref(s) for s in made]
+    ids = [id(s) for s in made]
+    recipes = [dismantle(s) for s in made]
+    # A recipe must not itself hold a storage that should end: such a link is kept by position.
+    links = [ids.index(id(r["keep"])) if id(r["keep"]) in ids else None for r in recipes]
+    for recipe, link in zip(recipes, links, strict=True):
+        if link is not None:
+            recipe["keep"] = None
+    del made
+    stripped = [h._strip() for h in holders]
+
+    living = [ref() for ref in refs]
+    if all(s is None for s in living):
+        with ExitStack() as releases:  # runs the last one first, and all of them if one raises
+            for recipe in recipes:
+                if recipe["release"] is not None:
+                    releases.callback(recipe["release"])
+        return
+
+    present: list[Storage] = []
+    for storage, recipe, link in zip(living, recipes, links, strict=True):
+        if link is not None:
+            recipe["keep"] = present[link]
+        present.append(revive(storage, recipe))
+    storages = dict(zip(ids, present, strict=True))
+    for holder, parts in zip(holders, stripped, strict=True):
+        holder._restore(parts, storages)
+    raise BusyError(
+        "close(): an array, a slice, a DLPack capsule, a mapped tensor or a native object still "
+        "uses this memory; drop it first, or drop this tensor and let the last holder release it"
+    )

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frame: a picture or a piece of sound whose planes are tensors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ClosedError, UnknownNameError
+from ..formats import AudioInfo, ImageFormat, ImageInfo
+from .access import Access
+from .closing import end
+from .handles import check_handle_key
+from .storage import Storage
+from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+    from typing import Self
+
+    from .context import Context
+
+__all__ = ["Frame", "FrameMeta", "Region"]
+
+
+@dataclass(slots=True)
+class Region:
+    """A rectangle of interest in a frame, in pixels from the top left."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    label: str = ""
+    confidence: float | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class FrameMeta:
+    """What is known of a frame besides its bytes.
+
+    All mappings of one frame share one FrameMeta: it is the same picture, whoever looks at it.
+
+    Attributes:
+        info: ImageInfo, AudioInfo, or None for a plain list of tensors.
+        pts: presentation time in units of `time_base`, or None.
+        time_base: seconds for each unit of `pts`, or None.
+        metadata: the user's own entries.
+        regions: rectangles of interest.
+    """
+
+    __slots__ = ("info", "metadata", "pts", "regions", "time_base")
+
+    info: ImageInfo | AudioInfo | None
+    pts: int | None
+    time_base: Fraction | None
+    metadata: dict[str, Any]
+    regions: list[Region]
+
+    def __init__(
+        self,
+        info: ImageInfo | AudioInfo | None,
+        pts: int | None = None,
+        time_base: Fraction | None = None,
+        metadata: dict[str, Any] | None = None,
+        regions: list[Region] | None = None,
+    ) -> None:
+        self.info = info
+        self.pts = pts
+        self.time_base = time_base
+        self.metadata = {} if metadata is None else metadata
+        self.regions = [] if regions is None else regions
+
+
+# Planes are made on first use, once, by whichever thread asks first.
+_making_planes = threading.RLock()
+
+
+class Frame:
+    """One picture or piece of sound. Iterating gives its planes.
+
+    The core makes frames; a backend whose framework has a frame object of its own subclasses
+    this and overrides `wrap` and `_make_planes`.
+
+    Attributes:
+        native: the framework's own frame; where it has none, a tuple of the planes' natives.
+        context: where the memory lives.
+        meta: format, size, time and metadata, shared with every mapping of this frame.
+        parent: the frame that map() was called on.
+        readonly: nobody may write through this frame.
+
+    Ownership is as for Tensor. Closing a frame closes its planes.
+    """
+
+    __slots__ = ("__weakref__", "_made", "_owner", "_planes", "context", "meta", "native",
+                 "parent", "readonly")  # fmt: skip
+
+    native: Any
+    context: Context
+    meta: FrameMeta
+    parent: Frame | None
+    readonly: bool
+    _owner: Any
+    _made: tuple[Storage, ...]
+    _planes: tuple[Tensor, ...] | None
+
+    def __init__(
+        self,
+        native: Any,
+        context: Context,
+        meta: FrameMeta,
+        owner: Any,
+        parent: Frame | None,
+        readonly: bool,
+        made: tuple[Storage, ...] = (),
+    ) -> None:
+        self.native = native
+        self.context = context
+        self.meta = meta
+        self._owner = owner
+        self.parent = parent
+        self.readonly = readonly
+        self._made = made
+        self._planes = None
+
+    if not TYPE_CHECKING:  # it would hide every misspelt attribute from the type checker
+
+        def __getattr__(self, name: str) -> Any:
+            # close() deletes the slots, so that an open frame pays nothing for the check.
+            if name in Frame.__slots__:
+                raise ClosedError(f"this {type(self).__name__} was closed: it has no {name} now")
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A frame over the user's own object, which stays the user's."""
+        raise NotImplementedError(f"{cls.__name__} does not wrap native objects")
+
+    @property
+    def planes(self) -> tuple[Tensor, ...]:
+        """One tensor for each plane, in the order of the format."""
+        planes = self._planes
+        if planes is None:
+            with _making_planes:
+                planes = self._planes
+                if planes is None:
+                    planes = self._planes = self._make_planes()
+        return planes
+
+    @property
+    def media(self) -> str:
+        """ "image", "audio" or "tensors"."""
+        info = self.meta.info
+        if isinstance(info, ImageInfo):
+            return "image"
+        return "audio" if isinstance(info, AudioInfo) else "tensors"
+
+    @property
+    def image(self) -> ImageInfo:
+        """Format and size.
+
+        Raises:
+            AttributeError: this is not an image.
+        """
+        info = self.meta.info
+        if not isinstance(info, ImageInfo):
+            raise AttributeError(f"a frame of {self.media} has no image format or size")
+        return info
+
+    @property
+    def audio(self) -> AudioInfo:
+        """Samples, channels and rate.
+
+        Raises:
+            AttributeError: this is not sound.
+        """
+        info = self.meta.info
+        if not isinstance(info, AudioInfo):
+            raise AttributeError(f"a frame of {self.media} has no audio layout")
+        return info
+
+    @property
+    def format(self) -> ImageFormat:
+        """The pixel format."""
+        return self.image.format
+
+    @property
+    def width(self) -> int:
+        """Pixels in a row."""
+        return self.image.width
+
+    @property
+    def height(self) -> int:
+        """Rows."""
+        return self.image.height
+
+    @property
+    def pts(self) -> int | None:
+        """Presentation time in units of `meta.time_base`."""
+        return self.meta.pts
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The user's own entries."""
+        return self.meta.metadata
+
+    @property
+    def regions(self) -> list[Region]:
+        """Rectangles of interest."""
+        return self.meta.regions
+
+    @property
+    def memory_type(self) -> str:
+        """The name of the memory type."""
+        return self.context.memory_type
+
+    @property
+    def storage(self) -> Storage:
+        """The owner of the bytes."""
+        owner = self._owner
+        if not isinstance(owner, Storage):
+            owner = self._owner = Storage(keep=owner)
+        return owner
+
+    def handle(self, key: str) -> int:
+        """A native handle of the whole frame as an int; it stays with its owner.
+
+        Raises:
+            UnknownNameError: this frame has no such handle.
+        """
+        check_handle_key(key)
+        return self._handle(key)
+
+    def map(
+        self, target: str | Context = "cpu", access: Access = "r", *, copy: bool = False
+    ) -> Frame:
+        """The same picture or sound as a new frame of another memory type.
+
+        Arguments and errors are those of `Tensor.map`. The new frame shares this one's `meta`.
+        """
+        try:
+            route = self.context.frame_routes[target, access, copy]
+        except KeyError:
+            route = self.context.compile_route("frame", target, access, copy)
+        mapped: Frame = route(self)
+        return mapped
+
+    def flush(self) -> None:
+        """Publish what was written through this mapping, without ending it."""
+        for storage in self._made:
+            if storage.flush is not None:
+                storage.flush()
+
+    def wait(self) -> None:
+        """Return when whatever still writes to this memory is done."""
+
+    def close(self) -> None:
+        """End this frame, its planes, and the memory that was made for it.
+
+        Raises:
+            BusyError: something else still uses the memory. The frame stays usable.
+        """
+        try:
+            made = bool(self._made)
+            planes = self.planes if made else self._planes
+        except ClosedError:
+            return
+        open_planes = [p for p in planes or () if not p.closed]
+        if made:
+            del planes
+            end([*open_planes, self], self._made)
+        else:
+            for plane in open_planes:
+                plane.close()
+            self._forget()
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() ended this frame."""
+        try:
+            return self.meta is None
+        except ClosedError:
+            return True
+
+    def __enter__(self) -> Self:
+        self._made  # a closed frame cannot be entered  # noqa: B018
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        try:
+            self.close()
+        except BufferError:
+            # The traceback of the user's own error holds the arrays: it must not be masked.
+            if kind is None:
+                raise
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(self.planes)
+
+    def __len__(self) -> int:
+        return len(self.planes)
+
+    def __repr__(self) -> str:
+        try:
+            info, where = self.meta.info, self.context.node
+        except ClosedError:
+            return f"<{type(self).__name__} closed>"
+        mode = ", read-only" if self.readonly else ""
+        return f"<{type(self).__name__} {info} in {where}{mode}>"
+
+    def _make_planes(self) -> tuple[Tensor, ...]:
+        """The planes, where `native` is the tuple of the planes' natives."""
+        make, context, owner = self.context.tensor_class, self.context, self._owner
+        parent, readonly = self.parent, self.readonly
+        return tuple(make(n, context, owner, parent, readonly) for n in self.native)
+
+    def _handle(self, key: str) -> int:
+        raise UnknownNameError("handle of a " + type(self).__name__, key, ())
+
+    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> Any:
+        """`native` again, after a close() that was refused."""
+        return tuple(p.native for p in planes)
+
+    def _forget(self) -> None:
+        del self.native, self.context, self.meta, self._owner, self.parent
+        del self.readonly, self._made, self._planes
+
+    def _strip(self) -> tuple[Any, ...]:
+        parts = (
+            self.context,
+            self.meta,
+            id(self._owner),
+            self.parent,
+            self.readonly,
+            [id(s) for s in self._made],
+            self._planes,
+        )
+        self._forget()
+        return parts
+
+    def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
+        context, meta, owner, parent, readonly, made, planes = parts
+        native = self._native_from_planes(planes)
+        kept = tuple(storages[i] for i in made)
+        Frame.__init__(self, native, context, meta, storages[owner], parent, readonly, kept)
+        self._planes = planes

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MemoryMapper: one edge, and what the core does around it."""
+
+from __future__ import annotations
+
+import enum
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AccessError, CopyRequiredError, NoRouteError
+from .access import Access, check_access
+from .context import Context
+from .frame import Frame
+from .info import TensorInfo
+from .stats import count_copy
+from .storage import Storage
+from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from .._plugins.specs import MapperSpec
+
+__all__ = ["MemoryMapper", "Refused", "Transfer", "frame_hop", "tensor_hop"]
+
+
+class Transfer(enum.Enum):
+    """What an edge does with the bytes."""
+
+    ALIAS = "alias"
+    """The same pointer."""
+    IMPORT = "import"
+    """The same memory under another handle."""
+    MAP = "map"
+    """The driver makes it host-visible; it may flush, or move bytes of its own accord."""
+    COPY = "copy"
+    """New memory. Only with copy=True, and counted."""
+
+
+class Refused(Exception):  # noqa: N818 - not an error: an answer, which the router acts upon
+    """Raised by `connect` where an edge cannot take this object: the next route is tried."""
+
+
+class Gone(Refused):
+    """A context of a compiled route is no more: the route must be compiled again."""
+
+
+class MemoryMapper:
+    """One edge: from the memory of one context to that of another.
+
+    A plugin subclasses this and writes `connect`, and `accepts` where the edge cannot take
+    everything. The core alone makes the tensor or frame around what `connect` returns: it checks
+    that the source is open and may be written, sets the parent, carries format, time and
+    metadata, and counts copies. `map` does all that by hand.
+    """
+
+    __slots__ = ("_source", "_target", "spec")
+
+    def __init__(self, spec: MapperSpec, source: Context, target: Context) -> None:
+        self.spec = spec
+        # Weak, since contexts hold compiled mappers and must not keep each other alive.
+        self._source = weakref.ref(source)
+        self._target = weakref.ref(target)
+
+    @property
+    def source(self) -> Context:
+        """Where the memory lives."""
+        return _alive(self._source)
+
+    @property
+    def target(self) -> Context:
+        """Where it will be used."""
+        return _alive(self._target)
+
+    def accepts(self, item: Any) -> str | None:
+        """None if this edge can take the tensor or frame, else the reason why not.
+
+        Where finding out costs as much as connecting, leave this and raise `Refused` there.
+        """
+        return None
+
+    def connect(
+        self, item: Any, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """Make the native object of the target over the memory of `item`.
+
+        Args:
+            item: an open Tensor or Frame (by the edge's level) of the source context.
+            access: already checked against `item.readonly`.
+
+        Returns:
+            (native, layout, storage). `native` must keep its memory alive by itself; for a frame
+            of a framework without frame objects it is a tuple, one for each plane. `layout` is a
+            TensorInfo, or None to read it from `native` when asked. `storage` owns what was made
+            and must be given back by close(), or None where nothing was.
+
+        Raises:
+            Refused: the edge cannot take this object; the message is the reason.
+        """
+        raise NotImplementedError
+
+    def map(self, item: Any, access: Access = "r", *, copy: bool = False) -> Any:
+        """Use this edge alone, by hand."""
+        check_access(access)
+        if self.spec.transfer is Transfer.COPY and not copy:
+            raise CopyRequiredError(self.spec.source, self.spec.target, self.spec.name)
+        hop: Any = frame_hop if isinstance(item, Frame) else tensor_hop
+        try:
+            return hop(self, access)(item)
+        except Refused as reason:
+            raise NoRouteError(
+                self.spec.source, self.spec.target, [f"{self.spec.name}: {reason}"]
+            ) from reason
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.spec.name} ({self.spec.transfer.value})>"
+
+
+def _alive(ref: weakref.ref[Context]) -> Context:
+    context = ref()
+    if context is None:
+        raise Gone("a context of this route is gone: hold it while the route is used")
+    return context
+
+
+def not_writable(item: Tensor | Frame, access: str) -> AccessError:
+    """The error for "w" or "rw" of a read-only object, with what its class advises."""
+    why = getattr(type(item), "readonly_advice", None) or (
+        f'it was mapped with access "r", or wrapped from read-only memory: map the original '
+        f'with "{access}"'
+    )
+    return AccessError(f'access "{access}" to a read-only {item.memory_type} object: {why}')
+
+
+def tensor_hop(mapper: MemoryMapper, access: Access) -> Callable[[Tensor], Tensor]:
+    """The edge as one function from tensor to tensor. The hot path: see `python3 dev.py bench`."""
+    connect = mapper.connect
+    accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
+    write = access != "r"
+    edge = mapper.spec.name if mapper.spec.transfer is Transfer.COPY else None
+    make = mapper.target.tensor_class
+    constant = mapper.target if mapper.target.singleton else None
+    ref = mapper._target
+
+    def hop(source: Tensor) -> Tensor:
+        target = constant or _alive(ref)
+        if write and source.readonly:
+            raise not_writable(source, access)
+        if accepts is not None and (reason := accepts(source)) is not None:
+            raise Refused(reason)
+        native, info, storage = connect(source, access)
+        if edge is not None:
+            count_copy(edge, source.info.nbytes)
+        if storage is None:
+            return make(native, target, source._owner, source, not write, info)
+        if storage.keep is None and edge is None:
+            storage.keep = source._owner
+        return make(native, target, storage, source, not write, info, (storage,))
+
+    return hop
+
+
+def frame_hop(mapper: MemoryMapper, access: Access) -> Callable[[Frame], Frame]:
+    """The edge as one function from frame to frame; a tensor edge is applied to each plane."""
+    if mapper.spec.level == "tensor":
+        return _lifted_hop(mapper, access)
+    connect = mapper.connect
+    accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
+    write = access != "r"
+    edge = mapper.spec.name if mapper.spec.transfer is Transfer.COPY else None
+    make = mapper.target.frame_class
+    constant = mapper.target if mapper.target.singleton else None
+    ref = mapper._target
+
+    def hop(source: Frame) -> Frame:
+        target = constant or _alive(ref)
+        if write and source.readonly:
+            raise not_writable(source, access)
+        if accepts is not None and (reason := accepts(source)) is not None:
+            raise Refused(reason)
+        native, _, storage = connect(source, access)
+        if edge is not None:
+            count_copy(edge, sum(p.info.nbytes for p in source.planes))
+        if storage is None:
+            return make(native, target, source.meta, source._owner, source, not write)
+        if storage.keep is None and edge is None:
+            storage.keep = source._owner
+        return make(native, target, source.meta, storage, source, not write, (storage,))
+
+    return hop
+
+
+def _lifted_hop(mapper: MemoryMapper, access: Access) -> Callable[[Frame], Frame]:
+    plane_hop = tensor_hop(mapper, access)
+    write = access != "r"
+
+    def hop(source: Frame) -> Frame:
+        if write and source.readonly:
+            raise not_writable(source, access)
+        planes = tuple([plane_hop(p) for p in source.planes])
+        return frame_of_planes(planes, mapper.target, source, not write)
+
+    return hop
+
+
+def frame_of_planes(
+    planes: tuple[Tensor, ...], target: Context, source: Frame, readonly: bool
+) -> Frame:
+    """A frame of planes that were mapped one by one; the frame's close() ends their storages."""
+    made = tuple([s for p in planes for s in p._made])
+    native = tuple([p.native for p in planes])
+    owner = made[0] if made else source._owner
+    frame = target.frame_class(native, target, source.meta, owner, source, readonly, made)
+    for plane in planes:
+        plane.parent = source
+        plane._made = ()
+    frame._planes = planes
+    return frame

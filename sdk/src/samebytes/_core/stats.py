@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The count of copies. Whatever copies bytes on our account says so here."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+__all__ = ["CopyCount", "Stats", "count_copy", "reset_stats", "stats"]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCount:
+    """How often one edge copied, and how much."""
+
+    copies: int = 0
+    nbytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The copies made since start, or since `reset_stats()`.
+
+    Attributes:
+        copies: how many.
+        copied_bytes: how many bytes in all.
+        by_edge: the same for each edge, "source -> target".
+    """
+
+    copies: int = 0
+    copied_bytes: int = 0
+    by_edge: dict[str, CopyCount] = field(default_factory=dict)
+
+
+_lock = threading.Lock()
+_counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+
+
+def count_copy(edge: str, nbytes: int) -> None:
+    """Record one copy of `nbytes` bytes on `edge` ("ffmpeg -> ffmpeg (make_writable)")."""
+    with _lock:
+        count = _counts[edge]
+        count[0] += 1
+        count[1] += nbytes
+
+
+def stats() -> Stats:
+    """The copies so far, as a snapshot."""
+    with _lock:
+        by_edge = {edge: CopyCount(*count) for edge, count in _counts.items()}
+    return Stats(
+        copies=sum(c.copies for c in by_edge.values()),
+        copied_bytes=sum(c.nbytes for c in by_edge.values()),
+        by_edge=by_edge,
+    )
+
+
+def reset_stats() -> None:
+    """Start counting anew."""
+    with _lock:
+        _counts.clear()

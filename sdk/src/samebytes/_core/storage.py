@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Storage: the one owner of bytes, or of a native handle, that must be given back."""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Storage"]
+
+# Newest last. Only storages that ask for it: see Storage(at_exit=True).
+_released_at_exit: dict[int, weakref.ref[Storage]] = {}
+
+
+class Storage:
+    """Owns memory or a handle, and gives it back once, when its last holder is gone.
+
+    Every tensor, array, capsule and native object over the memory holds the storage strongly, so
+    no order of drops can leave one of them dangling. numpy arrays hold it as their base:
+    `numpy.asarray(storage)` gives the bytes as a 1-D uint8 array.
+
+    Args:
+        release: called once, without arguments, by whichever thread drops the last holder.
+            None for memory that belongs to somebody else.
+        address: of the first byte, if the CPU can use it; 0 otherwise.
+        nbytes: size in bytes.
+        keep: what the memory lies in: another storage, or the user's own object.
+        readonly: arrays made from it cannot be made writable.
+        flush: publishes writes without ending the mapping; None if nothing needs to be done.
+        at_exit: release at interpreter exit if still alive, newest first. For memory whose
+            release runs code of a library that would crash later in the shutdown; it must not
+            be read afterwards. Plain memory needs none of this: it ends with the process.
+    """
+
+    __slots__ = ("__array_interface__", "__weakref__", "address", "flush", "keep", "nbytes",
+                 "readonly", "release")  # fmt: skip
+
+    def __init__(
+        self,
+        release: Callable[[], object] | None = None,
+        *,
+        address: int = 0,
+        nbytes: int = 0,
+        keep: object = None,
+        readonly: bool = False,
+        flush: Callable[[], object] | None = None,
+        at_exit: bool = False,
+    ) -> None:
+        self.release = release
+        self.address = address
+        self.nbytes = nbytes
+        self.keep = keep
+        self.readonly = readonly
+        self.flush = flush
+        if address:
+            self.__array_interface__ = {
+                "shape": (nbytes,),
+                "typestr": "|u1",
+                "data": (address, readonly),
+                "version": 3,
+            }
+        if at_exit:
+            _released_at_exit[id(self)] = weakref.ref(self)
+
+    def __del__(self) -> None:
+        release = self.release
+        if release is not None:
+            self.release = None
+            _released_at_exit.pop(id(self), None)
+            release()
+
+    def __repr__(self) -> str:
+        kind = "owned" if self.release is not None else "borrowed"
+        where = f" at {self.address:#x}" if self.address else ""
+        return f"<Storage {self.nbytes} bytes{where}, {kind}>"
+
+
+def dismantle(storage: Storage) -> dict[str, Any]:
+    """Disarm `storage` and return what `revive` needs. The recipe does not hold the storage."""
+    at_exit = _released_at_exit.pop(id(storage), None) is not None
+    recipe = {
+        "release": storage.release,
+        "address": storage.address,
+        "nbytes": storage.nbytes,
+        "keep": storage.keep,
+        "readonly": storage.readonly,
+        "flush": storage.flush,
+        "at_exit": at_exit,
+    }
+    storage.release = None
+    return recipe
+
+
+def revive(storage: Storage | None, recipe: dict[str, Any]) -> Storage:
+    """Undo `dismantle`: arm the storage again if it still lives, else make one like it."""
+    if storage is None:
+        return Storage(**recipe)
+    storage.release = recipe["release"]
+    if recipe["at_exit"]:
+        _released_at_exit[id(storage)] = weakref.ref(storage)
+    return storage
+
+
+@atexit.register
+def _release_living() -> None:
+    for ref in reversed(list(_released_at_exit.values())):
+        storage = ref()
+        if storage is not None:
+            storage.__del__()

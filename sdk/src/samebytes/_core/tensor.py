@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor: one array in one memory type."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from .._dtypes import DType
+from ..errors import ClosedError, NotHostVisibleError
+from .access import Access
+from .closing import end
+from .handles import check_handle_key
+from .info import TensorInfo
+from .storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    import numpy as np
+
+    from .context import Context
+    from .frame import Frame
+
+__all__ = ["Tensor"]
+
+
+class Tensor:
+    """One array in one memory type.
+
+    The core makes tensors; a backend subclasses this for its memory type and overrides
+    `_describe`, `_handle`, `host_array` and `wrap` where they differ.
+
+    Attributes:
+        native: the framework's own object (numpy.ndarray, openvino.Tensor ...). Using it in the
+            framework's API follows that API's rules.
+        context: where the memory lives.
+        parent: what map() was called on; for the planes of a mapped frame, that frame's parent.
+        readonly: nobody may write through this tensor. numpy enforces it; where a framework has
+            no read-only memory, this flag is all there is.
+
+    Ownership: a tensor holds what its bytes lie in. Dropping the last tensor, array, capsule or
+    native object over the memory gives it back, in any order of drops. `close()` does it now.
+    One tensor is used by one thread at a time; different tensors are independent.
+    """
+
+    __slots__ = ("__weakref__", "_info", "_made", "_owner", "context", "native", "parent",
+                 "readonly")  # fmt: skip
+
+    native: Any
+    context: Context
+    parent: Tensor | Frame | None
+    readonly: bool
+    # What keeps the bytes alive: a Storage, or the user's object (see `storage`).
+    _owner: Any
+    # The storages that close() ends: those which the call that made this tensor made.
+    _made: tuple[Storage, ...]
+    _info: TensorInfo | None
+
+    def __init__(
+        self,
+        native: Any,
+        context: Context,
+        owner: Any,
+        parent: Tensor | Frame | None,
+        readonly: bool,
+        info: TensorInfo | None = None,
+        made: tuple[Storage, ...] = (),
+    ) -> None:
+        self.native = native
+        self.context = context
+        self._owner = owner
+        self.parent = parent
+        self.readonly = readonly
+        self._info = info
+        self._made = made
+
+    if not TYPE_CHECKING:  # it would hide every misspelt attribute from the type checker
+
+        def __getattr__(self, name: str) -> Any:
+            # close() deletes the slots, so that an open tensor pays nothing for the check.
+            if name in Tensor.__slots__:
+                raise ClosedError(f"this {type(self).__name__} was closed: it has no {name} now")
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A tensor over the user's own object, which stays the user's.
+
+        Raises:
+            LayoutError: the object has a layout that no tensor can have.
+        """
+        raise NotImplementedError(f"{cls.__name__} does not wrap native objects")
+
+    @property
+    def info(self) -> TensorInfo:
+        """dtype, shape and byte strides."""
+        info = self._info
+        if info is None:
+            info = self._info = self._describe()
+        return info
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.info.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each axis."""
+        return self.info.shape
+
+    @property
+    def strides(self) -> tuple[int, ...] | None:
+        """Bytes between elements along each axis; None without a linear layout."""
+        return self.info.strides
+
+    @property
+    def memory_type(self) -> str:
+        """The name of the memory type, for instance "cpu"."""
+        return self.context.memory_type
+
+    @property
+    def storage(self) -> Storage:
+        """The owner of the bytes. Memory wrapped from the user has one that releases nothing."""
+        owner = self._owner
+        if not isinstance(owner, Storage):
+            owner = self._owner = Storage(keep=owner)
+        return owner
+
+    def handle(self, key: str | None = None) -> int:
+        """A native handle as an int; without a key, the memory type's own.
+
+        It stays with its owner and is valid while this tensor, or anything over its memory, lives.
+
+        Raises:
+            UnknownNameError: this tensor has no such handle.
+        """
+        if key is None:
+            key = self.context.primary_handle
+        check_handle_key(key)
+        return self._handle(key)
+
+    def map(
+        self, target: str | Context = "cpu", access: Access = "r", *, copy: bool = False
+    ) -> Tensor:
+        """The same bytes as a new tensor of another memory type.
+
+        Args:
+            target: a memory type, "type:device", or a context.
+            access: "r", "w" (every byte will be written) or "rw".
+            copy: allow edges that copy. Copies are counted in `samebytes.stats()`.
+
+        Returns:
+            A new tensor, for an identity too. It holds its source's memory.
+
+        Raises:
+            AccessError: writing was asked and this tensor is read-only.
+            CopyRequiredError: the only ways there copy.
+            NoRouteError: there is no way; the message says why.
+        """
+        try:
+            route = self.context.tensor_routes[target, access, copy]
+        except KeyError:
+            route = self.context.compile_route("tensor", target, access, copy)
+        mapped: Tensor = route(self)
+        return mapped
+
+    def flush(self) -> None:
+        """Publish what was written through this mapping, without ending it."""
+        storage = self._owner
+        if isinstance(storage, Storage) and storage.flush is not None:
+            storage.flush()
+
+    def wait(self) -> None:
+        """Return when whatever still writes to this memory is done."""
+
+    def close(self) -> None:
+        """End this tensor, and the memory that was made for it.
+
+        Closing twice does nothing. Memory of the user's just is let go.
+
+        Raises:
+            BusyError: something else still uses the memory. The tensor stays usable.
+        """
+        try:
+            made = bool(self._made)
+        except ClosedError:
+            return
+        if made:
+            end([self], self._made)
+        else:
+            self._forget()
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() ended this tensor."""
+        try:
+            return self.native is None
+        except ClosedError:
+            return True
+
+    def __enter__(self) -> Self:
+        self._made  # a closed tensor cannot be entered  # noqa: B018
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        try:
+            self.close()
+        except BufferError:
+            # The traceback of the user's own error holds the arrays: it must not be masked.
+            if kind is None:
+                raise
+
+    def host_array(self) -> np.ndarray[Any, Any]:
+        """The bytes as a numpy array that keeps them alive, without a copy.
+
+        Raises:
+            NotHostVisibleError: the CPU cannot read this memory where it lies.
+        """
+        raise NotHostVisibleError(
+            f"{self.memory_type} memory cannot be read by the CPU where it lies: "
+            f"use tensor.map('cpu')"
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        from .._exchange import as_array
+
+        return as_array(self, dtype, copy)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        from .._exchange import as_capsule
+
+        return as_capsule(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        self.host_array()
+        return (1, 0)
+
+    def __repr__(self) -> str:
+        try:
+            info, where = self.info, self.context.node
+        except ClosedError:
+            return f"<{type(self).__name__} closed>"
+        mode = ", read-only" if self.readonly else ""
+        return f"<{type(self).__name__} {info.dtype}{list(info.shape)} in {where}{mode}>"
+
+    def _describe(self) -> TensorInfo:
+        """The layout of `native`, when it is first asked for."""
+        return TensorInfo.of(self.host_array())
+
+    def _handle(self, key: str) -> int:
+        """The handle of that key, or UnknownNameError."""
+        if key == "data":
+            return int(self.host_array().__array_interface__["data"][0])
+        return self.context.no_handle(key)
+
+    def _native_recipe(self) -> Callable[[Storage], Any]:
+        """How to make `native` again on a storage, without holding it or its memory.
+
+        The default finds the native object through a weak reference: whoever still holds the
+        memory then holds the native object too. A memory type whose memory can be held without it
+        overrides this.
+        """
+        alive = weakref.ref(self.native)
+        return lambda storage: alive()
+
+    def _forget(self) -> None:
+        del self.native, self.context, self._owner, self.parent
+        del self.readonly, self._info, self._made
+
+    def _strip(self) -> tuple[Any, ...]:
+        parts = (
+            self._native_recipe(),
+            self.context,
+            id(self._owner),
+            self.parent,
+            self.readonly,
+            self._info,
+            [id(s) for s in self._made],
+        )
+        self._forget()
+        return parts
+
+    def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
+        recipe, context, owner, parent, readonly, info, made = parts
+        storage = storages[owner]
+        Tensor.__init__(
+            self,
+            recipe(storage),
+            context,
+            storage,
+            parent,
+            readonly,
+            info,
+            tuple(storages[i] for i in made),
+        )
+

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The context of CPU memory: allocates whole pages, so that devices can import them later."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.context import HostContext
+from .._core.frame import Frame, FrameMeta
+from .._core.info import TensorInfo
+from .._core.storage import Storage
+from ..formats import ImageFormat, ImageInfo
+from .tensor import CpuTensor
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from .._core.tensor import Tensor
+
+__all__ = ["CPU", "CpuContext"]
+
+
+class CpuContext(HostContext):
+    """CPU memory. There is one: `samebytes.context("cpu")`."""
+
+    memory_type = "cpu"
+    node = "cpu"
+    tensor_class = CpuTensor
+
+    @classmethod
+    def create(cls, device: str | None, parent: object) -> Self:
+        """The one CPU context."""
+        super().create(device, None)
+        return CPU  # type: ignore[return-value]  # the singleton is of this very class
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> Tensor:
+        """New zeroed memory on pages of its own: its address is a multiple of the page size.
+
+        The size in memory is rounded up to whole pages as well, so that an API which imports
+        whole pages (OpenVINO's NPU, OpenCL) can take it.
+
+        Raises:
+            LayoutError: a negative extent.
+            UnknownNameError: no such dtype.
+        """
+        info = TensorInfo(dtype, shape)
+        storage = allocate_pages(info.nbytes)
+        return self._over(storage, 0, info)
+
+    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> Frame:
+        """A new image in one piece of memory, planes one after another without gaps.
+
+        Raises:
+            LayoutError: a size that the format cannot have.
+            UnknownNameError: no such format.
+        """
+        image = ImageInfo(ImageFormat.of(format_), width, height)
+        layouts = image.format.packed_layouts(width, height)
+        storage = allocate_pages(max(p.offset + p.span for p in layouts))
+        planes = tuple(
+            self._over(storage, p.offset, TensorInfo(p.dtype, p.shape, p.strides)) for p in layouts
+        )
+        for plane in planes:
+            plane._made = ()
+        native = tuple(p.native for p in planes)
+        frame = Frame(native, self, FrameMeta(image), storage, None, False, (storage,))
+        frame._planes = planes
+        return frame
+
+    def _over(self, storage: Storage, offset: int, info: TensorInfo) -> CpuTensor:
+        pages = np.asarray(storage)
+        if info.dtype.packed:
+            array = pages[offset : offset + info.nbytes]
+        else:
+            array = np.ndarray(info.shape, info.dtype.carrier, pages, offset, info.strides)
+        lazy = info if info.dtype.numpy is None else None
+        return CpuTensor(array, self, storage, None, False, lazy, (storage,))
+
+
+def allocate_pages(nbytes: int) -> Storage:
+    """At least `nbytes` zeroed bytes in whole anonymous pages, unmapped with the last holder."""
+    size = max(-(-nbytes // mmap.PAGESIZE), 1) * mmap.PAGESIZE
+    pages = mmap.mmap(-1, size)
+    # The mmap object unmaps when it is dropped; a held memoryview would make close() refuse, so
+    # the address is taken and the export given back at once.
+    address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    return Storage(pages.close, address=address, nbytes=size)
+
+
+CPU = CpuContext()

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames over the user's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.frame import Frame, FrameMeta
+from .._core.info import TensorInfo
+from .._core.tensor import Tensor
+from ..errors import LayoutError, UnsupportedObjectError
+from ..formats import AudioInfo, ImageFormat, ImageInfo, PlaneLayout
+from .context import CPU
+from .tensor import CpuTensor
+
+__all__ = ["frame_of_arrays"]
+
+
+def frame_of_arrays(
+    native: Any,
+    format_: str | ImageFormat | None,
+    width: int | None,
+    height: int | None,
+    audio: AudioInfo | None,
+) -> Frame:
+    """A CPU frame over one array with all planes, or over one array for each plane.
+
+    Raises:
+        LayoutError: shapes, dtypes or strides do not fit the format.
+        UnsupportedObjectError: the planes are not arrays in CPU memory.
+    """
+    many = isinstance(native, Sequence) and not isinstance(native, bytes | bytearray | memoryview)
+    parts = [_as_cpu(p) for p in (native if many else [native])]
+    if audio is not None:
+        return _over(parts, FrameMeta(audio), audio.plane_layouts(), native)
+    assert format_ is not None  # the caller gives one of the two
+    image = ImageFormat.of(format_)
+    if len(image.planes) > 1 and len(parts) == 1:
+        info, parts = _split(parts[0], image, width, height)
+    else:
+        if len(parts) != len(image.planes):
+            raise LayoutError(
+                f"{image} has {len(image.planes)} planes ({', '.join(image.plane_names)}), "
+                f"{len(parts)} arrays were given"
+            )
+        info = _size_of(parts, image, width, height)
+    return _over(parts, FrameMeta(info), info.plane_layouts(), native)
+
+
+def _as_cpu(part: Any) -> CpuTensor:
+    tensor = part if isinstance(part, Tensor) else CpuTensor.wrap(part)
+    if not isinstance(tensor, CpuTensor):
+        raise UnsupportedObjectError(
+            f"the planes of a frame are arrays in CPU memory, not {tensor.memory_type}: "
+            'map each to "cpu" first'
+        )
+    return tensor
+
+
+def _over(
+    parts: list[CpuTensor], meta: FrameMeta, layouts: tuple[PlaneLayout, ...], native: Any
+) -> Frame:
+    for index, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
+        name = f"plane {index} ({layout.name})"
+        if part.shape != layout.shape or str(part.dtype) != layout.dtype:
+            raise LayoutError(
+                f"{name} of {meta.info} is {layout.dtype}{list(layout.shape)}, "
+                f"the array is {part.dtype}{list(part.shape)}"
+            )
+        if part.info.overlaps:
+            raise LayoutError(f"{name}: its elements overlap (strides {part.strides})")
+    readonly = any(p.readonly for p in parts)
+    arrays = tuple(p.native for p in parts)
+    frame = Frame(arrays, CPU, meta, native, None, readonly)
+    frame._planes = tuple(
+        CpuTensor(p.native, CPU, p._owner, None, p.readonly, p._info) for p in parts
+    )
+    return frame
+
+
+def _size_of(
+    parts: list[CpuTensor], image: ImageFormat, width: int | None, height: int | None
+) -> ImageInfo:
+    """The size in pixels, from the first plane, which has every pixel in every format."""
+    shape = parts[0].shape
+    if len(shape) < 2:
+        raise LayoutError(f"a plane of {image} has rows and columns, the array has shape {shape}")
+    first = image.planes[0]
+    rows, columns = height or shape[0] << first.y_shift, width or shape[1] << first.x_shift
+    return ImageInfo(image, columns, rows)
+
+
+def _split(
+    whole: CpuTensor, image: ImageFormat, width: int | None, height: int | None
+) -> tuple[ImageInfo, list[CpuTensor]]:
+    """The planes of an image that lies in one array, as raw files and OpenCV have it."""
+    array = whole.native
+    if not array.flags.c_contiguous:
+        raise LayoutError(
+            f"one array for all planes of {image} must have no gaps; pass a list of planes instead"
+        )
+    if width is None or height is None:
+        if array.ndim < 2:
+            raise LayoutError(f"pass width= and height= of the {image} image")
+        columns = int(np.prod(array.shape[1:])) if array.ndim == 2 else int(array.shape[-1])
+        width = width or columns
+        height = height or _height_of(image, width, array.nbytes)
+    info = ImageInfo(image, width, height)
+    if array.nbytes != info.nbytes:
+        raise LayoutError(f"{info} has {info.nbytes} bytes, the array has {array.nbytes}")
+    flat = array.reshape(-1).view(np.uint8)
+    planes = []
+    for layout in info.packed_layouts():
+        described = TensorInfo(layout.dtype, layout.shape, layout.strides)
+        part = np.ndarray(
+            layout.shape, described.dtype.carrier, flat, layout.offset, layout.strides
+        )
+        if not array.flags.writeable:
+            part.flags.writeable = False
+        planes.append(CpuTensor(part, CPU, whole._owner, None, whole.readonly))
+    return info, planes
+
+
+def _height_of(image: ImageFormat, width: int, nbytes: int) -> int:
+    """The height at which an image of that width has that many bytes; there is at most one."""
+    low, high = 1, max(nbytes, 1)
+    while low < high:
+        middle = (low + high) // 2
+        if image.frame_nbytes(width, middle) < nbytes:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the built-in backend declares. It is registered like any other plugin."""
+
+from __future__ import annotations
+
+from .._core.mapper import Transfer
+from .._plugins.hooks import hookimpl
+from .._plugins.specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin
+
+__all__ = ["PLUGIN"]
+
+PLUGIN = Plugin(api=API, summary="CPU memory: numpy arrays and whatever shares its bytes as one")
+
+
+@hookimpl
+def samebytes_tensors() -> list[NativeSpec]:
+    """numpy arrays; everything else that shares bytes is found by its protocol."""
+    return [NativeSpec(native="numpy.ndarray", wraps="samebytes._cpu.tensor:CpuTensor",
+                       level="tensor")]  # fmt: skip
+
+
+@hookimpl
+def samebytes_contexts() -> list[ContextSpec]:
+    """The one CPU context."""
+    return [ContextSpec(node="cpu", context="samebytes._cpu.context:CpuContext")]
+
+
+@hookimpl
+def samebytes_mappers() -> list[MapperSpec]:
+    """A dense copy, for layouts that no other edge takes."""
+    return [
+        MapperSpec(
+            source="cpu",
+            target="cpu",
+            mapper="samebytes._cpu.dense:DenseCopy",
+            transfer=Transfer.COPY,
+            summary="a dense, page-aligned copy",
+            access=("r",),
+        )
+    ]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in CPU memory: numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.storage import Storage
+from .._core.tensor import Tensor
+from .._dtypes import DType, from_numpy
+from .._exchange import from_foreign
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["CpuTensor"]
+
+# A dtype that numpy lacks lies in an array of its carrier type; the tensor's info names it.
+_Array = np.ndarray[Any, Any]
+
+
+class CpuTensor(Tensor):
+    """An array in CPU memory. `native` is a numpy.ndarray.
+
+    For element types that numpy has not (bfloat16, float8 ...) the array carries the bits in an
+    unsigned type of the same size, and `info.dtype` says what they are.
+    """
+
+    __slots__ = ()
+
+    native: _Array
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A tensor over an array, or over anything that shares its bytes as an array does.
+
+        Takes numpy arrays and whatever has DLPack, an array interface or the buffer protocol.
+
+        Raises:
+            LayoutError: a dtype without a fixed native layout (objects, structures, other byte
+                orders).
+            UnsupportedObjectError: it shares no bytes with the CPU.
+        """
+        from .context import CPU
+
+        if type(native) is np.ndarray:
+            from_numpy(native.dtype)
+            return cls(native, CPU, native, None, not native.flags.writeable)
+        found = from_foreign(native)
+        tensor = cls(found.array, CPU, found.owner, None, found.readonly)
+        if found.dtype.numpy is None:
+            tensor._info = _carried(found.array, found.dtype)
+        return tensor
+
+    def host_array(self) -> _Array:
+        """`native` itself."""
+        return self.native
+
+    def _native_recipe(self) -> Callable[[Storage], Any]:
+        array, storage = self.native, self.storage
+        layout = array.dtype, array.shape, array.strides, array.flags.writeable
+        offset = array.__array_interface__["data"][0] - storage.address
+
+        def again(storage: Storage) -> _Array:
+            dtype, shape, strides, writeable = layout
+            view: _Array = np.ndarray(shape, dtype, np.asarray(storage), offset, strides)
+            view.flags.writeable = writeable
+            return view
+
+        return again
+
+
+def _carried(array: _Array, dtype: DType) -> Any:
+    from .._core.info import TensorInfo
+
+    if dtype.packed:
+        return TensorInfo(dtype, array.shape)
+    return TensorInfo(dtype, array.shape, array.strides)

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exchange of host memory with array libraries: DLPack, array interface, buffer protocol."""
+
+from __future__ import annotations
+
+from ._export import dlpack, to_capsule
+from ._import import Imported, from_foreign
+from ._tensor import as_array, as_capsule
+
+__all__ = ["Imported", "as_array", "as_capsule", "dlpack", "from_foreign", "to_capsule"]

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DLPack capsules over host memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from samebytes._core.info import TensorInfo
+from samebytes._dtypes import DType
+from samebytes.errors import ExportError
+
+from ._capsule import content
+from ._dlpack_abi import DEVICE_CPU
+from ._pinned import pinned_array
+
+__all__ = ["dlpack", "to_capsule"]
+
+
+def dlpack(
+    array: np.ndarray[Any, Any],
+    dtype: DType,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+    readonly: bool = False,
+    on_copy: Callable[[int], object] | None = None,
+) -> object:
+    """What a host tensor's `__dlpack__` returns: a capsule that keeps `array` alive.
+
+    Args:
+        array: the bytes, with the dtype's carrier as its dtype.
+        dtype: what the elements are.
+        stream: None or -1; host memory has no streams.
+        max_version: the newest DLPack version that the consumer takes; None means a legacy
+            capsule.
+        dl_device: None or (1, 0), the CPU.
+        copy: True makes a copy, which belongs to the consumer and is writable.
+        readonly: the consumer must not write, even if `array` could be written.
+        on_copy: called with the number of bytes after a copy was made.
+
+    Raises:
+        ExportError: the consumer asked for what host memory cannot give, or the layout is one
+            that consumers crash on or cannot be told of. Nothing has been handed out then.
+    """
+    if stream is not None and stream != -1:
+        raise ExportError(f"host memory has no stream {stream!r}: pass stream=None")
+    if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != (DEVICE_CPU, 0):
+        raise ExportError(
+            f"this memory is on the CPU, DLPack device (1, 0), and not on {tuple(dl_device)}: "
+            "import it there and copy it with the consumer's own calls"
+        )
+    capsule = to_capsule(array, dtype, max_version=max_version, readonly=readonly, copy=bool(copy))
+    if copy and on_copy is not None:
+        on_copy(array.nbytes)
+    return capsule
+
+
+def to_capsule(
+    array: np.ndarray[Any, Any],
+    dtype: DType,
+    *,
+    max_version: tuple[int, int] | None = None,
+    readonly: bool = False,
+    owner: object = None,
+    copy: bool = False,
+) -> object:
+    """A capsule over `array`, in place: versioned if `max_version` is at least (1, 0).
+
+    numpy makes it, so its deleter is C code that runs exactly once, on any thread. Where numpy
+    lacks the dtype it exports the carrier, and the capsule's DLDataType is set to the real one
+    before anyone sees it: the deleter never reads that field.
+
+    Args:
+        array: the bytes; the capsule holds it.
+        dtype: what the elements are.
+        max_version: as in `__dlpack__`.
+        readonly: mark the capsule as read-only; it is so anyway if `array` is.
+        owner: held by the capsule as well, for an array that does not hold it.
+        copy: export a copy, which is the consumer's own; `readonly` and `owner` say nothing then.
+
+    Raises:
+        ExportError: the layout, dtype or read-only state cannot be expressed.
+    """
+    if dtype.packed:
+        raise ExportError(
+            f"{dtype} elements share bytes, which array libraries cannot address: "
+            "export the bytes as uint8"
+        )
+    versioned = max_version is not None and max_version[0] >= 1
+    if not copy:
+        array = _lent(array, versioned, readonly, owner)
+    if versioned:
+        capsule = array.__dlpack__(max_version=(1, 0), copy=copy)
+    else:
+        capsule = array.__dlpack__(copy=copy)
+    if dtype.numpy is None:
+        assert dtype.dlpack_code is not None  # only packed types lack one
+        content(capsule).tensor.dtype.code = dtype.dlpack_code
+    return capsule
+
+
+def _lent(
+    array: np.ndarray[Any, Any], versioned: bool, readonly: bool, owner: object
+) -> np.ndarray[Any, Any]:
+    """`array` as the consumer may have it, on the same bytes."""
+    writeable = array.flags.writeable
+    readonly = readonly or not writeable
+    if readonly and not versioned:
+        raise ExportError(
+            "this memory is read-only, and the legacy capsule that the consumer asked for cannot "
+            "say so: map the tensor with access 'rw', or let the consumer ask for a copy"
+        )
+    array = _consumable(array, writable=not readonly)
+    if owner is not None:
+        array = pinned_array(array.__array_interface__, (owner, array))
+    if readonly and writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def _consumable(array: np.ndarray[Any, Any], *, writable: bool) -> np.ndarray[Any, Any]:
+    """`array`, or an equal one on the same bytes, with strides that no consumer trips over.
+
+    torch ends the process on a negative stride, on axes without a second element too.
+    """
+    strides, itemsize = array.strides, array.itemsize
+    if any(s < 0 or s % itemsize for s in strides):
+        if not array.size:
+            return np.empty(array.shape, array.dtype)
+        array = _without_idle_strides(array)
+        strides = array.strides
+        if any(s < 0 for s in strides):
+            raise ExportError(
+                f"strides {strides} are negative, on which some consumers end the process: "
+                "flip the array on the consumer's side, or let it ask for a copy"
+            )
+        if any(s % itemsize for s in strides):
+            raise ExportError(
+                f"strides {strides} are not multiples of the element's {itemsize} bytes, and "
+                "DLPack counts strides in elements: let the consumer ask for a copy"
+            )
+    if writable and not array.flags.c_contiguous and TensorInfo.of(array).overlaps:
+        raise ExportError(
+            f"elements of shape {array.shape} with strides {strides} overlap, so writing one "
+            "would change others: export it read-only, or let the consumer ask for a copy"
+        )
+    return array
+
+
+def _without_idle_strides(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same elements; axes of one element, whose strides mean nothing, get harmless ones."""
+    interface = dict(array.__array_interface__)
+    interface["strides"] = tuple(
+        array.itemsize if n == 1 else s for n, s in zip(array.shape, array.strides, strict=True)
+    )
+    return pinned_array(interface, array)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays over the host memory of other libraries' objects, never with a copy."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from samebytes._dtypes import DType, from_numpy
+from samebytes.errors import LayoutError, UnsupportedObjectError
+
+from ._array_interface import from_array_interface
+from ._buffer import from_buffer
+from ._from_dlpack import from_dlpack
+
+__all__ = ["Imported", "from_foreign"]
+
+
+class Imported(NamedTuple):
+    """Host memory of somebody else's.
+
+    Attributes:
+        array: the bytes, in place. It alone keeps them valid.
+        dtype: what the elements are; where numpy lacks it, `array` has the carrier's dtype.
+        readonly: they must not be written; `array` refuses it then.
+        owner: the object that was given.
+    """
+
+    array: np.ndarray[Any, Any]
+    dtype: DType
+    readonly: bool
+    owner: object
+
+
+def from_foreign(obj: Any, *, allow_dlpack: bool = True) -> Imported:
+    """The memory of `obj` as an array, without a copy.
+
+    Tried in this order: numpy array, DLPack, buffer protocol, `__array_interface__`. An
+    `__array__` method is never called, since nothing tells whether it copies.
+
+    A legacy DLPack capsule does not say whether its memory may be written: it is taken as
+    read-only, as numpy does, unless `obj.flags.writeable` is True.
+
+    Args:
+        obj: the object.
+        allow_dlpack: False skips DLPack, for objects whose exporter is known to be wrong.
+
+    Raises:
+        UnsupportedObjectError: `obj` offers none of these, refuses, or lies on another device.
+        LayoutError: dtype, shape or strides are ones that no tensor can have, or make no sense.
+    """
+    if isinstance(obj, np.ndarray):
+        return _from_ndarray(obj)
+    if allow_dlpack and hasattr(obj, "__dlpack__"):
+        array, dtype = from_dlpack(obj)
+    elif (lent := from_buffer(obj)) is not None:
+        array, dtype = lent
+    elif hasattr(obj, "__array_interface__"):
+        array, dtype = from_array_interface(obj)
+    else:
+        raise UnsupportedObjectError(
+            f"{type(obj).__module__}.{type(obj).__qualname__} shares no memory: it has neither "
+            "DLPack, nor the buffer protocol, nor __array_interface__. Install the samebytes "
+            "plugin for its framework, or pass numpy.asarray(obj) if a copy is welcome"
+        )
+    return Imported(array, dtype, not array.flags.writeable, obj)
+
+
+def _from_ndarray(array: np.ndarray[Any, Any]) -> Imported:
+    dtype = from_numpy(array.dtype)
+    plain = array
+    if type(array) is not np.ndarray:
+        if isinstance(array, np.ma.MaskedArray):
+            raise LayoutError("a masked array is two arrays: pass its .data and .mask one by one")
+        plain = array.view(np.ndarray)
+    if dtype.numpy is None:
+        plain = plain.view(dtype.carrier)
+    return Imported(plain, dtype, not array.flags.writeable, array)

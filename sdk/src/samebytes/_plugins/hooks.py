@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hook specifications. Their implementations return data and are called once."""
+
+from __future__ import annotations
+
+import pluggy
+
+from .specs import ContextSpec, MapperSpec, NativeSpec
+
+__all__ = ["PROJECT", "hookimpl"]
+
+PROJECT = "samebytes"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Marks a plugin's hook implementations."""
+
+
+@hookspec
+def samebytes_tensors() -> list[NativeSpec]:  # type: ignore[empty-body]  # a declaration
+    """The native types that `tensor()`, `frame()` and `wrap()` take, with their classes."""
+
+
+@hookspec
+def samebytes_contexts() -> list[ContextSpec]:  # type: ignore[empty-body]  # a declaration
+    """The kinds of context, each a node of the routes."""
+
+
+@hookspec
+def samebytes_mappers() -> list[MapperSpec]:  # type: ignore[empty-body]  # a declaration
+    """The edges between nodes."""

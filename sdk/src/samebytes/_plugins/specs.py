@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plugin declares: data only, so that declaring imports no framework.
+
+Classes are named by strings "module:Class" and imported when first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .._core.access import ACCESS_MODES, Access
+from .._core.mapper import Transfer
+
+__all__ = ["API", "ContextSpec", "MapperSpec", "NativeSpec", "Plugin", "ProbeResult"]
+
+API = (1, 0)
+"""The plugin API of this samebytes: (major, minor)."""
+
+# An IMPORT costs a call into a driver, a MAP may flush caches, a COPY comes last by far.
+_COSTS = {Transfer.ALIAS: 1.0, Transfer.IMPORT: 10.0, Transfer.MAP: 100.0, Transfer.COPY: 10_000.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """The plugin itself; its module holds one, named PLUGIN.
+
+    Attributes:
+        api: the plugin API it was written for, (major, minor).
+        summary: one line for `samebytes list`.
+        packages: the modules it cannot work without, each with the command that installs it,
+            for instance {"av": 'pip install "samebytes[ffmpeg]"'}.
+        probe: "module:function" without arguments that returns a ProbeResult: can it be used on
+            this machine? Run in a child process with a time limit. None: importable is usable.
+    """
+
+    api: tuple[int, int]
+    summary: str
+    packages: Mapping[str, str] = field(default_factory=dict)
+    probe: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeSpec:
+    """A native type and the class that wraps it.
+
+    Attributes:
+        native: the type's full name, "module.qualified.Name", as its __module__ and __qualname__
+            spell it. Subclasses are found too.
+        wraps: "module:Class", a Tensor or Frame class with a `wrap(native)`.
+        level: "tensor" or "frame".
+    """
+
+    native: str
+    wraps: str
+    level: Literal["tensor", "frame"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSpec:
+    """A kind of context, which is a node of the routes.
+
+    Attributes:
+        node: a memory type, or "type:KIND" ("openvino:GPU").
+        context: "module:Class", a Context class.
+        derives_from: the nodes whose contexts `derive()` can start from.
+        devices: "module:function" that lists the names of the devices, for instance
+            ("GPU.0", "GPU.1"); None where there is no choice.
+        level: what users mostly map here; `route()` between two names shows that level.
+    """
+
+    node: str
+    context: str
+    derives_from: tuple[str, ...] = ()
+    devices: str | None = None
+    level: Literal["tensor", "frame"] = "tensor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapperSpec:
+    """An edge between two nodes.
+
+    Attributes:
+        source, target: nodes.
+        mapper: "module:Class", a MemoryMapper class.
+        transfer: what it does with the bytes.
+        summary: how, in half a line, for `explain`: "ROI tensors over the pitched planes".
+        level: "tensor" or "frame". A tensor edge also serves frames plane by plane unless
+            `lifts` is False.
+        access: the modes it can serve.
+        formats: names of the only image formats it takes (frames), or None for all.
+        opaque: it takes tensors without a linear layout.
+        cost: what the router adds up; None for the transfer's usual cost.
+        requires: plugins it needs besides its own, with versions: "openvino>=0.1,<1".
+    """
+
+    source: str
+    target: str
+    mapper: str
+    transfer: Transfer
+    summary: str
+    level: Literal["tensor", "frame"] = "tensor"
+    lifts: bool = True
+    access: tuple[Access, ...] = ACCESS_MODES
+    formats: tuple[str, ...] | None = None
+    opaque: bool = False
+    cost: float | None = None
+    requires: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """ "source -> target"."""
+        return f"{self.source} -> {self.target}"
+
+    @property
+    def weight(self) -> float:
+        """The cost the router adds up."""
+        return _COSTS[self.transfer] if self.cost is None else self.cost
+
+    def serves(self, level: str) -> bool:
+        """Whether it maps objects of that level."""
+        return self.level == level or (level == "frame" and self.level == "tensor" and self.lifts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """Whether a plugin can be used on this machine.
+
+    Attributes:
+        usable: yes or no.
+        reason: why not, or what was found.
+        hint: what to do about it: a command, or a sentence.
+        details: versions, devices, paths.
+    """
+
+    usable: bool
+    reason: str = ""
+    hint: str = ""
+    details: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From chains of edges to one function, which a context keeps in its table."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, cast
+
+from .._core.access import Access, check_access
+from .._core.context import Context, Level
+from .._core.frame import Frame
+from .._core.mapper import Gone, MemoryMapper, Refused, frame_hop, not_writable, tensor_hop
+from .._core.tensor import Tensor
+from .._plugins.discovery import load_class, tables
+from .._plugins.tables import Edge
+from ..errors import CopyRequiredError, NoRouteError, PluginError, RouteError
+from .contexts import remember, resolve
+from .search import Chain, chains, copies, usable
+
+__all__ = ["chain_function", "chain_name", "compile_route", "failure", "find_chains", "mappers_of"]
+
+# How many ways are tried when edges refuse an object; each further one costs more.
+_MAX_TRIES = 8
+
+Run = Callable[[Any], Any]
+
+
+def compile_route(
+    source: Context, level: Level, target: str | Context, access: str, copy: bool
+) -> Run:
+    """The function for a key, entered in the table of `source`.
+
+    The cheapest chain takes the object; where it refuses, the next ones are tried.
+    """
+    routes: dict[Any, Run] = cast(
+        "dict[Any, Run]", source.frame_routes if level == "frame" else source.tensor_routes
+    )
+    name = target.key if isinstance(target, Context) else target
+    if (name, access, copy) in routes:
+        return routes[name, access, copy]
+    check_access(access)
+    mode = cast(Access, access)
+    end = resolve(source, target)
+    run = (
+        _identity(source, mode)
+        if end == source
+        else _Ways(source, end, target, level, mode, copy).run
+    )
+    routes[name, access, copy] = run
+    if end.singleton:  # found at the first look-up from now on
+        routes[end, access, copy] = run
+    return run
+
+
+class _Ways:
+    """All chains for one key. Holds no context: tables would tie device contexts together."""
+
+    __slots__ = ("_access", "_copy", "_end", "_first", "_level", "_lock", "_others", "_target",
+                 "run")  # fmt: skip
+
+    def __init__(
+        self, source: Context, end: Context, target: str | Context, level: Level,
+        access: Access, copy: bool,
+    ) -> None:  # fmt: skip
+        self._level: Level = level
+        self._access = access
+        self._copy = copy
+        self._end = weakref.ref(end)
+        # A context that is gone can be found again by its name.
+        self._target = target if isinstance(target, str) else None
+        self._lock = threading.Lock()
+        self._others: list[tuple[str, Run | str]] | None = None
+        broken: list[str] = []
+        for name, way in self._ways(source, end):
+            if not isinstance(way, str):
+                self._first = name
+                self.run = self._with_fallback(way)
+                return
+            broken.append(f"{name}: {way}")
+        raise failure(source, end, level, access, copy, broken)
+
+    def _with_fallback(self, way: Run) -> Run:
+        retry = self._retry
+
+        def run(item: Any) -> Any:
+            try:
+                return way(item)
+            except Refused as reason:
+                return retry(item, reason)
+
+        return run
+
+    def _ways(self, source: Context, end: Context) -> Iterator[tuple[str, Run | str]]:
+        """(name, function) of each chain, or (name, reason) where it cannot be loaded."""
+        found, _ = find_chains(source, end, self._level, self._access, self._copy)
+        for chain in islice(found, _MAX_TRIES):
+            name = chain_name(chain)
+            try:
+                mappers, _ = mappers_of(chain, source, end)
+            except (PluginError, RouteError) as error:
+                yield name, str(error)
+            else:
+                yield name, chain_function(mappers, self._level, self._access)
+
+    def _retry(self, item: Any, reason: Refused) -> Any:
+        source, end = item.context, self._end()
+        if isinstance(reason, Gone) or end is None:
+            if self._target is None:
+                raise NoRouteError(source.node, "a context that is gone", [str(reason)])
+            source.forget_routes()
+            return compile_route(source, self._level, self._target, self._access, self._copy)(item)
+        with self._lock:
+            if self._others is None:
+                self._others = [w for w in self._ways(source, end) if w[0] != self._first]
+        why = [f"{self._first}: {reason}"]
+        for name, way in self._others:
+            if isinstance(way, str):
+                why.append(f"{name}: {way}")
+                continue
+            try:
+                return way(item)
+            except Refused as further:
+                why.append(f"{name}: {further}")
+        raise failure(source, end, self._level, self._access, self._copy, why)
+
+
+def _identity(context: Context, access: Access) -> Run:
+    write = access != "r"
+    readonly_native = context.readonly_native
+
+    def run(source: Any) -> Any:
+        if write and source.readonly:
+            raise not_writable(source, access)
+        native = source.native
+        if not write and not source.readonly:
+            native = readonly_native(native)
+        owner, where = source._owner, source.context
+        if isinstance(source, Tensor):
+            return type(source)(native, where, owner, source, not write, source._info)
+        return type(source)(native, where, source.meta, owner, source, not write)
+
+    return run
+
+
+def chain_name(chain: Chain) -> str:
+    """ "ffmpeg -> cpu -> openvino"."""
+    return " -> ".join([chain[0].spec.source, *(e.spec.target for e in chain)])
+
+
+def chain_function(
+    mappers: tuple[MemoryMapper, ...], level: Level, access: Access
+) -> Run:
+    """The hops as one function from tensor to tensor, or from frame to frame."""
+    make: Callable[[MemoryMapper, Access], Run] = frame_hop if level == "frame" else tensor_hop
+    hops = tuple(
+        _only_formats(m, make(m, access)) if level == "frame" and m.spec.formats else
+        make(m, access) for m in mappers
+    )  # fmt: skip
+    if len(hops) == 1:
+        return hops[0]
+
+    def run(source: Any) -> Any:
+        item, made = source, ()
+        for hop in hops:
+            item = hop(item)
+            made += item._made
+        # The objects between are nobody's: what they hold is held by the storages.
+        item.parent = source
+        item._made = made
+        if isinstance(item, Frame):
+            for plane in item._planes or ():
+                plane.parent = source
+        return item
+
+    return run
+
+
+def _only_formats(mapper: MemoryMapper, hop: Run) -> Run:
+    formats = mapper.spec.formats or ()
+
+    def run(source: Frame) -> Frame:
+        if source.format.name not in formats:
+            raise Refused(f"{mapper.spec.name} takes {', '.join(formats)}, not {source.format}")
+        mapped: Frame = hop(source)
+        return mapped
+
+    return run
+
+
+def find_chains(
+    source: Context, target: Context, level: Level, access: str, copy: bool,
+    image_format: str | None = None,
+) -> tuple[Iterator[Chain], list[str]]:  # fmt: skip
+    """The chains that may serve, cheapest first, and the reasons of edges that cannot."""
+    edges, bad = usable(tables().edges, level, access, image_format)
+    found = chains(edges, source.node, target.node)
+    reasons = [f"{e.spec.name} [{e.plugin}]: {why}" for e, why in bad]
+    return (c for c in found if copy or not copies(c)), reasons
+
+
+def mappers_of(
+    chain: Chain, source: Context, target: Context, via: tuple[Context, ...] = ()
+) -> tuple[tuple[MemoryMapper, ...], tuple[Context, ...]]:
+    """Instantiate the mappers of a chain; contexts between are derived on the way, or `via`.
+
+    Raises:
+        PluginError: a mapper or context cannot be loaded.
+        RouteError: a context between cannot be made.
+    """
+    mappers: list[MemoryMapper] = []
+    contexts: list[Context] = [source]
+    for index, edge in enumerate(chain):
+        here = contexts[-1]
+        if index == len(chain) - 1:
+            there = target
+        elif via:
+            there = via[index]
+        else:
+            there = _between(edge, here, target)
+        make = load_class(edge.spec.mapper, edge.plugin)
+        mappers.append(make(edge.spec, here, there))
+        contexts.append(there)
+    return tuple(mappers), tuple(contexts)
+
+
+def _between(edge: Edge, here: Context, target: Context) -> Context:
+    if edge.spec.target == here.node:
+        return here
+    try:
+        return resolve(here, edge.spec.target)
+    except RouteError:
+        # Not unique from here; the target may say which device.
+        return remember(target.derive(edge.spec.target))
+
+
+def failure(
+    source: Context, target: Context, level: Level, access: str, copy: bool, why: list[str],
+    image_format: str | None = None,
+) -> RouteError:  # fmt: skip
+    """The error that says why there is no way, or that the only ones copy."""
+    if not copy:
+        with_copy, _ = find_chains(source, target, level, access, True, image_format)
+        copying = next((c for c in with_copy if copies(c)), None)
+        if copying is not None:
+            edge = next(e for e in copying if copies((e,)))
+            return CopyRequiredError(source.node, target.node, edge.spec.name, why)
+    _, static = find_chains(source, target, level, access, copy, image_format)
+    near = [s for s in static if f"{source.node} ->" in s or f"-> {target.node}" in s]
+    reasons = [*why, *near] or [_nothing_joins(source.node, target.node, level)]
+    return NoRouteError(source.node, target.node, reasons, f' for {level}s, access "{access}"')
+
+
+def _nothing_joins(source: str, target: str, level: Level) -> str:
+    specs = [e.spec for e in tables().edges if e.spec.serves(level)]
+    if target not in {s.target for s in specs}:
+        return f"no installed plugin maps {level}s to {target}"
+    if source not in {s.source for s in specs}:
+        return f"no installed plugin maps {level}s from {source}"
+    return f"no chain of installed mappers joins them ({level} level)"

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Route: the edges of one mapping, to look at, or to use by hand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from .._core.access import Access, check_access
+from .._core.context import Context, Level
+from .._core.frame import Frame
+from .._core.mapper import MemoryMapper, Refused
+from .._core.tensor import Tensor
+from .._plugins.discovery import tables
+from ..errors import CopyRequiredError, NoRouteError, PluginError, RouteError
+from ..formats import ImageFormat
+from .compiled import chain_function, chain_name, failure, find_chains, mappers_of
+from .contexts import context, find_spec, resolve
+from .search import chains, copies, usable
+
+__all__ = ["Route", "route"]
+
+
+class Route:
+    """A way from one context to another, hop by hop. Itself a mapper: see `map`.
+
+    Attributes:
+        contexts: the source, those between, and the target; held strongly.
+        hops: one mapper for each step; none where source and target are the same.
+        level: "tensor" or "frame".
+        access: what it was found for.
+        cost: the sum of the edges' costs.
+        refused: one line for each cheaper way that could not be used, with the reason.
+    """
+
+    def __init__(
+        self, hops: tuple[MemoryMapper, ...], contexts: tuple[Context, ...], level: Level,
+        access: Access, refused: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        self.hops = hops
+        self.contexts = contexts
+        self.level = level
+        self.access = access
+        self.refused = refused
+        self.cost = sum(h.spec.weight for h in hops)
+        self._run = chain_function(hops, level, access) if hops else None
+
+    @property
+    def source(self) -> Context:
+        """Where it starts."""
+        return self.contexts[0]
+
+    @property
+    def target(self) -> Context:
+        """Where it leads."""
+        return self.contexts[-1]
+
+    @property
+    def copies(self) -> bool:
+        """Whether a hop copies the bytes."""
+        return any(h.spec.transfer.name == "COPY" for h in self.hops)
+
+    def map(self, item: Any) -> Any:
+        """Map a tensor or frame of the source context along exactly this route.
+
+        Raises:
+            NoRouteError: a hop cannot take this object.
+            AccessError: the object is read-only and the route was found for writing.
+        """
+        if (item.context, isinstance(item, Frame)) != (self.source, self.level == "frame"):
+            raise NoRouteError(
+                self.source.node,
+                self.target.node,
+                [f"{item!r} is not a {self.level} of {self.source!r}"],
+            )
+        if self._run is None:
+            return item.map(self.target, self.access)
+        try:
+            return self._run(item)
+        except Refused as reason:
+            raise NoRouteError(self.source.node, self.target.node, [str(reason)]) from reason
+
+    def explain(self) -> str:
+        """The route in words: each hop, what it does, its cost."""
+        ends = f"{self.source.node} -> {self.target.node}"
+        if not self.hops:
+            return f"{ends} ({self.level}s): the same memory, nothing to do"
+        promise = "COPIES the bytes" if self.copies else "no copy"
+        lines = [f'{ends} ({self.level}s, access "{self.access}"): {promise}, cost {self.cost:g}']
+        width = max(len(h.spec.name) for h in self.hops)
+        for number, hop in enumerate(self.hops, 1):
+            spec = hop.spec
+            lines.append(
+                f"  {number}. {spec.name:{width}}  {spec.transfer.name:6}  "
+                f"cost {spec.weight:g}  {spec.summary}"
+            )
+        lines.extend(f"  not used: {line}" for line in self.refused)
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The route as plain data."""
+        return {
+            "source": self.source.node,
+            "target": self.target.node,
+            "level": self.level,
+            "access": self.access,
+            "cost": self.cost,
+            "copies": self.copies,
+            "hops": [
+                {
+                    "source": h.spec.source,
+                    "target": h.spec.target,
+                    "transfer": h.spec.transfer.value,
+                    "cost": h.spec.weight,
+                    "summary": h.spec.summary,
+                }
+                for h in self.hops
+            ],
+            "refused": list(self.refused),
+        }
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def __repr__(self) -> str:
+        return f"<Route {' -> '.join(c.node for c in self.contexts)}, cost {self.cost:g}>"
+
+
+def route(
+    source: str | Context | Tensor | Frame,
+    target: str | Context,
+    *,
+    access: Access = "r",
+    level: Level | None = None,
+    format: str | ImageFormat | None = None,  # the field's word for it
+    copy: bool = False,
+    via: list[Context] | tuple[Context, ...] = (),
+) -> Route:
+    """The way from source to target that `map` would take, without mapping anything.
+
+    Args:
+        source: a memory type, a context, or an object: then its own layout counts too.
+        target: a memory type, "type:device", or a context.
+        access: "r", "w" or "rw".
+        level: of tensors or of frames; by default what `source` is, or is mostly used for.
+        format: an image format, for routes of frames.
+        copy: allow edges that copy.
+        via: go exactly through these contexts, one edge for each step.
+
+    Raises:
+        NoRouteError: there is none; `reasons` says why.
+        CopyRequiredError: the only ones copy.
+        UnknownNameError: no plugin declares such a memory type.
+    """
+    check_access(access)
+    item = source if isinstance(source, Tensor | Frame) else None
+    start, level = _start(source, level)
+    name = ImageFormat.of(format).name if format is not None else None
+    if item is not None and name is None and isinstance(item, Frame) and item.media == "image":
+        name = item.format.name
+    if via:
+        return _explicit(start, target, level, access, name, copy, tuple(via))
+    end = resolve(start, target)
+    if end == start:
+        return Route((), (start,), level, access)
+    found, _ = find_chains(start, end, level, access, copy, name)
+    refused: list[str] = []
+    for chain in found:
+        try:
+            hops, contexts = mappers_of(chain, start, end)
+        except (PluginError, RouteError) as error:
+            refused.append(f"{chain_name(chain)}: {error}")
+            continue
+        if item is not None and (reason := _refusal(item, hops, level, access)) is not None:
+            refused.append(f"{chain_name(chain)}: {reason}")
+            continue
+        return Route(hops, contexts, level, access, tuple(refused))
+    raise failure(start, end, level, access, copy, refused, name)
+
+
+def _start(
+    source: str | Context | Tensor | Frame, level: Level | None
+) -> tuple[Context, Level]:
+    if isinstance(source, Frame):
+        return source.context, level or "frame"
+    if isinstance(source, Tensor):
+        return source.context, level or "tensor"
+    if isinstance(source, Context):
+        return source, level or tables().contexts[source.node].level
+    return context(source), level or find_spec(source)[0].level
+
+
+def _refusal(
+    item: Tensor | Frame, hops: tuple[MemoryMapper, ...], level: Level, access: Access
+) -> str | None:
+    """Why the chain refuses this object. Found by mapping it, which costs no copy."""
+    if any(h.spec.transfer.name == "COPY" for h in hops):
+        return hops[0].accepts(item)
+    try:
+        chain_function(hops, level, access)(item)
+    except Refused as reason:
+        return str(reason)
+    return None
+
+
+def _explicit(
+    start: Context, target: str | Context, level: Level, access: Access, name: str | None,
+    copy: bool, via: tuple[Context, ...],
+) -> Route:  # fmt: skip
+    end = target if isinstance(target, Context) else resolve(via[-1], target)
+    edges, bad = usable(tables().edges, level, access, name)
+    steps = [start, *via, end]
+    picked = []
+    for a, b in pairwise(steps):
+        direct = next((c for c in chains(edges, a.node, b.node) if len(c) == 1), None)
+        if direct is None:
+            why = [f"no edge leads from {a.node} to {b.node}"]
+            why += [reason for e, reason in bad if e.spec.name == f"{a.node} -> {b.node}"]
+            raise NoRouteError(start.node, end.node, why)
+        if copies(direct) and not copy:
+            raise CopyRequiredError(start.node, end.node, direct[0].spec.name)
+        picked.append(direct[0])
+    hops, contexts = mappers_of(tuple(picked), start, end, via)
+    return Route(hops, contexts, level, access)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search: chains of edges from node to node, cheapest first."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator
+
+from .._core.mapper import Transfer
+from .._plugins.tables import Edge
+
+__all__ = ["Chain", "chains", "usable"]
+
+Chain = tuple[Edge, ...]
+
+# The longest chain of the design has five hops; more would be a mistake of the tables.
+_MAX_HOPS = 6
+
+
+def usable(
+    edges: list[Edge], level: str, access: str, image_format: str | None
+) -> tuple[list[Edge], list[tuple[Edge, str]]]:
+    """Split the edges into those that can serve, and those that cannot, with the reasons."""
+    good: list[Edge] = []
+    bad: list[tuple[Edge, str]] = []
+    for edge in edges:
+        spec = edge.spec
+        if not spec.serves(level):
+            continue
+        if edge.missing is not None:
+            bad.append((edge, edge.missing))
+        elif access not in spec.access:
+            bad.append((edge, f'it serves access {"/".join(spec.access)}, not "{access}"'))
+        elif level == "frame" and image_format and spec.formats and (
+            image_format not in spec.formats
+        ):
+            bad.append((edge, f"it takes {', '.join(spec.formats)}, not {image_format}"))
+        else:
+            good.append(edge)
+    return good, bad
+
+
+def chains(edges: list[Edge], source: str, target: str) -> Iterator[Chain]:
+    """Every chain from `source` to `target`, cheapest first, ties by the names of the edges.
+
+    No node is visited twice, save by an edge from a node to itself (a dense copy), and no edge
+    is used twice. A chain that copies once the bytes are where they should be is left out.
+    """
+    by_source: defaultdict[str, list[Edge]] = defaultdict(list)
+    for edge in edges:
+        by_source[edge.spec.source].append(edge)
+    serial = 0
+    queue: list[tuple[float, tuple[str, ...], int, str, Chain]] = [(0.0, (), 0, source, ())]
+    while queue:
+        cost, names, _, node, chain = heapq.heappop(queue)
+        if node == target and chain:
+            yield chain
+        if len(chain) == _MAX_HOPS or (node == target and chain and source != target):
+            continue
+        seen = {source, *(e.spec.target for e in chain)}
+        for edge in by_source[node]:
+            loop = edge.spec.target == node
+            if edge in chain or (not loop and edge.spec.target in seen):
+                continue
+            serial += 1
+            heapq.heappush(
+                queue,
+                (
+                    cost + edge.spec.weight,
+                    (*names, f"{edge.spec.name} {edge.plugin}"),
+                    serial,
+                    edge.spec.target,
+                    (*chain, edge),
+                ),
+            )
+
+
+def copies(chain: Chain) -> bool:
+    """Whether some edge of it copies."""
+    return any(edge.spec.transfer is Transfer.COPY for edge in chain)

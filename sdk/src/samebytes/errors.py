@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every error that samebytes raises, in one tree.
+
+    SamebytesError
+    ├── ClosedError (ValueError)            a tensor, frame, context or fd was used after close()
+    ├── BusyError (BufferError)             close() while someone else still uses the memory
+    ├── AccessError (ValueError)            writing was asked of memory that may only be read
+    ├── LayoutError (ValueError)            shape, strides, dtype or size cannot be what was asked
+    │   └── ExportError (BufferError)       ... found while handing out a DLPack capsule
+    ├── NotHostVisibleError (BufferError)   the CPU cannot read this memory where it lies
+    ├── UnsupportedObjectError (TypeError)  no plugin wraps an object of this type
+    ├── UnknownNameError (LookupError)      no such format, memory type, handle ...; has `nearest`
+    ├── DeviceMismatchError (ValueError)    two objects live on different devices
+    ├── NativeError (RuntimeError)          a native call failed; has `call` and `code`
+    ├── RouteError
+    │   ├── NoRouteError                    no chain of mappers leads there; has `reasons`
+    │   ├── CopyRequiredError               one does, but it copies; has `edge`
+    │   └── AmbiguousTargetError            several contexts answer to the name; has `choices`
+    └── PluginError                         has `plugin`
+        ├── PluginLoadError                 its module cannot be imported or is not valid
+        ├── PluginConflictError             it repeats a name that another plugin holds
+        ├── IncompatiblePluginError         it was made for another plugin API
+        └── MissingDependencyError (ImportError)  a package or library it needs is not there
+
+Each carries the culprit as attributes and says in its message what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+__all__ = [
+    "AccessError",
+    "AmbiguousTargetError",
+    "BusyError",
+    "ClosedError",
+    "CopyRequiredError",
+    "DeviceMismatchError",
+    "ExportError",
+    "IncompatiblePluginError",
+    "LayoutError",
+    "MissingDependencyError",
+    "NativeError",
+    "NoRouteError",
+    "NotHostVisibleError",
+    "PluginConflictError",
+    "PluginError",
+    "PluginLoadError",
+    "RouteError",
+    "SamebytesError",
+    "UnknownNameError",
+    "UnsupportedObjectError",
+]
+
+
+class SamebytesError(Exception):
+    """The root: `except SamebytesError` catches whatever samebytes raises."""
+
+
+class ClosedError(SamebytesError, ValueError):
+    """Something was used after its close()."""
+
+
+class BusyError(SamebytesError, BufferError):
+    """close() was asked while an array, capsule, child tensor or request still uses the memory.
+
+    The tensor stays usable. Drop the other holders and close again, or drop the tensor itself:
+    the memory is given back with its last holder.
+    """
+
+
+class AccessError(SamebytesError, ValueError):
+    """Writing was asked ("w" or "rw") of memory that may only be read."""
+
+
+class LayoutError(SamebytesError, ValueError):
+    """A shape, stride, dtype, offset or size cannot be what was asked of it."""
+
+
+class ExportError(LayoutError, BufferError):
+    """The layout cannot be expressed in a DLPack capsule. A BufferError, as consumers expect."""
+
+
+class NotHostVisibleError(SamebytesError, BufferError):
+    """The CPU cannot read this memory where it lies; map it to "cpu" first."""
+
+
+class UnsupportedObjectError(SamebytesError, TypeError):
+    """No installed plugin wraps an object of this type."""
+
+
+class UnknownNameError(SamebytesError, LookupError):
+    """A name that nobody registered.
+
+    Attributes:
+        kind: what was looked up, for instance "image format".
+        name: the name that was not found.
+        nearest: known names that look like it, best first.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        names = sorted(set(known))
+        lower = {n.lower(): n for n in reversed(names)}
+        close = get_close_matches(str(name).lower(), lower, n=3, cutoff=0.5)
+        self.kind = kind
+        self.name = name
+        self.nearest = tuple(lower[c] for c in close)
+        if self.nearest:
+            advice = f"; did you mean {' or '.join(repr(n) for n in self.nearest)}?"
+        elif names:
+            advice = f"; known: {', '.join(names[:20])}{' ...' if len(names) > 20 else ''}"
+        else:
+            advice = ""
+        super().__init__(f"unknown {kind} {name!r}{advice}{' ' + hint if hint else ''}")
+
+
+class DeviceMismatchError(SamebytesError, ValueError):
+    """Two objects that should share memory live on different devices."""
+
+
+class NativeError(SamebytesError, RuntimeError):
+    """A call into a native library failed.
+
+    Attributes:
+        call: the function that failed.
+        code: what it returned.
+    """
+
+    def __init__(self, call: str, code: int, meaning: str = "") -> None:
+        self.call = call
+        self.code = code
+        super().__init__(f"{call} failed with {code}{': ' + meaning if meaning else ''}")
+
+
+class RouteError(SamebytesError):
+    """A mapping that cannot be made.
+
+    Attributes:
+        source, target: the two ends, as names of nodes ("cpu", "openvino:GPU").
+    """
+
+    def __init__(self, message: str, source: str, target: str) -> None:
+        self.source = source
+        self.target = target
+        super().__init__(message)
+
+
+class NoRouteError(RouteError):
+    """No chain of mappers leads from source to target.
+
+    Attributes:
+        reasons: one line for each way that was tried and for each plugin that could not help.
+    """
+
+    def __init__(self, source: str, target: str, reasons: Sequence[str], what: str = "") -> None:
+        self.reasons = tuple(reasons)
+        lines = "".join(f"\n  - {r}" for r in self.reasons)
+        super().__init__(f"no route from {source} to {target}{what}{lines}", source, target)
+
+
+class CopyRequiredError(RouteError):
+    """The only ways there copy the bytes, and copy=True was not given.
+
+    Attributes:
+        edge: the copying edge of the cheapest way, "source -> target".
+    """
+
+    def __init__(self, source: str, target: str, edge: str, reasons: Sequence[str] = ()) -> None:
+        self.edge = edge
+        self.reasons = tuple(reasons)
+        lines = "".join(f"\n  - {r}" for r in self.reasons)
+        super().__init__(
+            f"{source} to {target} needs a copy (edge {edge}); "
+            f"pass copy=True to allow it: it is counted in stats(){lines}",
+            source,
+            target,
+        )
+
+
+class AmbiguousTargetError(RouteError):
+    """More than one context answers to the target's name.
+
+    Attributes:
+        choices: names that would be unambiguous.
+    """
+
+    def __init__(self, source: str, target: str, choices: Sequence[str]) -> None:
+        self.choices = tuple(choices)
+        super().__init__(
+            f"target {target!r} is ambiguous from {source}: say one of {', '.join(self.choices)}, "
+            "or pass a context",
+            source,
+            target,
+        )
+
+
+class PluginError(SamebytesError):
+    """A plugin cannot be used. Others are not affected.
+
+    Attributes:
+        plugin: its entry-point name.
+    """
+
+    def __init__(self, plugin: str, message: str) -> None:
+        self.plugin = plugin
+        super().__init__(f"plugin {plugin!r}: {message}")
+
+
+class PluginLoadError(PluginError):
+    """The plugin's module cannot be imported, or what it declares is not valid."""
+
+
+class PluginConflictError(PluginError):
+    """The plugin declares a name that another plugin declared first."""
+
+
+class IncompatiblePluginError(PluginError):
+    """The plugin was made for another version of the plugin API.
+
+    Attributes:
+        declared, supported: (major, minor) each.
+    """
+
+    def __init__(self, plugin: str, declared: object, supported: tuple[int, int]) -> None:
+        self.declared = declared
+        self.supported = supported
+        super().__init__(
+            plugin,
+            f"it declares plugin API {declared!r}, this samebytes has {supported}; "
+            f"upgrade samebytes, or install a release of the plugin for API {supported[0]}.x",
+        )
+
+
+class MissingDependencyError(PluginError, ImportError):
+    """A package or system library that the plugin needs is not there.
+
+    Attributes:
+        missing: what is missing.
+        hint: a command that gets it, for instance 'pip install "samebytes[ffmpeg]"'.
+    """
+
+    def __init__(self, plugin: str, missing: str, hint: str) -> None:
+        self.missing = missing
+        self.hint = hint
+        super().__init__(plugin, f"{missing} is missing: {hint}")
+

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pixel formats, audio blocks, and where each plane of them lies in memory.
+
+    fmt = image_format("nv12")                       # any spelling: NV12, nv12, P010_10LE, yuv420p
+    y, uv = fmt.plane_layouts(1920, 1080, (2048, 2048))
+    y.shape, y.strides, y.span                       # (1080, 1920), (2048, 1), 2211712
+
+This is the one place in samebytes that knows formats. It describes memory and holds none.
+"""
+
+from samebytes.formats._audio import AudioInfo
+from samebytes.formats._image import ImageFormat, known_formats
+from samebytes.formats._info import ImageInfo
+from samebytes.formats._planes import PlaneFormat, PlaneLayout
+
+__all__ = [
+    "AudioInfo",
+    "ImageFormat",
+    "ImageInfo",
+    "PlaneFormat",
+    "PlaneLayout",
+    "image_format",
+    "known_formats",
+]
+
+image_format = ImageFormat.of

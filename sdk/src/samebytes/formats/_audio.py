@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AudioInfo: what a block of audio samples is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from samebytes.formats._planes import ITEM_SIZES, PlaneLayout, checked_dtype, positive
+
+__all__ = ["AudioInfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class AudioInfo:
+    """A block of audio.
+
+    Attributes:
+        samples: points in time in this block; each has one value for each channel.
+        channels: channels.
+        rate: points in time for each second (Hz).
+        dtype: name of the element type, for instance "int16" or "float32".
+        interleaved: True when all channels of one point in time lie side by side in one plane,
+            False when each channel has a plane of its own.
+        channel_layout: the arrangement of the channels, for instance "stereo" or "5.1", where
+            it is known.
+
+    Raises LayoutError for a number that is not a positive integer, or an unknown dtype.
+    """
+
+    samples: int
+    channels: int
+    rate: int
+    dtype: str
+    interleaved: bool = True
+    channel_layout: str | None = None
+
+    def __post_init__(self) -> None:
+        positive(self.samples, "samples")
+        positive(self.channels, "channels")
+        positive(self.rate, "rate")
+        checked_dtype(self.dtype)
+
+    @property
+    def duration(self) -> float:
+        """Seconds that the block lasts."""
+        return self.samples / self.rate
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all planes, without padding."""
+        return self.samples * self.channels * ITEM_SIZES[self.dtype]
+
+    def plane_layouts(self) -> tuple[PlaneLayout, ...]:
+        """One plane (samples, channels) named "samples", or one (samples,) for each channel.
+
+        The planes of separate channels are named by their number, and each begins its own buffer.
+        """
+        itemsize = ITEM_SIZES[self.dtype]
+        if self.interleaved:
+            shape = (self.samples, self.channels)
+            strides = (self.channels * itemsize, itemsize)
+            return (PlaneLayout("samples", self.dtype, shape, strides),)
+        return tuple(
+            PlaneLayout(str(channel), self.dtype, (self.samples,), (itemsize,))
+            for channel in range(self.channels)
+        )

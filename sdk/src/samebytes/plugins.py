@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the author of a plugin imports.
+
+A plugin is a module named by an entry point of the group `samebytes.plugins`. It holds a
+`PLUGIN` and hook implementations that return data; importing it must not import its framework.
+The classes it names are imported when first used; they are made from the rest of this module.
+"""
+
+from __future__ import annotations
+
+from ._core.access import Access, check_access
+from ._core.context import Context, HostContext, Level, intern
+from ._core.device import CPU_DEVICE, Device
+from ._core.fd import Fd
+from ._core.frame import Frame, FrameMeta, Region
+from ._core.handles import HandleKey, check_handle_key, register_handle_key
+from ._core.info import TensorInfo, dense_strides
+from ._core.mapper import MemoryMapper, Refused, Transfer
+from ._core.stats import count_copy
+from ._core.storage import Storage
+from ._core.tensor import Tensor
+from ._cpu.tensor import CpuTensor
+from ._dtypes import DType, dtype
+from ._plugins.hooks import hookimpl
+from ._plugins.specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin, ProbeResult
+
+__all__ = [
+    "API",
+    "CPU_DEVICE",
+    "Access",
+    "Context",
+    "ContextSpec",
+    "CpuTensor",
+    "DType",
+    "Device",
+    "Fd",
+    "Frame",
+    "FrameMeta",
+    "HandleKey",
+    "HostContext",
+    "Level",
+    "MapperSpec",
+    "MemoryMapper",
+    "NativeSpec",
+    "Plugin",
+    "ProbeResult",
+    "Refused",
+    "Region",
+    "Storage",
+    "Tensor",
+    "TensorInfo",
+    "Transfer",
+    "check_access",
+    "check_handle_key",
+    "count_copy",
+    "dense_strides",
+    "dtype",
+    "hookimpl",
+    "intern",
+    "register_handle_key",
+]

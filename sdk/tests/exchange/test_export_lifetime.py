@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a capsule holds is let go exactly once, whoever drops it, wherever and whenever."""
+
+from __future__ import annotations
+
+import gc
+import queue
+import subprocess
+import sys
+import textwrap
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from samebytes._dtypes import dtype
+from samebytes._exchange import from_foreign, to_capsule
+from samebytes.errors import ExportError
+
+VERSIONS = [None, (1, 0)]
+NAMES = ["uint16", "bfloat16"]
+
+
+class Owner:
+    pass
+
+
+class Holder:
+    """Hands one capsule to a consumer."""
+
+    def __init__(self, capsule: object) -> None:
+        self.capsule = capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: object) -> object:
+        return self.capsule
+
+
+def consume(capsule: object) -> np.ndarray[Any, Any]:
+    return from_foreign(Holder(capsule)).array
+
+
+@pytest.mark.parametrize("max_version", VERSIONS)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("consumed", [False, True])
+def test_a_capsule_holds_the_owner(
+    name: str, max_version: tuple[int, int] | None, consumed: bool
+) -> None:
+    owner = Owner()
+    gone: list[int] = []
+    weakref.finalize(owner, gone.append, 1)
+    held: Any = to_capsule(
+        np.zeros(4, np.uint16), dtype(name), max_version=max_version, owner=owner
+    )
+    del owner
+    if consumed:
+        held = consume(held)[1:3]
+        held = held[1:]
+    gc.collect()
+    assert gone == []
+    del held
+    gc.collect()
+    assert gone == [1]
+
+
+@pytest.mark.parametrize("max_version", VERSIONS)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("consumed", [False, True])
+def test_a_thousand_capsules_leave_no_reference(
+    name: str, max_version: tuple[int, int] | None, consumed: bool
+) -> None:
+    a = np.arange(4, dtype=np.uint16)
+    owner = Owner()
+    before = sys.getrefcount(a), sys.getrefcount(owner)
+    for _ in range(1000):
+        capsule = to_capsule(a, dtype(name), max_version=max_version, owner=owner)
+        if consumed:
+            assert consume(capsule)[3] == 3
+    capsule = None
+    gc.collect()
+    assert (sys.getrefcount(a), sys.getrefcount(owner)) == before
+
+
+def test_a_refused_export_holds_nothing() -> None:
+    a = np.zeros(4, np.uint16)[::-1]
+    before = sys.getrefcount(a)
+    for _ in range(100):
+        with pytest.raises(ExportError):
+            to_capsule(a, dtype("bfloat16"))
+    gc.collect()
+    assert sys.getrefcount(a) == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_capsules_may_die_on_any_thread(name: str) -> None:
+    a = np.zeros(4, np.uint16)
+    before = sys.getrefcount(a)
+    work: queue.Queue[object] = queue.Queue()
+
+    def drop() -> None:
+        while (held := work.get()) is not None:
+            del held
+
+    threads = [threading.Thread(target=drop) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(1000):
+        capsule = to_capsule(a, dtype(name), max_version=VERSIONS[i % 2])
+        work.put(consume(capsule) if i % 3 else capsule)
+    capsule = None
+    for _ in threads:
+        work.put(None)
+    for thread in threads:
+        thread.join()
+    gc.collect()
+    assert sys.getrefcount(a) == before
+
+
+def test_a_capsule_that_dies_while_an_exception_is_in_flight() -> None:
+    a = np.zeros(4, np.uint16)
+    before = sys.getrefcount(a)
+
+    def fail() -> None:
+        capsule = to_capsule(a, dtype("bfloat16"))
+        raise KeyError(type(capsule).__name__)
+
+    with pytest.raises(KeyError, match="PyCapsule"):
+        fail()
+    gc.collect()
+    assert sys.getrefcount(a) == before
+
+
+def test_living_capsules_and_arrays_at_interpreter_exit() -> None:
+    script = """
+        import builtins, sys, threading
+        import numpy as np
+        from samebytes._dtypes import dtype
+        from samebytes._exchange import from_foreign, to_capsule
+
+        class Holder:
+            def __init__(self, capsule): self.capsule = capsule
+            def __dlpack_device__(self): return (1, 0)
+            def __dlpack__(self, **_): return self.capsule
+
+        a = np.zeros(4, np.uint16)
+        for name in ("uint16", "bfloat16"):
+            for version in (None, (1, 0)):
+                capsule = to_capsule(a, dtype(name), max_version=version, owner=object())
+                array = from_foreign(Holder(to_capsule(a, dtype(name), max_version=version))).array
+                key = f"{name}{version}"
+                globals()[key] = capsule, array
+                setattr(builtins, key, (capsule, array))
+                setattr(sys, key, (capsule, array))
+                cycle = [capsule, array]
+                cycle.append(cycle)
+        threading.Thread(target=threading.Event().wait, daemon=True, args=(30,)).start()
+        print("end of script")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end of script\n", "")
+
+
+def test_the_exporter_is_what_a_host_tensor_uses(exporter: Callable[..., Any]) -> None:
+    a = np.zeros(4, np.uint16)
+    before = sys.getrefcount(a)
+    seen = from_foreign(exporter(a, dtype("bfloat16"))).array
+    seen[2] = 7
+    assert a[2] == 7
+    del seen
+    gc.collect()
+    assert sys.getrefcount(a) == before

@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other libraries' memory as arrays: in place, and kept alive by the array alone."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import mmap
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from samebytes._dtypes import dtype
+from samebytes._exchange import from_foreign
+from samebytes._exchange._dlpack_abi import FLAG_IS_COPIED, FLAG_READ_ONLY
+from samebytes.errors import LayoutError, UnsupportedObjectError
+
+FOREIGN = ">" if sys.byteorder == "little" else "<"
+
+
+class Interface:
+    """An object with nothing but `__array_interface__`."""
+
+    def __init__(self, source: np.ndarray[Any, Any], **changed: Any) -> None:
+        self.source = source
+        self.__array_interface__ = {**source.__array_interface__, **changed}
+
+
+def test_an_array_passes_straight_through() -> None:
+    a = np.zeros((3, 4), np.int16)[:, ::2]
+    got = from_foreign(a)
+    assert got.array is a
+    assert got.owner is a
+    assert got.dtype is dtype("int16")
+    assert not got.readonly
+    a.flags.writeable = False
+    assert from_foreign(a).readonly
+
+
+def test_subclasses_of_ndarray() -> None:
+    m = np.zeros((2, 2)).view(np.matrix)
+    got = from_foreign(m)
+    assert type(got.array) is np.ndarray
+    got.array[1, 1] = 5
+    assert m[1, 1] == 5
+    with pytest.raises(LayoutError, match="masked"):
+        from_foreign(np.ma.masked_array([1, 2], [True, False]))
+
+
+@pytest.mark.parametrize("name", ["O", "U2", "M8[s]", f"{FOREIGN}f4"])
+def test_arrays_that_nobody_else_can_read(name: str) -> None:
+    with pytest.raises(LayoutError):
+        from_foreign(np.zeros(2, name))
+
+
+def test_ml_dtypes_arrays_come_as_their_bits() -> None:
+    ml_dtypes = pytest.importorskip(
+        "ml_dtypes", reason="missing package ml_dtypes: pip install ml_dtypes"
+    )
+    a = np.ones((2, 3), ml_dtypes.bfloat16)[:, ::2]
+    got = from_foreign(a)
+    assert got.dtype is dtype("bfloat16")
+    assert (got.array.ctypes.data, got.array.strides) == (a.ctypes.data, a.strides)
+    got.array[0, 0] = 0x4000
+    assert float(a[0, 0]) == 2.0
+
+
+CTYPES_2X3 = (ctypes.c_int32 * 3) * 2
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "shape"),
+    [
+        (lambda: bytearray(5), "uint8", (5,)),
+        (lambda: mmap.mmap(-1, 64), "uint8", (64,)),
+        (lambda: array.array("h", [1, 2]), "int16", (2,)),
+        (lambda: array.array("l", [1, 2]), f"int{8 * ctypes.sizeof(ctypes.c_long)}", (2,)),
+        (lambda: array.array("Q", [1, 2]), "uint64", (2,)),
+        (lambda: array.array("d", [1, 2]), "float64", (2,)),
+        (lambda: CTYPES_2X3(), "int32", (2, 3)),
+        (lambda: (ctypes.c_char * 4)(), "uint8", (4,)),
+        (lambda: (ctypes.c_bool * 4)(), "bool", (4,)),
+        (lambda: ctypes.c_double(1), "float64", ()),
+        (lambda: memoryview(bytearray(6)).cast("B", (2, 3)), "uint8", (2, 3)),
+        (lambda: memoryview(np.zeros(3, np.float16)), "float16", (3,)),
+        (lambda: memoryview(np.zeros(3, np.complex64)), "complex64", (3,)),
+    ],
+)
+def test_buffers_are_used_in_place(
+    make: Callable[[], Any], name: str, shape: tuple[int, ...]
+) -> None:
+    obj = make()
+    got = from_foreign(obj)
+    assert got.dtype is dtype(name)
+    assert got.array.dtype == dtype(name).numpy
+    assert got.array.shape == shape
+    assert not got.readonly
+    seen = memoryview(obj).cast("B") if shape else memoryview(obj).cast("B", (8,))
+    assert got.array.ctypes.data == np.frombuffer(seen, np.uint8).ctypes.data
+    got.array.view(np.uint8).reshape(-1)[0] = 1 if name == "bool" else 77
+    assert seen[0] == (1 if name == "bool" else 77)
+
+
+def test_a_read_only_buffer() -> None:
+    source = b"abc"
+    got = from_foreign(source)
+    assert got.readonly
+    assert not got.array.flags.writeable
+    assert got.array.ctypes.data == np.frombuffer(source, np.uint8).ctypes.data
+    assert got.array.tolist() == [97, 98, 99]
+
+
+@pytest.mark.parametrize("step", [2, -1])
+def test_a_buffer_with_strides(step: int) -> None:
+    source = bytearray(range(6))
+    got = from_foreign(memoryview(source)[::step])
+    assert got.array.strides == (step,)
+    got.array[1] = 99
+    assert source.index(99) == (2 if step == 2 else 4)
+
+
+@pytest.mark.parametrize("empty", [b"", (ctypes.c_int * 0)(), array.array("d")])
+def test_empty_buffers(empty: Any) -> None:
+    assert from_foreign(empty).array.shape == (0,)
+
+
+class Record(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_int)]  # noqa: RUF012 - as ctypes wants it
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        (Record * 2)(),
+        (ctypes.c_wchar * 2)(),
+        (ctypes.c_void_p * 2)(),
+        (ctypes.c_longdouble * 2)(),
+        array.array("u", "ab") if sys.version_info < (3, 13) else (ctypes.c_wchar * 1)(),
+        (ctypes.c_int32.__ctype_be__ if sys.byteorder == "little" else ctypes.c_int32.__ctype_le__)(),  # type: ignore[attr-defined]
+    ],
+)
+def test_buffers_of_other_elements_are_refused_and_never_copied(obj: Any) -> None:
+    with pytest.raises(LayoutError, match="buffer format"):
+        from_foreign(obj)
+
+
+def test_a_mapping_stays_while_the_array_lives() -> None:
+    mapping = mmap.mmap(-1, 4096)
+    mapping[7] = 5
+    kept = from_foreign(mapping).array[4:]
+    with pytest.raises(BufferError):
+        mapping.close()
+    del mapping
+    gc.collect()
+    kept[0] = 1
+    assert kept[3] == 5
+
+
+def test_the_users_memoryview_may_be_released() -> None:
+    source = bytearray(4)
+    view = memoryview(source)
+    kept = from_foreign(view).array
+    view.release()
+    kept[1] = 3
+    assert source[1] == 3
+    with pytest.raises(BufferError):
+        source.append(1)
+
+
+def test_an_array_interface_is_used_in_place() -> None:
+    a = np.zeros((3, 4), np.float32)[:, ::2]
+    got = from_foreign(Interface(a))
+    assert (got.array.ctypes.data, got.array.strides) == (a.ctypes.data, a.strides)
+    assert got.dtype is dtype("float32")
+    got.array[2, 1] = 6
+    assert a[2, 1] == 6
+    a.flags.writeable = False
+    assert from_foreign(Interface(a)).readonly
+
+
+def test_the_owner_of_an_array_interface_lives_as_long_as_the_array() -> None:
+    source = Interface(np.arange(1000))
+    alive = weakref.ref(source)
+    kept = from_foreign(source).array[990:]
+    del source
+    gc.collect()
+    assert alive() is not None
+    assert kept.tolist() == list(range(990, 1000))
+    del kept
+    gc.collect()
+    assert alive() is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "said"),
+    [
+        ({"data": (0, False)}, LayoutError, "null pointer"),
+        ({"data": b"bytes"}, UnsupportedObjectError, "may be a copy"),
+        ({"data": None}, UnsupportedObjectError, "may be a copy"),
+        ({"data": (4096,)}, UnsupportedObjectError, "may be a copy"),
+        ({"shape": (-1,)}, LayoutError, "negative extent"),
+        ({"shape": (2**62,)}, LayoutError, "address space"),
+        ({"shape": (2, 2.5)}, LayoutError, "tuple of ints"),
+        ({"shape": None}, LayoutError, "tuple of ints"),
+        ({"shape": (1,) * 65}, LayoutError, "65 axes"),
+        ({"strides": (8, 8)}, LayoutError, "2 strides for 1 axes"),
+        ({"strides": (2**62,)}, LayoutError, "address space"),
+        ({"strides": (-(2**62),)}, LayoutError, "address space"),
+        ({"typestr": "nonsense"}, LayoutError, "no dtype"),
+        ({"typestr": None}, LayoutError, "no dtype"),
+        ({"typestr": "|O8"}, LayoutError, "Python objects"),
+        ({"typestr": f"{FOREIGN}f8"}, LayoutError, "byte order"),
+        ({"mask": np.zeros(4, bool)}, LayoutError, "mask"),
+    ],
+)
+def test_array_interfaces_that_make_no_sense(
+    changed: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        from_foreign(Interface(np.zeros(4), **changed))
+
+
+def test_an_array_interface_that_is_no_dict() -> None:
+    source = Interface(np.zeros(4))
+    source.__array_interface__ = [1]  # type: ignore[assignment]
+    with pytest.raises(UnsupportedObjectError, match="no dict"):
+        from_foreign(source)
+
+
+def test_objects_that_share_nothing() -> None:
+    class OnlyArray:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            raise AssertionError("__array__ may copy and must not be called")
+
+    for obj in (OnlyArray(), [1, 2], 3, "text", None):
+        with pytest.raises(UnsupportedObjectError, match="shares no memory"):
+            from_foreign(obj)
+
+
+def test_dlpack_in_place_and_deleted_once(raw_producer: Callable[..., Any]) -> None:
+    source = np.arange(12, dtype=np.int16).reshape(3, 4)
+    producer = raw_producer(source.ctypes.data, (3, 4), (4, 1), code=0, bits=16)
+    got = from_foreign(producer)
+    assert producer.calls == [{"max_version": (1, 0), "copy": False}]
+    assert got.array.ctypes.data == source.ctypes.data
+    assert got.dtype is dtype("int16")
+    assert not got.readonly
+    got.array[1, 2] = -1
+    assert source[1, 2] == -1
+    part = got.array[1:, 1]
+    del got
+    gc.collect()
+    assert producer.deleted == 0
+    assert part[0] == 5
+    del part
+    gc.collect()
+    assert producer.deleted == 1
+
+
+@pytest.mark.parametrize(("code", "bits", "name"), [(4, 16, "bfloat16"), (10, 8, "float8_e4m3fn")])
+@pytest.mark.parametrize("versioned", [False, True])
+def test_types_that_numpy_lacks(
+    raw_producer: Callable[..., Any], code: int, bits: int, name: str, versioned: bool
+) -> None:
+    source = np.zeros(4, dtype(name).carrier)
+    producer = raw_producer(
+        source.ctypes.data, (4,), (1,), code=code, bits=bits, versioned=versioned
+    )
+    got = from_foreign(producer)
+    assert got.dtype is dtype(name)
+    assert got.array.dtype == dtype(name).carrier
+    assert got.array.ctypes.data == source.ctypes.data
+    # The producer's deleter must find the structure as the producer made it.
+    assert producer.tensor.dtype.code == code
+    del got
+    gc.collect()
+    assert producer.deleted == 1
+
+
+def test_a_thousand_imports_are_deleted_a_thousand_times(raw_producer: Callable[..., Any]) -> None:
+    source = np.zeros(4, np.uint16)
+    producer = raw_producer(source.ctypes.data, (4,), (1,), code=4, bits=16)
+    for _ in range(1000):
+        from_foreign(producer)
+    gc.collect()
+    assert producer.deleted == 1000
+
+
+def test_the_read_only_flag(raw_producer: Callable[..., Any]) -> None:
+    source = np.zeros(4, np.uint8)
+    got = from_foreign(raw_producer(source.ctypes.data, (4,), (1,), flags=FLAG_READ_ONLY))
+    assert got.readonly
+    assert not got.array.flags.writeable
+
+
+def test_a_legacy_capsule_is_read_only(raw_producer: Callable[..., Any]) -> None:
+    source = np.zeros(4, np.uint8)
+    producer = raw_producer(source.ctypes.data, (4,), versioned=False)
+    got = from_foreign(producer)
+    assert producer.calls == [{"max_version": (1, 0), "copy": False}, {}]
+    assert got.array.strides == (1,)
+    assert got.readonly
+    assert not got.array.flags.writeable
+
+
+@pytest.mark.parametrize("writeable", [False, True])
+def test_a_legacy_capsule_of_an_object_that_shows_its_flags(
+    raw_producer: Callable[..., Any], writeable: bool
+) -> None:
+    source = np.zeros(4, np.uint8)
+    producer = raw_producer(source.ctypes.data, (4,), versioned=False)
+    producer.flags = np.zeros(1).flags
+    producer.flags.writeable = writeable
+    got = from_foreign(producer)
+    assert got.readonly is not writeable
+    if writeable:
+        got.array[2] = 8
+        assert source[2] == 8
+    del got
+    gc.collect()
+    assert producer.deleted == 1
+
+
+def test_the_byte_offset_counts(raw_producer: Callable[..., Any]) -> None:
+    source = np.arange(8, dtype=np.uint8)
+    got = from_foreign(raw_producer(source.ctypes.data, (2,), (3,), byte_offset=2))
+    assert got.array.ctypes.data == source.ctypes.data + 2
+    assert got.array.tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)])
+def test_scalars_and_empty_tensors(
+    raw_producer: Callable[..., Any], shape: tuple[int, ...]
+) -> None:
+    source = np.full(1, 5, np.uint8)
+    producer = raw_producer(0 if shape else source.ctypes.data, shape, shape)
+    got = from_foreign(producer)
+    assert got.array.shape == shape
+    assert got.array.tolist() in (5, [], [[], []])
+    del got
+    gc.collect()
+    assert producer.deleted == 1
+
+
+@pytest.mark.parametrize("device", [3, 11])
+def test_pinned_host_memory_is_host_memory(raw_producer: Callable[..., Any], device: int) -> None:
+    source = np.zeros(4, np.uint8)
+    producer = raw_producer(
+        source.ctypes.data, (4,), (1,), device=device, claimed_device=device
+    )
+    assert from_foreign(producer).array.ctypes.data == source.ctypes.data
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"data": 0}, "null pointer"),
+        ({"ndim": -1}, "-1 axes"),
+        ({"ndim": 65}, "65 axes"),
+        ({"ndim": 2**31 - 1}, "axes"),
+        ({"shape": None, "ndim": 2}, "without a shape"),
+        ({"shape": (-4,)}, "negative extent"),
+        ({"shape": (2**62, 4), "strides": None}, "address space"),
+        ({"shape": (0, 2**62, 8), "strides": None}, "address space"),
+        ({"strides": (2**62,)}, "address space"),
+        ({"strides": (-(2**62),)}, "address space"),
+        ({"byte_offset": 2**64 - 1}, "address space"),
+        ({"lanes": 4}, "4 lanes"),
+        ({"lanes": 0}, "0 lanes"),
+        ({"bits": 7}, "no dtype known here"),
+        ({"code": 2, "bits": 8}, "no dtype known here"),
+        ({"code": 3, "bits": 64}, "no dtype known here"),
+        ({"code": 200}, "no dtype known here"),
+        ({"bits": 4}, "share bytes"),
+    ],
+)
+def test_hostile_tensors(
+    raw_producer: Callable[..., Any], versioned: bool, wrong: dict[str, Any], said: str
+) -> None:
+    source = np.zeros(4, np.uint8)
+    right = {"data": source.ctypes.data, "shape": (4,), "strides": (1,)}
+    producer = raw_producer(**(right | wrong), versioned=versioned)
+    with pytest.raises(LayoutError, match=said):
+        from_foreign(producer)
+    gc.collect()
+    assert producer.deleted == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"claimed_device": 2}, "CUDA memory"),
+        ({"claimed_device": 4}, "OpenCL memory"),
+        ({"claimed_device": 14}, "oneAPI memory"),
+        ({"claimed_device": 99}, "device 99"),
+        ({"device": 2}, "CUDA memory"),
+        ({"major": 2}, "DLPack 2.0"),
+        ({"flags": FLAG_IS_COPIED}, "exported a copy"),
+    ],
+)
+def test_tensors_that_are_not_host_memory_in_place(
+    raw_producer: Callable[..., Any], wrong: dict[str, Any], said: str
+) -> None:
+    source = np.zeros(4, np.uint8)
+    producer = raw_producer(source.ctypes.data, (4,), (1,), **wrong)
+    with pytest.raises(UnsupportedObjectError, match=said):
+        from_foreign(producer)
+    gc.collect()
+    assert producer.deleted == len(producer.calls) == (0 if "claimed_device" in wrong else 1)
+
+
+@pytest.mark.parametrize("capsule", [None, 3, "text"])
+def test_a_producer_that_gives_no_capsule(capsule: object) -> None:
+    class Wrong:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+        def __dlpack__(self, **_: object) -> object:
+            return capsule
+
+    with pytest.raises(UnsupportedObjectError, match="no DLPack capsule"):
+        from_foreign(Wrong())
+
+
+def test_a_producer_that_refuses() -> None:
+    class Refuses:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+        def __dlpack__(self, **_: object) -> object:
+            raise BufferError("in use by the graph")
+
+    with pytest.raises(UnsupportedObjectError, match="in use by the graph"):
+        from_foreign(Refuses())
+
+
+@pytest.mark.parametrize("answer", [None, (), ("cpu", 0)])
+def test_a_producer_without_a_sensible_device(answer: Any) -> None:
+    class Lost:
+        def __dlpack_device__(self) -> Any:
+            return answer
+
+        def __dlpack__(self, **_: object) -> object:
+            raise AssertionError("must not be asked")
+
+    with pytest.raises(UnsupportedObjectError, match="__dlpack_device__ failed"):
+        from_foreign(Lost())
+
+
+def test_dlpack_can_be_left_out(raw_producer: Callable[..., Any]) -> None:
+    class Both(bytearray):
+        def __dlpack__(self, **_: object) -> object:
+            raise AssertionError("must not be asked")
+
+    source = Both(b"abc")
+    assert from_foreign(source, allow_dlpack=False).array.tolist() == [97, 98, 99]
+    with pytest.raises(UnsupportedObjectError, match="shares no memory"):
+        from_foreign(raw_producer(), allow_dlpack=False)
