@@ -113,8 +113,11 @@ def _lint(*_: object) -> int:
 
 
 def _bench(_: argparse.Namespace, rest: list[str]) -> int:
+    benchmarks = ROOT / "tests" / "bench"
+    if not (benchmarks / "__main__.py").exists():
+        raise CommandError(f"there are no benchmarks: {benchmarks}/__main__.py is not there")
     environment.prepare()
-    return run([environment.PYTHON, ROOT / "tests" / "bench", *rest])
+    return run([environment.PYTHON, benchmarks, *rest])
 
 
 def _docs(*_: object) -> int:

@@ -43,19 +43,19 @@ def prepare() -> None:
 
 
 def prepare_arrays() -> str | None:
-    """Install the group `arrays` into .venv, unless pip would bring GPU builds with it.
+    """Install the array libraries that tests use into .venv; torch only as a CPU build.
 
-    Returns None when it is installed, else the reason why it cannot be. The answer is
-    remembered until a pyproject.toml changes.
+    Returns None when torch is there, else the reason why it cannot be. The answer is remembered
+    until a pyproject.toml changes.
     """
     state = _read_state()
-    if "arrays" not in state:
-        reason = _why_no_arrays()
-        if reason is None:
-            must([PYTHON, *PIP_INSTALL, "--group", "arrays"])
-        state["arrays"] = reason
+    if "no_torch" not in state:
+        must([PYTHON, *PIP_INSTALL, "--group", "arrays"])
+        state["no_torch"] = _why_no_torch()
+        if state["no_torch"] is None:
+            must([PYTHON, *PIP_INSTALL, "--group", "torch"])
         _write_state(state)
-    return state["arrays"]
+    return state["no_torch"]
 
 
 def create_venv(folder: Path) -> None:
@@ -83,8 +83,8 @@ def _require_ensurepip() -> None:
         must(["apt-get", "install", "--yes", package])
 
 
-def _why_no_arrays() -> str | None:
-    command = [str(PYTHON), *PIP_INSTALL, "--dry-run", "--report", "-", "--group", "arrays"]
+def _why_no_torch() -> str | None:
+    command = [str(PYTHON), *PIP_INSTALL, "--dry-run", "--report", "-", "--group", "torch"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if answer.returncode:
         lines = answer.stderr.strip().splitlines()

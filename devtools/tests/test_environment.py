@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What decides whether an array library is installed."""
+"""What the set-up decides before it installs anything."""
 
+import importlib.util
 import json
+import os
+from pathlib import Path
 
 import pytest
 
-from devtools.environment import gpu_packages
+from devtools.environment import create_venv, gpu_packages
+from devtools.workspace import CommandError
 
 
 def report(*names: str) -> str:
@@ -22,3 +26,10 @@ def test_a_gpu_build_is_named(name: str) -> None:
     reason = gpu_packages(report("torch", name))
     assert reason is not None
     assert name in reason
+
+
+def test_a_python_that_cannot_make_a_venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(CommandError, match=r"apt-get install python3\.\d+-venv"):
+        create_venv(tmp_path)

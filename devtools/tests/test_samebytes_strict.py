@@ -17,7 +17,7 @@ import pytest
 def test_by_mark(): pass
 
 def test_by_call():
-    pytest.skip("missing package: av")
+    pytest.skip("missing package av: pip install av")
 
 def test_by_importorskip():
     pytest.importorskip("no_such_module.below")

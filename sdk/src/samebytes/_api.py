@@ -90,9 +90,7 @@ def frame(
         level, make = _wraps[type(native)]
     except KeyError:
         level, make = (
-            ("tensor", CpuTensor.wrap)
-            if isinstance(native, Sequence)
-            else _find_wrap(native)
+            ("tensor", CpuTensor.wrap) if isinstance(native, Sequence) else _find_wrap(native)
         )
     if level != "frame":
         raise UnsupportedObjectError(

@@ -244,4 +244,3 @@ class MissingDependencyError(PluginError, ImportError):
         self.missing = missing
         self.hint = hint
         super().__init__(plugin, f"{missing} is missing: {hint}")
-

@@ -33,21 +33,25 @@ _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
 
+_INTEGERS = ctypes.POINTER(ctypes.c_int64)
+
 # What lives in C structures, by the address of the managed tensor.
 _living: dict[int, tuple[Any, ...]] = {}
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _deleter(managed: int) -> None:
+def _delete(managed: int) -> None:
     producer = _living.pop(managed)[0]
     producer.deleted += 1
 
 
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _destructor(capsule: int) -> None:
+def _destroy(capsule: int) -> None:
     for name in (LEGACY_NAME, VERSIONED_NAME):
         if _is_valid(capsule, name):
-            _deleter(_get_pointer(capsule, name))
+            _delete(_get_pointer(capsule, name))
+
+
+_deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_delete)
+_destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_destroy)
 
 
 class RawProducer:
@@ -89,9 +93,11 @@ class RawProducer:
             byte_offset=byte_offset,
         )
         if shape:
-            tensor.shape = (ctypes.c_int64 * len(shape))(*shape)
+            self._shape = (ctypes.c_int64 * len(shape))(*shape)
+            tensor.shape = ctypes.cast(self._shape, _INTEGERS)
         if strides:
-            tensor.strides = (ctypes.c_int64 * len(strides))(*strides)
+            self._strides = (ctypes.c_int64 * len(strides))(*strides)
+            tensor.strides = ctypes.cast(self._strides, _INTEGERS)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (self.claimed_device, 0)

@@ -67,7 +67,8 @@ def test_the_read_only_flag_is_where_numpy_puts_it() -> None:
 
 
 def test_the_copied_flag_is_where_numpy_puts_it() -> None:
-    assert content(np.zeros(3).__dlpack__(max_version=(1, 0), copy=True)).flags == abi.FLAG_IS_COPIED
+    capsule = np.zeros(3).__dlpack__(max_version=(1, 0), copy=True)
+    assert content(capsule).flags == abi.FLAG_IS_COPIED
 
 
 @pytest.mark.parametrize("value", [None, 3, object()])

@@ -185,7 +185,7 @@ class HostContext(Context):
     def readonly_native(self, native: np.ndarray[Any, Any]) -> Any:
         """A view of the array that cannot be written."""
         view = native.view()
-        view.flags.writeable = False
+        view.setflags(write=False)  # faster than flags.writeable
         return view
 
 

@@ -255,6 +255,7 @@ class Frame:
 
     def wait(self) -> None:
         """Return when whatever still writes to this memory is done."""
+        _ = self._made  # in host memory nothing is pending, but a closed object still says so
 
     def close(self) -> None:
         """End this frame, its planes, and the memory that was made for it.
@@ -285,7 +286,7 @@ class Frame:
             return True
 
     def __enter__(self) -> Self:
-        self._made  # a closed frame cannot be entered  # noqa: B018
+        _ = self._made  # a closed frame cannot be entered
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
@@ -320,8 +321,8 @@ class Frame:
         raise UnknownNameError("handle of a " + type(self).__name__, key, ())
 
     def _native_from_planes(self, planes: tuple[Tensor, ...]) -> Any:
-        """`native` again, after a close() that was refused."""
-        return tuple(p.native for p in planes)
+        """`native` again, after a close() that was refused; None for a plane closed by itself."""
+        return tuple(None if p.closed else p.native for p in planes)
 
     def _forget(self) -> None:
         del self.native, self.context, self.meta, self._owner, self.parent

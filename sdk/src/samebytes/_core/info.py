@@ -135,9 +135,7 @@ class TensorInfo:
         """Whether two elements may share a byte (a broadcast axis, a sliding window)."""
         if self.strides is None or self.dtype.itemsize is None or self.size == 0:
             return False
-        axes = sorted(
-            (abs(s), n) for n, s in zip(self.shape, self.strides, strict=True) if n > 1
-        )
+        axes = sorted((abs(s), n) for n, s in zip(self.shape, self.strides, strict=True) if n > 1)
         reach = self.dtype.itemsize
         for stride, extent in axes:
             if stride < reach:

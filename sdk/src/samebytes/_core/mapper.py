@@ -78,9 +78,7 @@ class MemoryMapper:
         """
         return None
 
-    def connect(
-        self, item: Any, access: Access
-    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+    def connect(self, item: Any, access: Access) -> tuple[Any, TensorInfo | None, Storage | None]:
         """Make the native object of the target over the memory of `item`.
 
         Args:

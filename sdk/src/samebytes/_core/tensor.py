@@ -102,6 +102,15 @@ class Tensor:
         return info
 
     @property
+    def given_info(self) -> TensorInfo | None:
+        """`info` if it was given or asked for before, else None: then `native` says all.
+
+        For mappers: whether an array only carries the bits of another type (bfloat16), without
+        the cost of describing every array.
+        """
+        return self._info
+
+    @property
     def dtype(self) -> DType:
         """The element type."""
         return self.info.dtype
@@ -175,6 +184,7 @@ class Tensor:
 
     def wait(self) -> None:
         """Return when whatever still writes to this memory is done."""
+        _ = self._made  # in host memory nothing is pending, but a closed object still says so
 
     def close(self) -> None:
         """End this tensor, and the memory that was made for it.
@@ -202,7 +212,7 @@ class Tensor:
             return True
 
     def __enter__(self) -> Self:
-        self._made  # a closed tensor cannot be entered  # noqa: B018
+        _ = self._made  # a closed tensor cannot be entered
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
@@ -303,4 +313,3 @@ class Tensor:
             info,
             tuple(storages[i] for i in made),
         )
-

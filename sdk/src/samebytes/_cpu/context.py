@@ -92,3 +92,4 @@ def allocate_pages(nbytes: int) -> Storage:
 
 
 CPU = CpuContext()
+CpuTensor.home = CPU

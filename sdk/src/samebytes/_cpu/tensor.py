@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .._core.info import TensorInfo
 from .._core.storage import Storage
 from .._core.tensor import Tensor
 from .._dtypes import DType, from_numpy
@@ -15,6 +16,8 @@ from .._exchange import from_foreign
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from .._core.context import Context
 
 __all__ = ["CpuTensor"]
 
@@ -32,6 +35,8 @@ class CpuTensor(Tensor):
     __slots__ = ()
 
     native: _Array
+    # Set by the module of the context, which needs this class first.
+    home: ClassVar[Context]
 
     @classmethod
     def wrap(cls, native: Any) -> Self:
@@ -44,13 +49,11 @@ class CpuTensor(Tensor):
                 orders).
             UnsupportedObjectError: it shares no bytes with the CPU.
         """
-        from .context import CPU
-
         if type(native) is np.ndarray:
             from_numpy(native.dtype)
-            return cls(native, CPU, native, None, not native.flags.writeable)
+            return cls(native, cls.home, native, None, not native.flags.writeable)
         found = from_foreign(native)
-        tensor = cls(found.array, CPU, found.owner, None, found.readonly)
+        tensor = cls(found.array, cls.home, found.owner, None, found.readonly)
         if found.dtype.numpy is None:
             tensor._info = _carried(found.array, found.dtype)
         return tensor
@@ -73,9 +76,7 @@ class CpuTensor(Tensor):
         return again
 
 
-def _carried(array: _Array, dtype: DType) -> Any:
-    from .._core.info import TensorInfo
-
+def _carried(array: _Array, dtype: DType) -> TensorInfo:
     if dtype.packed:
         return TensorInfo(dtype, array.shape)
     return TensorInfo(dtype, array.shape, array.strides)

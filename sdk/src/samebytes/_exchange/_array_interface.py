@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -58,11 +59,10 @@ def from_array_interface(obj: Any) -> tuple[np.ndarray[Any, Any], DType]:
 
 
 def _element(typestr: object) -> DType:
-    try:
-        described: np.dtype[Any] = np.dtype(typestr)  # type: ignore[call-overload]  # judged here
-    except TypeError as error:
-        raise LayoutError(f"typestr {typestr!r} of an __array_interface__ is no dtype") from error
-    return from_numpy(described)
+    if isinstance(typestr, str):
+        with suppress(TypeError):
+            return from_numpy(np.dtype(typestr))
+    raise LayoutError(f"typestr {typestr!r} of an __array_interface__ is no dtype")
 
 
 def _integers(values: object, name: str) -> tuple[int, ...]:

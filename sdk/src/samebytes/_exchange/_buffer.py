@@ -45,8 +45,7 @@ def from_buffer(obj: Any) -> tuple[np.ndarray[Any, Any], DType] | None:
     element = _element(view)
     if view.suboffsets:
         raise LayoutError("a buffer of pointers to rows has no strides: pass its rows one by one")
-    if view.c_contiguous:
-        return np.ndarray(view.shape or (), element.carrier, buffer=view), element
+    # Not numpy.ndarray(buffer=view): that keeps the object but not its buffer's export.
     return np.array(view, copy=False).view(element.carrier), element
 
 

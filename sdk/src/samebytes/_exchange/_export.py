@@ -145,7 +145,8 @@ def _consumable(array: np.ndarray[Any, Any], *, writable: bool) -> np.ndarray[An
                 f"strides {strides} are not multiples of the element's {itemsize} bytes, and "
                 "DLPack counts strides in elements: let the consumer ask for a copy"
             )
-    if writable and not array.flags.c_contiguous and TensorInfo.of(array).overlaps:
+    nested = array.flags.c_contiguous or _is_nested(array)
+    if writable and not nested and TensorInfo.of(array).overlaps:
         raise ExportError(
             f"elements of shape {array.shape} with strides {strides} overlap, so writing one "
             "would change others: export it read-only, or let the consumer ask for a copy"
@@ -160,3 +161,13 @@ def _without_idle_strides(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         array.itemsize if n == 1 else s for n, s in zip(array.shape, array.strides, strict=True)
     )
     return pinned_array(interface, array)
+
+
+def _is_nested(array: np.ndarray[Any, Any]) -> bool:
+    """Whether each axis steps over all of the next: pitched planes are told from overlaps fast."""
+    reach = array.itemsize
+    for n, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if stride < reach:
+            return False
+        reach = n * stride
+    return True

@@ -93,7 +93,7 @@ def _check_device(obj: object, device: int) -> None:
         name = DEVICE_NAMES.get(device, "unknown")
         raise UnsupportedObjectError(
             f"{_name(obj)} lies in {name} memory (DLPack device {device}), which the CPU cannot "
-            f"read: a samebytes backend for {name} memory could wrap it ('samebytes plugins' "
+            f"read: a samebytes backend for {name} memory could wrap it ('samebytes list' "
             "lists those installed), or copy it to the CPU with its own framework first"
         )
 

@@ -21,7 +21,7 @@ __all__ = ["as_array", "as_capsule"]
 def as_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     """`tensor` as a numpy array: its own memory, if numpy did not ask for another dtype or a copy.
 
-    Copies are counted.
+    Elements that numpy has no dtype for come as their carrier's. Copies are counted.
 
     Raises:
         LayoutError: another dtype was asked for, and copy=False.

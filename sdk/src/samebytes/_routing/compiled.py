@@ -13,7 +13,6 @@ from .._core.access import Access, check_access
 from .._core.context import Context, Level
 from .._core.frame import Frame
 from .._core.mapper import Gone, MemoryMapper, Refused, frame_hop, not_writable, tensor_hop
-from .._core.tensor import Tensor
 from .._plugins.discovery import load_class, tables
 from .._plugins.tables import Edge
 from ..errors import CopyRequiredError, NoRouteError, PluginError, RouteError
@@ -45,7 +44,7 @@ def compile_route(
     mode = cast(Access, access)
     end = resolve(source, target)
     run = (
-        _identity(source, mode)
+        _identity(source, level, mode)
         if end == source
         else _Ways(source, end, target, level, mode, copy).run
     )
@@ -124,23 +123,25 @@ class _Ways:
                 return way(item)
             except Refused as further:
                 why.append(f"{name}: {further}")
-        raise failure(source, end, self._level, self._access, self._copy, why)
+        raise failure(source, end, self._level, self._access, self._copy, why, item=item)
 
 
-def _identity(context: Context, access: Access) -> Run:
+def _identity(context: Context, level: Level, access: Access) -> Run:
+    """The same memory as a new object, since map() never returns its source."""
     write = access != "r"
     readonly_native = context.readonly_native
 
     def run(source: Any) -> Any:
-        if write and source.readonly:
-            raise not_writable(source, access)
         native = source.native
-        if not write and not source.readonly:
+        if write:
+            if source.readonly:
+                raise not_writable(source, access)
+        elif not source.readonly:
             native = readonly_native(native)
-        owner, where = source._owner, source.context
-        if isinstance(source, Tensor):
-            return type(source)(native, where, owner, source, not write, source._info)
-        return type(source)(native, where, source.meta, owner, source, not write)
+        make, where, owner = type(source), source.context, source._owner
+        if level == "tensor":
+            return make(native, where, owner, source, not write, source._info)
+        return make(native, where, source.meta, owner, source, not write)
 
     return run
 
@@ -150,9 +151,7 @@ def chain_name(chain: Chain) -> str:
     return " -> ".join([chain[0].spec.source, *(e.spec.target for e in chain)])
 
 
-def chain_function(
-    mappers: tuple[MemoryMapper, ...], level: Level, access: Access
-) -> Run:
+def chain_function(mappers: tuple[MemoryMapper, ...], level: Level, access: Access) -> Run:
     """The hops as one function from tensor to tensor, or from frame to frame."""
     make: Callable[[MemoryMapper, Access], Run] = frame_hop if level == "frame" else tensor_hop
     hops = tuple(
@@ -238,19 +237,31 @@ def _between(edge: Edge, here: Context, target: Context) -> Context:
 
 def failure(
     source: Context, target: Context, level: Level, access: str, copy: bool, why: list[str],
-    image_format: str | None = None,
+    image_format: str | None = None, item: Any = None,
 ) -> RouteError:  # fmt: skip
     """The error that says why there is no way, or that the only ones copy."""
     if not copy:
         with_copy, _ = find_chains(source, target, level, access, True, image_format)
-        copying = next((c for c in with_copy if copies(c)), None)
-        if copying is not None:
-            edge = next(e for e in copying if copies((e,)))
-            return CopyRequiredError(source.node, target.node, edge.spec.name, why)
+        for chain in islice((c for c in with_copy if copies(c)), _MAX_TRIES):
+            if _may_take(chain, source, target, item):
+                edge = next(e for e in chain if copies((e,)))
+                return CopyRequiredError(source.node, target.node, edge.spec.name, why)
     _, static = find_chains(source, target, level, access, copy, image_format)
     near = [s for s in static if f"{source.node} ->" in s or f"-> {target.node}" in s]
     reasons = [*why, *near] or [_nothing_joins(source.node, target.node, level)]
     return NoRouteError(source.node, target.node, reasons, f' for {level}s, access "{access}"')
+
+
+def _may_take(chain: Chain, source: Context, target: Context, item: Any) -> bool:
+    """Whether a chain can be loaded and its first edge has nothing against the object, if any."""
+    try:
+        (first, *_), _ = mappers_of(chain, source, target)
+    except (PluginError, RouteError):
+        return False
+    if item is None:
+        return True
+    parts = item.planes if isinstance(item, Frame) and first.spec.level == "tensor" else [item]
+    return all(first.accepts(part) is None for part in parts)
 
 
 def _nothing_joins(source: str, target: str, level: Level) -> str:

@@ -178,9 +178,7 @@ def route(
     raise failure(start, end, level, access, copy, refused, name)
 
 
-def _start(
-    source: str | Context | Tensor | Frame, level: Level | None
-) -> tuple[Context, Level]:
+def _start(source: str | Context | Tensor | Frame, level: Level | None) -> tuple[Context, Level]:
     if isinstance(source, Frame):
         return source.context, level or "frame"
     if isinstance(source, Tensor):

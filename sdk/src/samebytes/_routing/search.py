@@ -32,8 +32,11 @@ def usable(
             bad.append((edge, edge.missing))
         elif access not in spec.access:
             bad.append((edge, f'it serves access {"/".join(spec.access)}, not "{access}"'))
-        elif level == "frame" and image_format and spec.formats and (
-            image_format not in spec.formats
+        elif (
+            level == "frame"
+            and image_format
+            and spec.formats
+            and (image_format not in spec.formats)
         ):
             bad.append((edge, f"it takes {', '.join(spec.formats)}, not {image_format}"))
         else:

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edges between CPU memory and OpenCV."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from samebytes import Storage, Tensor, TensorInfo
+from samebytes.plugins import Access, MemoryMapper, Refused
+
+from ._layout import why_not
+
+__all__ = ["CpuToOpenCV", "OpenCVToCpu"]
+
+
+class CpuToOpenCV(MemoryMapper):
+    """cpu -> opencv: the array itself, where OpenCV takes it in place."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The array; a read-only view of it for access "r".
+
+        Raises:
+            Refused: OpenCV would copy it.
+        """
+        info = item.info
+        reason = why_not(info)
+        if reason is not None:
+            raise Refused(reason)
+        return _for(item.native, access), info, None
+
+
+class OpenCVToCpu(MemoryMapper):
+    """opencv -> cpu: the array that the Mat is."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """A plain array over the Mat; read-only for access "r"."""
+        native = item.native
+        plain = native if type(native) is np.ndarray else native.view(np.ndarray)
+        return _for(plain, access), item.info, None
+
+
+def _for(array: np.ndarray[Any, Any], access: Access) -> np.ndarray[Any, Any]:
+    if access != "r" or not array.flags.writeable:
+        return array
+    view = array.view()
+    view.setflags(write=False)
+    return view

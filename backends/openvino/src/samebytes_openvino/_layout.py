@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strided arrays as OpenVINO tensors.
+
+OpenVINO's Python API takes dense arrays only, but can cut a region out of a tensor. So an array
+whose rows are padded is described as a region of a wider, dense tensor. That tensor also claims
+the padding after the last row, which must therefore be known to belong to the same memory.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import openvino
+
+from samebytes.plugins import DType, Refused, dtype
+
+from ._element_types import element_type, packed_nbytes
+from ._pinned import PinnedTensor
+
+__all__ = ["carried_tensor", "layout_of", "tensor_over"]
+
+Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A layout with gaps, as a part of a dense tensor.
+
+    Attributes:
+        full: shape of the dense tensor, as a tuple and as OpenVINO's type.
+        steps: byte strides of the dense tensor.
+        span: bytes from the first element of the region to the end of its last one.
+        slack: bytes that the dense tensor has besides those.
+        begin, end: corners of the region when all the slack is behind it.
+    """
+
+    full: Ints
+    full_shape: Any
+    steps: Ints
+    span: int
+    slack: int
+    begin: Any
+    end: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What OpenVINO must be told of an array.
+
+    Attributes:
+        shape: openvino.Shape of the tensor.
+        extents: the same as a tuple.
+        element: openvino.Type.
+        carrier: the array's numpy dtype.
+        region: None for dense arrays.
+    """
+
+    shape: Any
+    extents: Ints
+    element: Any
+    carrier: np.dtype[Any]
+    region: Region | None
+
+
+@lru_cache(maxsize=1024)
+def layout_of(
+    shape: Ints, strides: Ints, array_dtype: np.dtype[Any], image: bool = False,
+    carried: DType | None = None,
+) -> Layout:  # fmt: skip
+    """The layout of an array, worked out once for each shape and strides.
+
+    Args:
+        strides: in bytes.
+        image: the array is an image plane, (rows, columns) or (rows, columns, channels), and
+            shall be seen as [1, rows, columns, channels].
+        carried: what the elements are, if numpy does not have their type.
+
+    Raises:
+        Refused: OpenVINO cannot express it.
+    """
+    element = dtype(array_dtype) if carried is None else carried
+    theirs = element_type(element)
+    if theirs is None:
+        raise Refused(f"OpenVINO has no element type for {element}")
+    if image:
+        extra = (1,) if len(shape) == 2 else ()
+        shape, strides = (1, *shape, *extra), (0, *strides, *extra)
+    itemsize = array_dtype.itemsize
+    steps = _steps(shape, strides, itemsize)
+    region = None if steps == _dense(shape, itemsize) else _region(shape, steps, itemsize)
+    return Layout(openvino.Shape(shape), shape, theirs, array_dtype, region)
+
+
+def tensor_over(array: Array, layout: Layout, readonly: bool) -> Any:
+    """The OpenVINO tensor over `array`, whose layout is `layout`. It keeps the memory alive.
+
+    Raises:
+        Refused: rows are padded, and the padding after the last one may be somebody else's.
+    """
+    region = layout.region
+    # This constructor also takes arrays that are read-only, and holds them.
+    if region is None:
+        if not readonly:
+            return openvino.Tensor(array, layout.shape, layout.element)
+        tensor = PinnedTensor(array, layout.shape, layout.element)
+    else:
+        memory, start = _memory_of(array)
+        lacking = region.slack - (memory.nbytes - start - region.span)
+        if lacking <= 0:
+            begin, end, shift = region.begin, region.end, 0
+        else:
+            begin, end, shift = _moved(region, layout.extents, lacking)
+            if shift > start:
+                raise Refused(
+                    f"its last row ends {lacking} bytes before a whole number of padded rows, "
+                    "and it is not known whether the bytes there belong to the same memory: wrap "
+                    "the whole buffer and slice it, or allocate whole rows"
+                )
+        dense = np.ndarray(region.full, layout.carrier, memory, start - shift)
+        whole = openvino.Tensor(dense, region.full_shape, layout.element)
+        tensor = PinnedTensor(whole, begin, end)
+        tensor.pin = whole
+    tensor.readonly = readonly
+    return tensor
+
+
+def carried_tensor(array: Array, element: DType, shape: Ints, readonly: bool) -> Any:
+    """The tensor over an array that carries the bits of a type which numpy lacks.
+
+    Args:
+        shape: in elements; elements below 8 bits lie packed in a dense array of bytes.
+
+    Raises:
+        Refused: as for `layout_of` and `tensor_over`, or too few bytes.
+    """
+    if not element.packed:
+        layout = layout_of(shape, array.strides, array.dtype, False, element)
+        return tensor_over(array, layout, readonly)
+    if not array.flags.c_contiguous:
+        raise Refused(f"packed {element} elements must lie in contiguous bytes")
+    needed = packed_nbytes(element, math.prod(shape))
+    if array.nbytes < needed:
+        raise Refused(
+            f"OpenVINO keeps {math.prod(shape)} {element} elements in {needed} bytes, and the "
+            f"memory has {array.nbytes}"
+        )
+    theirs = element_type(element)
+    if theirs is None:
+        raise Refused(f"OpenVINO has no element type for {element}")
+    tensor = PinnedTensor(array, openvino.Shape(shape), theirs)
+    tensor.readonly = readonly
+    return tensor
+
+
+def _dense(shape: Ints, itemsize: int) -> Ints:
+    steps = [itemsize] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        steps[axis] = steps[axis + 1] * shape[axis + 1]
+    return tuple(steps)
+
+
+def _steps(shape: Ints, strides: Ints, itemsize: int) -> Ints:
+    """The strides, where those of axes with one element, which mean nothing, are made to fit."""
+    if 0 in shape:
+        return _dense(shape, itemsize)
+    steps = list(strides)
+    outer: int | None = None
+    for axis, extent in enumerate(shape):
+        if extent > 1:
+            outer = strides[axis]
+        elif outer is not None:
+            steps[axis] = outer
+    if shape and shape[-1] == 1:
+        steps[-1] = itemsize
+    for axis in range(len(shape) - 2, -1, -1):
+        if shape[axis] == 1 and all(extent == 1 for extent in shape[:axis]):
+            steps[axis] = steps[axis + 1] * shape[axis + 1]
+    return tuple(steps)
+
+
+def _region(shape: Ints, steps: Ints, itemsize: int) -> Region:
+    _check(shape, steps, itemsize)
+    full = (shape[0], *(outer // step for outer, step in zip(steps, steps[1:], strict=False)))
+    span = sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) + itemsize
+    return Region(
+        full,
+        openvino.Shape(full),
+        steps,
+        span,
+        shape[0] * steps[0] - span,
+        openvino.Coordinate([0] * len(shape)),
+        openvino.Coordinate(list(shape)),
+    )
+
+
+def _check(shape: Ints, steps: Ints, itemsize: int) -> None:
+    """Raise Refused unless the layout is that of a region of a dense tensor."""
+    strides = f"strides {steps} of shape {shape}"
+    if min(steps) < 0:
+        raise Refused(f"{strides} are negative, which OpenVINO does not have")
+    if 0 in steps:
+        raise Refused(f"{strides} let elements overlap (a broadcast axis)")
+    if steps[-1] < itemsize:
+        raise Refused(f"{strides} let elements of {itemsize} bytes overlap")
+    if steps[-1] != itemsize:
+        raise Refused(f"{strides} leave gaps between the elements of a row, or are transposed")
+    for axis in range(len(shape) - 1):
+        outer, step, extent = steps[axis], steps[axis + 1], shape[axis + 1]
+        if outer < step * extent:
+            raise Refused(f"{strides} are transposed, or let elements overlap")
+        if outer % step:
+            raise Refused(
+                f"{strides}: {outer} bytes are no multiple of the {step} bytes of the next axis, "
+                "and OpenVINO can only skip whole elements"
+            )
+
+
+def _moved(region: Region, shape: Ints, lacking: int) -> tuple[Any, Any, int]:
+    """The corners of the region when at least `lacking` bytes of the slack are before it.
+
+    Returns (begin, end, bytes that it moved), moved as little as can be.
+    """
+    begin = [0] * len(shape)
+    left = lacking
+    for axis in range(1, len(shape)):
+        step, room = region.steps[axis], region.full[axis] - shape[axis]
+        begin[axis] = min(room, left // step)
+        left -= begin[axis] * step
+    for axis in range(len(shape) - 1, 0, -1):
+        if left > 0 and begin[axis] < region.full[axis] - shape[axis]:
+            begin[axis] += 1
+            left -= region.steps[axis]
+    shift = sum(b * s for b, s in zip(begin, region.steps, strict=True))
+    end = [b + n for b, n in zip(begin, shape, strict=True)]
+    return openvino.Coordinate(begin), openvino.Coordinate(end), shift
+
+
+def _memory_of(array: Array) -> tuple[Array, int]:
+    """All bytes that are known to belong to the memory of `array`, and where in them it begins."""
+    root = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    if root.flags.forc:
+        flat = root if root.flags.c_contiguous else root.T
+        memory = flat.reshape(-1).view(np.uint8)
+    else:
+        memory = _buffer_behind(root)
+    return memory, _address(array) - _address(memory)
+
+
+def _buffer_behind(root: Array) -> Array:
+    """The bytes of the object whose buffer a strided array was made from."""
+    try:
+        memory: Array = np.frombuffer(root.base, np.uint8)  # type: ignore[arg-type]  # or TypeError
+    except (TypeError, ValueError, BufferError):
+        pass  # it has no buffer, or one in several pieces
+    else:
+        # The object could have an array interface as well, over other memory than its buffer.
+        if 0 <= _address(root) - _address(memory) < memory.nbytes:
+            return memory
+    raise Refused(
+        "its rows are padded, and it is not known how far its memory reaches: wrap the whole "
+        "buffer and slice it"
+    )
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edges between CPU memory and OpenVINO's host memory. All of them are the same bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage
+
+from ._layout import carried_tensor, layout_of, tensor_over
+
+__all__ = ["CpuFrameToOpenVINO", "CpuToOpenVINO", "OpenVINOFrameToCpu", "OpenVINOToCpu"]
+
+Array = np.ndarray[Any, Any]
+
+
+class CpuToOpenVINO(MemoryMapper):
+    """cpu -> openvino: a tensor of the same shape, dtype and strides over the array."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The tensor over `item.native`."""
+        return *_tensor(item.native, item.given_info, access == "r"), None
+
+
+class CpuFrameToOpenVINO(MemoryMapper):
+    """cpu -> openvino for frames: image planes become [1, rows, columns, channels].
+
+    That is the shape of OpenVINO's image layout NHWC, which its preprocessing takes for the
+    planes of NV12 and I420. Planes of other frames keep their shapes.
+    """
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of tensors, one over each plane."""
+        readonly = access == "r"
+        if isinstance(item.meta.info, ImageInfo):
+            natives = [
+                tensor_over(a, layout_of(a.shape, a.strides, a.dtype, True, None), readonly)
+                for a in item.native
+            ]
+        else:
+            natives = [_tensor(p.native, p.given_info, readonly)[0] for p in item.planes]
+        return tuple(natives), None, None
+
+
+class OpenVINOToCpu(MemoryMapper):
+    """openvino -> cpu: an array over the tensor, strided as the tensor is."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The tensor's data."""
+        array = item.host_array()
+        if access == "r":
+            array.flags.writeable = False
+        return array, item.info if _may_be_carrier(array) else None, None
+
+
+class OpenVINOFrameToCpu(MemoryMapper):
+    """openvino -> cpu for frames: image planes become (rows, columns[, channels]) again."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of arrays, one over each plane."""
+        info = item.meta.info
+        if isinstance(info, ImageInfo):
+            shapes = [layout.shape for layout in info.plane_layouts()]
+            arrays = [_plane(p, shape) for p, shape in zip(item.planes, shapes, strict=True)]
+        else:
+            arrays = [_plain(p) for p in item.planes]
+        if access == "r":
+            for array in arrays:
+                array.flags.writeable = False
+        return tuple(arrays), None, None
+
+
+def _tensor(array: Array, info: TensorInfo | None, readonly: bool) -> tuple[Any, TensorInfo | None]:
+    if info is None or info.dtype.numpy is not None:
+        layout = layout_of(array.shape, array.strides, array.dtype, False, None)
+        return tensor_over(array, layout, readonly), None
+    return carried_tensor(array, info.dtype, info.shape, readonly), info
+
+
+def _may_be_carrier(array: Array) -> bool:
+    return array.dtype.kind == "u" and array.dtype.itemsize <= 2
+
+
+def _plane(plane: Tensor, shape: tuple[int, ...]) -> Array:
+    array = plane.host_array()
+    if array.shape != (1, *shape, *((1,) if len(shape) == 2 else ())):
+        raise Refused(
+            f"a plane has shape {array.shape}, and [1, rows, columns, channels] of it is {shape}"
+        )
+    return array[0] if len(shape) == 3 else array[0, :, :, 0]
+
+
+def _plain(plane: Tensor) -> Array:
+    array = plane.host_array()
+    if _may_be_carrier(array) and plane.dtype.numpy is None:
+        raise Refused(
+            f"{plane.dtype} is no type of numpy's, so a frame of arrays cannot hold it: map its "
+            "tensors one by one"
+        )
+    return array

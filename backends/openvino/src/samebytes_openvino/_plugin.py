@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this plugin declares. Importing it does not import openvino."""
+
+from __future__ import annotations
+
+from samebytes.plugins import (
+    API,
+    ContextSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    Transfer,
+    hookimpl,
+)
+
+__all__ = ["PLUGIN"]
+
+PLUGIN = Plugin(
+    api=API,
+    summary="OpenVINO tensors in host memory, for the CPU plugin",
+    packages={"openvino": 'pip install "samebytes[openvino]"'},
+    probe="samebytes_openvino._probe:probe",
+)
+
+
+@hookimpl
+def samebytes_tensors() -> list[NativeSpec]:
+    """openvino.Tensor, under the name by which its class calls itself."""
+    return [
+        NativeSpec(
+            native="openvino._pyopenvino.Tensor",
+            wraps="samebytes_openvino._tensor:OpenVINOTensor",
+            level="tensor",
+        )
+    ]
+
+
+@hookimpl
+def samebytes_contexts() -> list[ContextSpec]:
+    """The one context of host memory."""
+    return [ContextSpec(node="openvino", context="samebytes_openvino._context:OpenVINOContext")]
+
+
+@hookimpl
+def samebytes_mappers() -> list[MapperSpec]:
+    """To and from CPU memory. Frames have edges of their own, since their planes become NHWC."""
+    return [
+        MapperSpec(
+            source="cpu",
+            target="openvino",
+            mapper="samebytes_openvino._mappers:CpuToOpenVINO",
+            transfer=Transfer.ALIAS,
+            summary="a tensor over the array; padded rows as a region of a wider tensor",
+            lifts=False,
+        ),
+        MapperSpec(
+            source="cpu",
+            target="openvino",
+            mapper="samebytes_openvino._mappers:CpuFrameToOpenVINO",
+            transfer=Transfer.ALIAS,
+            summary="each plane as a tensor [1, rows, columns, channels]",
+            level="frame",
+        ),
+        MapperSpec(
+            source="openvino",
+            target="cpu",
+            mapper="samebytes_openvino._mappers:OpenVINOToCpu",
+            transfer=Transfer.ALIAS,
+            summary="the tensor's data",
+            lifts=False,
+        ),
+        MapperSpec(
+            source="openvino",
+            target="cpu",
+            mapper="samebytes_openvino._mappers:OpenVINOFrameToCpu",
+            transfer=Transfer.ALIAS,
+            summary="the data of each plane, (rows, columns) or (rows, columns, channels)",
+            level="frame",
+        ),
+    ]

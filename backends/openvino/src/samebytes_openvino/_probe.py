@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Can OpenVINO be used on this machine?"""
+
+from __future__ import annotations
+
+import re
+
+from samebytes.plugins import ProbeResult
+
+__all__ = ["MINIMUM", "probe"]
+
+MINIMUM = (2026, 4)
+"""The oldest OpenVINO whose behaviour this backend was written for."""
+
+
+def probe() -> ProbeResult:
+    """Look for OpenVINO, its version and its CPU plugin."""
+    try:
+        import openvino
+    except ImportError as error:
+        return ProbeResult(
+            usable=False,
+            reason=f"openvino cannot be imported: {error}",
+            hint='pip install "samebytes[openvino]"',
+        )
+    version = openvino.__version__
+    if release(version) < MINIMUM:
+        return ProbeResult(
+            usable=False,
+            reason=f"openvino {version} is older than {'.'.join(map(str, MINIMUM))}",
+            hint="pip install --upgrade openvino",
+            details={"version": version},
+        )
+    devices = openvino.Core().available_devices
+    return ProbeResult(
+        usable="CPU" in devices,
+        reason="" if "CPU" in devices else "OpenVINO lists no CPU device",
+        hint="" if "CPU" in devices else "reinstall openvino: its CPU plugin is missing",
+        details={"version": version, "devices": ", ".join(devices)},
+    )
+
+
+def release(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version: "2026.4.1-22982-abc" gives (2026, 4, 1)."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(n) for n in found[0].split(".")) if found else ()

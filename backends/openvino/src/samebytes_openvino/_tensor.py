@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors whose native object is an openvino.Tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from samebytes.plugins import Storage, Tensor, TensorInfo
+
+from ._element_types import from_element_type
+from ._layout import carried_tensor, layout_of, tensor_over
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["OpenVINOTensor"]
+
+# openvino.Tensor.data lends them to the elements of other types: bf16, and i4.
+_BORROWED = {np.dtype("float16"): np.dtype("uint16"), np.dtype("int8"): np.dtype("uint8")}
+
+
+class OpenVINOTensor(Tensor):
+    """A tensor in host memory of OpenVINO. `native` is an openvino.Tensor.
+
+    Shape and strides are those of `native`; regions of other tensors keep their strides. OpenVINO
+    has no read-only tensors: where `readonly` is True, writing through `native` is possible, and
+    an error of the writer.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A tensor over the user's openvino.Tensor.
+
+        A region of another tensor does not keep that one's memory alive: OpenVINO's rule for
+        regions that were not made by samebytes.
+
+        Raises:
+            LayoutError: its elements are strings.
+        """
+        from ._context import OPENVINO
+
+        from_element_type(native.element_type)
+        return cls(native, OPENVINO, native, None, getattr(native, "readonly", False))
+
+    def host_array(self) -> np.ndarray[Any, Any]:
+        """An array over the tensor's bytes, strided as the tensor is. It keeps them alive.
+
+        Element types that numpy has not are carried by unsigned integers of the same size.
+        Elements below eight bits come as the packed bytes, one-dimensional.
+        """
+        native = self.native
+        array: np.ndarray[Any, Any] = native.data
+        carrier = _BORROWED.get(array.dtype)
+        if carrier is not None and from_element_type(native.element_type).carrier == carrier:
+            array = array.view(carrier)
+        if self.readonly:
+            array.flags.writeable = False
+        return array
+
+    def _describe(self) -> TensorInfo:
+        native = self.native
+        element = from_element_type(native.element_type)
+        if element.packed:
+            return TensorInfo(element, tuple(native.shape))
+        # openvino.Shape and openvino.Strides are read element by element; numpy's are tuples.
+        array = native.data
+        return TensorInfo(element, array.shape, array.strides)
+
+    def _native_recipe(self) -> Callable[[Storage], Any]:
+        info, array, readonly = self.info, self.host_array(), self.readonly
+        address: int = array.__array_interface__["data"][0]
+        offset, layout = address - self.storage.address, (array.shape, array.dtype, array.strides)
+
+        def again(storage: Storage) -> Any:
+            shape, carrier, strides = layout
+            view = np.ndarray(shape, carrier, np.asarray(storage), offset, strides)
+            if info.dtype.numpy is None:
+                return carried_tensor(view, info.dtype, info.shape, readonly)
+            return tensor_over(
+                view, layout_of(shape, strides, carrier, False, None), readonly
+            )
+
+        return again

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run of pytest becomes one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from devtools.tiers import summary
+
+TESTS = """
+import pytest
+
+def test_good(): pass
+def test_bad(): assert False
+def test_skipped(): pytest.skip("no GPU on this computer")
+
+@pytest.fixture
+def broken(): raise RuntimeError
+
+def test_error(broken): pass
+"""
+
+
+def report_of(tmp_path: Path, tests: str) -> tuple[Path, int]:
+    """The report and the exit status of a pytest run."""
+    (tmp_path / "test_it.py").write_text(tests)
+    report = tmp_path / "junit.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    answer = subprocess.run(
+        [*command, f"--junitxml={report}"], cwd=tmp_path, capture_output=True, check=False
+    )
+    return report, answer.returncode
+
+
+def test_every_outcome_is_counted(tmp_path: Path) -> None:
+    text = summary(*report_of(tmp_path, TESTS))
+    assert text.startswith("1 passed, 2 failed, 1 skipped in ")
+
+
+def test_a_run_without_tests_says_so(tmp_path: Path) -> None:
+    report, status = report_of(tmp_path, "")
+    assert status != 0
+    assert summary(report, status) == "no tests were found"
+
+
+def test_a_run_without_a_report_says_so(tmp_path: Path) -> None:
+    assert summary(tmp_path / "none.xml", 4) == "pytest ended with status 4 before any test"

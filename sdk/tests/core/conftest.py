@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory whose end can be seen: pages of our own that a test knows the fate of."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes.plugins import CpuTensor, Storage
+
+CPU = sb.context("cpu")
+
+
+class Pages:
+    """Counts how often its memory was given back; keeps it mapped, so that tests cannot crash."""
+
+    def __init__(self, nbytes: int = mmap.PAGESIZE) -> None:
+        self.array = np.zeros(nbytes, np.uint8)
+        self.released = 0
+
+    def release(self) -> None:
+        """What the storage calls."""
+        self.released += 1
+
+    def storage(self) -> Storage:
+        """A new owner."""
+        address = self.array.__array_interface__["data"][0]
+        return Storage(self.release, address=address, nbytes=self.array.nbytes)
+
+    def tensor(self, shape: tuple[int, ...] = (16, 16)) -> CpuTensor:
+        """An owned tensor over the pages."""
+        storage = self.storage()
+        array: np.ndarray[Any, Any] = np.asarray(storage)[: int(np.prod(shape))].reshape(shape)
+        return CpuTensor(array, CPU, storage, None, False, None, (storage,))
+
+
+@pytest.fixture
+def pages() -> Pages:
+    """One page, to be wrapped in an owned tensor."""
+    return Pages()

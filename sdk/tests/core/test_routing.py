@@ -1,0 +1,528 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routing, on made-up memory types: which way is taken, and what is said when there is none."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes._plugins import discovery
+from samebytes._plugins.tables import Declarations, PluginRecord, Tables
+from samebytes.errors import (
+    AccessError,
+    AmbiguousTargetError,
+    ClosedError,
+    CopyRequiredError,
+    MissingDependencyError,
+    NoRouteError,
+    UnknownNameError,
+)
+from samebytes.plugins import (
+    API,
+    Context,
+    ContextSpec,
+    CpuTensor,
+    Device,
+    HostContext,
+    MapperSpec,
+    MemoryMapper,
+    Plugin,
+    Refused,
+    Storage,
+    Transfer,
+)
+
+HERE = __name__
+
+
+class AlphaTensor(CpuTensor):
+    __slots__ = ()
+
+
+class Alpha(HostContext):
+    memory_type = node = "alpha"
+    tensor_class = AlphaTensor
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Any:
+        return ALPHA
+
+
+class Beta(HostContext):
+    memory_type = node = "beta"
+    tensor_class = AlphaTensor
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Any:
+        return BETA
+
+
+ALPHA, BETA = Alpha(), Beta()
+
+
+class Gpu(Context):
+    """A device context: one for each number, derived from Gpu's other kind or made by name."""
+
+    memory_type = "gpu"
+    node = "gpu"
+    tensor_class = AlphaTensor
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Gpu:
+        number = int(device or 0)
+        return cls(Device("GPU", str(number)), handles={"cl_context": number + 1}, parent=parent)
+
+
+class Alias(MemoryMapper):
+    """Hands the array on."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        native = item.native
+        if isinstance(native, tuple) or access != "r":
+            return native, None, None
+        view = native.view()
+        view.flags.writeable = False
+        return view, None, None
+
+
+class Mapped(Alias):
+    """Makes a storage, as a driver's map call does."""
+
+    __slots__ = ()
+    released: list[str] = []  # noqa: RUF012 - emptied by the fixture
+
+    def connect(self, item: Any, access: str) -> Any:
+        array = item.native
+        address = array.__array_interface__["data"][0]
+        name = self.spec.name
+        storage = Storage(
+            lambda: Mapped.released.append(name), address=address, nbytes=array.nbytes
+        )
+        view = np.asarray(storage).view(array.dtype).reshape(array.shape)
+        return view, None, storage
+
+
+class OnlyEven(Alias):
+    """Refuses arrays with an odd number of rows."""
+
+    __slots__ = ()
+
+    def accepts(self, item: Any) -> str | None:
+        return "the number of rows is odd" if item.shape[0] % 2 else None
+
+
+class OnlyDense(Alias):
+    __slots__ = ()
+
+    def accepts(self, item: Any) -> str | None:
+        return None if item.info.is_contiguous else "it is not dense"
+
+
+class RefusesAll(Alias):
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        raise Refused("it never takes anything")
+
+
+class Copy(MemoryMapper):
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        return item.native.copy(), None, None
+
+
+class Broken:
+    """Not a mapper at all: making one raises."""
+
+    def __init__(self, *args: object) -> None:
+        raise MissingDependencyError("beta", "the package 'beta'", "pip install beta")
+
+
+def edge(source: str, target: str, kind: type, **more: Any) -> MapperSpec:
+    more.setdefault("transfer", Transfer.COPY if kind is Copy else Transfer.ALIAS)
+    more.setdefault("summary", kind.__name__)
+    return MapperSpec(source=source, target=target, mapper=f"{HERE}:{kind.__name__}", **more)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, *mappers: MapperSpec) -> None:
+    """Replace what was discovered by the CPU backend and these edges."""
+    monkeypatch.undo()
+    sb.refresh()
+    found = Tables()
+    found.add(discovery.tables().plugins["cpu"])
+    contexts = tuple(
+        ContextSpec(node=n, context=f"{HERE}:{c}", **more)
+        for n, c, more in (
+            ("alpha", "Alpha", {}),
+            ("beta", "Beta", {"level": "frame"}),
+            ("gpu", "Gpu", {"devices": f"{HERE}:gpu_devices", "derives_from": ("alpha",)}),
+        )
+    )
+    plugin = Plugin(api=API, summary="made up")
+    found.add(
+        PluginRecord(
+            "made-up", "made-up-dist", "1.5", HERE, plugin, Declarations((), contexts, mappers)
+        )
+    )
+    found.link()
+    monkeypatch.setattr(discovery, "_discover", lambda: found)
+    _forget()
+
+
+def _forget() -> None:
+    for context in (sb.context("cpu"), ALPHA, BETA):
+        context.forget_routes()
+
+
+def gpu_devices() -> tuple[str, ...]:
+    return ("0", "1")
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    Mapped.released.clear()
+    yield
+    monkeypatch.undo()
+    sb.refresh()
+    _forget()
+
+
+def test_cheapest_first_ties_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", Alias, cost=5.0),
+        edge("cpu", "alpha", Alias),
+        edge("alpha", "beta", Alias),
+    )
+    route = sb.route("cpu", "beta", level="tensor")
+    assert [h.spec.name for h in route.hops] == ["cpu -> alpha", "alpha -> beta"]
+    assert route.cost == 2
+    install(monkeypatch, edge("cpu", "beta", OnlyEven), edge("cpu", "beta", Alias, summary="B"))
+    assert sb.route("cpu", "beta", level="tensor").hops[0].spec.name == "cpu -> beta"
+
+
+def test_a_chain_keeps_parent_storages_and_pointer(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch, edge("cpu", "alpha", Mapped, transfer=Transfer.MAP),
+        edge("alpha", "beta", Mapped, transfer=Transfer.MAP),
+    )  # fmt: skip
+    array = np.zeros((4, 4), np.uint8)
+    tensor = sb.tensor(array)
+    mapped = tensor.map("beta", "rw")
+    assert mapped.parent is tensor
+    assert mapped.memory_type == "beta"
+    mapped.native[1, 1] = 3
+    assert array[1, 1] == 3
+    view = mapped.native[0]
+    with pytest.raises(sb.errors.BusyError):
+        mapped.close()
+    assert Mapped.released == []
+    del view
+    mapped.close()
+    assert Mapped.released == ["alpha -> beta", "cpu -> alpha"]
+
+
+def test_dropping_a_chain_releases_last_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch, edge("cpu", "alpha", Mapped, transfer=Transfer.MAP),
+        edge("alpha", "beta", Mapped, transfer=Transfer.MAP),
+    )  # fmt: skip
+    native = sb.tensor(np.zeros((4, 4), np.uint8)).map("beta").native
+    assert Mapped.released == []
+    del native
+    assert Mapped.released == ["alpha -> beta", "cpu -> alpha"]
+
+
+def test_refusal_tries_the_next_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", OnlyEven),
+        edge("cpu", "alpha", Alias),
+        edge("alpha", "beta", Alias),
+    )
+    assert sb.tensor(np.zeros((4, 2))).map("beta").shape == (4, 2)
+    assert sb.tensor(np.zeros((3, 2))).map("beta").shape == (3, 2)
+    route = sb.route(sb.tensor(np.zeros((3, 2))), "beta")
+    assert [h.spec.name for h in route.hops] == ["cpu -> alpha", "alpha -> beta"]
+    assert "the number of rows is odd" in route.explain()
+
+
+def test_no_route_carries_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", OnlyEven),
+        edge("cpu", "alpha", Alias),
+        edge("alpha", "beta", RefusesAll),
+        edge("alpha", "beta", Alias, access=("w",), cost=3.0),
+    )
+    with pytest.raises(NoRouteError) as caught:
+        sb.tensor(np.zeros((3, 2))).map("beta")
+    text = str(caught.value)
+    for reason in (
+        "the number of rows is odd",
+        "it never takes anything",
+        'it serves access w, not "r"',
+    ):
+        assert reason in text
+    assert (caught.value.source, caught.value.target) == ("cpu", "beta")
+
+
+def test_no_edge_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "alpha", Alias))
+    with pytest.raises(NoRouteError, match="no installed plugin maps tensors to beta"):
+        sb.route("cpu", "beta", level="tensor")
+    with pytest.raises(NoRouteError, match="no installed plugin maps tensors from beta"):
+        sb.route("beta", "alpha", level="tensor")
+
+
+def test_copy_only_when_allowed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "alpha", Copy))
+    array = np.zeros((4, 4), np.uint8)
+    with pytest.raises(CopyRequiredError) as caught:
+        sb.tensor(array).map("alpha")
+    assert caught.value.edge == "cpu -> alpha"
+    with pytest.raises(CopyRequiredError):
+        sb.route("cpu", "alpha")
+    sb.reset_stats()
+    copied = sb.tensor(array).map("alpha", copy=True)
+    array[0, 0] = 1
+    assert copied.native[0, 0] == 0
+    assert sb.stats().by_edge["cpu -> alpha"].nbytes == 16
+    assert sb.route("cpu", "alpha", copy=True).copies
+
+
+def test_dense_copy_joins_a_route(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layout that an edge refuses is made dense first, if copying is allowed."""
+    install(monkeypatch, edge("cpu", "alpha", OnlyDense))
+    array = np.arange(12, dtype=np.uint8).reshape(3, 4).T
+    strided = sb.tensor(array)
+    with pytest.raises(CopyRequiredError, match="it is not dense"):
+        strided.map("alpha")
+    sb.reset_stats()
+    dense = strided.map("alpha", copy=True)
+    assert dense.strides == (3, 1)
+    assert np.array_equal(dense.native, array)
+    assert sb.stats().by_edge["cpu -> cpu"].nbytes == 12
+    assert sb.tensor(np.zeros((4, 4))).map("alpha", copy=True).shape == (4, 4)
+    assert sb.stats().copies == 1
+
+
+def test_access_is_checked_before_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "alpha", Alias))
+    array = np.zeros((4, 4), np.uint8)
+    array.flags.writeable = False
+    tensor = sb.tensor(array)
+    for target in ("cpu", "alpha"):
+        with pytest.raises(AccessError, match="read-only cpu"):
+            tensor.map(target, "rw")
+        assert tensor.map(target).readonly
+    readonly = sb.tensor(np.zeros((4, 4), np.uint8)).map("alpha")
+    with pytest.raises(AccessError, match="read-only alpha"):
+        readonly.map("alpha", "w")
+
+
+def test_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+    tensor = sb.tensor(np.zeros(3))
+    with pytest.raises(UnknownNameError, match="did you mean 'alpha'"):
+        tensor.map("alhpa")
+    with pytest.raises(UnknownNameError, match="access mode"):
+        tensor.map("alpha", "x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a target is"):
+        tensor.map(7)  # type: ignore[arg-type]
+
+
+def test_lifted_edges_serve_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch, edge("cpu", "alpha", Mapped, transfer=Transfer.MAP),
+        edge("alpha", "beta", Alias),
+    )  # fmt: skip
+    frame = sb.frame(np.zeros((6, 4), np.uint8), format="NV12")
+    frame.metadata["note"] = "kept"
+    mapped = frame.map("beta", "rw")
+    assert mapped.parent is frame
+    assert all(p.parent is frame for p in mapped)
+    assert mapped.meta is frame.meta
+    assert [p.shape for p in mapped] == [(4, 4), (2, 2, 2)]
+    mapped.planes[1].native[1, 1, 1] = 8
+    assert frame.planes[1].native[1, 1, 1] == 8
+    held = mapped.planes[1].native
+    with pytest.raises(sb.errors.BusyError):
+        mapped.close()
+    del held
+    mapped.close()
+    assert Mapped.released == ["cpu -> alpha"] * 2
+
+
+def test_formats_of_an_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch, edge("cpu", "beta", Alias, level="frame", formats=("NV12",)),
+        edge("cpu", "alpha", Alias, level="frame"), edge("alpha", "beta", Alias, level="frame"),
+    )  # fmt: skip
+    nv12 = sb.frame(np.zeros((6, 4), np.uint8), format="NV12")
+    gray = sb.frame(np.zeros((6, 4), np.uint8), format="GRAY8")
+    assert len(sb.route(nv12, "beta").hops) == 1
+    assert len(sb.route(gray, "beta").hops) == 2
+    assert gray.map("beta").native[0].shape == (6, 4)
+    install(monkeypatch, edge("cpu", "beta", Alias, level="frame", formats=("NV12",)))
+    with pytest.raises(NoRouteError, match="it takes NV12, not GRAY8"):
+        sb.route(gray, "beta")
+    with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
+        gray.map("beta")
+
+
+def test_via_builds_exactly_that_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", Alias),
+        edge("cpu", "alpha", Alias),
+        edge("alpha", "beta", Alias),
+    )
+    route = sb.route("cpu", "beta", level="tensor", via=[ALPHA])
+    assert [h.spec.name for h in route.hops] == ["cpu -> alpha", "alpha -> beta"]
+    tensor = sb.tensor(np.zeros((2, 2)))
+    assert route.map(tensor).memory_type == "beta"
+    assert route.hops[0].map(tensor).memory_type == "alpha"
+    with pytest.raises(NoRouteError, match="no edge leads from beta to alpha"):
+        sb.route("cpu", "alpha", level="tensor", via=[BETA])
+    with pytest.raises(NoRouteError, match="is not a tensor of"):
+        route.map(tensor.map("alpha"))
+
+
+def test_broken_mapper_is_named_and_gone_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", Broken),
+        edge("cpu", "alpha", Alias),
+        edge("alpha", "beta", Alias),
+    )
+    assert sb.tensor(np.zeros((2, 2))).map("beta").memory_type == "beta"
+    route = sb.route("cpu", "beta", level="tensor")
+    assert "pip install beta" in route.explain()
+    install(monkeypatch, edge("cpu", "beta", Broken))
+    with pytest.raises(NoRouteError, match="pip install beta"):
+        sb.tensor(np.zeros((2, 2))).map("beta")
+
+
+def test_unmet_requirements_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "beta", Alias, requires=("made-up>=2,<3",)))
+    with pytest.raises(NoRouteError, match=r"made-up-dist 1\.5 is here"):
+        sb.route("cpu", "beta", level="tensor")
+    install(monkeypatch, edge("cpu", "beta", Alias, requires=("absent",)))
+    with pytest.raises(NoRouteError, match="needs plugin 'absent'"):
+        sb.route("cpu", "beta", level="tensor")
+
+
+def test_ambiguous_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias), edge("alpha", "gpu", Alias))
+    tensor = sb.tensor(np.zeros((2, 2)))
+    with pytest.raises(AmbiguousTargetError) as caught:
+        tensor.map("gpu")
+    assert caught.value.choices == ("gpu:0", "gpu:1")
+    assert tensor.map("gpu:1").context.device.name == "1"
+    derived = ALPHA.derive("gpu")
+    assert derived.parent is None or derived.parent is ALPHA
+    assert sb.context("gpu:1") == sb.context("gpu:1")
+    with pytest.raises(NoRouteError, match="derives from alpha"):
+        BETA.derive("gpu")
+
+
+def test_contexts_that_map_to_each_other_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias), edge("gpu", "cpu", Alias),
+            edge("gpu", "gpu", Alias))  # fmt: skip
+    one = Gpu.create("1", None)
+    tensor = sb.tensor(np.zeros((2, 2)))
+    there = tensor.map(one)
+    there.map("cpu").map(one)
+    alive = weakref.ref(one)
+    gc.disable()
+    try:
+        del one, there
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_a_context_that_is_gone_is_made_again_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias))
+    tensor = sb.tensor(np.zeros((2, 2)))
+    first = weakref.ref(tensor.map("gpu:1").context)
+    assert first() is not None  # kept for the next frame
+    from samebytes._routing.contexts import forget_recent
+
+    forget_recent()
+    gc.collect()
+    assert first() is None
+    assert tensor.map("gpu:1").context.device.name == "1"
+
+
+def test_closed_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias))
+    context = Gpu.create("1", None)
+    context.close()
+    with pytest.raises(ClosedError):
+        sb.tensor(np.zeros((2, 2))).map(context)
+    with pytest.raises(ClosedError):
+        context.derive("cpu")
+    cpu = sb.context("cpu")
+    cpu.close()
+    assert cpu.allocate((2,)).shape == (2,)
+
+
+def test_a_key_error_inside_an_edge_is_not_taken_for_a_missing_route(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[int] = []
+
+    def connect(*_: Any) -> Any:
+        calls.append(1)
+        raise KeyError("inside")
+
+    install(monkeypatch, edge("cpu", "alpha", Alias))
+    monkeypatch.setattr(Alias, "connect", connect)
+    for _ in range(2):
+        with pytest.raises(KeyError, match="inside"):
+            sb.tensor(np.zeros(2)).map("alpha")
+    assert len(calls) == 2
+
+
+def test_many_threads_compile_the_same_route(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "beta", OnlyEven), edge("cpu", "alpha", Alias),
+            edge("alpha", "beta", Alias))  # fmt: skip
+    failures: list[BaseException] = []
+    start = threading.Barrier(8)
+
+    def work(rows: int) -> None:
+        try:
+            start.wait(10)
+            for _ in range(200):
+                assert sb.tensor(np.zeros((rows, 2))).map("beta").shape == (rows, 2)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(rows,)) for rows in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+
+
+def test_refresh_forgets_routes(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "alpha", Alias))
+    tensor = sb.tensor(np.zeros(2))
+    tensor.map("alpha")
+    monkeypatch.undo()
+    sb.refresh()
+    with pytest.raises(UnknownNameError):
+        tensor.map("alpha")

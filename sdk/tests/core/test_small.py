@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The small parts: Fd, Device, handle keys, stats, access modes, errors."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+import samebytes as sb
+from samebytes import errors
+from samebytes.errors import ClosedError, LayoutError, UnknownNameError
+from samebytes.plugins import Device, Fd, HandleKey, check_access, count_copy, register_handle_key
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def test_fd_closes_once() -> None:
+    read, write = os.pipe()
+    with Fd(read) as fd:
+        assert fd.fileno() == read
+    assert not _is_open(read)
+    again = os.dup(write)  # takes the freed number
+    fd.close()
+    assert _is_open(again)
+    for number in (again, write):
+        os.close(number)
+
+
+def test_fd_is_closed_with_its_last_reference() -> None:
+    number = os.open(os.devnull, os.O_RDONLY)
+    fd = Fd(number)
+    del fd
+    assert not _is_open(number)
+
+
+def test_fd_dup_borrow_detach() -> None:
+    number = os.open(os.devnull, os.O_RDONLY)
+    borrowed = Fd.borrow(number)
+    assert borrowed.fileno() != number
+    second = borrowed.dup()
+    handed = borrowed.detach()
+    assert borrowed.closed
+    with pytest.raises(ClosedError):
+        borrowed.fileno()
+    del borrowed
+    assert _is_open(handed)
+    second.close()
+    for left in (handed, number):
+        os.close(left)
+
+
+@pytest.mark.parametrize("number", [-1, -9])
+def test_fd_of_a_negative_number(number: int) -> None:
+    with pytest.raises(LayoutError, match="not a file descriptor"):
+        Fd(number)
+    with pytest.raises(LayoutError, match="not an open"):
+        Fd.borrow(number)
+
+
+def test_device_same() -> None:
+    gpu = Device("GPU", pci="0000:03:00.0", uuid=b"1" * 16)
+    assert gpu.same(Device("GPU", pci="0000:03:00.0")) is True
+    assert gpu.same(Device("GPU", pci="0000:04:00.0", uuid=b"1" * 16)) is False
+    assert gpu.same(Device("GPU", uuid=b"1" * 16)) is True
+    assert gpu.same(Device("GPU")) is None
+    assert gpu.same(Device("CPU")) is False
+
+
+def test_handle_keys() -> None:
+    tensor = sb.context("cpu").allocate((4,))
+    assert tensor.handle("data") == tensor.native.__array_interface__["data"][0]
+    assert tensor.handle() == tensor.handle("data")
+    with pytest.raises(UnknownNameError, match="did you mean 'cl_mem'"):
+        tensor.handle("clmem")
+    with pytest.raises(UnknownNameError, match="handle of cpu"):
+        tensor.handle("cl_mem")
+    key = HandleKey("test_handle", "int", "tensor", "of this test")
+    register_handle_key(key)
+    register_handle_key(key)
+    with pytest.raises(ValueError, match="already"):
+        register_handle_key(HandleKey("test_handle", "void*", "tensor", "of another"))
+
+
+def test_stats_count_from_many_threads() -> None:
+    sb.reset_stats()
+
+    def work() -> None:
+        for _ in range(500):
+            count_copy("a -> b", 10)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (sb.stats().copies, sb.stats().copied_bytes) == (4000, 40000)
+    assert sb.stats().by_edge["a -> b"].copies == 4000
+    sb.reset_stats()
+    assert sb.stats().copies == 0
+
+
+def test_access_modes() -> None:
+    check_access("rw")
+    with pytest.raises(UnknownNameError, match="access mode 'wr'"):
+        check_access("wr")
+
+
+def test_every_error_is_in_the_tree_and_its_drawing() -> None:
+    drawing = errors.__doc__ or ""
+    for name in errors.__all__:
+        kind = getattr(errors, name)
+        assert issubclass(kind, errors.SamebytesError)
+        assert name in drawing
+
+
+def test_nearest_names() -> None:
+    error = UnknownNameError("fruit", "aple", ["apple", "pear", "plum"])
+    assert error.nearest[0] == "apple"
+    assert "did you mean 'apple'" in str(error)
+    assert "known: pear" in str(UnknownNameError("fruit", "zzz", ["pear"]))
