@@ -117,7 +117,7 @@ def _bench(_: argparse.Namespace, rest: list[str]) -> int:
     if not (benchmarks / "__main__.py").exists():
         raise CommandError(f"there are no benchmarks: {benchmarks}/__main__.py is not there")
     environment.prepare()
-    return run([environment.PYTHON, benchmarks, *rest])
+    return run([environment.PYTHON, "-m", "tests.bench", *rest])
 
 
 def _docs(*_: object) -> int:

@@ -22,6 +22,7 @@ from ._core.stats import Stats, reset_stats, stats
 from ._core.storage import Storage
 from ._core.tensor import Tensor
 from ._dtypes import DType, dtype
+from ._plugins.listing import PluginInfo, installed_plugins
 from ._routing.route import Route, route
 from .errors import SamebytesError
 from .formats import AudioInfo, ImageFormat, ImageInfo
@@ -40,6 +41,7 @@ __all__ = [
     "ImageFormat",
     "ImageInfo",
     "MemoryMapper",
+    "PluginInfo",
     "Region",
     "Route",
     "SamebytesError",
@@ -53,6 +55,7 @@ __all__ = [
     "errors",
     "formats",
     "frame",
+    "installed_plugins",
     "refresh",
     "reset_stats",
     "route",

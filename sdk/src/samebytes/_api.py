@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ._core.context import Context, living_contexts
+from ._core.context import Context
 from ._core.frame import Frame
 from ._core.tensor import Tensor
 from ._cpu.frame import frame_of_arrays
 from ._cpu.tensor import CpuTensor
 from ._plugins import discovery
-from ._routing import contexts
+from ._plugins.loading import load_class
+from ._routing import compiled, contexts
 from .errors import UnsupportedObjectError
 from .formats import AudioInfo, ImageFormat
 
@@ -120,8 +121,7 @@ def refresh() -> None:
     contexts.forget_recent()
     for type_ in [t for t in _wraps if t is not np.ndarray]:
         del _wraps[type_]
-    for living in living_contexts():
-        living.forget_routes()
+    compiled.forget_compiled()
 
 
 def _find_wrap(native: Any) -> tuple[str, Wrap]:
@@ -131,7 +131,8 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
         name = f"{cls.__module__}.{cls.__qualname__}"
         spec = tables.natives.get(name)
         if spec is not None:
-            make = discovery.load_class(spec.wraps, tables.owner_of_native[name])
+            base: type[Any] = Tensor if spec.level == "tensor" else Frame
+            make: Any = load_class(spec.wraps, tables.owner_of_native[name], base)
             entry = _wraps[type(native)] = (spec.level, make.wrap)
             return entry
     # The protocols are not entered in the table: whether they work depends on the object.

@@ -22,6 +22,7 @@ from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
 from ._plugins.hooks import hookimpl
+from ._plugins.probe import probe
 from ._plugins.specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin, ProbeResult
 
 __all__ = [
@@ -57,5 +58,6 @@ __all__ = [
     "dtype",
     "hookimpl",
     "intern",
+    "probe",
     "register_handle_key",
 ]

@@ -110,7 +110,7 @@ def test_borrowed_memory_just_closes() -> None:
         tensor.map("cpu")
 
 
-def use(tensor: CpuTensor, name: str) -> None:
+def use(tensor: sb.Tensor, name: str) -> None:
     """Read an attribute; call it if it is a method."""
     attribute = getattr(tensor, name)
     attribute("data") if name == "handle" else attribute()
@@ -143,17 +143,19 @@ def test_with_block_raises_at_its_end_if_held(pages: Pages) -> None:
     assert pages.released == 1
 
 
+def fail_inside(tensor: CpuTensor) -> None:
+    """A user's block that fails while an array of it lives in the traceback."""
+    with tensor:
+        array = np.asarray(tensor)
+        raise KeyError(f"the user's, at {array[0, 0]}")
+
+
 def test_with_block_never_masks_the_users_error(pages: Pages) -> None:
     tensor = pages.tensor()
-    array = None
-    try:
-        with tensor:
-            array = np.asarray(tensor)
-            raise KeyError("the user's")
-    except KeyError as error:
-        assert error.args == ("the user's",)
+    with pytest.raises(KeyError, match="the user's") as caught:
+        fail_inside(tensor)
     assert pages.released == 0
-    del array, tensor
+    del caught, tensor
     gc.collect()
     assert pages.released == 1
 

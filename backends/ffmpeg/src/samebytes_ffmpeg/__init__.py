@@ -1,2 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FFmpeg frames (through PyAV) as samebytes memory."""
+"""FFmpeg frames, through PyAV, as samebytes memory. Importing this does not import PyAV."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._context import FFmpegContext
+    from ._frame import FFmpegFrame
+    from ._plane import FFmpegPlane
+
+__all__ = ["FFmpegContext", "FFmpegFrame", "FFmpegPlane"]
+
+_MODULES = {"FFmpegContext": "_context", "FFmpegFrame": "_frame", "FFmpegPlane": "_plane"}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module = _MODULES[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__} has no attribute {name!r}") from None
+    from importlib import import_module
+
+    return getattr(import_module(f".{module}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -57,7 +57,7 @@ def _why_not_strides(info: TensorInfo) -> str | None:
     assert strides is not None  # every type in DTYPES fills whole bytes
     assert itemsize is not None
     said = f"shape {shape}, strides {strides} bytes"
-    if any(s < 0 for n, s in zip(shape, strides, strict=True) if n > 1):
+    if any(n > 1 and s < 0 for n, s in zip(shape, strides, strict=True)):
         return f"a Mat cannot have negative strides, as a flipped array has them ({said})"
     is_image = info.ndim == 3 and shape[2] <= MAX_CHANNELS
     if shape[-1] > 1 and strides[-1] != itemsize:
@@ -65,13 +65,13 @@ def _why_not_strides(info: TensorInfo) -> str | None:
         return f"the {what} of a Mat lie one after another without gaps ({said})"
     if is_image and strides[1] != itemsize * shape[2]:
         return f"the pixels in a row of a Mat lie one after another without gaps ({said})"
-    # Axes of one element have a stride that nobody uses.
-    used = [(n, s) for n, s in zip(shape, strides, strict=True) if n > 1]
-    for (_, outer), (n, inner) in pairwise(used):
-        if outer < inner:
-            return f"a Mat cannot be transposed: its strides never grow ({said})"
-        if outer < n * inner:
-            return f"the rows of a Mat do not overlap ({said})"
+    # OpenCV compares with the stride of the next axis even where that has one element only.
+    axes = list(zip(shape, strides, strict=True))
+    if any(n > 1 and outer < inner for (n, outer), (_, inner) in pairwise(axes)):
+        return f"a Mat cannot be transposed: its strides never grow ({said})"
+    used = [(n, s) for n, s in axes if n > 1]
+    if any(outer < n * inner for (_, outer), (n, inner) in pairwise(used)):
+        return f"the rows of a Mat do not overlap ({said})"
     if any(s % itemsize for _, s in used):
         return f"the rows of a Mat begin at a multiple of {itemsize} bytes ({said})"
     return None

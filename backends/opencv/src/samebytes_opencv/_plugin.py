@@ -19,9 +19,7 @@ PLUGIN = Plugin(
 def samebytes_tensors() -> list[NativeSpec]:
     """cv2.Mat. Plain numpy arrays are CPU memory until they are mapped."""
     return [
-        NativeSpec(
-            native="cv2.Mat", wraps="samebytes_opencv._tensor:OpenCVTensor", level="tensor"
-        )
+        NativeSpec(native="cv2.Mat", wraps="samebytes_opencv._tensor:OpenCVTensor", level="tensor")
     ]
 
 

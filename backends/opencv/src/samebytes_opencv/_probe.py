@@ -22,9 +22,7 @@ def probe() -> ProbeResult:
                 reason=f"cv2 cannot be loaded: {error}",
                 hint="install that library, or opencv-python-headless in place of opencv-python",
             )
-        return ProbeResult(
-            usable=False, reason=str(error), hint='pip install "samebytes[opencv]"'
-        )
+        return ProbeResult(usable=False, reason=str(error), hint='pip install "samebytes[opencv]"')
     details = {"version": cv2.__version__, "file": str(cv2.__file__)}
     if tuple(int(n) for n in cv2.__version__.split(".")[:2]) < _OLDEST:
         return ProbeResult(

@@ -16,9 +16,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._bindings import Binding
     from ._context import OpenVINOContext
+    from ._outputs import OutputFrame
     from ._pinned import PinnedTensor
-    from ._request import Binding, InferRequest, OutputFrame
+    from ._ports import Port
+    from ._request import InferRequest
     from ._tensor import OpenVINOTensor
     from ._yuv import yuv_inputs
 
@@ -31,16 +34,18 @@ __all__ = [
     "OpenVINOTensor",
     "OutputFrame",
     "PinnedTensor",
+    "Port",
     "yuv_inputs",
 ]
 
 _HOME = {
-    "Binding": "_request",
+    "Binding": "_bindings",
     "InferRequest": "_request",
     "OpenVINOContext": "_context",
     "OpenVINOTensor": "_tensor",
-    "OutputFrame": "_request",
+    "OutputFrame": "_outputs",
     "PinnedTensor": "_pinned",
+    "Port": "_ports",
     "yuv_inputs": "_yuv",
 }
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Context", "Level"]
 
 Level = Literal["tensor", "frame"]
-# A target is entered by name or, to hold no device context, by the key of its context.
-RouteKey = tuple[object, str, bool]
+# (target, access), or (target, access, True) for routes that may copy. A target is entered by name
+# or, to hold no device context, by the key of its context.
+RouteKey = tuple[object, str] | tuple[object, str, bool]
 
 
 class Context:
@@ -200,9 +201,3 @@ def intern(context: Context) -> Context:
         if found is None or found._closed:
             _living[context.key] = found = context
         return found
-
-
-def living_contexts() -> list[Context]:
-    """Every interned context that is alive."""
-    with _living_lock:
-        return list(_living.values())

@@ -7,8 +7,9 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from .._dtypes import DType
-from ..errors import ClosedError, NotHostVisibleError
+from ..errors import NotHostVisibleError
 from .access import Access
+from .closed import become_closed, become_open
 from .closing import end
 from .handles import check_handle_key
 from .info import TensorInfo
@@ -75,14 +76,6 @@ class Tensor:
         self.readonly = readonly
         self._info = info
         self._made = made
-
-    if not TYPE_CHECKING:  # it would hide every misspelt attribute from the type checker
-
-        def __getattr__(self, name: str) -> Any:
-            # close() deletes the slots, so that an open tensor pays nothing for the check.
-            if name in Tensor.__slots__:
-                raise ClosedError(f"this {type(self).__name__} was closed: it has no {name} now")
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @classmethod
     def wrap(cls, native: Any) -> Self:
@@ -170,7 +163,7 @@ class Tensor:
             NoRouteError: there is no way; the message says why.
         """
         try:
-            route = self.context.tensor_routes[target, access, copy]
+            route = self.context.tensor_routes[(target, access, copy) if copy else (target, access)]
         except KeyError:
             route = self.context.compile_route("tensor", target, access, copy)
         mapped: Tensor = route(self)
@@ -194,11 +187,7 @@ class Tensor:
         Raises:
             BusyError: something else still uses the memory. The tensor stays usable.
         """
-        try:
-            made = bool(self._made)
-        except ClosedError:
-            return
-        if made:
+        if self._made:
             end([self], self._made)
         else:
             self._forget()
@@ -206,10 +195,7 @@ class Tensor:
     @property
     def closed(self) -> bool:
         """Whether close() ended this tensor."""
-        try:
-            return self.native is None
-        except ClosedError:
-            return True
+        return False  # the class of a closed one says True
 
     def __enter__(self) -> Self:
         _ = self._made  # a closed tensor cannot be entered
@@ -256,10 +242,7 @@ class Tensor:
         return (1, 0)
 
     def __repr__(self) -> str:
-        try:
-            info, where = self.info, self.context.node
-        except ClosedError:
-            return f"<{type(self).__name__} closed>"
+        info, where = self.info, self.context.node
         mode = ", read-only" if self.readonly else ""
         return f"<{type(self).__name__} {info.dtype}{list(info.shape)} in {where}{mode}>"
 
@@ -286,6 +269,7 @@ class Tensor:
     def _forget(self) -> None:
         del self.native, self.context, self._owner, self.parent
         del self.readonly, self._info, self._made
+        become_closed(self)
 
     def _strip(self) -> tuple[Any, ...]:
         parts = (
@@ -303,6 +287,7 @@ class Tensor:
     def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
         recipe, context, owner, parent, readonly, info, made = parts
         storage = storages[owner]
+        become_open(self)
         Tensor.__init__(
             self,
             recipe(storage),

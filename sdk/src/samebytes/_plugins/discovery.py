@@ -6,25 +6,21 @@ from __future__ import annotations
 import importlib
 import os
 import threading
-import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
-from ..errors import (
-    MissingDependencyError,
-    PluginConflictError,
-    PluginError,
-    PluginLoadError,
-    SamebytesError,
-)
+from ..errors import PluginConflictError, PluginError, PluginLoadError, UnknownNameError
+from .distributions import Entry, entries
+from .failures import described
 from .tables import PluginRecord, Tables
 
-__all__ = ["GROUP", "forget", "load_class", "tables"]
+__all__ = ["GROUP", "forget", "listed", "tables"]
 
 GROUP = "samebytes.plugins"
 
 _lock = threading.RLock()
+# The plugin that this thread is loading, while it holds the lock.
+_loading: list[str] = []
 
 
 def tables() -> Tables:
@@ -34,71 +30,106 @@ def tables() -> Tables:
         PluginError: a plugin is broken and SAMEBYTES_STRICT=1.
     """
     with _lock:  # two threads that ask first must not load the plugins twice
+        _check_not_loading()
         return _discover()
 
 
-def forget() -> None:
-    """Empty the tables; the next use fills them again."""
+def listed() -> Tables:
+    """The tables for those who list plugins: no plugin is so broken that this raises."""
     with _lock:
+        _check_not_loading()
+        return _fill(strict=False) if _strict() else _discover()
+
+
+def forget() -> None:
+    """Empty the tables; the next use fills them again, with what was installed meanwhile."""
+    with _lock:
+        importlib.invalidate_caches()
         _discover.cache_clear()
 
 
 @cache
 def _discover() -> Tables:
+    return _fill(strict=_strict())
+
+
+def _strict() -> bool:
+    return os.environ.get("SAMEBYTES_STRICT") == "1"
+
+
+def _check_not_loading() -> None:
+    if _loading:
+        raise PluginLoadError(
+            _loading[-1],
+            "its module uses other plugins while it is imported: it may only declare, "
+            "and name classes by strings",
+        )
+
+
+def _fill(*, strict: bool) -> Tables:
     found = Tables()
     for record in _records():
-        if record.disabled:
-            found.set_aside.append(record)
-            continue
-        try:
-            if record.name in found.plugins:
-                other = found.plugins[record.name]
-                raise PluginConflictError(
-                    record.name,
-                    f"{record.distribution or record.module} repeats the name of a plugin of "
-                    f"{other.distribution or other.module}",
-                )
-            _load(record)
-            found.add(record)
-        except PluginError as error:
-            if os.environ.get("SAMEBYTES_STRICT") == "1":
-                raise
-            record.error = error
-            found.set_aside.append(record)
+        if not record.disabled:
+            try:
+                _enter(record, found)
+                continue
+            except PluginError as error:
+                if strict:
+                    raise
+                record.error = error
+        found.set_aside.append(record)
     found.link()
     return found
 
 
 def _records() -> Iterator[PluginRecord]:
-    yield PluginRecord("cpu", "samebytes", "", "samebytes._cpu.plugin")
+    from .. import __version__
+
+    yield PluginRecord("cpu", "samebytes", __version__, "samebytes._cpu.plugin")
     chosen = _names("SAMEBYTES_PLUGINS")
     refused = _names("SAMEBYTES_DISABLE") or frozenset()
-    for entry in _entry_points():
-        dist = entry.dist
-        yield PluginRecord(
-            entry.name,
-            dist.name if dist is not None else "",
-            dist.version if dist is not None else "",
-            entry.value,
-            disabled=(chosen is not None and entry.name not in chosen) or entry.name in refused,
-        )
+    names = {"cpu"}
+    for entry in entries(GROUP):
+        names.add(entry.name)
+        disabled = (chosen is not None and entry.name not in chosen) or entry.name in refused
+        yield _record(entry, disabled=disabled)
+    for name in sorted((chosen or frozenset()) - names):
+        unknown = UnknownNameError("plugin", name, names)
+        error = PluginLoadError(name, f"SAMEBYTES_PLUGINS names it, but it is an {unknown}")
+        yield PluginRecord(name, error=error)
 
 
-def _entry_points() -> Iterable[Any]:
-    import importlib_metadata  # slow to import: not before somebody needs plugins
-
-    # By name, so that which of two conflicting plugins comes first does not depend on the disk.
-    return sorted(
-        importlib_metadata.entry_points(group=GROUP),
-        key=lambda e: (e.name, e.dist.name if e.dist is not None else ""),
+def _record(entry: Entry, *, disabled: bool) -> PluginRecord:
+    error = PluginLoadError(entry.name, entry.problem) if entry.problem else None
+    return PluginRecord(
+        entry.name, entry.distribution, entry.version, entry.module, error=error, disabled=disabled
     )
 
 
 def _names(variable: str) -> frozenset[str] | None:
+    """The names in a comma-separated list; set but empty is a list without names."""
     value = os.environ.get(variable)
     if value is None:
         return None
     return frozenset(filter(None, (name.strip() for name in value.split(","))))
+
+
+def _enter(record: PluginRecord, found: Tables) -> None:
+    if record.error is not None:
+        raise record.error
+    other = found.plugins.get(record.name)
+    if other is not None:
+        raise PluginConflictError(
+            record.name,
+            f"{record.distribution or record.module} repeats the name of a plugin of "
+            f"{other.distribution or other.module}",
+        )
+    _loading.append(record.name)
+    try:
+        _load(record)
+    finally:
+        _loading.pop()
+    found.add(record)
 
 
 def _load(record: PluginRecord) -> None:
@@ -106,38 +137,12 @@ def _load(record: PluginRecord) -> None:
 
     try:
         module = importlib.import_module(record.module)
-    except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        raise PluginLoadError(
-            record.name,
-            f"importing {record.module} raised {type(error).__name__}: {error} "
-            f"({where.filename}:{where.lineno})",
-        ) from error
-    record.plugin = check_module(record.name, module)
-    record.declared = declarations(record.name, module)
-
-
-def load_class(path: str, plugin: str) -> Any:
-    """Import the class that a spec names "module:Class".
-
-    Raises:
-        MissingDependencyError: a package of the plugin is not installed.
-        PluginLoadError: the module or class is not there, or importing it raised.
-    """
-    module_name, _, class_name = path.partition(":")
-    try:
-        return getattr(importlib.import_module(module_name), class_name)
-    except SamebytesError:
+        plugin = check_module(record.name, module)
+        record.declared = declarations(record.name, module)
+        record.plugin = plugin
+    except (PluginError, KeyboardInterrupt):
         raise
-    except Exception as error:
-        record = tables().plugins.get(plugin)
-        packages = record.plugin.packages if record and record.plugin else {}
-        if isinstance(error, ImportError):
-            missing = (error.name or "").partition(".")[0]
-            if missing in packages:
-                raise MissingDependencyError(
-                    plugin, f"the package {missing!r}", packages[missing]
-                ) from error
+    except BaseException as error:  # SystemExit too: a plugin must not end the user's program
         raise PluginLoadError(
-            plugin, f"loading {path} raised {type(error).__name__}: {error}"
+            record.name, f"importing {record.module} raised {described(error)}"
         ) from error

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..errors import PluginConflictError, PluginError
+from .distributions import install_hint
+from .requirements import parse_requirement, satisfies
 from .specs import ContextSpec, MapperSpec, NativeSpec, Plugin
 
 __all__ = ["Declarations", "Edge", "PluginRecord", "Tables"]
@@ -28,6 +30,7 @@ class PluginRecord:
     Attributes:
         name: of its entry point.
         distribution, version: what it came with; "" if unknown.
+        module: what its entry point names; "" if there is no entry point.
         plugin: what it says of itself; None if it could not be loaded.
         error: why it was set aside; None if it was not.
         disabled: chosen away by SAMEBYTES_PLUGINS or SAMEBYTES_DISABLE.
@@ -43,9 +46,11 @@ class PluginRecord:
     disabled: bool = False
 
     @property
-    def active(self) -> bool:
-        """Whether its declarations are in the tables."""
-        return self.plugin is not None and self.error is None and not self.disabled
+    def reason(self) -> str:
+        """Why its declarations are not in the tables; "" if they are."""
+        if self.disabled:
+            return "it is disabled by SAMEBYTES_PLUGINS or SAMEBYTES_DISABLE"
+        return str(self.error or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +85,10 @@ class Tables:
         Raises:
             PluginConflictError: a name of it is taken.
         """
-        for native in record.declared.natives:
-            self._check_free(record, "native type", native.native, self.owner_of_native)
-        for context in record.declared.contexts:
-            self._check_free(record, "context", context.node, self.owner_of_node)
+        natives = [native.native for native in record.declared.natives]
+        nodes = [context.node for context in record.declared.contexts]
+        self._check_free(record, "native type", natives, self.owner_of_native)
+        self._check_free(record, "context", nodes, self.owner_of_node)
         for native in record.declared.natives:
             self.natives[native.native] = native
             self.owner_of_native[native.native] = record.name
@@ -100,67 +105,29 @@ class Tables:
             for spec in record.declared.mappers
         ]
 
-    def memory_types(self) -> list[str]:
-        """The names of all memory types."""
-        return sorted({node.partition(":")[0] for node in self.contexts})
-
     def _check_free(
-        self, record: PluginRecord, kind: str, name: str, owners: dict[str, str]
+        self, record: PluginRecord, kind: str, names: list[str], owners: dict[str, str]
     ) -> None:
-        owner = owners.get(name)
-        if owner is not None:
-            raise PluginConflictError(
-                record.name, f"it declares the {kind} {name!r}, which plugin {owner!r} holds"
-            )
+        for index, name in enumerate(names):
+            owner = owners.get(name)
+            if owner is not None or name in names[:index]:
+                held = f"that plugin {owner!r} holds" if owner else "twice"
+                raise PluginConflictError(record.name, f"it declares the {kind} {name!r} {held}")
+
+    def absence(self, name: str) -> str:
+        """Why there is no plugin of that name: "is not installed: pip install ..." or the like."""
+        for record in self.set_aside:
+            if record.name == name:
+                return f"was set aside: {record.reason}"
+        hint = install_hint(name)
+        return f"is not installed{': ' + hint if hint else ''}"
 
     def _unmet(self, requires: Iterable[str]) -> str | None:
         for requirement in requires:
             name, conditions = parse_requirement(requirement)
             record = self.plugins.get(name)
             if record is None:
-                return f'it needs plugin {name!r}: pip install "samebytes[{name}]"'
+                return f"it needs plugin {name!r}, which {self.absence(name)}"
             if record.version and not satisfies(record.version, conditions):
                 return f"it needs {requirement}, and {record.distribution} {record.version} is here"
         return None
-
-
-_COMPARE = {
-    ">=": lambda have, want: have >= want,
-    "<=": lambda have, want: have <= want,
-    "==": lambda have, want: have == want,
-    ">": lambda have, want: have > want,
-    "<": lambda have, want: have < want,
-}
-
-
-def parse_requirement(text: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
-    """ "opencl>=1,<2" as ("opencl", [(">=", (1,)), ("<", (2,))]).
-
-    Raises:
-        ValueError: it is not of that form.
-    """
-    cut = next((i for i, c in enumerate(text) if c in "<>="), len(text))
-    name, conditions = text[:cut].strip(), []
-    for part in filter(None, (p.strip() for p in text[cut:].split(","))):
-        sign = next((s for s in _COMPARE if part.startswith(s)), None)
-        digits = part[len(sign) :].strip() if sign else ""
-        if sign is None or not all(d.isdigit() for d in digits.split(".")):
-            raise ValueError(f"{text!r} is not a requirement such as 'opencl>=1,<2'")
-        conditions.append((sign, tuple(int(d) for d in digits.split("."))))
-    if not name:
-        raise ValueError(f"{text!r} names no plugin")
-    return name, conditions
-
-
-def satisfies(version: str, conditions: Iterable[tuple[str, tuple[int, ...]]]) -> bool:
-    """Whether the release part of `version` meets every condition."""
-    have: list[int] = []
-    for part in version.split("."):
-        if not part.isdigit():
-            break
-        have.append(int(part))
-
-    def padded(numbers: Iterable[int]) -> tuple[int, ...]:
-        return (*numbers, 0, 0, 0, 0)[:4]
-
-    return all(_COMPARE[sign](padded(have), padded(want)) for sign, want in conditions)

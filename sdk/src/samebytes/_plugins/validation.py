@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, TypeVar
 
 import pluggy
 
-from .._core.access import ACCESS_MODES
-from .._core.mapper import Transfer
 from ..errors import IncompatiblePluginError, PluginLoadError, UnknownNameError
 from . import hooks
+from .failures import described, shown
+from .spec_checks import problem_of_plugin, problem_of_spec
 from .specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin
-from .tables import Declarations, parse_requirement
+from .tables import Declarations
 
 __all__ = ["HOOKS", "check_module", "declarations"]
 
@@ -23,7 +23,7 @@ HOOKS = {
     "samebytes_contexts": ContextSpec,
     "samebytes_mappers": MapperSpec,
 }
-_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_MARK = f"{hooks.PROJECT}_impl"  # where pluggy's marker leaves its options
 _Spec = TypeVar("_Spec")
 
 
@@ -31,7 +31,7 @@ def check_module(name: str, module: ModuleType) -> Plugin:
     """The module's PLUGIN, if it is one this samebytes can use.
 
     Raises:
-        PluginLoadError: no PLUGIN, or a hook whose name is not a hook's.
+        PluginLoadError: no PLUGIN, or a hook that is misspelt or not marked.
         IncompatiblePluginError: another API.
     """
     plugin = getattr(module, "PLUGIN", None)
@@ -39,21 +39,35 @@ def check_module(name: str, module: ModuleType) -> Plugin:
         raise PluginLoadError(
             name, f"module {module.__name__} has no PLUGIN = samebytes.plugins.Plugin(...)"
         )
-    api = plugin.api
-    if not (
-        isinstance(api, tuple) and len(api) == 2 and api[0] == API[0] and 0 <= api[1] <= API[1]
-    ):
-        raise IncompatiblePluginError(name, api, API)
-    for attribute in vars(module):
-        if attribute.startswith("samebytes_") and attribute not in HOOKS:
-            value = getattr(module, attribute)
-            if callable(value):
-                raise PluginLoadError(name, str(UnknownNameError("hook", attribute, HOOKS)))
-    for hook in HOOKS:
-        function = getattr(module, hook, None)
-        if function is not None and not hasattr(function, f"{hooks.PROJECT}_impl"):
+    if not _supported(plugin.api):
+        raise IncompatiblePluginError(name, plugin.api, API)
+    problem = problem_of_plugin(plugin)
+    if problem is not None:
+        raise PluginLoadError(name, f"PLUGIN: {problem}")
+    for hook, marked in _hooks(module):
+        if hook not in HOOKS:
+            raise PluginLoadError(name, str(UnknownNameError("hook", hook, HOOKS)))
+        if not marked:
             raise PluginLoadError(name, f"{hook} lacks @samebytes.plugins.hookimpl")
     return plugin
+
+
+def _supported(api: object) -> bool:
+    """Whether this samebytes knows all that a plugin of that API may use."""
+    match api:
+        case (int(major), int(minor)):
+            return major == API[0] and 0 <= minor <= API[1]
+    return False
+
+
+def _hooks(module: ModuleType) -> Iterator[tuple[str, bool]]:
+    """What looks like a hook implementation: (the hook's name, whether it is marked)."""
+    for attribute, value in vars(module).items():
+        options = getattr(value, _MARK, None) if callable(value) else None
+        if isinstance(options, dict):
+            yield options.get("specname") or attribute, True
+        elif attribute.startswith("samebytes_") and callable(value):
+            yield attribute, False
 
 
 def declarations(name: str, module: ModuleType) -> Declarations:
@@ -80,52 +94,25 @@ def declarations(name: str, module: ModuleType) -> Declarations:
 def _call(
     manager: pluggy.PluginManager, name: str, hook: str, kind: type[_Spec]
 ) -> tuple[_Spec, ...]:
+    caller = getattr(manager.hook, hook)
     try:
-        results = getattr(manager.hook, hook)()
-    except Exception as error:
-        raise PluginLoadError(name, f"{hook}() raised {type(error).__name__}: {error}") from error
-    specs: list[_Spec] = []
-    for result in results:
-        if not isinstance(result, list | tuple):
-            raise PluginLoadError(name, f"{hook}() returned {result!r}, not a list")
-        for spec in result:
-            if not isinstance(spec, kind):
-                raise PluginLoadError(name, f"{hook}() returned {spec!r}, not a {kind.__name__}")
-            problem = _problem(spec)
-            if problem is not None:
-                raise PluginLoadError(name, f"{hook}(): {problem} in {spec!r}")
-            specs.append(spec)
-    return tuple(specs)
+        results = caller()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: a plugin must not end the user's program
+        raise PluginLoadError(name, f"{hook}() raised {described(error)}") from error
+    if not results and caller.get_hookimpls():  # pluggy drops a None
+        raise PluginLoadError(name, f"{hook}() returned None, not a list")
+    return tuple(spec for result in results for spec in _specs(result, name, hook, kind))
 
 
-def _problem(spec: Any) -> str | None:
-    if isinstance(spec, NativeSpec):
-        return _bad_class(spec.wraps) or _bad_level(spec.level)
-    if isinstance(spec, ContextSpec):
-        return _bad_class(spec.context) or _bad_level(spec.level)
-    return _bad_mapper(spec)
-
-
-def _bad_mapper(spec: MapperSpec) -> str | None:
-    if not isinstance(spec.transfer, Transfer):
-        return f"transfer {spec.transfer!r} is not a Transfer"
-    if not spec.access or any(mode not in ACCESS_MODES for mode in spec.access):
-        return f"access {spec.access!r} is not some of {ACCESS_MODES}"
-    if not spec.weight > 0:
-        return f"cost {spec.cost!r} is not positive"
-    for requirement in spec.requires:
-        try:
-            parse_requirement(requirement)
-        except ValueError as error:
-            return str(error)
-    return _bad_class(spec.mapper) or _bad_level(spec.level)
-
-
-def _bad_class(text: object) -> str | None:
-    if isinstance(text, str) and _CLASS.fullmatch(text):
-        return None
-    return f'{text!r} does not name a class as "module:Class"'
-
-
-def _bad_level(level: object) -> str | None:
-    return None if level in ("tensor", "frame") else f'level {level!r} is not "tensor" or "frame"'
+def _specs(result: Any, name: str, hook: str, kind: type[_Spec]) -> Iterator[_Spec]:
+    if not isinstance(result, list | tuple):
+        raise PluginLoadError(name, f"{hook}() returned {shown(result)}, not a list")
+    for spec in result:
+        if not isinstance(spec, kind):
+            raise PluginLoadError(name, f"{hook}() returned {shown(spec)}, not a {kind.__name__}")
+        problem = problem_of_spec(spec)
+        if problem is not None:
+            raise PluginLoadError(name, f"{hook}(): {problem} in {shown(spec)}")
+        yield spec

@@ -13,18 +13,30 @@ from .._core.access import Access, check_access
 from .._core.context import Context, Level
 from .._core.frame import Frame
 from .._core.mapper import Gone, MemoryMapper, Refused, frame_hop, not_writable, tensor_hop
-from .._plugins.discovery import load_class, tables
+from .._plugins.discovery import tables
+from .._plugins.loading import call, load_class
 from .._plugins.tables import Edge
 from ..errors import CopyRequiredError, NoRouteError, PluginError, RouteError
 from .contexts import remember, resolve
 from .search import Chain, chains, copies, usable
 
-__all__ = ["chain_function", "chain_name", "compile_route", "failure", "find_chains", "mappers_of"]
+__all__ = [
+    "chain_function",
+    "chain_name",
+    "compile_route",
+    "failure",
+    "find_chains",
+    "forget_compiled",
+    "mappers_of",
+]
 
 # How many ways are tried when edges refuse an object; each further one costs more.
 _MAX_TRIES = 8
 
 Run = Callable[[Any], Any]
+
+# Every context whose tables hold a route, by its id: equal contexts have tables of their own.
+_with_routes: weakref.WeakValueDictionary[int, Context] = weakref.WeakValueDictionary()
 
 
 def compile_route(
@@ -37,9 +49,10 @@ def compile_route(
     routes: dict[Any, Run] = cast(
         "dict[Any, Run]", source.frame_routes if level == "frame" else source.tensor_routes
     )
+    rest = (access, copy) if copy else (access,)
     name = target.key if isinstance(target, Context) else target
-    if (name, access, copy) in routes:
-        return routes[name, access, copy]
+    if (name, *rest) in routes:
+        return routes[(name, *rest)]
     check_access(access)
     mode = cast(Access, access)
     end = resolve(source, target)
@@ -48,10 +61,19 @@ def compile_route(
         if end == source
         else _Ways(source, end, target, level, mode, copy).run
     )
-    routes[name, access, copy] = run
+    _with_routes[id(source)] = source
+    routes[(name, *rest)] = run
     if end.singleton:  # found at the first look-up from now on
-        routes[end, access, copy] = run
+        routes[(end, *rest)] = run
     return run
+
+
+def forget_compiled() -> None:
+    """Empty the tables of all contexts, as when plugins were added."""
+    for ref in _with_routes.valuerefs():  # a list: other threads may add contexts meanwhile
+        context = ref()
+        if context is not None:
+            context.forget_routes()
 
 
 class _Ways:
@@ -129,7 +151,7 @@ class _Ways:
 def _identity(context: Context, level: Level, access: Access) -> Run:
     """The same memory as a new object, since map() never returns its source."""
     write = access != "r"
-    readonly_native = context.readonly_native
+    readonly_native = _readonly_frame(context) if level == "frame" else context.readonly_native
 
     def run(source: Any) -> Any:
         native = source.native
@@ -142,6 +164,16 @@ def _identity(context: Context, level: Level, access: Access) -> Run:
         if level == "tensor":
             return make(native, where, owner, source, not write, source._info)
         return make(native, where, source.meta, owner, source, not write)
+
+    return run
+
+
+def _readonly_frame(context: Context) -> Callable[[Any], Any]:
+    plane = context.readonly_native
+
+    def run(native: Any) -> Any:
+        # Where the framework has no frame object, the native is a tuple of its planes.
+        return tuple(map(plane, native)) if type(native) is tuple else plane(native)
 
     return run
 
@@ -219,8 +251,8 @@ def mappers_of(
             there = via[index]
         else:
             there = _between(edge, here, target)
-        make = load_class(edge.spec.mapper, edge.plugin)
-        mappers.append(make(edge.spec, here, there))
+        make = load_class(edge.spec.mapper, edge.plugin, MemoryMapper)
+        mappers.append(call(make, edge.plugin, edge.spec, here, there))
         contexts.append(there)
     return tuple(mappers), tuple(contexts)
 

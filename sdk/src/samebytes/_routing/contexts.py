@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import deque
-from typing import cast
 
 from .._core.context import Context, intern
-from .._plugins.discovery import load_class, tables
+from .._plugins.discovery import tables
+from .._plugins.distributions import install_hint
+from .._plugins.loading import call, load, load_class
 from .._plugins.specs import ContextSpec
 from ..errors import AmbiguousTargetError, NoRouteError, UnknownNameError
 
@@ -37,22 +37,11 @@ def find_spec(name: str) -> tuple[ContextSpec, str | None]:
 
 
 def _advice(memory_type: str) -> str:
-    for record in tables().set_aside:
-        if record.name == memory_type:
-            why = record.error or "it is disabled by SAMEBYTES_PLUGINS or SAMEBYTES_DISABLE"
-            return f"(plugin {record.name!r} was set aside: {why})"
-    if memory_type in _extras():
-        return f'(to get it: pip install "samebytes[{memory_type}]")'
+    found = tables()
+    known = {record.name for record in found.set_aside}
+    if memory_type in known or install_hint(memory_type):
+        return f"(plugin {memory_type!r} {found.absence(memory_type)})"
     return "(see: samebytes list)"
-
-
-def _extras() -> list[str]:
-    import importlib_metadata
-
-    try:
-        return importlib_metadata.metadata("samebytes").get_all("Provides-Extra") or []
-    except importlib_metadata.PackageNotFoundError:
-        return []
 
 
 def context(name: str) -> Context:
@@ -99,9 +88,9 @@ def resolve(source: Context, target: str | Context) -> Context:
         return target
     if not isinstance(target, str):
         raise TypeError(f"a target is a memory type or a Context, not {target!r}")
-    spec, device = find_spec(target)
     if target in (source.node, source.memory_type):
-        return source
+        return source  # before the look-up: the identity needs no plugin
+    spec, device = find_spec(target)
     if source.node in spec.derives_from and device is None:
         return remember(_make(spec, None, source))
     choices = _choices(spec)
@@ -123,17 +112,21 @@ def forget_recent() -> None:
 
 
 def _make(spec: ContextSpec, device: str | None, parent: Context | None) -> Context:
-    make = load_class(spec.context, tables().owner_of_node[spec.node])
-    return intern(cast(Context, make.create(device, None if make.singleton else parent)))
+    make = _class(spec)
+    return intern(make.create(device, None if make.singleton else parent))
 
 
 def _is_host(spec: ContextSpec) -> bool:
-    return bool(load_class(spec.context, tables().owner_of_node[spec.node]).singleton)
+    return _class(spec).singleton
+
+
+def _class(spec: ContextSpec) -> type[Context]:
+    return load_class(spec.context, tables().owner_of_node[spec.node], Context)
 
 
 def _choices(spec: ContextSpec) -> tuple[str, ...]:
     if spec.devices is None:
         return ()
-    module, _, function = spec.devices.partition(":")
-    names = getattr(importlib.import_module(module), function)()
+    plugin = tables().owner_of_node[spec.node]
+    names = call(load(spec.devices, plugin), plugin)
     return tuple(f"{spec.node.partition(':')[0]}:{name}" for name in names)

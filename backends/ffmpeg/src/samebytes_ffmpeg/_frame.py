@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FFmpegFrame: a frame over an av.VideoFrame or av.AudioFrame."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from av import AudioFrame, VideoFrame
+
+from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import Frame, Tensor, count_copy
+
+from ._lending import sweep
+from ._meta import FFmpegMeta
+from ._plane import ADVICE, FFmpegPlane
+from ._pyav import frame_address
+from ._reference import is_writable
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["FFmpegFrame"]
+
+# The slot of the base class, which the property of the same name stands before.
+_slot: Any = vars(Frame)["readonly"]
+
+
+class FFmpegFrame(Frame):
+    """A frame over an av frame, which is `native` and stays its owner's.
+
+    Attributes:
+        readonly: whether somebody else would notice a write; asked anew each time, since a
+            decoder lets go of a frame later.
+    """
+
+    __slots__ = ()
+
+    native: VideoFrame | AudioFrame
+    readonly_advice = ADVICE
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A frame over an av.VideoFrame or av.AudioFrame.
+
+        Raises:
+            LayoutError: an empty frame, a pixel format that has no planes of elements, or sound
+                without a sample rate; the message says what to do.
+            UnsupportedObjectError: it is neither.
+        """
+        if not isinstance(native, VideoFrame | AudioFrame):
+            raise UnsupportedObjectError(f"{native!r} is no av frame")
+        meta = FFmpegMeta(native)
+        meta.info  # found out here, where the error helps most  # noqa: B018
+        return cls(native, _context(), meta, native, None, False)
+
+    @property
+    def readonly(self) -> bool:  # answers anew each time
+        return bool(_slot.__get__(self)) or not is_writable(self.native)
+
+    @readonly.setter
+    def readonly(self, value: bool) -> None:
+        _slot.__set__(self, value)
+
+    @readonly.deleter
+    def readonly(self) -> None:
+        _slot.__delete__(self)
+
+    @property
+    def writable(self) -> bool:
+        """Whether "w" and "rw" mappings are possible now."""
+        return not self.readonly
+
+    def make_writable(self, *, copy: bool = False) -> None:
+        """Have bytes that nobody else refers to. Does nothing if that is so already.
+
+        Args:
+            copy: allow the copy that is needed otherwise. It is counted in `samebytes.stats()`.
+                The av frame then has new memory. Mappings made before keep the old bytes, and
+                see no writes to the new ones: map again.
+
+        Raises:
+            CopyRequiredError: a copy is needed, and `copy` is False.
+        """
+        if self.writable:
+            return
+        if not copy:
+            node = self.context.node
+            raise CopyRequiredError(node, node, f"{node} -> {node} (make_writable)")
+        nbytes = sum(plane.info.nbytes for plane in self.planes)
+        self.native.make_writable()
+        self.readonly = False
+        self._planes = None
+        count_copy("ffmpeg -> ffmpeg (make_writable)", nbytes)
+
+    def _make_planes(self) -> tuple[Tensor, ...]:
+        native, readonly = self.native, bool(_slot.__get__(self))
+        planes = native.planes
+        if isinstance(native, AudioFrame):
+            # PyAV counts pointers up to a NULL, and there is none after a full row of eight.
+            count = native.layout.nb_channels if native.format.is_planar else 1
+            planes = planes[:count]
+        return tuple(
+            FFmpegPlane(plane, self.context, self._owner, self.parent, readonly)
+            for plane in planes
+        )
+
+    def _handle(self, key: str) -> int:
+        if key != "av_frame":
+            raise UnknownNameError("handle of an FFmpegFrame", key, ("av_frame",))
+        return frame_address(self.native)
+
+    def _forget(self) -> None:
+        super()._forget()
+        # What was lent to this frame is the lender's again, not only after the next lending.
+        sweep()
+
+
+@cache
+def _context() -> Any:
+    from ._context import FFMPEG
+
+    return FFMPEG

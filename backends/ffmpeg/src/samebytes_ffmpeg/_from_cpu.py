@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cpu -> ffmpeg: av frames on memory that numpy arrays describe."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import addressof, c_void_p
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from av import AudioFrame, AudioLayout, VideoFrame
+from numpy import ndarray
+
+from samebytes.errors import LayoutError
+from samebytes.formats import AudioInfo, ImageInfo
+from samebytes.plugins import Access, Frame, FrameMeta, MemoryMapper, Refused, Storage, TensorInfo
+
+from ._avutil import buffer_unref, frame_copy_props, malloc
+from ._avutil_abi import FRAME_PLANES, AVFrame
+from ._layouts import AUDIO_FORMATS
+from ._lending import lend
+from ._meta import FFmpegMeta
+from ._pixel_formats import Palette, pixel_format_name
+from ._pyav import frame_address
+
+__all__ = ["CpuToFrame"]
+
+_Array = ndarray[Any, np.dtype[Any]]
+
+_Pointers = c_void_p * 8
+_Planes = ctypes.c_ubyte * FRAME_PLANES.size
+
+# AVFrame has linesize as int.
+_MOST = 2**31 - 1
+
+_PLANAR_CHANNELS = 8
+"""AVFrame.data has room for so many; frames with more channels keep them in extended_data."""
+
+
+class CpuToFrame(MemoryMapper):
+    """An av.VideoFrame or av.AudioFrame whose buffers are the planes of a cpu frame.
+
+    Mapped for reading, the buffers are marked read-only, so that FFmpeg copies before it writes.
+    PyAV's own plane objects are writable all the same.
+    """
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Frame, access: Access
+    ) -> tuple[VideoFrame | AudioFrame, TensorInfo | None, Storage | None]:
+        """The av frame; the memory is the cpu frame's, so there is nothing to give back."""
+        meta = item.meta
+        info = meta.info
+        native: VideoFrame | AudioFrame
+        try:
+            if isinstance(info, ImageInfo):
+                native = _image(item.native, info, access == "r")
+            elif isinstance(info, AudioInfo):
+                native = _sound(item.native, info, access == "r")
+            else:
+                raise Refused("FFmpeg frames are images or sound, and this frame does not say what")
+        except LayoutError as error:
+            raise Refused(str(error)) from error
+        _describe(native, meta)
+        return native, None, None
+
+
+class _Shape(NamedTuple):
+    """What the array of one plane must be."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    inner: tuple[int, ...]
+    row: int
+    fixed: bool
+
+
+@lru_cache(maxsize=512)
+def _image_shapes(info: ImageInfo) -> tuple[str, tuple[_Shape, ...]]:
+    name = pixel_format_name(info.format)
+    layouts = info.plane_layouts()
+    return name, tuple(
+        _Shape(p.shape, np.dtype(p.dtype), p.strides[1:], p.row_nbytes, isinstance(f, Palette))
+        for p, f in zip(layouts, info.format.planes, strict=True)
+    )
+
+
+def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFrame:
+    name, shapes = _image_shapes(info)
+    if len(arrays) != len(shapes):
+        raise Refused(f"{info.format} has {len(shapes)} planes, the frame has {len(arrays)}")
+    places = [
+        _place(number, array, shape)
+        for number, (array, shape) in enumerate(zip(arrays, shapes, strict=True))
+    ]
+    try:
+        # PyAV tells a frame's format and size once, when it makes the frame and its buffers.
+        # Those were not written to yet, and are given back here.
+        native = VideoFrame(info.width, info.height, name)
+    except (OSError, ValueError) as error:
+        raise Refused(f"FFmpeg cannot have {info}: {error}") from error
+    frame = frame_address(native)
+    buffers = _Pointers.from_address(frame + AVFrame.buf.offset)
+    for number in range(len(buffers)):
+        if not buffers[number]:
+            break
+        buffer_unref(addressof(buffers) + number * ctypes.sizeof(c_void_p))
+    data, linesize = [0] * 8, [0] * 8
+    for number, (array, (address, pitch, low, span)) in enumerate(
+        zip(arrays, places, strict=True)
+    ):
+        buffers[number] = lend(low, span, array, readonly)
+        data[number] = address
+        linesize[number] = 0 if shapes[number].fixed else pitch
+    FRAME_PLANES.pack_into(_Planes.from_address(frame), 0, *data, *linesize)
+    return native
+
+
+def _place(number: int, array: _Array, expected: _Shape) -> tuple[int, int, int, int]:
+    """(first element, pitch, lowest byte, bytes from there on) of one plane."""
+    shape, dtype, inner, row, fixed = expected
+    if array.shape != shape or array.dtype != dtype:
+        raise Refused(
+            f"plane {number} is {array.dtype}{list(array.shape)}, not {dtype}{list(shape)}"
+        )
+    pitch, *within = array.strides
+    rows = shape[0]
+    if rows == 1:
+        pitch = row
+    if any(s != d for n, s, d in zip(shape[1:], within, inner, strict=True) if n > 1):
+        raise Refused(
+            f"plane {number}: the elements of a row have gaps (strides {array.strides}), which "
+            "FFmpeg cannot express"
+        )
+    if not row <= abs(pitch) <= _MOST or (fixed and pitch != row):
+        raise Refused(
+            f"plane {number}: rows of {row} bytes are {pitch} bytes apart, which FFmpeg cannot "
+            "express"
+        )
+    address: int = array.__array_interface__["data"][0]
+    reach = pitch * (rows - 1)
+    return address, pitch, address + min(reach, 0), abs(reach) + row
+
+
+def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFrame:
+    name = _sample_format_name(info.dtype, info.interleaved)
+    layouts = info.plane_layouts()
+    if len(arrays) != len(layouts):
+        raise Refused(f"{info} has {len(layouts)} planes, the frame has {len(arrays)}")
+    nbytes = layouts[0].nbytes
+    if nbytes > _MOST:
+        raise Refused(f"a plane of {nbytes} bytes is more than FFmpeg can express")
+    for number, (array, layout) in enumerate(zip(arrays, layouts, strict=True)):
+        if array.shape != layout.shape or array.dtype != np.dtype(layout.dtype):
+            raise Refused(
+                f"plane {number} is {array.dtype}{list(array.shape)}, "
+                f"not {layout.dtype}{list(layout.shape)}"
+            )
+        if not array.flags.c_contiguous:
+            raise Refused(f"plane {number} has gaps (strides {array.strides})")
+    native = AudioFrame(name, _channel_layout(info), 0)
+    native.sample_rate = info.rate
+    frame = AVFrame.from_address(frame_address(native))
+    frame.nb_samples = info.samples
+    frame.linesize[0] = nbytes
+    count = len(arrays)
+    pointers: Any = frame.data
+    if count >= _PLANAR_CHANNELS:
+        # One more than there are channels: PyAV counts planes up to the first NULL.
+        frame.extended_data = _zeroed(count + 1)
+        pointers = (c_void_p * count).from_address(frame.extended_data)
+    if count > _PLANAR_CHANNELS:
+        frame.extended_buf = _zeroed(count - _PLANAR_CHANNELS)
+        frame.nb_extended_buf = count - _PLANAR_CHANNELS
+        more = (c_void_p * frame.nb_extended_buf).from_address(frame.extended_buf)
+    for number, array in enumerate(arrays):
+        address = array.__array_interface__["data"][0]
+        reference = lend(address, nbytes, array, readonly)
+        if number < _PLANAR_CHANNELS:
+            frame.buf[number] = reference
+            frame.data[number] = address
+        else:
+            more[number - _PLANAR_CHANNELS] = reference
+        pointers[number] = address
+    return native
+
+
+def _sample_format_name(dtype: str, interleaved: bool) -> str:
+    names = {"uint8": "u8", "int16": "s16", "int32": "s32", "int64": "s64", "float32": "flt",
+             "float64": "dbl"}  # fmt: skip
+    if (dtype, interleaved) not in AUDIO_FORMATS.values():
+        raise Refused(f"FFmpeg has no sound of {dtype} samples")
+    return names[dtype] + ("" if interleaved else "p")
+
+
+def _channel_layout(info: AudioInfo) -> AudioLayout:
+    # "7c" is FFmpeg's usual arrangement of seven channels, "7 channels" none in particular.
+    for name in (info.channel_layout, f"{info.channels}c", f"{info.channels} channels"):
+        if name is None:
+            continue
+        try:
+            layout = AudioLayout(name)
+        except ValueError:
+            continue
+        if layout.nb_channels == info.channels:
+            return layout
+    raise Refused(f"FFmpeg has no arrangement of {info.channels} channels")
+
+
+def _zeroed(count: int) -> int:
+    """Room for pointers, which FFmpeg frees together with the frame."""
+    nbytes = count * ctypes.sizeof(c_void_p)
+    address: int | None = malloc(nbytes)
+    if address is None:
+        raise MemoryError(f"FFmpeg has no {nbytes} bytes")
+    ctypes.memset(address, 0, nbytes)
+    return address
+
+
+def _describe(native: VideoFrame | AudioFrame, meta: FrameMeta) -> None:
+    """Time, and what else FFmpeg knew of the frame if it came from there."""
+    if isinstance(meta, FFmpegMeta):
+        frame_copy_props(frame_address(native), frame_address(meta.native))
+    if meta.pts is not None:
+        native.pts = meta.pts
+    if meta.time_base is not None:
+        native.time_base = meta.time_base

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the planes of an AVFrame lie, as numpy wants to be told. Cached: read for every frame."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from samebytes.errors import LayoutError
+from samebytes.formats import AudioInfo, PlaneLayout
+from samebytes.plugins import Refused, TensorInfo
+
+from ._pixel_formats import Palette, image_format
+
+__all__ = ["AUDIO_FORMATS", "Place", "audio_info", "audio_places", "image_places"]
+
+
+class Place(NamedTuple):
+    """One plane, for numpy.ndarray.
+
+    Attributes:
+        memory: a ctypes array type that is as large as the plane, from its lowest byte on, with
+            an attribute `owner` for what keeps the memory.
+        low: from the plane's data pointer to that byte: below zero for a bottom-up plane.
+        shape, dtype, offset, strides: of the array on that memory.
+        info: the same as a TensorInfo.
+    """
+
+    memory: Any
+    low: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    offset: int
+    strides: tuple[int, ...]
+    info: TensorInfo
+
+
+AUDIO_FORMATS = {
+    0: ("uint8", True),
+    1: ("int16", True),
+    2: ("int32", True),
+    3: ("float32", True),
+    4: ("float64", True),
+    5: ("uint8", False),
+    6: ("int16", False),
+    7: ("int32", False),
+    8: ("float32", False),
+    9: ("float64", False),
+    10: ("int64", True),
+    11: ("int64", False),
+}
+"""AVSampleFormat (libavutil/samplefmt.h) -> (dtype, interleaved)."""
+
+
+def audio_info(
+    sample_format: int, channels: int, samples: int, rate: int, layout: str | None
+) -> AudioInfo:
+    """What a frame of sound holds.
+
+    Raises:
+        LayoutError: it is empty, or its rate was not set.
+    """
+    if not rate:
+        raise LayoutError("the audio frame has no sample rate: set frame.sample_rate first")
+    dtype, interleaved = AUDIO_FORMATS[sample_format]
+    return AudioInfo(samples, channels, rate, dtype, interleaved, layout)
+
+
+@lru_cache(maxsize=1024)
+def image_places(
+    pixel_format: int, width: int, height: int, *pitches: int
+) -> tuple[Place, ...]:
+    """The planes of an image.
+
+    Args:
+        pixel_format: an AVPixelFormat.
+        width, height: in pixels.
+        pitches: linesize[0..3]; below zero where the image is stored bottom up.
+
+    Raises:
+        Refused: it has no layout, or a linesize is shorter than a row.
+    """
+    try:
+        image = image_format(pixel_format)
+        given = [
+            4 if isinstance(plane, Palette) else pitch
+            for plane, pitch in zip(image.planes, pitches, strict=False)
+        ]
+        layouts = image.plane_layouts(width, height, given, allow_negative=True)
+    except LayoutError as error:
+        raise Refused(str(error)) from error
+    return tuple(_place(layout) for layout in layouts)
+
+
+@lru_cache(maxsize=1024)
+def audio_places(sample_format: int, channels: int, samples: int) -> tuple[Place, ...]:
+    """The planes of a piece of sound: (samples, channels), or (samples,) for each channel.
+
+    FFmpeg pads them; only the samples are part of the planes.
+
+    Raises:
+        Refused: it is empty.
+    """
+    try:
+        # The rate is no part of the layout.
+        return tuple(
+            _place(layout)
+            for layout in audio_info(sample_format, channels, samples, 1, None).plane_layouts()
+        )
+    except LayoutError as error:
+        raise Refused(str(error)) from error
+
+
+def _memory(nbytes: int) -> Any:
+    # With a slot: an instance's dictionary would cost as much as the instance.
+    return type("PlaneMemory", (ctypes.c_ubyte * nbytes,), {"__slots__": ("owner",)})
+
+
+def _place(layout: PlaneLayout) -> Place:
+    return Place(
+        _memory(layout.span),
+        -layout.offset,
+        layout.shape,
+        np.dtype(layout.dtype),
+        layout.offset,
+        layout.strides,
+        TensorInfo(layout.dtype, layout.shape, layout.strides),
+    )

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python memory as FFmpeg buffers, and how it comes back.
+
+FFmpeg calls a buffer's release function from any of its threads. A Python function there would
+wait for the interpreter, and PyAV frees codecs while it holds the interpreter and waits for those
+very threads: a deadlock. So the release is made of C functions alone, and none of them waits:
+
+    the lent buffer is released by    av_buffer_unref(&slot)      which sets the slot to NULL and
+    drops the token; the token by     Py_AddPendingCall(sweep)    so that the main thread looks.
+
+`sweep` lets go of what the empty slots stood for. Python queues few pending calls and drops the
+rest, which does not matter: a sweep looks at all slots, and lending and closing sweep too.
+
+When the interpreter ends, every slot gets a token that releases nothing. What is still lent then
+stays as it is until the process is gone, since FFmpeg's threads may still use it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import threading
+from collections import deque
+from collections.abc import Callable
+from ctypes import CFUNCTYPE, byref, c_int, c_void_p, py_object
+from typing import Any
+
+import numpy as np
+
+from samebytes.errors import NativeError
+
+from ._avutil import LIBRARY, buffer_create, buffer_ref, buffer_unref
+from ._avutil_abi import AV_BUFFER_FLAG_READONLY
+
+__all__ = ["held_count", "lend", "sweep"]
+
+_BLOCK = 256
+
+# Neither NULL nor a pointer: a slot that is nobody's.
+_IDLE = 1
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, c_void_p).value or 0
+
+
+_UNREF = _address(LIBRARY.av_buffer_unref)
+_ADD_PENDING_CALL = _address(ctypes.pythonapi.Py_AddPendingCall)
+
+
+# Its address, and the slot itself.
+_Slot = tuple[int, c_void_p]
+
+
+class _Slots:
+    """The slots that FFmpeg clears, and what each stands for."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[int, tuple[np.ndarray[Any, np.dtype[np.uint64]], list[_Slot]]] = {}
+        self.free: deque[_Slot] = deque()
+        self.held: dict[int, object] = {}
+        self.sweeping = threading.Lock()
+        self.asked = False
+        self.sweep_above = _BLOCK
+
+    def take(self, held: object) -> _Slot:
+        """A slot for `held`."""
+        while True:
+            try:
+                slot = self.free.popleft()
+                break
+            except IndexError:
+                self._grow()
+        self.held[slot[0]] = held
+        return slot
+
+    def _grow(self) -> None:
+        # Never given back: FFmpeg may clear a slot at any time.
+        block = np.full(_BLOCK, _IDLE, np.uint64)
+        start = block.__array_interface__["data"][0]
+        addresses = range(start, start + block.nbytes, block.itemsize)
+        slots = [(address, c_void_p.from_address(address)) for address in addresses]
+        self.blocks[start] = block, slots
+        self.free.extend(slots)
+
+    def sweep(self) -> None:
+        """Let go of what FFmpeg has given back."""
+        self.asked = True
+        while self.asked and self.sweeping.acquire(blocking=False):
+            returned: list[object] = []
+            try:
+                self.asked = False
+                for block, slots in list(self.blocks.values()):
+                    for place in np.flatnonzero(block == 0).tolist():
+                        block[place] = _IDLE
+                        slot = slots[place]
+                        returned.append(self.held.pop(slot[0], None))
+                        self.free.append(slot)
+            finally:
+                self.sweeping.release()
+            # Dropped here, outside of the lock: a finalizer may run anything.
+            returned.clear()
+
+
+_slots = _Slots()
+
+
+def _sweep_pending(_: int | None, sweep: Callable[[], None] = _slots.sweep) -> int:
+    """What the main thread runs when a token was dropped, if need be while the module goes."""
+    sweep()
+    return 0
+
+
+_pending = CFUNCTYPE(c_int, c_void_p)(_sweep_pending)
+_PENDING = _address(_pending)
+
+# FFmpeg's buffers refer to these for as long as the process lives.
+for _kept in (_slots, _slots.__dict__, _slots.held, _slots.blocks, _pending):
+    ctypes.pythonapi.Py_IncRef(py_object(_kept))
+
+
+def lend(address: int, nbytes: int, held: object, readonly: bool) -> int:
+    """An AVBufferRef* on memory of ours; the caller owns it.
+
+    Args:
+        address: of the first byte.
+        nbytes: size.
+        held: what keeps the memory alive. It is let go once no frame, codec or filter has a
+            reference to the buffer: by the main thread as it next runs Python code, or by the
+            next `sweep` of any thread.
+        readonly: FFmpeg copies before it writes.
+
+    Raises:
+        NativeError: FFmpeg has no memory for the buffer.
+    """
+    token = _token()
+    key, slot = _slots.take(held)
+    slot.value = token
+    flags = AV_BUFFER_FLAG_READONLY if readonly else 0
+    lent: int | None = buffer_create(address, nbytes, _UNREF, key, flags)
+    if lent is None:
+        buffer_unref(byref(slot))
+        _slots.sweep()
+        raise NativeError("av_buffer_create", 0, "out of memory")
+    if len(_slots.held) > _slots.sweep_above:
+        # Amortised: as much must have been lent since the last time as was left over then.
+        _slots.sweep()
+        _slots.sweep_above = 2 * len(_slots.held) + _BLOCK
+    return lent
+
+
+def _token() -> int:
+    token: int | None
+    if _dead_token is None:
+        token = buffer_create(None, 0, _ADD_PENDING_CALL, _PENDING, 0)
+    else:
+        token = buffer_ref(_dead_token)
+    if token is None:
+        raise NativeError("av_buffer_create", 0, "out of memory")
+    return token
+
+
+def sweep() -> None:
+    """Let go of everything that FFmpeg has given back. Any thread may call it at any time."""
+    if _slots.held:
+        _slots.sweep()
+
+
+def held_count() -> int:
+    """How many buffers are lent, after a sweep."""
+    _slots.sweep()
+    return len(_slots.held)
+
+
+# Set when the interpreter ends: a buffer that is never released.
+_dead_token: int | None = None
+
+
+@atexit.register
+def _stop_notifying() -> None:
+    global _dead_token  # noqa: PLW0603 - there is one end of the interpreter
+    _slots.sweep()
+    _dead_token = buffer_create(None, 0, _UNREF, None, 0)
+    for address in list(_slots.held):
+        # One store: a thread that releases the buffer meanwhile uses the old token or the new.
+        slot = c_void_p.from_address(address)
+        if slot.value:
+            slot.value = buffer_ref(_dead_token)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FFmpegPlane: one plane of an av frame as a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import c_void_p
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.plugins import Refused, Storage, Tensor, TensorInfo
+
+from ._avutil_abi import AVFrame
+from ._pyav import AnyPlane, frame_address, frame_of_plane, plane_index
+from ._reference import is_writable
+from ._to_cpu import arrays_on, places_on
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import numpy as np
+
+__all__ = ["ADVICE", "FFmpegPlane"]
+
+ADVICE = (
+    "the decoder, or another frame, still refers to these bytes. Ask again when it has let go of "
+    "them, or call make_writable(copy=True) on the frame, which copies. A frame that was mapped "
+    'with access "r" stays read-only'
+)
+
+# The slot of the base class, which the property of the same name stands before.
+_slot: Any = vars(Tensor)["readonly"]
+
+
+class FFmpegPlane(Tensor):
+    """One plane of an av frame. `native` is the av plane, which keeps its frame alive.
+
+    The plane is wherever the av frame has it now: after make_writable() at another address.
+    What was mapped or exported from it before keeps the bytes that it had then.
+
+    Attributes:
+        readonly: whether somebody else would notice a write; asked anew each time, since a
+            decoder lets go of a frame later.
+    """
+
+    __slots__ = ()
+
+    readonly_advice = ADVICE
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A tensor over an av plane.
+
+        Raises:
+            LayoutError: its format has no planes of elements; the message says why.
+            UnsupportedObjectError: it is no plane of a frame.
+        """
+        if not isinstance(native, AnyPlane):
+            raise UnsupportedObjectError(f"{native!r} is no plane of an av frame")
+        plane = cls(native, _context(), native, None, False)
+        plane._describe()
+        return plane
+
+    @property
+    def readonly(self) -> bool:  # answers anew each time
+        return bool(_slot.__get__(self)) or not is_writable(frame_of_plane(self.native))
+
+    @readonly.setter
+    def readonly(self, value: bool) -> None:
+        _slot.__set__(self, value)
+
+    @readonly.deleter
+    def readonly(self) -> None:
+        _slot.__delete__(self)
+
+    @property
+    def info(self) -> TensorInfo:
+        """dtype, shape and byte strides, where the plane is now."""
+        return self._describe()
+
+    def host_array(self) -> np.ndarray[Any, Any]:
+        """The plane's bytes; they stay valid wherever the av frame moves."""
+        try:
+            return arrays_on(frame_of_plane(self.native), not self.readonly)[self._index]
+        except Refused as reason:
+            raise LayoutError(str(reason)) from reason
+
+    @property
+    def _index(self) -> int:
+        return plane_index(self.native)
+
+    def _describe(self) -> TensorInfo:
+        try:
+            return places_on(frame_of_plane(self.native))[self._index].info
+        except Refused as reason:
+            raise LayoutError(str(reason)) from reason
+
+    def _handle(self, key: str) -> int:
+        if key == "plane_index":
+            return self._index
+        if key == "data":
+            frame = AVFrame.from_address(frame_address(frame_of_plane(self.native)))
+            return c_void_p.from_address(frame.extended_data + 8 * self._index).value or 0
+        return self.context.no_handle(key)
+
+    def _native_recipe(self) -> Callable[[Storage], Any]:
+        # av planes take no weak references. They lie in memory that nobody's close() ends.
+        native = self.native
+        return lambda storage: native
+
+
+@cache
+def _context() -> Any:
+    from ._context import FFMPEG
+
+    return FFMPEG

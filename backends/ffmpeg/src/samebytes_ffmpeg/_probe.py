@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether FFmpeg frames can be mapped here. Run in a child process, so a bad PyAV does no harm."""
+
+from __future__ import annotations
+
+from samebytes.errors import SamebytesError
+from samebytes.plugins import ProbeResult
+
+__all__ = ["probe"]
+
+
+def probe() -> ProbeResult:
+    """Import PyAV, and check the libavutil that it uses and the layout of its objects."""
+    try:
+        import av
+
+        from . import _pyav  # noqa: F401 - importing it is the check
+    except SamebytesError as error:
+        return ProbeResult(
+            usable=False, reason=str(error), hint=getattr(error, "hint", "")
+        )
+    except ImportError as error:
+        return ProbeResult(
+            usable=False,
+            reason=f"PyAV cannot be imported: {error}",
+            hint='pip install "samebytes[ffmpeg]"',
+        )
+    details = {"av": av.__version__, "FFmpeg": av.ffmpeg_version_info}
+    for name, version in sorted(av.library_versions.items()):
+        details[name] = ".".join(map(str, version))
+    return ProbeResult(
+        usable=True,
+        reason=f"PyAV {av.__version__} with FFmpeg {av.ffmpeg_version_info}",
+        details=details,
+    )

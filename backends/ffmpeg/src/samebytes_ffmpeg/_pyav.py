@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where PyAV's objects keep their AVFrame, checked against PyAV's own answers before first use.
+
+PyAV has no call that gives the pointer. Its classes are C structures: the Python object's head,
+Cython's method table, then the fields that av/frame.pxd and av/plane.pxd declare.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import c_int, c_void_p, py_object
+from typing import TYPE_CHECKING, Any
+
+import av
+from av.frame import Frame as AnyFrame
+from av.plane import Plane as AnyPlane
+
+from samebytes.errors import MissingDependencyError
+
+from ._avutil import frame_get_plane_buffer, get_pix_fmt
+from ._avutil_abi import FRAME_HEAD, AVFrame
+
+if TYPE_CHECKING:
+    from av.audio.frame import AudioFrame
+    from av.video.frame import VideoFrame
+
+__all__ = [
+    "FRAME_POINTER",
+    "AnyFrame",
+    "AnyPlane",
+    "frame_address",
+    "frame_of_plane",
+    "plane_index",
+]
+
+_POINTER = ctypes.sizeof(c_void_p)
+_HEAD = object.__basicsize__ + _POINTER
+
+FRAME_POINTER = _HEAD
+"""Bytes from the address of an av frame to its AVFrame* (`ptr` in av/frame.pxd)."""
+_PLANE_FRAME = _HEAD
+_PLANE_INDEX = _HEAD + _POINTER
+
+# av/frame.pxd: ptr, _time_base (two ints), _side_data.
+_FRAME_SIZE = _HEAD + 3 * _POINTER
+
+
+def frame_address(native: VideoFrame | AudioFrame) -> int:
+    """The AVFrame* of an av frame. It stays the av frame's."""
+    return c_void_p.from_address(id(native) + FRAME_POINTER).value or 0
+
+
+def frame_of_plane(plane: AnyPlane) -> Any:
+    """The av frame that a plane belongs to."""
+    return py_object.from_address(id(plane) + _PLANE_FRAME).value
+
+
+def plane_index(plane: AnyPlane) -> int:
+    """Which plane of its frame it is."""
+    return c_int.from_address(id(plane) + _PLANE_INDEX).value
+
+
+def _check() -> None:
+    # The sizes come first: a pointer is followed only if there is one at that place.
+    if sys.implementation.name != "cpython" or AnyFrame.__basicsize__ != _FRAME_SIZE:
+        _refuse(f"av frames of {AnyFrame.__basicsize__} bytes")
+    native = av.VideoFrame(36, 10, "nv12")
+    planes = native.planes
+    address = frame_address(native)
+    frame = AVFrame.from_address(address)
+    seen = (
+        frame.width, frame.height, frame.format, frame.data[:2], frame.linesize[:2],
+        frame.extended_data, frame.buf[0],
+    )  # fmt: skip
+    told = (
+        36, 10, get_pix_fmt(b"nv12"), [p.buffer_ptr for p in planes],
+        [p.line_size for p in planes], address, frame_get_plane_buffer(address, 0),
+    )  # fmt: skip
+    if seen != told:
+        _refuse("another layout of AVFrame")
+    head = FRAME_HEAD.unpack_from((ctypes.c_ubyte * FRAME_HEAD.size).from_address(address))
+    if head != (
+        *[pointer or 0 for pointer in frame.data[:4]], *frame.linesize[:4], address, 36, 10, 0,
+        frame.format, frame.buf[0],
+    ):  # fmt: skip
+        _refuse("another layout of AVFrame")
+    if [plane_index(p) for p in planes] != [0, 1] or frame_of_plane(planes[1]) is not native:
+        _refuse("another layout of its planes")
+
+
+def _refuse(found: str) -> None:
+    raise MissingDependencyError(
+        "ffmpeg", f"PyAV 18 on CPython (PyAV {av.__version__} has {found})",
+        'pip install "av>=18,<19"',
+    )  # fmt: skip
+
+
+_check()

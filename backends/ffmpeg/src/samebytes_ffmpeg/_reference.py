@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our own references to FFmpeg's frames, and who else holds one.
+
+An av frame can move: make_writable() puts other buffers under it and gives the old ones back.
+What a mapping hands out must survive that, so it holds an AVFrame of its own on the buffers that
+it was made from. FFmpeg counts such a reference like any other, though, and calls a frame that
+has two of them shared; so ours are counted, to know whether anyone else shares it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import NativeError
+
+from ._avutil import LIBRARY, buffer_get_ref_count, frame_is_writable
+from ._avutil_abi import AV_BUFFER_FLAG_READONLY, AVBuffer, AVBufferRef, AVFrame
+from ._pyav import frame_address
+
+if TYPE_CHECKING:
+    from av.audio.frame import AudioFrame
+    from av.video.frame import VideoFrame
+
+__all__ = ["OwnReference", "is_writable", "own_reference", "references_held"]
+
+# (AVFrame*, its data[0]) -> one entry for each living reference of ours that was made from it.
+# A reference keeps the av frame, so the address is not used again while it is a key; data[0]
+# tells the buffers before make_writable() from those after. list.append and list.pop need no
+# lock, which a finalizer that runs inside of anything could not take.
+_own: dict[tuple[int, int], list[None]] = {}
+
+
+class OwnReference(c_void_p):
+    """An AVFrame* with references to the buffers of an av frame. Dropping it gives them back."""
+
+    __slots__ = ("held",)
+
+    held: tuple[Any, tuple[int, int], list[None]]
+    """The av frame, the key of `_own`, and what the key stands for."""
+
+    def __del__(
+        self, free: Any = LIBRARY.av_frame_free, byref: Any = byref, own: Any = _own
+    ) -> None:
+        # Arguments, since a module's globals may be gone when the interpreter ends. Uncounted
+        # before it is given back: in between, the frame seems shared, which does no harm.
+        _, key, peers = self.held
+        peers.pop()
+        if not peers and own.get(key) is peers:
+            own.pop(key, None)
+        free(byref(self))
+
+
+_clone = LIBRARY.av_frame_clone
+_clone.restype = OwnReference  # a subclass of a simple type is not turned into an int
+_clone.argtypes = (c_void_p,)
+LIBRARY.av_frame_free.restype = None
+
+
+def own_reference(native: VideoFrame | AudioFrame, address: int, data: int) -> OwnReference:
+    """A reference to the buffers that `native` has now.
+
+    Args:
+        native: an av frame with reference-counted buffers.
+        address: its AVFrame*.
+        data: its data[0].
+    """
+    reference: OwnReference = _clone(address)
+    key = (address, data)
+    peers = _own.get(key)
+    if peers is None:
+        peers = _own.setdefault(key, [])
+    reference.held = (native, key, peers)
+    peers.append(None)
+    if not reference:
+        raise NativeError("av_frame_clone", 0, "out of memory")
+    return reference
+
+
+def references_held() -> int:
+    """How many references of ours are alive, for tests and for finding leaks."""
+    return sum(len(peers) for peers in _own.values())
+
+
+def is_writable(native: VideoFrame | AudioFrame) -> bool:
+    """Whether nobody but this av frame, and mappings of it, would notice a write."""
+    address = frame_address(native)
+    if frame_is_writable(address):
+        return True
+    frame = AVFrame.from_address(address)
+    if not frame.buf[0]:
+        # Memory of an av.AudioFrame's own, which FFmpeg does not count.
+        return bool(frame.data[0])
+    ours = len(_own.get((address, frame.data[0]), ()))
+    return ours > 0 and all(
+        buffer_get_ref_count(reference) == ours + 1
+        and not AVBuffer.from_address(AVBufferRef.from_address(reference).buffer).flags
+        & AV_BUFFER_FLAG_READONLY
+        for reference in _buffers(frame)
+    )
+
+
+def _buffers(frame: AVFrame) -> list[int]:
+    """Every AVBufferRef* of a frame."""
+    found = [reference for reference in frame.buf if reference]
+    count = frame.nb_extended_buf
+    if count:
+        found += (ctypes.c_void_p * count).from_address(frame.extended_buf)
+    return found

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ffmpeg -> cpu: numpy arrays on the planes of a software frame."""
+
+from __future__ import annotations
+
+from ctypes import c_ubyte, c_void_p
+from typing import Any
+
+import numpy as np
+from av import AudioFrame
+from numpy import ndarray
+
+from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor, TensorInfo
+
+from ._avutil_abi import FRAME_HEAD
+from ._layouts import Place, audio_places, image_places
+from ._pyav import FRAME_POINTER, frame_of_plane, plane_index
+from ._reference import own_reference
+
+__all__ = ["FrameToCpu", "PlaneToCpu", "arrays_on", "places_on"]
+
+_Arrays = tuple[ndarray[Any, np.dtype[Any]], ...]
+
+_Head = c_ubyte * FRAME_HEAD.size
+_unpack = FRAME_HEAD.unpack
+
+
+def arrays_on(native: Any, write: bool) -> _Arrays:
+    """One array for each plane of an av frame. They keep the bytes alive, wherever it moves.
+
+    Raises:
+        Refused: the frame has no planes of elements; the message says why.
+    """
+    address, buffer, pointers, places = _read(native)
+    # An av.AudioFrame may own memory that FFmpeg does not count; it stays until the frame goes.
+    owner = own_reference(native, address, pointers[0]) if buffer else native
+    arrays = []
+    for pointer, (memory, low, shape, dtype, offset, strides, _) in zip(pointers, places):  # noqa: B905 - four pointers, as many as there are planes are used
+        lent = memory.from_address(pointer + low)
+        lent.owner = owner
+        array = ndarray(shape, dtype, lent, offset, strides)
+        if not write:
+            array.setflags(False)  # half the cost of array.flags
+        arrays.append(array)
+    return tuple(arrays)
+
+
+def places_on(native: Any) -> tuple[Place, ...]:
+    """Where the planes of an av frame lie.
+
+    Raises:
+        Refused: as `arrays_on`.
+    """
+    return _read(native)[3]
+
+
+def _read(native: Any) -> tuple[int, int, Any, tuple[Place, ...]]:
+    """(AVFrame*, its buf[0], data pointers, places) of an av frame."""
+    address = c_void_p.from_address(id(native) + FRAME_POINTER).value or 0
+    (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, extended, width, height,
+     samples, format_, buffer) = _unpack(_Head.from_address(address))  # fmt: skip
+    if not first:
+        raise Refused("the av frame has no data")
+    if isinstance(native, AudioFrame):
+        places = audio_places(format_, native.layout.nb_channels, samples)
+        return address, buffer, (c_void_p * len(places)).from_address(extended), places
+    places = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
+    return address, buffer, (first, second, third, fourth), places
+
+
+class FrameToCpu(MemoryMapper):
+    """All planes of an av frame. One reference to its buffers for the whole frame."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Frame, access: Access
+    ) -> tuple[_Arrays, TensorInfo | None, Storage | None]:
+        """The arrays; there is nothing to give back but the reference that they hold."""
+        return arrays_on(item.native, access != "r"), None, None
+
+
+class PlaneToCpu(MemoryMapper):
+    """One plane of an av frame."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[ndarray[Any, np.dtype[Any]], TensorInfo | None, Storage | None]:
+        """The array of that plane."""
+        plane = item.native
+        array = arrays_on(frame_of_plane(plane), access != "r")[plane_index(plane)]
+        return array, None, None

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The outputs of a request as a frame, and the watch over memory that the next run may move."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from samebytes import Frame, FrameMeta, Tensor
+from samebytes.errors import BusyError
+
+from ._context import OPENVINO
+
+if TYPE_CHECKING:
+    from ._request import InferRequest
+
+__all__ = ["Loans", "OutputFrame"]
+
+
+class OutputFrame(Frame):
+    """The outputs of an InferRequest, one tensor each, in the order of the model.
+
+    `native` is the openvino.InferRequest. The planes are made, and a running inference waited
+    for, when they are first asked for. They lie in the request's memory, or in what was bound to
+    it: the next inference overwrites them.
+    """
+
+    __slots__ = ("_request",)
+
+    def __init__(self, request: InferRequest) -> None:
+        native = request.native
+        super().__init__(native, OPENVINO, FrameMeta(None), native, None, False)
+        self._request = request
+
+    def wait(self) -> None:
+        """Return when the inference is done."""
+        self._request.wait()
+
+    def _make_planes(self) -> tuple[Tensor, ...]:
+        return self._request.output_tensors()
+
+
+class Loans:
+    """The tensors handed out over outputs of dynamic shape.
+
+    OpenVINO moves such an output when a run needs more room, under whoever still looks at it.
+    """
+
+    __slots__ = ("_lent",)
+
+    def __init__(self) -> None:
+        self._lent: list[tuple[str, weakref.ref[Tensor], weakref.ref[Any]]] = []
+
+    def add(self, name: str, tensor: Tensor) -> None:
+        """Watch `tensor`, the output `name`."""
+        self._lent.append((name, weakref.ref(tensor), weakref.ref(tensor.native)))
+
+    def call_in(self) -> None:
+        """Close the tensors.
+
+        Raises:
+            BusyError: an array, or another tensor, still lies over the memory of one.
+        """
+        for _, tensor_ref, _ in self._lent:
+            tensor = tensor_ref()
+            if tensor is not None:
+                tensor.close()
+                del tensor
+        self._lent = [loan for loan in self._lent if loan[2]() is not None]
+        if self._lent:
+            names = ", ".join(repr(name) for name, _, _ in self._lent)
+            raise BusyError(
+                f"output {names} has a dynamic shape, and the next inference may move its memory: "
+                "drop the arrays and tensors over it first, or copy them"
+            )

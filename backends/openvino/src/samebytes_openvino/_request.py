@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""InferRequest: an inference request that keeps what it was given alive."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import openvino
+
+from samebytes import Frame, Tensor
+from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
+
+from ._bindings import Bindings
+from ._outputs import Loans, OutputFrame
+from ._ports import Port, find_port, ports_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["InferRequest"]
+
+_running: weakref.WeakSet[InferRequest] = weakref.WeakSet()
+
+
+class InferRequest:
+    """An openvino.InferRequest that takes tensors of any memory type, and holds them.
+
+    OpenVINO's own request keeps no tensor alive: when the tensor that was set is dropped, the
+    next inference reads freed memory. This one holds what was set until it is replaced.
+
+    Inputs must be dense, or be copied. The CPU plugin copies an input with padded rows by itself,
+    to where the input of the inference before lay, even if that was the user's own memory
+    (Graph::PushInputData in the plugin's sources). So padded inputs need copy=True; then the
+    copy is made, and counted, here, when the tensor is set.
+
+    One request is used by one thread at a time. Dropping it waits for a running inference.
+
+    Args:
+        model: an openvino.CompiledModel, of which a new request is made; or an idle
+            openvino.InferRequest. What was set on that one before is not held.
+
+    Attributes:
+        input_ports, output_ports: name, index, element and shape of each, in the model's order.
+
+    Raises:
+        UnsupportedObjectError: `model` is neither.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._native: Any = None
+        self._busy = False
+        native = _native_request(model)
+        compiled = native.get_compiled_model()
+        self.input_ports: tuple[Port, ...] = ports_of("input", compiled.inputs)
+        self.output_ports: tuple[Port, ...] = ports_of("output", compiled.outputs)
+        self._has_strings = any(port.element is None for port in self.output_ports)
+        on_cpu = set(compiled.get_property("EXECUTION_DEVICES")) == {"CPU"}
+        self._bindings = Bindings(native, on_cpu)
+        self._loans = Loans()
+        self._native = native
+
+    @property
+    def native(self) -> Any:
+        """The openvino.InferRequest. It does not hold what is set on it directly.
+
+        Raises:
+            ClosedError: the request was closed.
+        """
+        if self._native is None:
+            raise ClosedError("this InferRequest was closed")
+        return self._native
+
+    def set_tensor(self, port: Any, tensor: Any, *, copy: bool = False) -> None:
+        """Bind a tensor to an input or output.
+
+        Args:
+            port: a name, or a port object of the model.
+            tensor: a Tensor of any memory type, an openvino.Tensor, or an array. Inputs are
+                mapped with access "r", outputs with "w".
+            copy: allow a copy, of an input, where it cannot be used in place. It is made now:
+                what is written to the tensor later is not seen.
+
+        Raises:
+            UnknownNameError: no such port.
+            LayoutError: dtype or shape are not those of the port, or an output is not dense.
+            AccessError: an output is read-only.
+            CopyRequiredError: it cannot be used in place.
+            NoRouteError: the tensor cannot be mapped to OpenVINO.
+            BusyError: an inference is running.
+        """
+        if isinstance(port, int):
+            raise UnsupportedObjectError(
+                f"index {port} could be an input or an output: use set_input_tensor() or "
+                "set_output_tensor()"
+            )
+        self._bind(find_port(self.input_ports + self.output_ports, port), tensor, copy)
+
+    def set_input_tensor(self, port: Any, tensor: Any, *, copy: bool = False) -> None:
+        """Bind a tensor to an input: as `set_tensor`, and `port` may be an index."""
+        self._bind(find_port(self.input_ports, port), tensor, copy)
+
+    def set_output_tensor(self, port: Any, tensor: Any) -> None:
+        """Bind a tensor to an output: as `set_tensor`, and `port` may be an index."""
+        self._bind(find_port(self.output_ports, port), tensor, False)
+
+    def set_frame(
+        self, frame: Frame, inputs: Sequence[Any] | None = None, *, copy: bool = False
+    ) -> None:
+        """Bind the planes of a frame to inputs, in order.
+
+        Args:
+            frame: of any memory type; image planes become [1, rows, columns, channels].
+            inputs: the ports, one for each plane; by default all inputs of the model.
+            copy: as in `set_tensor`.
+
+        Raises:
+            LayoutError: as many planes as inputs are needed.
+        """
+        ports = self.input_ports if inputs is None else [find_port(self.input_ports, i) for i in inputs]
+        planes = frame.map("openvino", copy=copy).planes
+        if len(planes) != len(ports):
+            raise LayoutError(
+                f"the frame has {len(planes)} planes for {len(ports)} inputs "
+                f"({', '.join(p.name for p in ports)}): name the inputs, one for each plane"
+            )
+        for port, plane in zip(ports, planes, strict=True):
+            self._bind(port, plane, copy)
+
+    def get_tensor(self, port: Any) -> Tensor:
+        """The tensor of an input or output: what was set, or else the request's own memory.
+
+        The request's own memory can be written (inputs) and is overwritten by the next inference
+        (outputs). It lives as long as the tensor. Waits for a running inference.
+        """
+        if isinstance(port, int):
+            raise UnsupportedObjectError(
+                f"index {port} could be an input or an output: use get_input_tensor() or "
+                "get_output_tensor()"
+            )
+        return self._tensor_of(find_port(self.input_ports + self.output_ports, port))
+
+    def get_input_tensor(self, port: Any = 0) -> Tensor:
+        """The tensor of an input: as `get_tensor`, and `port` may be an index."""
+        return self._tensor_of(find_port(self.input_ports, port))
+
+    def get_output_tensor(self, port: Any = 0) -> Tensor:
+        """The tensor of an output: as `get_tensor`, and `port` may be an index."""
+        return self._tensor_of(find_port(self.output_ports, port))
+
+    def infer(self, inputs: Any = None, *, copy: bool = False) -> OutputFrame:
+        """Run, and return the outputs.
+
+        Args:
+            inputs: what to bind before: a Frame, a mapping of ports (names, indices) to tensors,
+                a sequence of tensors, or one tensor. What was bound before stays bound.
+            copy: as in `set_tensor`.
+
+        Returns:
+            The outputs, in the request's own memory or in what was set. The next inference
+            overwrites them; tensors over outputs of dynamic shape are closed by it.
+
+        Raises:
+            BusyError: an inference is running; or an array still lies over an output of dynamic
+                shape, whose memory may move.
+            RuntimeError: OpenVINO's, if the inference fails.
+        """
+        if self._has_strings:  # infer() would decode and copy them
+            self.start_async(inputs, copy=copy)
+            self.wait()
+        else:
+            self._prepare(inputs, copy)
+            # Without share_outputs every output is copied to a new array.
+            self.native.infer(share_outputs=True)
+            self._bindings.flush_outputs()
+        return self.outputs()
+
+    def start_async(self, inputs: Any = None, *, copy: bool = False) -> None:
+        """Start an inference and return. Arguments and errors are those of `infer`."""
+        self._prepare(inputs, copy)
+        self.native.start_async()
+        self._busy = True
+        _running.add(self)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for a running inference.
+
+        Args:
+            timeout: seconds; None waits for as long as it takes.
+
+        Returns:
+            Whether no inference is running any more.
+
+        Raises:
+            RuntimeError: OpenVINO's, if the inference failed.
+        """
+        if not self._busy:
+            return True
+        if timeout is not None and not self.native.wait_for(max(int(timeout * 1000), 0)):
+            return False
+        try:
+            self.native.wait()
+        finally:
+            self._busy = False
+            _running.discard(self)
+        self._bindings.flush_outputs()
+        return True
+
+    def cancel(self) -> None:
+        """Stop a running inference, and return when it has stopped. Outputs are undefined then."""
+        if self._busy:
+            self.native.cancel()
+            self._settle()
+
+    def outputs(self) -> OutputFrame:
+        """The outputs as a frame; the first look at its tensors waits for a running inference."""
+        return OutputFrame(self)
+
+    def output_tensors(self) -> tuple[Tensor, ...]:
+        """One tensor for each output. Waits for a running inference.
+
+        Raises:
+            LayoutError: an output holds strings.
+        """
+        return tuple(self._tensor_of(port) for port in self.output_ports)
+
+    def bindings(self) -> tuple[Binding, ...]:
+        """What each port reads or writes, and whether the plugin does so in place."""
+        self._check_idle()
+        return tuple(self._bindings.report(port) for port in self.input_ports + self.output_ports)
+
+    def close(self) -> None:
+        """Wait for a running inference, and let go of everything that was set."""
+        self._settle()
+        self._native = None
+        self._bindings = Bindings(None, False)
+
+    def __enter__(self) -> Self:
+        self.native  # a closed request cannot be entered  # noqa: B018
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if self._native is not None:
+            self._settle()
+
+    def __repr__(self) -> str:
+        if self._native is None:
+            return "<InferRequest closed>"
+        names = [", ".join(p.name for p in ports) for ports in (self.input_ports, self.output_ports)]
+        return f"<InferRequest {names[0]} -> {names[1]}{', running' if self._busy else ''}>"
+
+    def _bind(self, port: Port, tensor: Any, copy: bool) -> None:
+        self._check_idle()
+        self._bindings.bind(port, tensor, copy)
+
+    def _tensor_of(self, port: Port) -> Tensor:
+        self.native  # noqa: B018 - a closed request has none
+        self.wait()
+        tensor = self._bindings.tensor_of(port)
+        if port.kind == "output" and port.shape is None:
+            self._loans.add(port.name, tensor)
+        return tensor
+
+    def _prepare(self, inputs: Any, copy: bool) -> None:
+        self._check_idle()
+        if isinstance(inputs, Frame):
+            self.set_frame(inputs, copy=copy)
+        elif inputs is not None:
+            for key, tensor in self._by_port(inputs):
+                self.set_input_tensor(key, tensor, copy=copy)
+        self._loans.call_in()
+
+    def _by_port(self, inputs: Any) -> list[tuple[Any, Any]]:
+        if isinstance(inputs, Mapping):
+            return list(inputs.items())
+        tensors = inputs if isinstance(inputs, list | tuple) else [inputs]
+        if len(tensors) != len(self.input_ports):
+            names = ", ".join(port.name for port in self.input_ports)
+            raise LayoutError(
+                f"{len(tensors)} tensors for {len(self.input_ports)} inputs ({names}): pass one "
+                "for each, or a mapping of names to tensors"
+            )
+        return list(enumerate(tensors))
+
+    def _check_idle(self) -> None:
+        self.native  # noqa: B018 - a closed request has none
+        if not self.wait(0):
+            raise BusyError("an inference is running: wait() for it, or use another InferRequest")
+
+    def _settle(self) -> None:
+        if self._busy:
+            # Nobody asks for the result any more, so its failure interests nobody.
+            with contextlib.suppress(RuntimeError):
+                self._native.wait()
+            self._busy = False
+            _running.discard(self)
+
+
+def _native_request(model: Any) -> Any:
+    if isinstance(model, openvino.CompiledModel):
+        return model.create_infer_request()
+    if isinstance(model, openvino.InferRequest):
+        return model
+    raise UnsupportedObjectError(
+        f"{type(model).__name__} is neither an openvino.CompiledModel nor an "
+        "openvino.InferRequest: compile the model first, Core().compile_model(model)"
+    )
+
+
+@atexit.register
+def _settle_all() -> None:
+    # An inference that is still running when OpenVINO's libraries are unloaded ends in a crash.
+    for request in list(_running):
+        request._settle()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same pipeline in the idiom that the frameworks' documentation shows, which copies.
+
+`to_ndarray()` copies the frame, `openvino.Tensor(array)` copies the array, and
+`from_ndarray()` copies what was drawn into a new frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import av
+import numpy as np
+import openvino
+
+from samebytes import ImageInfo
+
+from ._boxes import Array, Box, draw_boxes
+from ._detector import Detector
+from ._loop import Way
+from ._video import Reader
+
+__all__ = ["CopyingWay", "why_not"]
+
+_ONE_ARRAY = ("yuv420p", "yuvj420p", "yuv422p", "nv12", "gray")
+
+
+def why_not(image: ImageInfo, name: str) -> str | None:
+    """None if PyAV turns such frames into arrays and back, else what it does not take.
+
+    Args:
+        name: FFmpeg's name of the format.
+    """
+    if name not in _ONE_ARRAY:
+        return f"PyAV does not turn frames of {name} into one array and back"
+    if name != "gray" and (image.width % 2 or image.height % 2):
+        return f"PyAV's to_ndarray() takes no odd sizes of {name}"
+    return None
+
+
+@dataclass(slots=True)
+class _Held:
+    """A copy of a frame, and OpenVINO's copies of those planes that the model reads."""
+
+    frame: av.VideoFrame
+    array: Array
+    planes: list[Array]
+    tensors: dict[int, Any]
+
+
+class CopyingWay(Way[_Held]):
+    """Copies between every two steps. Its frames are its own, so that none has to wait."""
+
+    name = "copying"
+
+    def __init__(self, detector: Detector, reader: Reader, *, allow_copy: bool = True) -> None:
+        super().__init__(detector, reader, allow_copy=allow_copy)
+        self._request = detector.compiled.create_infer_request()
+        self._layouts = self.image.packed_layouts()
+        self._read = {entry.plane for entry in detector.inputs}
+
+    def take(self, frame: av.VideoFrame) -> _Held:
+        """Two copies: the frame, and then each plane that the model reads."""
+        array: Array = frame.to_ndarray()
+        planes: list[Array] = [
+            np.ndarray(p.shape, p.dtype, array, p.offset, p.strides) for p in self._layouts
+        ]
+        tensors = {}
+        for number in self._read:
+            plane = planes[number]
+            image = plane[None] if plane.ndim == 3 else plane[None, :, :, None]
+            tensors[number] = openvino.Tensor(image)
+            self.copied_bytes += plane.nbytes
+        self.copied_bytes += array.nbytes
+        return _Held(frame, array, planes, tensors)
+
+    def infer(self, now: _Held, before: _Held) -> Array:
+        """The output is copied as well, as is usual."""
+        for entry in self.detector.inputs:
+            held = before if entry.age else now
+            self._request.set_tensor(entry.name, held.tensors[entry.plane])
+        self._request.infer(share_outputs=True)
+        output: Array = self._request.get_output_tensor(self.detector.output).data.copy()
+        self.copied_bytes += output.nbytes
+        return output
+
+    def free(self, held: _Held) -> bool:  # noqa: ARG002 - it is a copy
+        """It is a copy."""
+        return True
+
+    def draw(self, held: _Held, boxes: Sequence[Box]) -> av.VideoFrame:
+        """Draw into the copy, and copy it into a new frame."""
+        draw_boxes(held.planes, self.image, boxes)
+        frame = av.VideoFrame.from_ndarray(held.array, format=self.format)
+        frame.pts, frame.time_base = held.frame.pts, held.frame.time_base
+        self.copied_bytes += held.array.nbytes
+        return frame

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is looked for in the frames: here movement, in _model.py whatever a user's model finds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import openvino
+from openvino import opset13 as ops
+
+from samebytes import ImageInfo
+
+from ._boxes import Array, Box, find_boxes
+
+__all__ = ["CELL", "Detector", "Input", "MotionDetector", "compile_model"]
+
+CELL = 8
+"""Pixels along each side of a cell of the motion mask."""
+
+_THRESHOLD = 12.0
+"""Mean change of a cell's pixels, in steps of 8-bit luma, that counts as movement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Which plane goes to an input of the model.
+
+    Attributes:
+        name: of the input.
+        plane: its number in the frame.
+        age: 0 for the frame at hand, 1 for the one before it.
+    """
+
+    name: str
+    plane: int
+    age: int = 0
+
+
+class Detector(ABC):
+    """A compiled model with what to put into it and how to read what comes out.
+
+    Attributes:
+        summary: one line for the report.
+        compiled: the openvino.CompiledModel.
+        inputs: what it reads.
+        output: the number of the output that `boxes` reads.
+    """
+
+    summary: str
+    compiled: Any
+    inputs: tuple[Input, ...]
+    output: int = 0
+
+    @abstractmethod
+    def boxes(self, output: Array) -> list[Box]:
+        """The boxes, in pixels, that the model's output tells of.
+
+        Args:
+            output: the memory of the output tensor itself, valid until the next inference.
+        """
+
+
+class MotionDetector(Detector):
+    """Finds what moved since the frame before: a model of a dozen operations, made here.
+
+    It reads the luma of two frames, and gives a mask with one cell for 8 x 8 pixels.
+    """
+
+    def __init__(self, image: ImageInfo, device: str = "CPU") -> None:
+        self._image = image
+        self.compiled = compile_model(_motion_model(image.width, image.height), device)
+        self.inputs = (Input("previous", 0, age=1), Input("current", 0))
+        self.summary = f"movement between frames, in cells of {CELL}x{CELL} pixels"
+
+    def boxes(self, output: Array) -> list[Box]:
+        """One box around each group of cells that changed; none in the first frame."""
+        return find_boxes(output, CELL, self._image)
+
+
+def compile_model(model: Any, device: str) -> Any:
+    """Compile for one frame at a time, and run once so that no measured frame pays for it."""
+    compiled = openvino.Core().compile_model(model, device, {"PERFORMANCE_HINT": "LATENCY"})
+    compiled.create_infer_request().infer()
+    return compiled
+
+
+def _motion_model(width: int, height: int) -> Any:
+    """[1, height, width, 1] uint8 twice -> [rows, columns] uint8: 255 where cells changed."""
+    previous, current = (
+        ops.parameter([1, height, width, 1], np.uint8, name=name) for name in ("previous", "current")
+    )
+    for parameter in (previous, current):
+        parameter.output(0).get_tensor().set_names({parameter.get_friendly_name()})
+    # With one channel, NHWC and NCHW are the same bytes.
+    planar = np.array([1, 1, height, width])
+    before, now = (
+        ops.reshape(ops.convert(p, "f32"), planar, special_zero=False) for p in (previous, current)
+    )
+    change = ops.abs(ops.subtract(now, before))
+    cells = ops.avg_pool(
+        change, [CELL, CELL], [0, 0], [0, 0], [CELL, CELL], exclude_pad=True, rounding_type="ceil"
+    )
+    moved = ops.convert(ops.greater(cells, ops.constant(np.float32(_THRESHOLD))), "f32")
+    # Grow by a cell, then shrink by one: gaps inside of a moving thing close.
+    closed = ops.negative(_grow(ops.negative(_grow(moved))))
+    shape = list(closed.output(0).get_shape())
+    mask = ops.multiply(closed, ops.constant(np.float32(255)))
+    flat = ops.reshape(ops.convert(mask, "u8"), np.array(shape[2:]), special_zero=False)
+    return openvino.Model([ops.result(flat)], [previous, current], "motion")
+
+
+def _grow(cells: Any) -> Any:
+    """Each cell becomes the largest of itself and its eight neighbours."""
+    return ops.max_pool(cells, [1, 1], [1, 1], [1, 1], [1, 1], [3, 3]).output(0)

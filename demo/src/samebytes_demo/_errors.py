@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo's own error."""
+
+from __future__ import annotations
+
+__all__ = ["DemoError"]
+
+
+class DemoError(Exception):
+    """What the user asked for cannot be done; the message says why and what to do."""

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pipeline: decode, detect, wait, draw, encode.
+
+Three pipelines share it, and differ in one thing: how the bytes get from FFmpeg to OpenVINO, to
+OpenCV and back. That is a `Way`.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import av
+
+from ._boxes import Array, Box
+from ._delay import DelayLine
+from ._detector import Detector
+from ._errors import DemoError
+from ._video import Reader, Writer
+
+__all__ = ["STAGES", "Result", "Way", "padded_rows", "run_loop", "still_in_use"]
+
+STAGES = ("decode", "hand over", "infer", "draw", "encode")
+
+H = TypeVar("H")
+
+
+class Way(ABC, Generic[H]):
+    """How one pipeline hands the bytes on. `H` is what it keeps for each frame.
+
+    Attributes:
+        name: of the pipeline.
+        copied_bytes: bytes copied between the frameworks so far. What FFmpeg, OpenVINO and
+            OpenCV move inside of themselves to do their work is not meant.
+        equal_addresses: how often two frameworks were seen to use the same address.
+    """
+
+    name: str
+    copied_bytes: int = 0
+    equal_addresses: int = 0
+
+    def __init__(self, detector: Detector, reader: Reader, *, allow_copy: bool) -> None:
+        self.detector = detector
+        self.image = reader.image
+        self.format = reader.format
+        self.allow_copy = allow_copy
+
+    @abstractmethod
+    def take(self, frame: av.VideoFrame) -> H:
+        """Hand a decoded frame to OpenVINO."""
+
+    @abstractmethod
+    def infer(self, now: H, before: H) -> Array:
+        """Run the model on a frame and the one before it; its output, valid until the next."""
+
+    @abstractmethod
+    def free(self, held: H) -> bool:
+        """Whether nobody else reads the frame that will be drawn into."""
+
+    @abstractmethod
+    def draw(self, held: H, boxes: Sequence[Box]) -> av.VideoFrame:
+        """Draw into the frame, and give what is to be encoded.
+
+        Raises:
+            DemoError: the frame is not free, and copies are not allowed.
+        """
+
+    def finish(self) -> None:
+        """The last frame was drawn."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What a pipeline did.
+
+    Attributes:
+        pipeline: its name.
+        frames: how many it wrote.
+        seconds: from the first frame to the last, without opening files and compiling the model.
+        stages: those seconds, for each of STAGES.
+        boxes: those found in each frame.
+        copied_bytes, equal_addresses: as in `Way`.
+        longest_wait: how many frames later the decoder let go of a frame, at most.
+        encoder: FFmpeg's name of it.
+    """
+
+    pipeline: str
+    frames: int = 0
+    seconds: float = 0.0
+    stages: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+    boxes: list[list[Box]] = field(default_factory=list)
+    copied_bytes: int = 0
+    equal_addresses: int = 0
+    longest_wait: int = 0
+    encoder: str = ""
+
+
+class _Stopwatch:
+    """Adds the time since the last look to a stage."""
+
+    def __init__(self, stages: dict[str, float]) -> None:
+        self._stages = stages
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self._stages[stage] += now - self._last
+        self._last = now
+
+
+def run_loop(
+    reader: Reader,
+    writer: Writer,
+    way: Way[Any],
+    *,
+    frames: int | None = None,
+    wait: int,
+    on_frame: Callable[[int], None] | None = None,
+) -> Result:
+    """Send a video through a pipeline.
+
+    Args:
+        frames: stop after so many.
+        wait: how many frames may wait for the decoder to let go of them.
+        on_frame: called with the number of frames decoded so far.
+
+    Raises:
+        DemoError: a file cannot be read or written; or a copy is needed and not allowed.
+    """
+    result = Result(way.name, encoder=writer.codec)
+    line: DelayLine[tuple[Any, list[Box]]] = DelayLine(lambda item: way.free(item[0]), wait)
+    began = time.perf_counter()
+    watch = _Stopwatch(result.stages)
+
+    def finish(item: tuple[Any, list[Box]]) -> None:
+        frame = way.draw(*item)
+        watch.lap("draw")
+        writer.write(frame)
+        watch.lap("encode")
+
+    before: Any = None
+    for frame in reader.frames(frames):
+        watch.lap("decode")
+        now = way.take(frame)
+        watch.lap("hand over")
+        found = way.detector.boxes(way.infer(now, now if before is None else before))
+        watch.lap("infer")
+        result.boxes.append(found)
+        before = now
+        for item in line.put((now, found)):
+            finish(item)
+        if on_frame is not None:
+            on_frame(len(result.boxes))
+    reader.let_go()
+    for item in line.drain():
+        finish(item)
+    writer.finish()
+    watch.lap("encode")
+    way.finish()
+    result.seconds = time.perf_counter() - began
+    result.frames = writer.frames
+    result.copied_bytes = way.copied_bytes
+    result.equal_addresses = way.equal_addresses
+    result.longest_wait = line.longest
+    return result
+
+
+def still_in_use() -> DemoError:
+    """The error for a frame that left the delay line before the decoder let go of it."""
+    return DemoError(
+        "the decoder still refers to a frame that has waited as long as it may: let it wait "
+        "longer (--wait), or allow a copy, which is counted (--allow-copy)"
+    )
+
+
+def padded_rows(pitch: int, row: int) -> DemoError:
+    """The error for a plane whose rows do not follow one another without a gap."""
+    return DemoError(
+        f"FFmpeg pads the rows of this video's planes from {row} to {pitch} bytes, and OpenVINO's "
+        "CPU plugin copies such inputs: allow that copy, which is counted (--allow-copy), or "
+        "give a video whose width is a multiple of 128"
+    )

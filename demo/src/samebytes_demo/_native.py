@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same pipeline on one memory, written by hand without samebytes, as a yardstick.
+
+It is what PyAV, OpenVINO and OpenCV allow to those who know their traps: what each call keeps
+alive (OpenVINO keeps nothing), what it copies in silence, and which views dangle when a frame
+moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import av
+import numpy as np
+import openvino
+
+from ._boxes import Array, Box, draw_boxes
+from ._detector import Detector
+from ._loop import Way, padded_rows, still_in_use
+from ._video import Reader
+
+__all__ = ["NativeWay"]
+
+
+@dataclass(slots=True)
+class _Held:
+    """A frame, and the tensors over those planes that the model reads."""
+
+    frame: av.VideoFrame
+    tensors: list[Any]
+
+
+class NativeWay(Way[_Held]):
+    """Views on the planes, kept alive by hand.
+
+    PyAV does not tell whether a decoder still refers to a frame. So every frame waits for the
+    whole length of the delay line, and a pointer that moved tells of a copy afterwards.
+    """
+
+    name = "by hand"
+
+    def __init__(self, detector: Detector, reader: Reader, *, allow_copy: bool) -> None:
+        super().__init__(detector, reader, allow_copy=allow_copy)
+        self._request = detector.compiled.create_infer_request()
+
+    def take(self, frame: av.VideoFrame) -> _Held:
+        """Every plane as a tensor."""
+        return _Held(frame, [self._tensor(view) for view in self._views(frame)])
+
+    def infer(self, now: _Held, before: _Held) -> Array:
+        """The caller holds both frames until the next inference: the request would not."""
+        for entry in self.detector.inputs:
+            held = before if entry.age else now
+            self._request.set_tensor(entry.name, held.tensors[entry.plane])
+        # Without share_outputs the output is copied.
+        self._request.infer(share_outputs=True)
+        output: Array = self._request.get_output_tensor(self.detector.output).data
+        return output
+
+    def free(self, held: _Held) -> bool:  # noqa: ARG002 - it cannot be known
+        """It cannot be known."""
+        return False
+
+    def draw(self, held: _Held, boxes: Sequence[Box]) -> av.VideoFrame:
+        """Views made before make_writable() would dangle: they are dropped first."""
+        frame = held.frame
+        held.tensors.clear()
+        address = frame.planes[0].buffer_ptr
+        frame.make_writable()
+        views = self._views(frame)
+        if frame.planes[0].buffer_ptr != address:
+            if not self.allow_copy:
+                raise still_in_use()
+            self.copied_bytes += sum(view.nbytes for view in views)
+        draw_boxes(views, self.image, boxes)
+        return frame
+
+    def _views(self, frame: av.VideoFrame) -> list[Array]:
+        views = []
+        for plane, layout in zip(
+            frame.planes, self.image.format.planes, strict=True
+        ):
+            rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
+            used = rows[:, : plane.width * layout.channels]
+            if layout.channels > 1:
+                used = used.reshape(plane.height, plane.width, layout.channels)
+            views.append(used)
+        return views
+
+    def _tensor(self, view: Array) -> Any:
+        if not view.flags.c_contiguous:
+            if not self.allow_copy:
+                raise padded_rows(view.strides[0], view[0].nbytes)
+            view = np.ascontiguousarray(view)
+            self.copied_bytes += view.nbytes
+        image = view[None] if view.ndim == 3 else view[None, :, :, None]
+        return openvino.Tensor(image, shared_memory=True)

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading and writing video files with FFmpeg, through PyAV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from itertools import chain, islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import av
+from av.video.frame import PictureType
+
+from samebytes import ImageInfo
+from samebytes.errors import UnknownNameError
+
+from ._errors import DemoError
+
+__all__ = ["Reader", "Writer"]
+
+
+class Reader:
+    """The frames of a file's first video stream.
+
+    Attributes:
+        image: format and size of the frames.
+        format: FFmpeg's name of the format, which also tells full range ("yuvj420p").
+        codec: FFmpeg's name of the decoder.
+        first: the first frame. It is among `frames()` too.
+        expected: how many frames the file says that it has; 0 if it does not say.
+
+    Raises:
+        DemoError: there is no such file, no video in it, or a format that cannot be drawn into.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        if not path.exists():
+            raise DemoError(f"{path} does not exist")
+        try:
+            self._container = av.open(path)
+        except (av.FFmpegError, OSError) as error:
+            raise DemoError(f"FFmpeg cannot open {path}: {error}") from None
+        try:
+            self._stream = self._find_stream()
+            self.codec = self._stream.codec_context.name
+            self.expected = self._stream.frames
+            self._decoded = self._decode()
+            first = next(self._decoded, None)
+            if first is None:
+                raise DemoError(f"{path}: its video has no frame that can be decoded")
+            self.first = first
+            self.format = self.first.format.name
+            self.image = _image(path, self.first)
+        except BaseException:
+            self._container.close()
+            raise
+
+    def frames(self, count: int | None = None) -> Iterator[av.VideoFrame]:
+        """The frames in the order in which they are shown, `count` of them at most. Once.
+
+        Raises:
+            DemoError: the file is damaged, or its frames change their size or format.
+        """
+        image = (self.format, self.first.width, self.first.height)
+        for number, frame in enumerate(islice(chain([self.first], self._decoded), count)):
+            seen = (frame.format.name, frame.width, frame.height)
+            if seen != image:
+                raise DemoError(
+                    f"{self._path}: frame {number} is {seen[0]} {seen[1]}x{seen[2]}, those before "
+                    f"it are {image[0]} {image[1]}x{image[2]}: give a video of one size"
+                )
+            yield frame
+
+    def let_go(self) -> None:
+        """Make the decoder drop the frames that it still refers to. No more can be read."""
+        self._decoded = iter(())
+        self._stream.codec_context.flush_buffers()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._container.close()
+
+    def _find_stream(self) -> av.VideoStream:
+        if not self._container.streams.video:
+            kinds = sorted({s.type for s in self._container.streams})
+            raise DemoError(
+                f"{self._path} has no video, only {', '.join(kinds) or 'nothing that is known'}"
+            )
+        stream = self._container.streams.video[0]
+        if stream.codec_context is None:
+            raise DemoError(f"{self._path}: this FFmpeg has no decoder for its video")
+        stream.thread_type = "AUTO"
+        return stream
+
+    def _decode(self) -> Iterator[av.VideoFrame]:
+        try:
+            yield from self._container.decode(self._stream)
+        except av.FFmpegError as error:
+            raise DemoError(f"{self._path} is damaged, FFmpeg cannot decode it: {error}") from None
+
+
+def _image(path: Path, frame: av.VideoFrame) -> ImageInfo:
+    name = frame.format.name
+    try:
+        image = ImageInfo.of(name, frame.width, frame.height)
+    except UnknownNameError:
+        image = None
+    if (
+        image is None
+        or image.format.plane_names[0] != "y"
+        or any(plane.dtype != "uint8" for plane in image.format.planes)
+    ):
+        raise DemoError(
+            f"{path} has frames of {name}: the demo draws into 8-bit planes of luma and chroma; "
+            f"convert it: ffmpeg -i {path.name} -pix_fmt yuv420p converted.mp4"
+        )
+    return image
+
+
+class Writer:
+    """A file with one video stream, like the one that is read.
+
+    It is H.264 where its encoder takes the format and the size, which must be even for 4:2:0;
+    else MPEG-4, and where that does not take them either, FFV1.
+
+    Attributes:
+        codec: FFmpeg's name of the encoder.
+        frames: how many were written.
+
+    Raises:
+        DemoError: the file cannot be written.
+    """
+
+    def __init__(
+        self, path: Path, like: Reader, options: Mapping[str, str] | None = None
+    ) -> None:
+        self.codec = _encoder(like)
+        self.frames = 0
+        source = like._stream
+        rate = source.average_rate or Fraction(25)
+        try:
+            self._container = av.open(path, "w")
+        except (av.FFmpegError, OSError, ValueError) as error:
+            raise DemoError(
+                f"FFmpeg cannot write {path}: {error}; its folder must be there, and its ending "
+                "must be that of a video format (.mp4, .mkv)"
+            ) from None
+        try:
+            stream = self._container.add_stream(self.codec, rate=rate, options=dict(options or {}))
+            assert isinstance(stream, av.VideoStream)
+            self._stream = stream
+            stream.width, stream.height, stream.pix_fmt = (
+                like.image.width, like.image.height, like.format,
+            )  # fmt: skip
+            context, given = stream.codec_context, source.codec_context
+            context.time_base = source.time_base or 1 / rate
+            context.sample_aspect_ratio = given.sample_aspect_ratio
+            context.color_range, context.colorspace = given.color_range, given.colorspace
+            context.color_primaries, context.color_trc = given.color_primaries, given.color_trc
+            if self.codec == "mpeg4":
+                # Its default, 200 kbit/s, is a mosaic at any size of today.
+                stream.bit_rate = int(like.image.width * like.image.height * rate) // 4
+        except BaseException:
+            self._container.close()
+            raise
+
+    def write(self, frame: av.VideoFrame) -> None:
+        """Encode a frame. The encoder reads it before this returns."""
+        # Else the encoder would make it an I-, P- or B-frame as it was in the file it came from.
+        frame.pict_type = PictureType.NONE
+        self._encode(frame)
+        self.frames += 1
+
+    def finish(self) -> None:
+        """Encode what the encoder still holds."""
+        self._encode(None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._container.close()
+
+    def _encode(self, frame: av.VideoFrame | None) -> None:
+        try:
+            self._container.mux(self._stream.encode(frame))
+        except av.FFmpegError as failure:
+            raise DemoError(f"FFmpeg's {self.codec} encoder failed: {failure}") from None
+
+
+def _encoder(like: Reader) -> str:
+    image = like.image
+
+    def takes(codec: str) -> bool:
+        try:
+            formats = av.codec.Codec(codec, "w").video_formats or ()
+        except av.codec.codec.UnknownCodecError:
+            return False
+        return like.format in {f.name for f in formats}
+
+    whole = all(
+        image.width % (1 << p.x_shift) == image.height % (1 << p.y_shift) == 0
+        for p in image.format.planes
+    )
+    choices: dict[str, Callable[[], bool]] = {
+        "libx264": lambda: whole and takes("libx264"),
+        "mpeg4": lambda: takes("mpeg4"),
+        "ffv1": lambda: takes("ffv1"),
+    }
+    for codec, fits in choices.items():
+        if fits():
+            return codec
+    raise DemoError(f"this FFmpeg has no encoder (of {', '.join(choices)}) for {like.format}")

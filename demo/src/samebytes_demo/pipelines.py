@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo's pipeline in three ways, as functions: for benchmarks, and to read.
+
+    result = run_samebytes(Path("in.mp4"), Path("out.mp4"))
+    result.frames, result.seconds, result.copied_bytes, result.boxes
+
+They decode a video, find boxes, draw them into the frames and encode those. All three do the same
+and share the code for it but for the way in which the bytes get from one framework to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from samebytes import ImageInfo
+
+from ._boxes import Box
+from ._clip import make_clip
+from ._copying import CopyingWay, why_not
+from ._detector import Detector, MotionDetector
+from ._errors import DemoError
+from ._loop import Result, Way, run_loop
+from ._native import NativeWay
+from ._pipeline import SamebytesWay
+from ._video import Reader, Writer
+
+__all__ = [
+    "NATIVE_WAIT",
+    "WAIT",
+    "Box",
+    "DemoError",
+    "Result",
+    "make_clip",
+    "run_copying",
+    "run_native",
+    "run_samebytes",
+]
+
+WAIT = 32
+"""Frames that may wait for the decoder to let go of them."""
+
+NATIVE_WAIT = 8
+"""Frames that always wait where that cannot be asked: enough for what libx264 makes by default."""
+
+MakeDetector = Callable[[ImageInfo], Detector]
+OnFrame = Callable[[int], None]
+
+
+def run_samebytes(
+    source: Path,
+    target: Path,
+    *,
+    detector: MakeDetector = MotionDetector,
+    frames: int | None = None,
+    wait: int = WAIT,
+    allow_copy: bool = False,
+    options: Mapping[str, str] | None = None,
+    on_frame: OnFrame | None = None,
+) -> Result:
+    """Without a copy, with samebytes.
+
+    Args:
+        source: a video file.
+        target: the video file to write.
+        detector: makes what finds the boxes, for images of a format and size.
+        frames: stop after so many.
+        wait: how many frames may wait for the decoder to let go of them.
+        allow_copy: copy what cannot be used in place. It is counted.
+        options: for the encoder, for instance {"preset": "ultrafast"}.
+        on_frame: called with the number of frames decoded so far.
+
+    Raises:
+        DemoError: a file cannot be read or written; or a copy is needed and not allowed.
+    """
+    return _run(SamebytesWay, source, target, detector, frames, wait, allow_copy, options, on_frame)
+
+
+def run_native(
+    source: Path,
+    target: Path,
+    *,
+    detector: MakeDetector = MotionDetector,
+    frames: int | None = None,
+    wait: int = NATIVE_WAIT,
+    allow_copy: bool = False,
+    options: Mapping[str, str] | None = None,
+    on_frame: OnFrame | None = None,
+) -> Result:
+    """Without a copy, by hand. As `run_samebytes`; every frame waits for the whole of `wait`."""
+    return _run(NativeWay, source, target, detector, frames, wait, allow_copy, options, on_frame)
+
+
+def run_copying(
+    source: Path,
+    target: Path,
+    *,
+    detector: MakeDetector = MotionDetector,
+    frames: int | None = None,
+    options: Mapping[str, str] | None = None,
+    on_frame: OnFrame | None = None,
+) -> Result:
+    """In the usual idiom, which copies. As `run_samebytes`.
+
+    Raises:
+        DemoError: as there, and for formats that PyAV does not turn into arrays.
+    """
+    return _run(CopyingWay, source, target, detector, frames, WAIT, True, options, on_frame)
+
+
+def _run(
+    kind: type[Way[Any]],
+    source: Path,
+    target: Path,
+    detector: MakeDetector,
+    frames: int | None,
+    wait: int,
+    allow_copy: bool,
+    options: Mapping[str, str] | None,
+    on_frame: OnFrame | None,
+) -> Result:
+    if target.exists() and source.exists() and target.samefile(source):
+        raise DemoError(f"{target} would be overwritten while it is read: write somewhere else")
+    with Reader(source) as reader:
+        if kind is CopyingWay and (reason := why_not(reader.image, reader.format)) is not None:
+            raise DemoError(reason)
+        way = kind(detector(reader.image), reader, allow_copy=allow_copy)
+        with Writer(target, reader, options) as writer:
+            return run_loop(reader, writer, way, frames=frames, wait=wait, on_frame=on_frame)

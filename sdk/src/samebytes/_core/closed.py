@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a closed tensor or frame becomes.
+
+close() empties the slots and gives the object another class, whose `__getattr__` raises. A check
+in the open class would cost on every attribute of every open object, and so would a `__getattr__`
+there: the interpreter's fast path for slots is for classes that have none.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+from ..errors import ClosedError
+
+__all__ = ["become_closed", "become_open"]
+
+_T = TypeVar("_T")
+
+
+def become_closed(item: Any) -> None:
+    """Make every further use of `item`, whose slots are empty now, raise ClosedError."""
+    item.__class__ = _closed_class(type(item))
+
+
+def become_open(item: Any) -> None:
+    """Undo `become_closed`; the slots are to be filled next."""
+    item.__class__ = type(item).__mro__[1]
+
+
+@cache
+def _closed_class(cls: type[_T]) -> type[_T]:
+    name = cls.__name__
+
+    def getattr_(self: object, attribute: str) -> Any:
+        if hasattr(cls, attribute):
+            raise ClosedError(f"this {name} was closed: it has no {attribute.lstrip('_')} now")
+        raise AttributeError(f"{name} has no attribute {attribute!r}")
+
+    members = {
+        "__slots__": (),
+        "__getattr__": getattr_,
+        "__repr__": lambda self: f"<{name} closed>",
+        "__doc__": f"A {name} after its close().",
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "closed": True,
+        "close": lambda self: None,
+    }
+    return type(name, (cls,), members)

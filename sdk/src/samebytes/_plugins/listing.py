@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The installed plugins, for people and programs that want to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .discovery import listed
+from .specs import MapperSpec
+from .tables import PluginRecord, Tables
+
+__all__ = ["PluginInfo", "installed_plugins"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginInfo:
+    """One installed plugin.
+
+    Attributes:
+        name: of its entry point.
+        distribution, version: what it came with; "" if unknown.
+        summary: one line; "" unless it is ready.
+        state: "ready"; "set aside", because something is wrong with it; or "disabled" by
+            SAMEBYTES_PLUGINS or SAMEBYTES_DISABLE.
+        error: why it was set aside; "" if it was not.
+        memory_types: what it adds.
+        edges: the mappings that it adds and that can be used.
+        unmet: those that need another plugin, or another version of it, each with the reason.
+    """
+
+    name: str
+    distribution: str
+    version: str
+    summary: str
+    state: Literal["ready", "set aside", "disabled"]
+    error: str
+    memory_types: tuple[str, ...]
+    edges: tuple[MapperSpec, ...]
+    unmet: tuple[tuple[MapperSpec, str], ...]
+
+
+def installed_plugins() -> list[PluginInfo]:
+    """Every plugin that was found, by name. Imports no framework and raises for no plugin."""
+    tables = listed()
+    records = [*tables.plugins.values(), *tables.set_aside]
+    return [_info(record, tables) for record in sorted(records, key=lambda r: r.name)]
+
+
+def _info(record: PluginRecord, tables: Tables) -> PluginInfo:
+    ready = tables.plugins.get(record.name) is record
+    edges = [e for e in tables.edges if ready and e.plugin == record.name]
+    types = {c.node.partition(":")[0] for c in record.declared.contexts} if ready else ()
+    return PluginInfo(
+        name=record.name,
+        distribution=record.distribution,
+        version=record.version,
+        summary=record.plugin.summary if ready and record.plugin else "",
+        state="ready" if ready else "disabled" if record.disabled else "set aside",
+        error=str(record.error or "") if not record.disabled else "",
+        memory_types=tuple(sorted(types)),
+        edges=tuple(e.spec for e in edges if e.missing is None),
+        unmet=tuple((e.spec, e.missing) for e in edges if e.missing is not None),
+    )

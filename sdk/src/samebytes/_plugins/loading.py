@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Importing what plugins name by strings "module:name", when it is first used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..errors import MissingDependencyError, PluginLoadError, SamebytesError
+from .discovery import tables
+from .failures import described, missing_package
+
+__all__ = ["call", "load", "load_class"]
+
+_T = TypeVar("_T")
+
+
+def load(path: str, plugin: str) -> Any:
+    """Import what "module:name" names.
+
+    Raises:
+        MissingDependencyError: a package of the plugin is not installed.
+        PluginLoadError: the module or name is not there, or importing it raised.
+    """
+    module, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (SamebytesError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # SystemExit too: a plugin must not end the user's program
+        record = tables().plugins.get(plugin)
+        packages = record.plugin.packages if record and record.plugin else {}
+        missing = missing_package(error, packages)
+        if missing is not None:
+            raise MissingDependencyError(
+                plugin, f"the package {missing!r}", packages[missing]
+            ) from error
+        raise PluginLoadError(plugin, f"loading {path} raised {described(error)}") from error
+
+
+def load_class(path: str, plugin: str, base: type[_T]) -> type[_T]:
+    """Import the class that "module:Class" names.
+
+    Raises:
+        MissingDependencyError: a package of the plugin is not installed.
+        PluginLoadError: it is not there, not a class of that kind, or importing it raised.
+    """
+    found = load(path, plugin)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise PluginLoadError(plugin, f"{path} is not a subclass of {base.__name__}")
+    return found
+
+
+def call(function: Callable[..., _T], plugin: str, *args: object) -> _T:
+    """Call what a plugin gave us.
+
+    Raises:
+        PluginLoadError: it raised something that is not an error of ours.
+    """
+    try:
+        return function(*args)
+    except (SamebytesError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # SystemExit too: a plugin must not end the user's program
+        name = getattr(function, "__qualname__", function)
+        raise PluginLoadError(plugin, f"{name}() raised {described(error)}") from error

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be wrong in the data that plugins declare. Nothing here trusts a type annotation."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._core.access import ACCESS_MODES
+from .._core.mapper import Transfer
+from ..errors import UnknownNameError
+from ..formats import ImageFormat
+from .requirements import parse_requirement
+from .specs import ContextSpec, MapperSpec, NativeSpec, Plugin
+
+__all__ = ["problem_of_plugin", "problem_of_spec"]
+
+_REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_NODE = re.compile(r"[A-Za-z]\w*(:\w+)?")
+_NATIVE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+
+def problem_of_plugin(plugin: Plugin) -> str | None:
+    """What is wrong with a PLUGIN besides its API, or None."""
+    if not isinstance(plugin.summary, str):
+        return f"summary {plugin.summary!r} is not a string"
+    packages = plugin.packages
+    if not isinstance(packages, Mapping) or not _all_strings((*packages, *packages.values())):
+        return f"packages {packages!r} is not a mapping from modules to commands"
+    return None if plugin.probe is None else _bad_reference("probe", plugin.probe, "function")
+
+
+def problem_of_spec(spec: Any) -> str | None:
+    """What is wrong with a spec, or None."""
+    if isinstance(spec, NativeSpec):
+        problems = _of_native(spec)
+    elif isinstance(spec, ContextSpec):
+        problems = _of_context(spec)
+    else:
+        problems = _of_mapper(spec)
+    return next((p for p in problems if p is not None), None)
+
+
+def _of_native(spec: NativeSpec) -> Iterator[str | None]:
+    if not (isinstance(spec.native, str) and _NATIVE.fullmatch(spec.native)):
+        yield f'native {spec.native!r} is not the full name of a type, "module.Name"'
+    yield _bad_reference("wraps", spec.wraps, "Class")
+    yield _bad_level(spec.level)
+
+
+def _of_context(spec: ContextSpec) -> Iterator[str | None]:
+    yield _bad_node("node", spec.node)
+    yield _bad_reference("context", spec.context, "Class")
+    yield _bad_names("derives_from", spec.derives_from)
+    if spec.devices is not None:
+        yield _bad_reference("devices", spec.devices, "function")
+    yield _bad_level(spec.level)
+
+
+def _of_mapper(spec: MapperSpec) -> Iterator[str | None]:
+    yield _bad_node("source", spec.source)
+    yield _bad_node("target", spec.target)
+    yield _bad_reference("mapper", spec.mapper, "Class")
+    yield _bad_level(spec.level)
+    if not isinstance(spec.transfer, Transfer):
+        yield f"transfer {spec.transfer!r} is not a Transfer"
+    if not isinstance(spec.summary, str):
+        yield f"summary {spec.summary!r} is not a string"
+    if not (isinstance(spec.access, tuple) and spec.access and set(spec.access) <= {*ACCESS_MODES}):
+        yield f"access {spec.access!r} is not a tuple of some of {ACCESS_MODES}"
+    if not (isinstance(spec.weight, int | float) and 0 < spec.weight < math.inf):
+        yield f"cost {spec.cost!r} is not a positive number"
+    if spec.formats is not None:
+        yield _bad_names("formats", spec.formats) or _bad_formats(spec.formats)
+    yield _bad_names("requires", spec.requires) or _bad_requirements(spec.requires)
+
+
+def _bad_reference(field: str, text: object, what: str) -> str | None:
+    if isinstance(text, str) and _REFERENCE.fullmatch(text):
+        return None
+    return f'{field} {text!r} is not "module:{what}"'
+
+
+def _bad_level(level: object) -> str | None:
+    return None if level in ("tensor", "frame") else f'level {level!r} is not "tensor" or "frame"'
+
+
+def _bad_node(field: str, node: object) -> str | None:
+    if isinstance(node, str) and _NODE.fullmatch(node):
+        return None
+    return f'{field} {node!r} is not a memory type, or "type:KIND"'
+
+
+def _bad_names(field: str, names: object) -> str | None:
+    # A tuple of one name that lacks its comma is a string, whose letters are strings as well.
+    if isinstance(names, tuple) and _all_strings(names):
+        return None
+    return f"{field} {names!r} is not a tuple of strings"
+
+
+def _all_strings(values: tuple[object, ...]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def _bad_formats(formats: tuple[str, ...]) -> str | None:
+    """An alias would never match: routes compare a format's own name. Unknown ones may be new."""
+    for name in formats:
+        try:
+            own = ImageFormat.of(name).name
+        except UnknownNameError:
+            continue
+        if own != name:
+            return f"format {name!r} must be spelt {own!r}"
+    return None
+
+
+def _bad_requirements(requires: tuple[str, ...]) -> str | None:
+    for text in requires:
+        try:
+            parse_requirement(text)
+        except ValueError as error:
+            return str(error)
+    return None

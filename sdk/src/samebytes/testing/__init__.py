@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classes to inherit, with which a backend shows that it keeps the rules.
+
+    class OpenCVMemory(ArrayMemory):           # the memory type, as its own framework sees it
+        memory_type = "opencv"
+
+    class TestCpuToOpenCV(MapperSuite):        # pytest collects the inherited tests
+        source = ArrayMemory()
+        target = OpenCVMemory()
+        cases = (TensorInfo("uint8", (20, 32, 3)), TensorInfo("uint8", (20, 32), (40, 1)))
+        refused = ((TensorInfo("uint8", (20, 32), (-32, 1)), "negative strides"),)
+
+The rules, to which the tests refer by number:
+
+1.  No byte is copied unless the caller said copy=True; every copy is counted. Sharing is shown by
+    equal pointers, and by writing on one side and reading on the other.
+2.  map() returns a new object. close() ends what that map() made, or raises BusyError and changes
+    nothing. Borrowed memory just closes. After close() every attribute raises ClosedError. A
+    `with` block never hides the user's own error.
+3.  No order of drops crashes or reads freed memory. Natives keep their memory alive themselves.
+4.  Contexts and mappers form no reference cycles; descriptors and memory do not leak.
+5.  Bad input gets a clear error at the call that made it.
+6.  A plugin harms no other; its declaring module imports no framework.
+7.  Hand-over between queues and APIs is synchronised.
+8.  Mapping keeps metadata, regions, time and format.
+9.  Contexts and routes may be used from any thread; one tensor by one thread at a time.
+10. Access "r" gives a read-only result, and read-only memory never becomes writable.
+
+Needs pytest and hypothesis: pip install "samebytes[testing]".
+"""
+
+from __future__ import annotations
+
+try:
+    import hypothesis as _hypothesis  # noqa: F401 - only to say early that it is missing
+    import pytest
+except ImportError as error:
+    raise ImportError(
+        f'samebytes.testing needs {error.name}: pip install "samebytes[testing]"', name=error.name
+    ) from error
+
+# The suites' own asserts are to be explained by pytest as those of a test file are.
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{module}" for module in (
+        "_closed", "_contexts", "_footprint", "_frames", "_lifetimes", "_mappers", "_objects",
+        "_plugins", "_tensors",
+    ))
+)  # fmt: skip
+
+from ._child import ChildResult, run_method
+from ._contexts import ContextSuite
+from ._footprint import assert_steady
+from ._frames import FrameSuite
+from ._guard import GuardedMemory
+from ._layouts import array_layouts, array_of
+from ._mappers import MapperSuite
+from ._memory import ArrayMemory, Memory, address_of, fill
+from ._plugins import PluginSuite
+from ._tensors import TensorSuite
+
+__all__ = [
+    "ArrayMemory",
+    "ChildResult",
+    "ContextSuite",
+    "FrameSuite",
+    "GuardedMemory",
+    "MapperSuite",
+    "Memory",
+    "PluginSuite",
+    "TensorSuite",
+    "address_of",
+    "array_layouts",
+    "array_of",
+    "assert_steady",
+    "fill",
+    "run_method",
+]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ContextSuite: the rules for contexts."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import ClassVar
+
+import pytest
+
+import samebytes
+from samebytes import Device
+from samebytes.errors import (
+    BusyError,
+    ClosedError,
+    LayoutError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+
+from ._memory import Memory, fill
+
+__all__ = ["ContextSuite"]
+
+
+class ContextSuite:
+    """Inherit it once for each memory type.
+
+    Class attributes:
+        memory: the memory type.
+        singleton: there is one context, which is never closed.
+    """
+
+    memory: ClassVar[Memory]
+    singleton: ClassVar[bool] = True
+
+    def test_one_for_the_same_handles(self) -> None:
+        """Equal contexts are one living object."""
+        context = self.memory.context()
+        assert self.memory.context() is context
+        assert context == samebytes.context(context.memory_type)
+        assert hash(context) == hash(self.memory.context())
+        assert context.memory_type == self.memory.memory_type
+        assert context.node in repr(context)
+        assert isinstance(context.device, Device)
+        assert context.derive(context.node) is context
+
+    def test_unknown_names(self) -> None:
+        """Rule 5: unknown handles, devices and memory types get an error with the nearest ones."""
+        context = self.memory.context()
+        with pytest.raises(UnknownNameError) as caught:
+            context.handle("va_disply")
+        assert "va_display" in caught.value.nearest
+        with pytest.raises(UnknownNameError):
+            context.derive("no_such_memory")
+        if self.singleton:
+            with pytest.raises(UnknownNameError):
+                samebytes.context(f"{context.memory_type}:7")
+
+    def test_closing(self) -> None:
+        """Rule 2: a context of handles closes; the one of host memory stays open."""
+        context = self.memory.context()
+        with context as entered:
+            assert entered is context
+        context.close()
+        if self.singleton:
+            context.check_open()
+            assert self.memory.context() is context
+            return
+        for use in (context.check_open, lambda: context.derive(context.node)):
+            with pytest.raises(ClosedError):
+                use()
+        fresh = self.memory.context()
+        assert fresh is not context
+        fresh.check_open()
+
+    def test_allocating(self) -> None:
+        """What is allocated is owned, writable, of the asked layout, and released by close()."""
+        context = self.memory.context()
+        if not self.memory.allocates:
+            with pytest.raises(UnsupportedObjectError, match="cannot allocate"):
+                context.allocate((4, 4))
+            return
+        tensor = context.allocate((4, 6), "float32")
+        assert (tensor.shape, str(tensor.dtype)) == ((4, 6), "float32")
+        assert tensor.context is context
+        assert tensor.parent is None
+        assert not tensor.readonly
+        if self.memory.host_visible:
+            fill(self.memory.view(tensor.native), 1)
+            array = tensor.host_array()
+            with pytest.raises(BusyError):
+                tensor.close()
+            del array
+        storage = weakref.ref(tensor.storage)
+        gc.disable()
+        try:
+            tensor.close()
+            assert storage() is None
+        finally:
+            gc.enable()
+        with pytest.raises(LayoutError):
+            context.allocate((-1, 4))
+        with pytest.raises(UnknownNameError):
+            context.allocate((4, 4), "uint9")
+
+    def test_allocating_frames(self) -> None:
+        """The same for images."""
+        context = self.memory.context()
+        if not self.memory.allocates_frames:
+            with pytest.raises(UnsupportedObjectError, match="cannot allocate"):
+                context.allocate_frame("BGR", 8, 4)
+            return
+        frame = context.allocate_frame("NV12", 8, 4)
+        assert str(frame.image) == "NV12 8x4"
+        assert frame.context is context
+        assert not frame.readonly
+        frame.close()
+        assert frame.closed
+        with pytest.raises(UnknownNameError):
+            context.allocate_frame("NV13", 8, 4)
+        with pytest.raises(LayoutError):
+            context.allocate_frame("NV12", 0, 4)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FrameSuite: the rules for frames of one memory type."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from samebytes import Frame, ImageInfo, Region, TensorInfo
+from samebytes.errors import BusyError
+
+from ._closed import assert_closed
+from ._memory import fill, views_of
+from ._objects import ObjectSuite
+
+__all__ = ["FrameSuite"]
+
+
+class FrameSuite(ObjectSuite):
+    """Inherit it once for each memory type that has frames.
+
+    Class attributes:
+        memory: the memory type.
+        cases: images that its frames can hold.
+    """
+
+    cases: ClassVar[tuple[ImageInfo, ...]] = (
+        ImageInfo.of("NV12", 64, 32),
+        ImageInfo.of("I420", 48, 32),
+        ImageInfo.of("BGR", 40, 24),
+    )
+
+    def frame(self, image: ImageInfo) -> Frame:
+        """A frame over a new native one."""
+        return self.memory.frame(self.memory.make_frame(image), image)
+
+    def test_image(self, case: ImageInfo) -> None:
+        """Format and size are those of the native frame; there is nothing of sound in it."""
+        frame = self.frame(case)
+        assert frame.image == case
+        assert (frame.format, frame.width, frame.height) == (case.format, case.width, case.height)
+        assert frame.media == "image"
+        with pytest.raises(AttributeError, match="image"):
+            _ = frame.audio
+
+    def test_planes(self, case: ImageInfo) -> None:
+        """The planes are tensors of the format's shapes, the same ones each time."""
+        frame = self.frame(case)
+        layouts = case.plane_layouts()
+        assert len(frame) == len(layouts)
+        assert all(a is b for a, b in zip(frame, frame.planes, strict=True))
+        for plane, layout in zip(frame, layouts, strict=True):
+            assert plane.shape == layout.shape
+            assert str(plane.dtype) == layout.dtype
+            assert plane.memory_type == frame.memory_type
+            assert plane.readonly == frame.readonly
+        if self.memory.host_visible:
+            for plane, view in zip(frame, views_of(self.memory, frame), strict=True):
+                assert plane.strides == view.strides
+                expected = fill(view, 7)
+                np.testing.assert_array_equal(np.asarray(plane), expected)
+
+    def test_what_is_known_of_a_frame_is_kept(self, case: ImageInfo) -> None:
+        """Rule 8: mappings share time, metadata and regions with the frame."""
+        frame = self.frame(case)
+        frame.meta.pts, frame.meta.time_base = 42, Fraction(1, 90_000)
+        frame.metadata["camera"] = "left"
+        frame.regions.append(Region(1, 2, 3, 4, "cat"))
+        mapped = frame.map(frame.memory_type)
+        assert mapped.meta is frame.meta
+        assert (mapped.pts, mapped.metadata["camera"]) == (42, "left")
+        assert mapped.regions[0].label == "cat"
+        assert mapped.image == case
+
+    def test_closing_closes_the_planes(self, case: ImageInfo) -> None:
+        """Rule 2: a frame's planes end with it; a plane may end before."""
+        frame = self.frame(case)
+        first, *others = frame.planes
+        first.close()
+        assert all(not p.closed for p in others)
+        frame.close()
+        for plane in (first, *others):
+            assert_closed(plane)
+
+    def test_planes_outlive_the_frame(self, case: ImageInfo) -> None:
+        """Rule 3: a plane alone keeps the memory of the frame."""
+        frame = self.frame(case)
+        expected = [fill(v, 13) for v in views_of(self.memory, frame)]
+        planes = list(frame)
+        del frame
+        while planes:
+            plane, values = planes.pop(), expected.pop()
+            np.testing.assert_array_equal(self.memory.view(plane.native), values)
+
+    def test_planes_map_like_tensors(self, case: ImageInfo) -> None:
+        """Rule 2: a plane maps on its own, to a tensor whose parent is the plane."""
+        frame = self.frame(case)
+        for plane in frame:
+            mapped = plane.map(frame.memory_type)
+            assert mapped.parent is plane
+            assert isinstance(mapped.info, TensorInfo)
+            assert mapped.info == plane.info
+
+    def test_busy(self, case: ImageInfo) -> None:
+        """Rule 2: close() of memory in use raises BusyError and leaves the frame as it was."""
+        if not self.memory.allocates_frames:
+            pytest.skip(f"{self.memory.memory_type} allocates no frames of its own")
+        frame = self.memory.context().allocate_frame(case.format, case.width, case.height)
+        held = views_of(self.memory, frame)[0][1:]
+        for _ in range(2):
+            with pytest.raises(BusyError):
+                frame.close()
+            assert frame.image == case
+            assert len(views_of(self.memory, frame)) == len(frame)
+        fill(views_of(self.memory, frame)[0], 3)
+        np.testing.assert_array_equal(held, views_of(self.memory, frame)[0][1:])
+        del held
+        frame.close()
+        assert_closed(frame)

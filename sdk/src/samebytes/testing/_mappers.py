@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MapperSuite: the rules for mapping from one memory type to another."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import samebytes
+from samebytes import Frame, Tensor, TensorInfo, Transfer
+from samebytes.errors import (
+    AccessError,
+    BusyError,
+    CopyRequiredError,
+    LayoutError,
+    NoRouteError,
+)
+from samebytes.plugins import Access
+
+from ._closed import assert_closed
+from ._layouts import array_layouts, array_of
+from ._lifetimes import LifetimeChecks
+from ._memory import Memory, address_of, fill, views_of
+from ._objects import Case, item_of
+
+__all__ = ["MapperSuite"]
+
+_ACCESSES: tuple[Access, ...] = ("r", "w", "rw")
+_STRENGTH = (Transfer.ALIAS, Transfer.IMPORT, Transfer.MAP, Transfer.COPY)
+
+
+class MapperSuite(LifetimeChecks):
+    """Inherit it once for each pair of memory types and level.
+
+    Class attributes:
+        source, target: the two memory types.
+        cases: what must map: TensorInfos for tensors, ImageInfos for frames.
+        refused: (case, part of the reason) for what must not map.
+        accesses: the access modes that the mapping serves.
+        transfer: the strongest thing that happens to the bytes on the way.
+        threads: how many threads map at once.
+    """
+
+    refused: ClassVar[tuple[tuple[Any, str], ...]] = ()
+    accesses: ClassVar[tuple[Access, ...]] = _ACCESSES
+    transfer: ClassVar[Transfer] = Transfer.ALIAS
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Give the tests their cases and access modes."""
+        if "refusal" in metafunc.fixturenames:
+            ids = [f"{case}" for case, _ in self.refused]
+            metafunc.parametrize("refusal", self.refused, ids=ids)
+        if "case" in metafunc.fixturenames:
+            metafunc.parametrize("case", self.cases, ids=[str(c) for c in self.cases])
+        if "access" in metafunc.fixturenames:
+            metafunc.parametrize("access", self.accesses)
+
+    @property
+    def copies(self) -> bool:
+        """Whether copy=True is needed."""
+        return self.transfer is Transfer.COPY
+
+    def views(self, item: Tensor | Frame) -> tuple[np.ndarray[Any, Any], ...]:
+        """The elements of a source or target object, by its framework's own means."""
+        return views_of(self._memory_of(item), item)
+
+    def _memory_of(self, item: Tensor | Frame) -> Memory:
+        return self.target if item.memory_type == self.target.memory_type else self.source
+
+    def test_same_bytes(self, case: Case, access: Access) -> None:
+        """Rule 1: the mapping has the source's addresses (an alias) and layout."""
+        item = self.item(case)
+        samebytes.reset_stats()
+        mapped = self.map(item, access)
+        if self.copies:
+            assert samebytes.stats().copies > 0
+        else:
+            assert samebytes.stats().copies == 0
+        for ours, theirs in zip(self.views(item), self.views(mapped), strict=True):
+            assert theirs.shape == ours.shape
+            assert theirs.dtype == ours.dtype
+            if self.transfer is Transfer.ALIAS:
+                assert address_of(theirs) == address_of(ours)
+                assert theirs.strides == ours.strides
+
+    def test_writes_to_the_source_show_in_the_mapping(self, case: Case, access: Access) -> None:
+        """Rule 1: what is written to the source afterwards is read in the mapping."""
+        if access == "w":
+            pytest.skip("what was there before is undefined in a mapping for writing")
+        item = self.item(case)
+        before = [fill(v, 1) for v in self.views(item)]
+        mapped = self.map(item, access)
+        for view, values in zip(self.views(mapped), before, strict=True):
+            np.testing.assert_array_equal(view, values)
+        if self.transfer in (Transfer.ALIAS, Transfer.IMPORT):
+            after = [fill(v, 60) for v in self.views(item)]
+            for view, values in zip(self.views(mapped), after, strict=True):
+                np.testing.assert_array_equal(view, values)
+
+    def test_writes_to_the_mapping_show_in_the_source(self, case: Case, access: Access) -> None:
+        """Rule 1: what is written through a mapping, and flushed, is read in the source."""
+        if access == "r" or self.copies:
+            pytest.skip("nothing is written through such a mapping")
+        item = self.item(case)
+        for view in self.views(item):
+            fill(view, 90)
+        mapped = self.map(item, access)
+        written = [fill(v, 2) for v in self.views(mapped)]
+        mapped.flush()
+        for view, values in zip(self.views(item), written, strict=True):
+            np.testing.assert_array_equal(view, values)
+
+    def test_the_route_says_what_happens(self, case: Case, access: Access) -> None:
+        """Rule 1: the route tells beforehand whether it copies, and its edges say how."""
+        item = self.item(case)
+        route = samebytes.route(item, self.target.context(), access=access, copy=self.copies)
+        assert route.copies == self.copies
+        strongest = max((h.spec.transfer for h in route.hops), key=_STRENGTH.index)
+        assert strongest is self.transfer
+        assert all(access in hop.spec.access for hop in route.hops)
+        assert self.target.memory_type in route.explain()
+        mapped = route.map(item)
+        assert mapped.context == self.target.context()
+
+    def test_copies_are_asked_for(self, case: Case) -> None:
+        """Rule 1: where the bytes are copied, that is refused without copy=True."""
+        if not self.copies:
+            pytest.skip("this mapping does not copy")
+        with pytest.raises(CopyRequiredError, match="copy=True"):
+            self.item(case).map(self.target.context())
+
+    def test_a_new_object(self, case: Case, access: Access) -> None:
+        """Rules 2 and 8: a new object of the target's context, whose parent is the source."""
+        item = self.item(case)
+        first, second = self.map(item, access), self.map(item, access)
+        assert first is not second
+        assert first is not item
+        for mapped in (first, second):
+            assert mapped.parent is item
+            assert mapped.context == self.target.context()
+            assert mapped.memory_type == self.target.memory_type
+            assert isinstance(mapped, type(mapped.context).tensor_class | type(mapped.context).frame_class)  # noqa: E501
+        if isinstance(item, Tensor):
+            assert isinstance(first, Tensor)
+            assert (first.dtype, first.shape) == (item.dtype, item.shape)
+        first.close()
+        assert not second.closed
+        assert not item.closed
+
+    def test_what_is_known_of_a_frame_is_kept(self, case: Case) -> None:
+        """Rule 8: format, time, metadata and regions go along."""
+        item = self.item(case)
+        if not isinstance(item, Frame):
+            pytest.skip("tensors have no metadata")
+        item.meta.pts, item.meta.time_base = 42, Fraction(1, 90_000)
+        item.metadata["camera"] = "left"
+        mapped = self.map(item, self.accesses[0])
+        assert isinstance(mapped, Frame)
+        assert mapped.meta is item.meta
+        assert mapped.image == item.image
+        assert (mapped.pts, mapped.metadata["camera"]) == (42, "left")
+        for plane, source in zip(mapped, item, strict=True):
+            assert (plane.shape, plane.dtype) == (source.shape, source.dtype)
+            assert plane.context == mapped.context
+
+    def test_access(self, case: Case, access: Access) -> None:
+        """Rule 10: "r" is read-only in the target too, and cannot be mapped for writing again."""
+        mapped = self.map(self.item(case), access)
+        assert mapped.readonly == (access == "r")
+        planes = mapped.planes if isinstance(mapped, Frame) else ()
+        assert all(p.readonly == mapped.readonly for p in planes)
+        if self.target.readonly_enforced or access != "r":
+            writable = {v.flags.writeable for v in self.views(mapped)}
+            assert writable == {access != "r"}
+        if access == "r":
+            for further in (self.target, self.source):
+                with pytest.raises(AccessError, match="read-only"):
+                    mapped.map(further.context(), "rw")
+
+    def test_read_only_sources(self, case: Case) -> None:
+        """Rule 10: writing to a read-only source is refused; reading is not."""
+        reading = self.item(case).map(self.source.context())
+        for access in self.accesses:
+            if access == "r":
+                assert self.map(reading, access).readonly
+            else:
+                with pytest.raises(AccessError, match="read-only"):
+                    self.map(reading, access)
+
+    def test_refusals(self, refusal: tuple[Case, str]) -> None:
+        """Rule 5: what the target cannot have is refused with the reason, and nothing is copied."""
+        case, reason = refusal
+        item = self.item(case)
+        samebytes.reset_stats()
+        with pytest.raises((NoRouteError, CopyRequiredError)) as caught:
+            item.map(self.target.context(), self.accesses[0])
+        assert reason in str(caught.value)
+        assert samebytes.stats().copies == 0
+
+    @settings(deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+    @given(info=array_layouts())
+    def test_any_layout(self, info: TensorInfo) -> None:
+        """Rules 1 and 5: any layout there is maps exactly, or is refused with a reason."""
+        if self.copies or type(self.source).over is Memory.over:
+            return  # nothing to compare with, or no way to make such a layout
+        if not isinstance(self.cases[0], TensorInfo):
+            return  # the formats of frames have no such layouts
+        array = array_of(info, before=64)
+        try:
+            item = self.source.tensor(self.source.over(array))
+        except LayoutError as error:
+            assert str(error)
+            return
+        if item.strides != info.strides:
+            return  # the source's framework normalises layouts, or keeps copies of odd ones
+        samebytes.reset_stats()
+        try:
+            mapped = item.map(self.target.context(), self.accesses[-1])
+        except (NoRouteError, CopyRequiredError) as error:
+            assert error.reasons
+            return
+        assert samebytes.stats().copies == 0
+        view = self.target.view(mapped.native)
+        assert view.shape == info.shape
+        if info.size:
+            assert address_of(view) == address_of(array) or self.transfer is not Transfer.ALIAS
+            fill(array, 5)
+            np.testing.assert_array_equal(view, array)
+
+    def test_closing(self, case: Case) -> None:
+        """Rule 2: source and mapping close in either order; borrowed memory stays in use."""
+        item = self.item(case)
+        mapped = self.map(item, self.accesses[0])
+        item.close()
+        assert_closed(item)
+        self.views(mapped)
+        mapped.close()
+        assert_closed(mapped)
+        item = self.item(case)
+        mapped = self.map(item, self.accesses[0])
+        mapped.close()
+        self.views(item)
+        item.close()
+        assert_closed(item)
+
+    def test_closing_owned_memory(self, case: Case) -> None:
+        """Rule 2: memory that a mapping still uses cannot be closed; dropping it frees the way."""
+        owned: Tensor | Frame
+        if isinstance(case, TensorInfo):
+            if not self.source.allocates:
+                pytest.skip(f"{self.source.memory_type} allocates no memory of its own")
+            owned = self.source.context().allocate(case.shape, case.dtype)
+        else:
+            if not self.source.allocates_frames:
+                pytest.skip(f"{self.source.memory_type} allocates no frames of its own")
+            owned = self.source.context().allocate_frame(case.format, case.width, case.height)
+        expected = [fill(v, 4) for v in self.views(owned)]
+        holders: list[Any] = [self.map(owned, self.accesses[0])]
+        if self.copies:
+            owned.close()
+            return
+        holders.append(holders[0].native)
+        while holders:
+            with pytest.raises(BusyError):
+                owned.close()
+            assert not owned.closed
+            for view, values in zip(self.views(owned), expected, strict=True):
+                np.testing.assert_array_equal(view, values)
+            del view, values
+            del holders[0]
+        owned.close()
+        assert_closed(owned)
+
+    def item(self, case: Case) -> Tensor | Frame:
+        """A source object over a new native one."""
+        return item_of(self.source, case)
+
+    def map(self, item: Tensor | Frame, access: Access = "r") -> Tensor | Frame:
+        """The mapping under test."""
+        return item.map(self.target.context(), access, copy=self.copies)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules that tensors and frames share."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes.errors import AccessError, ClosedError, UnknownNameError
+
+from ._closed import assert_closed
+from ._memory import Memory, address_of, fill, views_of
+
+__all__ = ["Case", "ObjectSuite", "item_of", "parametrize_cases"]
+
+Case = TensorInfo | ImageInfo
+
+
+def item_of(memory: Memory, case: Case, native: Any = None) -> Tensor | Frame:
+    """A tensor or frame, by the kind of case, over `native` or a new native object."""
+    if isinstance(case, TensorInfo):
+        return memory.tensor(memory.make(case) if native is None else native)
+    return memory.frame(memory.make_frame(case) if native is None else native, case)
+
+
+def parametrize_cases(metafunc: pytest.Metafunc, cases: tuple[Case, ...]) -> None:
+    """Run a test that asks for `case` once for each of them."""
+    if "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", cases, ids=[str(c) for c in cases])
+
+
+class ObjectSuite:
+    """What holds for tensors and frames alike. Inherit TensorSuite or FrameSuite instead."""
+
+    memory: ClassVar[Memory]
+    cases: ClassVar[tuple[Any, ...]]
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Give the tests their cases."""
+        parametrize_cases(metafunc, self.cases)
+
+    def item(self, case: Case) -> Tensor | Frame:
+        """A tensor or frame over a new native object."""
+        return item_of(self.memory, case)
+
+    def test_same_memory_as_the_native(self, case: Case) -> None:
+        """Rule 1: wrapping is no copy; the addresses are the native's own."""
+        item = self.item(case)
+        planes = item.planes if isinstance(item, Frame) else (item,)
+        if self.memory.host_visible:
+            views = views_of(self.memory, item)
+            assert [p.handle("data") for p in planes] == [address_of(v) for v in views]
+
+    def test_the_native_is_kept(self, case: Case) -> None:
+        """Rule 3: what was wrapped is held, and handed out again as it was."""
+        native = (
+            self.memory.make(case)
+            if isinstance(case, TensorInfo)
+            else self.memory.make_frame(case)
+        )
+        item = item_of(self.memory, case, native)
+        again = item.native
+        if isinstance(native, tuple):
+            assert len(again) == len(native)
+            assert all(a is b for a, b in zip(again, native, strict=True))
+        else:
+            assert again is native
+
+    def test_context(self, case: Case) -> None:
+        """Every object has a context, that of its memory type."""
+        item = self.item(case)
+        assert item.context == self.memory.context()
+        assert item.memory_type == self.memory.memory_type
+        assert item.memory_type in repr(item) or item.context.node in repr(item)
+
+    def test_map_to_itself_is_a_new_object(self, case: Case) -> None:
+        """Rule 2: an identity, too, gives a new object on the same bytes, whose parent is this."""
+        item = self.item(case)
+        mapped = item.map(item.memory_type, "rw")
+        assert mapped is not item
+        assert mapped.parent is item
+        assert mapped.context is item.context
+        assert type(mapped) is type(item)
+        for ours, theirs in zip(
+            views_of(self.memory, item), views_of(self.memory, mapped), strict=True
+        ):
+            expected = fill(ours, 3)
+            np.testing.assert_array_equal(theirs, expected)
+            expected = fill(theirs, 9)
+            np.testing.assert_array_equal(ours, expected)
+
+    def test_access(self, case: Case) -> None:
+        """Rule 10: "r" gives a read-only object, which never becomes writable again."""
+        item = self.item(case)
+        assert not item.readonly
+        assert not item.map(item.memory_type, "rw").readonly
+        assert not item.map(item.memory_type, "w").readonly
+        reading = item.map(item.memory_type)
+        assert reading.readonly
+        if self.memory.readonly_enforced:
+            assert not any(v.flags.writeable for v in views_of(self.memory, reading))
+        for access in ("w", "rw"):
+            with pytest.raises(AccessError, match="read-only"):
+                reading.map(item.memory_type, access)  # type: ignore[arg-type]  # "w" and "rw"
+        assert reading.map(item.memory_type).readonly
+
+    def test_unknown_names(self, case: Case) -> None:
+        """Rule 5: a mistyped name gets an error that names the nearest ones."""
+        item = self.item(case)
+        mistyped = item.memory_type[:-1] + "_"
+        with pytest.raises(UnknownNameError) as caught:
+            item.map(mistyped)
+        assert item.memory_type in caught.value.nearest
+        with pytest.raises(UnknownNameError, match="access mode 'wr'"):
+            item.map(item.memory_type, "wr")  # type: ignore[arg-type]  # that is the point
+        with pytest.raises(UnknownNameError) as caught:
+            item.handle("dat")
+        assert "data" in caught.value.nearest
+
+    def test_closed(self, case: Case) -> None:
+        """Rule 2: after close() everything raises ClosedError; closing again does nothing."""
+        item = self.item(case)
+        mapped = item.map(item.memory_type, "rw")
+        item.close()
+        assert_closed(item)
+        mapped.close()
+        assert_closed(mapped)
+
+    def test_borrowed_memory_just_closes(self, case: Case) -> None:
+        """Rule 2: what the user owns is let go, whoever still looks at it."""
+        item = self.item(case)
+        native = item.native
+        expected = [fill(v, 5) for v in views_of(self.memory, item)]
+        mapped = item.map(item.memory_type)
+        views = views_of(self.memory, mapped)
+        item.close()
+        mapped.close()
+        for view, values in zip(views, expected, strict=True):
+            np.testing.assert_array_equal(view, values)
+        views = (
+            self.memory.views(native)
+            if isinstance(case, ImageInfo)
+            else (self.memory.view(native),)
+        )
+        for view, values in zip(views, expected, strict=True):
+            np.testing.assert_array_equal(view, values)
+
+    def test_with_block(self, case: Case) -> None:
+        """Rule 2: leaving the block closes; the user's own error passes through."""
+        with self.item(case) as item:
+            assert not item.closed
+        assert item.closed
+        with pytest.raises(KeyError, match="of the user"), self.item(case) as item:
+            raise KeyError("of the user")
+        assert item.closed
+        with pytest.raises(ClosedError), item:
+            pass
+
+    def test_no_reference_cycles(self, case: Case) -> None:
+        """Rule 4: the last reference ends an object at once, without the garbage collector."""
+        gc.collect()
+        gc.disable()
+        try:
+            item = self.item(case)
+            mapped = item.map(item.memory_type)
+            dead = weakref.ref(item), weakref.ref(mapped)
+            del item
+            assert dead[0]() is not None, "a mapped object holds what it was mapped from"
+            del mapped
+            assert [d() for d in dead] == [None, None]
+        finally:
+            gc.enable()

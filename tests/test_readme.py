@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents show runs as printed, and what their tables say is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+# Shows modules that do not exist: the tutorial of the kit builds and runs a real one.
+NOT_RUN = {"docs/how-to/write-a-backend.md"}
+
+
+def blocks() -> list[tuple[str, str]]:
+    """(document, code) of each Python block."""
+    documents = [
+        p for p in ROOT.glob("**/*.md") if not any(part.startswith(".") for part in p.parts)
+    ]
+    return [
+        (str(path.relative_to(ROOT)), code)
+        for path in sorted(documents)
+        for code in BLOCK.findall(path.read_text())
+        if str(path.relative_to(ROOT)) not in NOT_RUN
+    ]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the examples name."""
+    made = tmp_path_factory.mktemp("documents")
+    for name in ("input.mp4", "video.mp4"):
+        with av.open(str(made / name), "w") as container:
+            stream = container.add_stream("libx264", rate=30)
+            stream.width, stream.height, stream.pix_fmt = 320, 240, "yuv420p"
+            for number in range(24):
+                frame = av.VideoFrame(320, 240, "yuv420p")
+                for plane in frame.planes:
+                    plane.update(bytes([64 + number]) * plane.buffer_size)
+                frame.pts, frame.time_base = number, Fraction(1, 30)
+                container.mux(stream.encode(frame))
+            container.mux(stream.encode(None))
+    return made
+
+
+@pytest.mark.parametrize(("document", "code"), blocks(), ids=lambda v: v if "/" in v or ".md" in v else "")
+def test_block_runs_as_printed(document: str, code: str, folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{document}:\n{code}\n{done.stderr}"
+
+
+def test_readme_example_is_short_and_prints_the_route(folder: Path) -> None:
+    code = next(code for document, code in blocks() if document == "README.md")
+    assert len([line for line in code.splitlines() if line and not line.startswith("import")]) <= 10
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120,
+        check=True,
+    )  # fmt: skip
+    assert "ffmpeg -> openvino" in done.stdout
+    assert "no copy" in done.stdout
+
+
+def test_table_of_edges_names_every_edge_and_no_other() -> None:
+    import samebytes.plugins
+
+    text = (ROOT / "README.md").read_text()
+    rows = re.findall(r"^\| ([a-z]+ -> .*?) \| (\w+):.*\| tested \|$", text, re.MULTILINE)
+    written = {(edge, transfer) for edges, transfer in rows for edge in edges.split(", ")}
+    declared = {
+        (edge.name, edge.transfer.name)
+        for record in samebytes.plugins.installed_plugins()
+        for edge in record.edges
+    }
+    assert written == declared
