@@ -41,10 +41,17 @@ class SamebytesWay(Way[_Held]):
 
     name = "samebytes"
 
-    def __init__(self, detector: Detector, reader: Reader, *, allow_copy: bool) -> None:
+    def __init__(
+        self, detector: Detector, reader: Reader, *, allow_copy: bool, verify: bool = True
+    ) -> None:
         super().__init__(detector, reader, allow_copy=allow_copy)
+        self._verify = verify
         self._request = sbo.InferRequest(detector.compiled)
         self._copied_before = sb.stats().copied_bytes
+        # Plugins are found and routes are compiled once, when first used: here, as the model is.
+        scratch = sb.frame(av.VideoFrame(self.image.width, self.image.height, self.format))
+        scratch.map("openvino").close()
+        scratch.map("opencv", "rw").close()
 
     def take(self, frame: av.VideoFrame) -> _Held:
         """Three lines: this is what samebytes is for."""

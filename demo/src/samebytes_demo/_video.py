@@ -159,7 +159,8 @@ class Writer:
             )  # fmt: skip
             context, given = stream.codec_context, source.codec_context
             context.time_base = source.time_base or 1 / rate
-            context.sample_aspect_ratio = given.sample_aspect_ratio
+            if given.sample_aspect_ratio is not None:
+                context.sample_aspect_ratio = given.sample_aspect_ratio
             context.color_range, context.colorspace = given.color_range, given.colorspace
             context.color_primaries, context.color_trc = given.color_primaries, given.color_trc
             if self.codec == "mpeg4":

@@ -14,16 +14,17 @@ from ._api import context, frame, refresh, tensor, wrap
 from ._core.access import Access
 from ._core.context import Context
 from ._core.device import Device
+from ._core.edge import Transfer
 from ._core.fd import Fd
 from ._core.frame import Frame, FrameMeta, Region
 from ._core.info import TensorInfo
-from ._core.mapper import MemoryMapper, Transfer
-from ._core.stats import Stats, reset_stats, stats
+from ._core.mapper import MemoryMapper
 from ._core.storage import Storage
 from ._core.tensor import Tensor
 from ._dtypes import DType, dtype
 from ._plugins.listing import PluginInfo, installed_plugins
 from ._routing.route import Route, route
+from ._stats import Stats, reset_stats, stats
 from .errors import SamebytesError
 from .formats import AudioInfo, ImageFormat, ImageInfo
 

@@ -23,6 +23,16 @@ __all__ = ["context", "frame", "refresh", "tensor", "wrap"]
 
 Wrap = Callable[[Any], Any]
 
+
+class _Router:
+    """Routing as the core asks for it."""
+
+    derive = staticmethod(contexts.derive)
+    compile_route = staticmethod(compiled.compile_route)
+
+
+Context.router = _Router()
+
 # type of the native object -> (level, how to wrap it). Filled as types are met.
 _wraps: dict[type, tuple[str, Wrap]] = {np.ndarray: ("tensor", CpuTensor.wrap)}
 

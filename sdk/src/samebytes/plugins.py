@@ -11,19 +11,20 @@ from __future__ import annotations
 from ._core.access import Access, check_access
 from ._core.context import Context, HostContext, Level, intern
 from ._core.device import CPU_DEVICE, Device
+from ._core.edge import MapperSpec, Transfer
 from ._core.fd import Fd
 from ._core.frame import Frame, FrameMeta, Region
 from ._core.handles import HandleKey, check_handle_key, register_handle_key
 from ._core.info import TensorInfo, dense_strides
-from ._core.mapper import MemoryMapper, Refused, Transfer
-from ._core.stats import count_copy
+from ._core.mapper import MemoryMapper, Refused
 from ._core.storage import Storage
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
 from ._plugins.hooks import hookimpl
 from ._plugins.probe import probe
-from ._plugins.specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin, ProbeResult
+from ._plugins.specs import API, ContextSpec, NativeSpec, Plugin, ProbeResult
+from ._stats import count_copy
 
 __all__ = [
     "API",

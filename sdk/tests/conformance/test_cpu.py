@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from samebytes import ImageInfo, TensorInfo, Transfer
+from samebytes import ImageInfo, TensorInfo
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
     FrameSuite,
-    MapperSuite,
     PluginSuite,
     TensorSuite,
 )
@@ -48,13 +47,3 @@ class TestCpuFrame(FrameSuite):
         ImageInfo.of("GRAY8", 5, 3),
         ImageInfo.of("BGRA", 40, 24),
     )
-
-
-class TestCpuDenseCopy(MapperSuite):
-    """The one edge of the core: it leads from cpu to cpu, so it is asked for by hand."""
-
-    source = CPU
-    target = CPU
-    transfer = Transfer.COPY
-    accesses = ("r",)
-    cases = (TensorInfo("uint8", (4, 6), (1, 4)),)

@@ -419,7 +419,7 @@ def test_unmet_requirements_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NoRouteError, match=r"made-up-dist 1\.5 is here"):
         sb.route("cpu", "beta", level="tensor")
     install(monkeypatch, edge("cpu", "beta", Alias, requires=("absent",)))
-    with pytest.raises(NoRouteError, match="plugin 'absent' is not installed"):
+    with pytest.raises(NoRouteError, match="plugin 'absent', which is not installed"):
         sb.route("cpu", "beta", level="tensor")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from samebytes._core.info import TensorInfo
-from samebytes._core.stats import reset_stats, stats
+from samebytes._stats import reset_stats, stats
 from samebytes._exchange import as_array, as_capsule
 from samebytes.errors import ExportError, LayoutError
 

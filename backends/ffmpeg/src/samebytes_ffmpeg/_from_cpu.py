@@ -109,10 +109,9 @@ def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFr
             break
         buffer_unref(addressof(buffers) + number * ctypes.sizeof(c_void_p))
     data, linesize = [0] * 8, [0] * 8
-    for number, (array, (address, pitch, low, span)) in enumerate(
-        zip(arrays, places, strict=True)
-    ):
-        buffers[number] = lend(low, span, array, readonly)
+    lent = lend([(low, span) for _, _, low, span in places], arrays, readonly)
+    for number, (address, pitch, _, _) in enumerate(places):
+        buffers[number] = lent[number]
         data[number] = address
         linesize[number] = 0 if shapes[number].fixed else pitch
     FRAME_PLANES.pack_into(_Planes.from_address(frame), 0, *data, *linesize)
@@ -176,9 +175,9 @@ def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFr
         frame.extended_buf = _zeroed(count - _PLANAR_CHANNELS)
         frame.nb_extended_buf = count - _PLANAR_CHANNELS
         more = (c_void_p * frame.nb_extended_buf).from_address(frame.extended_buf)
-    for number, array in enumerate(arrays):
-        address = array.__array_interface__["data"][0]
-        reference = lend(address, nbytes, array, readonly)
+    addresses = [array.__array_interface__["data"][0] for array in arrays]
+    lent = lend([(address, nbytes) for address in addresses], arrays, readonly)
+    for number, (address, reference) in enumerate(zip(addresses, lent, strict=True)):
         if number < _PLANAR_CHANNELS:
             frame.buf[number] = reference
             frame.data[number] = address

@@ -21,7 +21,7 @@ import atexit
 import ctypes
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from ctypes import CFUNCTYPE, byref, c_int, c_void_p, py_object
 from typing import Any
 
@@ -119,29 +119,28 @@ for _kept in (_slots, _slots.__dict__, _slots.held, _slots.blocks, _pending):
     ctypes.pythonapi.Py_IncRef(py_object(_kept))
 
 
-def lend(address: int, nbytes: int, held: object, readonly: bool) -> int:
-    """An AVBufferRef* on memory of ours; the caller owns it.
+def lend(pieces: Iterable[tuple[int, int]], held: object, readonly: bool) -> list[int]:
+    """AVBufferRef* on memory of ours, one for each piece; the caller owns them.
 
     Args:
-        address: of the first byte.
-        nbytes: size.
-        held: what keeps the memory alive. It is let go once no frame, codec or filter has a
-            reference to the buffer: by the main thread as it next runs Python code, or by the
-            next `sweep` of any thread.
+        pieces: address of the first byte, and size in bytes.
+        held: what keeps all of them alive. It is let go once no frame, codec or filter has a
+            reference to any of the buffers: by the main thread as it next runs Python code, or by
+            the next `sweep` of any thread.
         readonly: FFmpeg copies before it writes.
 
     Raises:
-        NativeError: FFmpeg has no memory for the buffer.
+        NativeError: FFmpeg has no memory for the buffers.
     """
-    token = _token()
-    key, slot = _slots.take(held)
-    slot.value = token
     flags = AV_BUFFER_FLAG_READONLY if readonly else 0
-    lent: int | None = buffer_create(address, nbytes, _UNREF, key, flags)
-    if lent is None:
-        buffer_unref(byref(slot))
-        _slots.sweep()
-        raise NativeError("av_buffer_create", 0, "out of memory")
+    lent: list[int] = []
+    token = _new_token()
+    for address, nbytes in pieces:
+        key, slot = _slots.take(held)
+        slot.value = _checked(buffer_ref(token))
+        lent.append(_checked(buffer_create(address, nbytes, _UNREF, key, flags)))
+    # The slots alone have it now: the last piece that comes back drops it.
+    buffer_unref(byref(c_void_p(token)))
     if len(_slots.held) > _slots.sweep_above:
         # Amortised: as much must have been lent since the last time as was left over then.
         _slots.sweep()
@@ -149,15 +148,17 @@ def lend(address: int, nbytes: int, held: object, readonly: bool) -> int:
     return lent
 
 
-def _token() -> int:
-    token: int | None
+def _new_token() -> int:
     if _dead_token is None:
-        token = buffer_create(None, 0, _ADD_PENDING_CALL, _PENDING, 0)
-    else:
-        token = buffer_ref(_dead_token)
-    if token is None:
+        return _checked(buffer_create(None, 0, _ADD_PENDING_CALL, _PENDING, 0))
+    return _checked(buffer_ref(_dead_token))
+
+
+def _checked(reference: int | None) -> int:
+    if reference is None:
+        # What was made for the other pieces stays lent: there is no memory to go on with.
         raise NativeError("av_buffer_create", 0, "out of memory")
-    return token
+    return reference
 
 
 def sweep() -> None:

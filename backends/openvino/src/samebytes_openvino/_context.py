@@ -57,7 +57,7 @@ class OpenVINOContext(HostContext):
         storage = host.storage
         if element.numpy is not None:
             array = host.native
-            layout = layout_of(array.shape, array.strides, array.dtype, False, None)
+            layout = layout_of(array.shape, array.strides, array.dtype)
             native = tensor_over(array, layout, False)
             return OpenVINOTensor(native, self, storage, None, False, None, (storage,))
         native = carried_tensor(host.native, element, info.shape, False)
@@ -72,8 +72,7 @@ class OpenVINOContext(HostContext):
         """
         host = samebytes.context("cpu").allocate_frame(format_, width, height)
         native = tuple(
-            tensor_over(a, layout_of(a.shape, a.strides, a.dtype, True, None), False)
-            for a in host.native
+            tensor_over(a, layout_of(a.shape, a.strides, a.dtype, True), False) for a in host.native
         )
         storage = host.storage
         meta = FrameMeta(host.meta.info)

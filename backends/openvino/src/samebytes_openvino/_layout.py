@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,12 @@ class Layout:
 
 @lru_cache(maxsize=1024)
 def layout_of(
-    shape: Ints, strides: Ints, array_dtype: np.dtype[Any], image: bool = False,
+    shape: Ints,
+    strides: Ints,
+    array_dtype: np.dtype[Any],
+    image: bool = False,
     carried: DType | None = None,
-) -> Layout:  # fmt: skip
+) -> Layout:
     """The layout of an array, worked out once for each shape and strides.
 
     Args:
@@ -103,10 +107,8 @@ def tensor_over(array: Array, layout: Layout, readonly: bool) -> Any:
         Refused: rows are padded, and the padding after the last one may be somebody else's.
     """
     region = layout.region
-    # This constructor also takes arrays that are read-only, and holds them.
     if region is None:
-        if not readonly:
-            return openvino.Tensor(array, layout.shape, layout.element)
+        # This constructor, unlike the one with shared_memory=True, takes read-only arrays too.
         tensor = PinnedTensor(array, layout.shape, layout.element)
     else:
         memory, start = _memory_of(array)
@@ -185,7 +187,7 @@ def _steps(shape: Ints, strides: Ints, itemsize: int) -> Ints:
 
 def _region(shape: Ints, steps: Ints, itemsize: int) -> Region:
     _check(shape, steps, itemsize)
-    full = (shape[0], *(outer // step for outer, step in zip(steps, steps[1:], strict=False)))
+    full = (shape[0], *(outer // step for outer, step in pairwise(steps)))
     span = sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) + itemsize
     return Region(
         full,

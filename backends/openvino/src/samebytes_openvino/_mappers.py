@@ -11,6 +11,7 @@ from samebytes import Frame, ImageInfo, Tensor, TensorInfo
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 
 from ._layout import carried_tensor, layout_of, tensor_over
+from ._tensor import array_of
 
 __all__ = ["CpuFrameToOpenVINO", "CpuToOpenVINO", "OpenVINOFrameToCpu", "OpenVINOToCpu"]
 
@@ -26,7 +27,12 @@ class CpuToOpenVINO(MemoryMapper):
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The tensor over `item.native`."""
-        return *_tensor(item.native, item.given_info, access == "r"), None
+        array = item.native
+        info = item.given_info
+        if info is None or info.dtype.numpy is not None:
+            layout = layout_of(array.shape, array.strides, array.dtype)
+            return tensor_over(array, layout, access == "r"), None, None
+        return carried_tensor(array, info.dtype, info.shape, access == "r"), info, None
 
 
 class CpuFrameToOpenVINO(MemoryMapper):
@@ -43,11 +49,11 @@ class CpuFrameToOpenVINO(MemoryMapper):
         readonly = access == "r"
         if isinstance(item.meta.info, ImageInfo):
             natives = [
-                tensor_over(a, layout_of(a.shape, a.strides, a.dtype, True, None), readonly)
+                tensor_over(a, layout_of(a.shape, a.strides, a.dtype, True), readonly)
                 for a in item.native
             ]
         else:
-            natives = [_tensor(p.native, p.given_info, readonly)[0] for p in item.planes]
+            natives = [_over_plane(plane, readonly) for plane in item.planes]
         return tuple(natives), None, None
 
 
@@ -60,10 +66,10 @@ class OpenVINOToCpu(MemoryMapper):
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The tensor's data."""
-        array = item.host_array()
+        array, carried = array_of(item.native)
         if access == "r":
             array.flags.writeable = False
-        return array, item.info if _may_be_carrier(array) else None, None
+        return array, None if carried is None else item.info, None
 
 
 class OpenVINOFrameToCpu(MemoryMapper):
@@ -85,19 +91,15 @@ class OpenVINOFrameToCpu(MemoryMapper):
         return tuple(arrays), None, None
 
 
-def _tensor(array: Array, info: TensorInfo | None, readonly: bool) -> tuple[Any, TensorInfo | None]:
-    if info is None or info.dtype.numpy is not None:
-        layout = layout_of(array.shape, array.strides, array.dtype, False, None)
-        return tensor_over(array, layout, readonly), None
-    return carried_tensor(array, info.dtype, info.shape, readonly), info
-
-
-def _may_be_carrier(array: Array) -> bool:
-    return array.dtype.kind == "u" and array.dtype.itemsize <= 2
+def _over_plane(plane: Tensor, readonly: bool) -> Any:
+    array, info = plane.native, plane.info
+    if info.dtype.numpy is None:
+        return carried_tensor(array, info.dtype, info.shape, readonly)
+    return tensor_over(array, layout_of(array.shape, array.strides, array.dtype), readonly)
 
 
 def _plane(plane: Tensor, shape: tuple[int, ...]) -> Array:
-    array = plane.host_array()
+    array, _ = array_of(plane.native)
     if array.shape != (1, *shape, *((1,) if len(shape) == 2 else ())):
         raise Refused(
             f"a plane has shape {array.shape}, and [1, rows, columns, channels] of it is {shape}"
@@ -106,10 +108,10 @@ def _plane(plane: Tensor, shape: tuple[int, ...]) -> Array:
 
 
 def _plain(plane: Tensor) -> Array:
-    array = plane.host_array()
-    if _may_be_carrier(array) and plane.dtype.numpy is None:
+    array, carried = array_of(plane.native)
+    if carried is not None:
         raise Refused(
-            f"{plane.dtype} is no type of numpy's, so a frame of arrays cannot hold it: map its "
+            f"{carried} is no type of numpy's, so a frame of arrays cannot hold it: map its "
             "tensors one by one"
         )
     return array

@@ -32,12 +32,15 @@ def probe() -> ProbeResult:
             details={"version": version},
         )
     devices = openvino.Core().available_devices
-    return ProbeResult(
-        usable="CPU" in devices,
-        reason="" if "CPU" in devices else "OpenVINO lists no CPU device",
-        hint="" if "CPU" in devices else "reinstall openvino: its CPU plugin is missing",
-        details={"version": version, "devices": ", ".join(devices)},
-    )
+    details = {"version": version, "devices": ", ".join(devices)}
+    if "CPU" not in devices:
+        return ProbeResult(
+            usable=False,
+            reason="OpenVINO lists no CPU device",
+            hint="pip install --force-reinstall openvino",
+            details=details,
+        )
+    return ProbeResult(usable=True, reason=f"openvino {version}", details=details)
 
 
 def release(version: str) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ import openvino
 from samebytes import Frame, Tensor
 from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
 
-from ._bindings import Bindings
+from ._bindings import Binding, Bindings
 from ._outputs import Loans, OutputFrame
 from ._ports import Port, find_port, ports_of
 
@@ -120,7 +120,9 @@ class InferRequest:
         Raises:
             LayoutError: as many planes as inputs are needed.
         """
-        ports = self.input_ports if inputs is None else [find_port(self.input_ports, i) for i in inputs]
+        ports: Sequence[Port] = self.input_ports
+        if inputs is not None:
+            ports = [find_port(self.input_ports, key) for key in inputs]
         planes = frame.map("openvino", copy=copy).planes
         if len(planes) != len(ports):
             raise LayoutError(
@@ -252,8 +254,9 @@ class InferRequest:
     def __repr__(self) -> str:
         if self._native is None:
             return "<InferRequest closed>"
-        names = [", ".join(p.name for p in ports) for ports in (self.input_ports, self.output_ports)]
-        return f"<InferRequest {names[0]} -> {names[1]}{', running' if self._busy else ''}>"
+        inputs = ", ".join(port.name for port in self.input_ports)
+        outputs = ", ".join(port.name for port in self.output_ports)
+        return f"<InferRequest {inputs} -> {outputs}{', running' if self._busy else ''}>"
 
     def _bind(self, port: Port, tensor: Any, copy: bool) -> None:
         self._check_idle()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samebytes.plugins import Storage, Tensor, TensorInfo
+from samebytes.plugins import DType, Storage, Tensor, TensorInfo
 
 from ._element_types import from_element_type
 from ._layout import carried_tensor, layout_of, tensor_over
@@ -16,10 +16,21 @@ from ._layout import carried_tensor, layout_of, tensor_over
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["OpenVINOTensor"]
+__all__ = ["OpenVINOTensor", "array_of"]
 
-# openvino.Tensor.data lends them to the elements of other types: bf16, and i4.
-_BORROWED = {np.dtype("float16"): np.dtype("uint16"), np.dtype("int8"): np.dtype("uint8")}
+# The dtypes of openvino.Tensor.data that stand for other types too: float16 for bf16, int8 for
+# i4, and uint8 for all other types that numpy has not.
+_AMBIGUOUS = frozenset(map(np.dtype, ("float16", "int8", "uint8")))
+
+
+def array_of(native: Any) -> tuple[np.ndarray[Any, Any], DType | None]:
+    """A new array over an openvino.Tensor's bytes, and what it carries if numpy lacks the type."""
+    array: np.ndarray[Any, Any] = native.data
+    if array.dtype in _AMBIGUOUS:
+        element = from_element_type(native.element_type)
+        if element.numpy is None:
+            return array.view(element.carrier), element
+    return array, None
 
 
 class OpenVINOTensor(Tensor):
@@ -53,11 +64,7 @@ class OpenVINOTensor(Tensor):
         Element types that numpy has not are carried by unsigned integers of the same size.
         Elements below eight bits come as the packed bytes, one-dimensional.
         """
-        native = self.native
-        array: np.ndarray[Any, Any] = native.data
-        carrier = _BORROWED.get(array.dtype)
-        if carrier is not None and from_element_type(native.element_type).carrier == carrier:
-            array = array.view(carrier)
+        array, _ = array_of(self.native)
         if self.readonly:
             array.flags.writeable = False
         return array
@@ -81,8 +88,6 @@ class OpenVINOTensor(Tensor):
             view = np.ndarray(shape, carrier, np.asarray(storage), offset, strides)
             if info.dtype.numpy is None:
                 return carried_tensor(view, info.dtype, info.shape, readonly)
-            return tensor_over(
-                view, layout_of(shape, strides, carrier, False, None), readonly
-            )
+            return tensor_over(view, layout_of(shape, strides, carrier), readonly)
 
         return again

@@ -9,13 +9,11 @@ there: the interpreter's fast path for slots is for classes that have none.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import ClosedError
 
 __all__ = ["become_closed", "become_open"]
-
-_T = TypeVar("_T")
 
 
 def become_closed(item: Any) -> None:
@@ -29,10 +27,10 @@ def become_open(item: Any) -> None:
 
 
 @cache
-def _closed_class(cls: type[_T]) -> type[_T]:
+def _closed_class(cls: type) -> type:
     name = cls.__name__
 
-    def getattr_(self: object, attribute: str) -> Any:
+    def getattr_(_: object, attribute: str) -> Any:
         if hasattr(cls, attribute):
             raise ClosedError(f"this {name} was closed: it has no {attribute.lstrip('_')} now")
         raise AttributeError(f"{name} has no attribute {attribute!r}")
@@ -40,11 +38,11 @@ def _closed_class(cls: type[_T]) -> type[_T]:
     members = {
         "__slots__": (),
         "__getattr__": getattr_,
-        "__repr__": lambda self: f"<{name} closed>",
+        "__repr__": lambda _: f"<{name} closed>",
         "__doc__": f"A {name} after its close().",
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
         "closed": True,
-        "close": lambda self: None,
+        "close": lambda _: None,
     }
     return type(name, (cls,), members)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol
 
 from ..errors import ClosedError, UnknownNameError, UnsupportedObjectError
 from .device import CPU_DEVICE, Device
@@ -25,6 +25,18 @@ Level = Literal["tensor", "frame"]
 # (target, access), or (target, access, True) for routes that may copy. A target is entered by name
 # or, to hold no device context, by the key of its context.
 RouteKey = tuple[object, str] | tuple[object, str, bool]
+
+
+class Router(Protocol):
+    """What the core asks of routing, which is built upon it."""
+
+    def derive(self, parent: Context, node: str) -> Context:
+        """The context of `node` that shares the handles of `parent`."""
+
+    def compile_route(
+        self, source: Context, level: Level, target: str | Context, access: str, copy: bool
+    ) -> Callable[[Any], Any]:
+        """The function that maps from `source` to `target`, entered in the source's table."""
 
 
 class Context:
@@ -49,6 +61,8 @@ class Context:
     frame_class: ClassVar[type[Frame]] = Frame
     primary_handle: ClassVar[str] = "data"
     singleton: ClassVar[bool] = False
+    # Set by the package's top, which knows both.
+    router: ClassVar[Router]
 
     def __init__(
         self,
@@ -119,10 +133,8 @@ class Context:
             UnknownNameError: no such memory type.
             NoRouteError: it cannot be derived from this one.
         """
-        from .._routing.contexts import derive
-
         self.check_open()
-        return derive(self, node)
+        return self.router.derive(self, node)
 
     def readonly_native(self, native: Any) -> Any:
         """`native` such that it cannot be written through, where the framework has such a thing."""
@@ -132,10 +144,8 @@ class Context:
         self, level: Level, target: str | Context, access: str, copy: bool
     ) -> Callable[[Any], Any]:
         """The route for a key that its table lacks, which it enters there."""
-        from .._routing.compiled import compile_route
-
         self.check_open()
-        return compile_route(self, level, target, access, copy)
+        return self.router.compile_route(self, level, target, access, copy)
 
     def forget_routes(self) -> None:
         """Drop the compiled routes, as when plugins were added."""

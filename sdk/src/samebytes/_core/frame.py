@@ -256,7 +256,9 @@ class Frame:
         Raises:
             BusyError: something else still uses the memory. The frame stays usable.
         """
-        open_planes = [p for p in (self.planes if self._made else self._planes or ()) if not p.closed]
+        open_planes = [
+            p for p in (self.planes if self._made else self._planes or ()) if not p.closed
+        ]
         if self._made:
             end([*open_planes, self], self._made)
         else:

@@ -3,37 +3,21 @@
 
 from __future__ import annotations
 
-import enum
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .._stats import count_copy
 from ..errors import AccessError, CopyRequiredError, NoRouteError
 from .access import Access, check_access
 from .context import Context
+from .edge import MapperSpec, Transfer
 from .frame import Frame
 from .info import TensorInfo
-from .stats import count_copy
 from .storage import Storage
 from .tensor import Tensor
 
-if TYPE_CHECKING:
-    from .._plugins.specs import MapperSpec
-
-__all__ = ["MemoryMapper", "Refused", "Transfer", "frame_hop", "tensor_hop"]
-
-
-class Transfer(enum.Enum):
-    """What an edge does with the bytes."""
-
-    ALIAS = "alias"
-    """The same pointer."""
-    IMPORT = "import"
-    """The same memory under another handle."""
-    MAP = "map"
-    """The driver makes it host-visible; it may flush, or move bytes of its own accord."""
-    COPY = "copy"
-    """New memory. Only with copy=True, and counted."""
+__all__ = ["MemoryMapper", "Refused", "frame_hop", "tensor_hop"]
 
 
 class Refused(Exception):  # noqa: N818 - not an error: an answer, which the router acts upon

@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from .._dtypes import DType
+from .._exchange import as_array, as_capsule
 from ..errors import NotHostVisibleError
 from .access import Access
 from .closed import become_closed, become_open
@@ -221,8 +222,6 @@ class Tensor:
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        from .._exchange import as_array
-
         return as_array(self, dtype, copy)
 
     def __dlpack__(
@@ -233,8 +232,6 @@ class Tensor:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        from .._exchange import as_capsule
-
         return as_capsule(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._core.mapper import Transfer
+from .._core.edge import Transfer
 from .._plugins.hooks import hookimpl
 from .._plugins.specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._core.access import ACCESS_MODES
-from .._core.mapper import Transfer
+from .._core.edge import Transfer
 from ..errors import UnknownNameError
 from ..formats import ImageFormat
 from .requirements import parse_requirement

@@ -10,17 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .._core.access import ACCESS_MODES, Access
-from .._core.mapper import Transfer
+from .._core.edge import MapperSpec
 
 __all__ = ["API", "ContextSpec", "MapperSpec", "NativeSpec", "Plugin", "ProbeResult"]
 
 API = (1, 0)
 """The plugin API of this samebytes: (major, minor)."""
-
-# An IMPORT costs a call into a driver, a MAP may flush caches, a COPY comes last by far.
-_COSTS = {Transfer.ALIAS: 1.0, Transfer.IMPORT: 10.0, Transfer.MAP: 100.0, Transfer.COPY: 10_000.0}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
@@ -75,52 +70,6 @@ class ContextSpec:
     derives_from: tuple[str, ...] = ()
     devices: str | None = None
     level: Literal["tensor", "frame"] = "tensor"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapperSpec:
-    """An edge between two nodes.
-
-    Attributes:
-        source, target: nodes.
-        mapper: "module:Class", a MemoryMapper class.
-        transfer: what it does with the bytes.
-        summary: how, in half a line, for `explain`: "ROI tensors over the pitched planes".
-        level: "tensor" or "frame". A tensor edge also serves frames plane by plane unless
-            `lifts` is False.
-        access: the modes it can serve.
-        formats: names of the only image formats it takes (frames), or None for all.
-        opaque: it takes tensors without a linear layout.
-        cost: what the router adds up; None for the transfer's usual cost.
-        requires: plugins it needs besides its own, with versions: "openvino>=0.1,<1".
-    """
-
-    source: str
-    target: str
-    mapper: str
-    transfer: Transfer
-    summary: str
-    level: Literal["tensor", "frame"] = "tensor"
-    lifts: bool = True
-    access: tuple[Access, ...] = ACCESS_MODES
-    formats: tuple[str, ...] | None = None
-    opaque: bool = False
-    cost: float | None = None
-    requires: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """ "source -> target"."""
-        return f"{self.source} -> {self.target}"
-
-    @property
-    def weight(self) -> float:
-        """The cost the router adds up."""
-        return _COSTS[self.transfer] if self.cost is None else self.cost
-
-    def serves(self, level: str) -> bool:
-        """Whether it maps objects of that level."""
-        return self.level == level or (level == "frame" and self.level == "tensor" and self.lifts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterator
 
-from .._core.mapper import Transfer
+from .._core.edge import Transfer
 from .._plugins.tables import Edge
 
 __all__ = ["Chain", "chains", "usable"]

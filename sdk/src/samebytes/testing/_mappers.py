@@ -58,6 +58,10 @@ class MapperSuite(LifetimeChecks):
             metafunc.parametrize("case", self.cases, ids=[str(c) for c in self.cases])
         if "access" in metafunc.fixturenames:
             metafunc.parametrize("access", self.accesses)
+        if "reading" in metafunc.fixturenames:  # in "w", what was there before is undefined
+            metafunc.parametrize("reading", [a for a in self.accesses if a != "w"])
+        if "writing" in metafunc.fixturenames:
+            metafunc.parametrize("writing", [a for a in self.accesses if a != "r"])
 
     @property
     def copies(self) -> bool:
@@ -87,13 +91,11 @@ class MapperSuite(LifetimeChecks):
                 assert address_of(theirs) == address_of(ours)
                 assert theirs.strides == ours.strides
 
-    def test_writes_to_the_source_show_in_the_mapping(self, case: Case, access: Access) -> None:
+    def test_writes_to_the_source_show_in_the_mapping(self, case: Case, reading: Access) -> None:
         """Rule 1: what is written to the source afterwards is read in the mapping."""
-        if access == "w":
-            pytest.skip("what was there before is undefined in a mapping for writing")
         item = self.item(case)
         before = [fill(v, 1) for v in self.views(item)]
-        mapped = self.map(item, access)
+        mapped = self.map(item, reading)
         for view, values in zip(self.views(mapped), before, strict=True):
             np.testing.assert_array_equal(view, values)
         if self.transfer in (Transfer.ALIAS, Transfer.IMPORT):
@@ -101,14 +103,12 @@ class MapperSuite(LifetimeChecks):
             for view, values in zip(self.views(mapped), after, strict=True):
                 np.testing.assert_array_equal(view, values)
 
-    def test_writes_to_the_mapping_show_in_the_source(self, case: Case, access: Access) -> None:
+    def test_writes_to_the_mapping_show_in_the_source(self, case: Case, writing: Access) -> None:
         """Rule 1: what is written through a mapping, and flushed, is read in the source."""
-        if access == "r" or self.copies:
-            pytest.skip("nothing is written through such a mapping")
         item = self.item(case)
         for view in self.views(item):
             fill(view, 90)
-        mapped = self.map(item, access)
+        mapped = self.map(item, writing)
         written = [fill(v, 2) for v in self.views(mapped)]
         mapped.flush()
         for view, values in zip(self.views(item), written, strict=True):

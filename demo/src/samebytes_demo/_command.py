@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `samebytes demo`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._report import Report
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "decode a video, find what moves, draw boxes and encode, all on one memory"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.description = (
+        "Decodes a video with FFmpeg, runs a model on the planes with OpenVINO, finds and draws "
+        "boxes with OpenCV and encodes the same frames again, without copying a byte between "
+        "them. Then runs the copying idiom beside it."
+    )
+    add = parser.add_argument
+    add("--input", type=Path, metavar="VIDEO",
+        help="the video; by default the demo makes a test clip, H.264")  # fmt: skip
+    add("--model", type=Path, metavar="FILE",
+        help="an OpenVINO IR or ONNX model with one image input, in place of the built-in motion "
+        "detector; [1,1,N,7] detections are drawn")  # fmt: skip
+    add("--output", type=Path, metavar="VIDEO", default=Path("samebytes-demo.mp4"),
+        help="where to write the video (default: %(default)s); a .png beside it shows some "
+        "frames")  # fmt: skip
+    add("--device", default="CPU", help="OpenVINO's device; this version can use CPU")
+    add("--frames", type=_positive, metavar="N", help="stop after N frames")
+    add("--wait", type=_positive, metavar="N",
+        help="frames that may wait for the decoder to let go of them (default: 32)")  # fmt: skip
+    add("--allow-copy", action="store_true",
+        help="copy, and count, what cannot be used in place: rows with padding, frames that the "
+        "decoder still refers to")  # fmt: skip
+    add("--no-compare", action="store_true", help="do not run the copying idiom")
+    add("--json", action="store_true", help="print the report as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the demo.
+
+    Returns:
+        0; or 1 with a message on the standard error if it cannot be done.
+    """
+    from samebytes.errors import SamebytesError
+
+    from ._errors import DemoError
+
+    try:
+        report = _run(args)
+    except (DemoError, SamebytesError) as error:
+        print(f"samebytes demo: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(report.as_dict(), indent=2) if args.json else report.text())
+    if not report.same_boxes:
+        print("samebytes demo: the two pipelines found different boxes", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return number
+
+
+def _run(args: argparse.Namespace) -> Report:
+    from ._clip import make_clip
+    from ._demo import run_demo
+    from ._errors import DemoError
+
+    if args.device != "CPU":
+        raise DemoError(
+            f"device {args.device}: this version shares memory with OpenVINO's CPU plugin only: "
+            "leave --device away"
+        )
+    with tempfile.TemporaryDirectory(prefix="samebytes-demo-") as folder:
+        source = args.input
+        if source is None:
+            source = Path(folder, "clip.mp4")
+            make_clip(source, args.frames or 150)
+        return run_demo(args, source, Path(folder))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes doctor`: can each plugin be used on this machine, and if not, why not?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from .._plugins.discovery import listed
+from .._plugins.probe import Examination, examine, find
+from .._plugins.tables import PluginRecord
+from .table import print_table
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "check whether each plugin is installed, importable, and usable on this machine"
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    record: PluginRecord
+    examination: Examination
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a plugin; by default all of them")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=10.0,
+        metavar="S",
+        help="how long one plugin may take, in seconds (10)",
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds
+
+
+def run(options: argparse.Namespace) -> int:
+    """Examine, print, and fail if something cannot be used."""
+    records = [find(name) for name in options.names] or _all()
+    findings = [_Finding(record, examine(record, options.timeout)) for record in records]
+    if options.json:
+        print(json.dumps({**_machine(), "plugins": list(map(_as_dict, findings))}, indent=2))
+    else:
+        _print(findings)
+    # What the user switched off is no fault, unless it is asked for by its name.
+    judged = [f for f in findings if options.names or not f.record.disabled]
+    return 0 if all(f.examination.result.usable for f in judged) else 1
+
+
+def _all() -> list[PluginRecord]:
+    found = listed()
+    return sorted((*found.plugins.values(), *found.set_aside), key=lambda record: record.name)
+
+
+def _machine() -> dict[str, str]:
+    return {
+        "samebytes": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "platform": platform.platform(),
+    }
+
+
+def _print(findings: list[_Finding]) -> None:
+    print(", ".join(f"{name} {value}" for name, value in _machine().items()), end="\n\n")
+    print_table(
+        ("plugin", "version", "installed", "importable", "usable", "reason"),
+        [
+            (
+                f.record.name,
+                f.record.version,
+                _word(_installed(f)),
+                _word(f.examination.importable),
+                _word(_usable(f)),
+                f.examination.result.reason,
+            )
+            for f in findings
+        ],
+    )
+    for finding in findings:
+        result = finding.examination.result
+        for key, value in result.details.items():
+            print(f"{finding.record.name}: {key}: {value}")
+        if result.hint:
+            print(f"{finding.record.name}: to do: {result.hint}")
+
+
+def _installed(finding: _Finding) -> bool:
+    return bool(finding.record.module or finding.record.distribution)
+
+
+def _usable(finding: _Finding) -> bool | None:
+    return None if finding.record.disabled else finding.examination.result.usable
+
+
+def _word(answer: bool | None) -> str:
+    return {True: "yes", False: "no", None: "-"}[answer]
+
+
+def _as_dict(finding: _Finding) -> dict[str, Any]:
+    record, result = finding.record, finding.examination.result
+    return {
+        "name": record.name,
+        "distribution": record.distribution,
+        "version": record.version,
+        "installed": _installed(finding),
+        "importable": finding.examination.importable,
+        "usable": _usable(finding),
+        "reason": result.reason,
+        "hint": result.hint,
+        "details": dict(result.details),
+    }

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes list`: the installed plugins and what they add. Touches no driver."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from .._plugins.listing import PluginInfo, installed_plugins
+from .._plugins.specs import MapperSpec
+from .table import print_table
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "list the plugins, their memory types and the mappings between them"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the list."""
+    plugins = installed_plugins()
+    if options.json:
+        print(json.dumps({"plugins": [_plugin(p) for p in plugins]}, indent=2))
+        return 0
+    print_table(
+        ("plugin", "version", "state", "memory types", "summary"),
+        [(p.name, p.version, p.state, ", ".join(p.memory_types), p.summary) for p in plugins],
+    )
+    print()
+    print_table(
+        ("from", "to", "level", "access", "transfer", "cost", "plugin", "how"),
+        [(*_edge_row(edge), p.name, edge.summary) for p in plugins for edge in p.edges],
+    )
+    for plugin in plugins:
+        if plugin.error:
+            print(f"\nset aside: {plugin.error}")
+        for edge, reason in plugin.unmet:
+            print(f"\nnot in use: {edge.name} of plugin {plugin.name!r}: {reason}")
+    return 0
+
+
+def _edge_row(edge: MapperSpec) -> tuple[str, ...]:
+    return (
+        edge.source,
+        edge.target,
+        edge.level,
+        " ".join(edge.access),
+        edge.transfer.value,
+        f"{edge.weight:g}",
+    )
+
+
+def _plugin(plugin: PluginInfo) -> dict[str, Any]:
+    edges = [(edge, None) for edge in plugin.edges]
+    return {
+        "name": plugin.name,
+        "distribution": plugin.distribution,
+        "version": plugin.version,
+        "summary": plugin.summary,
+        "state": plugin.state,
+        "error": plugin.error,
+        "memory_types": list(plugin.memory_types),
+        "edges": [_edge(edge, unmet) for edge, unmet in (*edges, *plugin.unmet)],
+    }
+
+
+def _edge(edge: MapperSpec, unmet: str | None) -> dict[str, Any]:
+    return {
+        "source": edge.source,
+        "target": edge.target,
+        "level": edge.level,
+        "access": list(edge.access),
+        "transfer": edge.transfer.value,
+        "cost": edge.weight,
+        "summary": edge.summary,
+        "unmet": unmet,
+    }

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program: it finds the command that is asked for, runs it, and tells what went wrong."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import AmbiguousTargetError, SamebytesError, UnknownNameError
+from .commands import Command, available
+
+__all__ = ["main"]
+
+_EPILOG = """\
+Exit status: 0 all is well, 1 it is not, 2 the command line is wrong, 130 interrupted.
+SAMEBYTES_TRACEBACK=1 shows the Python traceback of an error.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line, by default the process's own; the exit status."""
+    try:
+        status = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except SystemExit as end:
+        return _status_of(end)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return _reader_is_gone()
+    except SamebytesError as error:
+        _tell(error, str(error))
+        return 2 if isinstance(error, UnknownNameError | AmbiguousTargetError) else 1
+    except Exception as error:
+        _tell(
+            error,
+            f"unexpected {type(error).__name__}: {error} "
+            "(SAMEBYTES_TRACEBACK=1 shows where it came from)",
+        )
+        return 1
+    return status
+
+
+def _run(arguments: list[str]) -> int:
+    commands = available()
+    # Options before the command take no values, so the command is the first other word.
+    wanted = next((a for a in arguments if not a.startswith("-")), None)
+    if wanted is not None and wanted not in commands:
+        raise UnknownNameError("command", wanted, commands, "(see: samebytes --help)")
+    parser = argparse.ArgumentParser(
+        prog="samebytes",
+        description="One piece of memory, used through many frameworks without copies.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"samebytes {__version__}")
+    places = parser.add_subparsers(metavar="COMMAND")
+    chosen: Command | None = None
+    for name, command in commands.items():
+        place = places.add_parser(
+            name, help=command.summary, description=command.summary, allow_abbrev=False
+        )
+        if name == wanted:
+            chosen = command
+            command.load()
+            place.description = command.summary
+            command.add_arguments(place)
+    options = parser.parse_args(arguments)
+    if chosen is None:
+        parser.print_help(sys.stderr)
+        return 2
+    return chosen.run(options)
+
+
+def _status_of(end: SystemExit) -> int:
+    """What the interpreter would make of it."""
+    if end.code is None or isinstance(end.code, int):
+        return end.code or 0
+    print(end.code, file=sys.stderr)
+    return 1
+
+
+def _reader_is_gone() -> int:
+    """Whoever read our output has closed it, as `head` does: nothing to complain of."""
+    # The interpreter flushes stdout once more at exit, and would complain then.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + 13  # what a shell shows for a process that SIGPIPE ended
+
+
+def _tell(error: BaseException, message: str) -> None:
+    if os.environ.get("SAMEBYTES_TRACEBACK") == "1":
+        traceback.print_exception(error)
+    else:
+        print(f"samebytes: {message}", file=sys.stderr)
