@@ -15,24 +15,19 @@ import av
 import numpy as np
 import openvino
 
-from samebytes import ImageInfo
-
 from ._boxes import Array, Box, draw_boxes
 from ._detector import Detector
 from ._loop import Way
-from ._video import Reader
+from ._video import Picture
 
 __all__ = ["CopyingWay", "why_not"]
 
 _ONE_ARRAY = ("yuv420p", "yuvj420p", "yuv422p", "nv12", "gray")
 
 
-def why_not(image: ImageInfo, name: str) -> str | None:
-    """None if PyAV turns such frames into arrays and back, else what it does not take.
-
-    Args:
-        name: FFmpeg's name of the format.
-    """
+def why_not(picture: Picture) -> str | None:
+    """None if PyAV turns such frames into arrays and back, else what it does not take."""
+    image, name = picture.image, picture.format
     if name not in _ONE_ARRAY:
         return f"PyAV does not turn frames of {name} into one array and back"
     if name != "gray" and (image.width % 2 or image.height % 2):
@@ -55,8 +50,8 @@ class CopyingWay(Way[_Held]):
 
     name = "copying"
 
-    def __init__(self, detector: Detector, reader: Reader, *, allow_copy: bool = True) -> None:
-        super().__init__(detector, reader, allow_copy=allow_copy)
+    def __init__(self, detector: Detector, picture: Picture, *, allow_copy: bool = True) -> None:
+        super().__init__(detector, picture, allow_copy=allow_copy)
         self._request = detector.compiled.create_infer_request()
         self._layouts = self.image.packed_layouts()
         self._read = {entry.plane for entry in detector.inputs}
@@ -86,14 +81,14 @@ class CopyingWay(Way[_Held]):
         self.copied_bytes += output.nbytes
         return output
 
-    def free(self, held: _Held) -> bool:  # noqa: ARG002 - it is a copy
+    def free(self, held: _Held) -> bool:
         """It is a copy."""
         return True
 
     def draw(self, held: _Held, boxes: Sequence[Box]) -> av.VideoFrame:
         """Draw into the copy, and copy it into a new frame."""
         draw_boxes(held.planes, self.image, boxes)
-        frame = av.VideoFrame.from_ndarray(held.array, format=self.format)
+        frame = av.VideoFrame.from_ndarray(held.array, format=self.picture.format)
         frame.pts, frame.time_base = held.frame.pts, held.frame.time_base
         self.copied_bytes += held.array.nbytes
         return frame

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import samebytes as sb
-from samebytes import ImageInfo, Route
+from samebytes import Route
 
 from ._copying import why_not
 from ._detector import Detector, MotionDetector
@@ -16,7 +16,7 @@ from ._model import ModelDetector
 from ._progress import progress
 from ._report import Report
 from ._sheet import make_sheet
-from ._video import Reader
+from ._video import Picture, Reader
 from .pipelines import WAIT, run_copying, run_samebytes
 
 __all__ = ["run_demo"]
@@ -35,13 +35,13 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
     """
 
     @cache
-    def detector(image: ImageInfo) -> Detector:
+    def detector(picture: Picture) -> Detector:
         if args.model is None:
-            return MotionDetector(image, args.device)
-        return ModelDetector(args.model, image, args.device)
+            return MotionDetector(picture, args.device)
+        return ModelDetector(args.model, picture, args.device)
 
     with Reader(source) as reader:
-        image, codec, name = reader.image, reader.codec, reader.format
+        picture, codec = reader.picture, reader.codec
         total = min(filter(None, (args.frames, reader.expected)), default=None)
     with progress("samebytes", total, quiet=args.json) as on_frame:
         result = run_samebytes(
@@ -57,15 +57,15 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
     make_sheet(args.output, sheet, result.frames)
     report = Report(
         source="a test clip made by FFmpeg" if args.input is None else str(source),
-        image=image,
+        image=picture.image,
         codec=codec,
-        summary=detector(image).summary,
+        summary=detector(picture).summary,
         device=args.device,
         output=args.output,
         sheet=sheet,
-        routes=_routes(image),
+        routes=_routes(picture, detector(picture)),
         result=result,
-        not_compared="--no-compare" if args.no_compare else why_not(image, name) or "",
+        not_compared="--no-compare" if args.no_compare else why_not(picture) or "",
     )
     if not report.not_compared:
         with progress("copying", total, quiet=args.json) as on_frame:
@@ -77,10 +77,15 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
     return report
 
 
-def _routes(image: ImageInfo) -> list[Route]:
-    """The mappings in the order in which a frame goes through them."""
+def _routes(picture: Picture, detector: Detector) -> list[Route]:
+    """The mappings in the order in which a frame goes through them, for objects of that kind."""
+    frame = sb.frame(picture.blank())
+    first: sb.Frame | sb.Tensor = frame
+    if picture.padded:
+        first = frame.planes[0].map("cpu")
+    output = sb.tensor(detector.compiled.create_infer_request().get_output_tensor(detector.output))
     return [
-        sb.route("ffmpeg", "openvino", format=image.format),
-        sb.route("openvino", "opencv", level="tensor"),
-        sb.route("ffmpeg", "opencv", access="rw", format=image.format),
+        sb.route(first, "openvino"),
+        sb.route(output, "opencv"),
+        sb.route(frame, "opencv", access="rw"),
     ]

@@ -11,9 +11,9 @@ import numpy as np
 import openvino
 from openvino import opset13 as ops
 
-from samebytes import ImageInfo
-
 from ._boxes import Array, Box, find_boxes
+from ._padding import take_whole_rows
+from ._video import Picture
 
 __all__ = ["CELL", "Detector", "Input", "MotionDetector", "compile_model"]
 
@@ -69,10 +69,11 @@ class MotionDetector(Detector):
     It reads the luma of two frames, and gives a mask with one cell for 8 x 8 pixels.
     """
 
-    def __init__(self, image: ImageInfo, device: str = "CPU") -> None:
-        self._image = image
-        self.compiled = compile_model(_motion_model(image.width, image.height), device)
+    def __init__(self, picture: Picture, device: str = "CPU") -> None:
+        self._image = picture.image
         self.inputs = (Input("previous", 0, age=1), Input("current", 0))
+        model = _motion_model(picture.image.width, picture.image.height)
+        self.compiled = compile_model(model, picture, self.inputs, device)
         self.summary = f"movement between frames, in cells of {CELL}x{CELL} pixels"
 
     def boxes(self, output: Array) -> list[Box]:
@@ -80,8 +81,9 @@ class MotionDetector(Detector):
         return find_boxes(output, CELL, self._image)
 
 
-def compile_model(model: Any, device: str) -> Any:
-    """Compile for one frame at a time, and run once so that no measured frame pays for it."""
+def compile_model(model: Any, picture: Picture, inputs: tuple[Input, ...], device: str) -> Any:
+    """Compile for one such frame at a time. Run once, so that no measured frame pays for it."""
+    take_whole_rows(model, {entry.name: picture.columns(entry.plane) for entry in inputs})
     compiled = openvino.Core().compile_model(model, device, {"PERFORMANCE_HINT": "LATENCY"})
     compiled.create_infer_request().infer()
     return compiled
@@ -89,8 +91,9 @@ def compile_model(model: Any, device: str) -> Any:
 
 def _motion_model(width: int, height: int) -> Any:
     """[1, height, width, 1] uint8 twice -> [rows, columns] uint8: 255 where cells changed."""
+    shape = [1, height, width, 1]
     previous, current = (
-        ops.parameter([1, height, width, 1], np.uint8, name=name) for name in ("previous", "current")
+        ops.parameter(shape, np.uint8, name=name) for name in ("previous", "current")
     )
     for parameter in (previous, current):
         parameter.output(0).get_tensor().set_names({parameter.get_friendly_name()})
@@ -105,10 +108,9 @@ def _motion_model(width: int, height: int) -> Any:
     )
     moved = ops.convert(ops.greater(cells, ops.constant(np.float32(_THRESHOLD))), "f32")
     # Grow by a cell, then shrink by one: gaps inside of a moving thing close.
-    closed = ops.negative(_grow(ops.negative(_grow(moved))))
-    shape = list(closed.output(0).get_shape())
+    closed = ops.negative(_grow(ops.negative(_grow(moved)))).output(0)
     mask = ops.multiply(closed, ops.constant(np.float32(255)))
-    flat = ops.reshape(ops.convert(mask, "u8"), np.array(shape[2:]), special_zero=False)
+    flat = ops.reshape(ops.convert(mask, "u8"), np.array(list(closed.get_shape())[2:]), special_zero=False)
     return openvino.Model([ops.result(flat)], [previous, current], "motion")
 
 

@@ -19,9 +19,9 @@ from ._boxes import Array, Box
 from ._delay import DelayLine
 from ._detector import Detector
 from ._errors import DemoError
-from ._video import Reader, Writer
+from ._video import Picture, Reader, Writer
 
-__all__ = ["STAGES", "Result", "Way", "padded_rows", "run_loop", "still_in_use"]
+__all__ = ["STAGES", "Result", "Way", "run_loop", "still_in_use"]
 
 STAGES = ("decode", "hand over", "infer", "draw", "encode")
 
@@ -42,10 +42,10 @@ class Way(ABC, Generic[H]):
     copied_bytes: int = 0
     equal_addresses: int = 0
 
-    def __init__(self, detector: Detector, reader: Reader, *, allow_copy: bool) -> None:
+    def __init__(self, detector: Detector, picture: Picture, *, allow_copy: bool) -> None:
         self.detector = detector
-        self.image = reader.image
-        self.format = reader.format
+        self.picture = picture
+        self.image = picture.image
         self.allow_copy = allow_copy
 
     @abstractmethod
@@ -173,13 +173,4 @@ def still_in_use() -> DemoError:
     return DemoError(
         "the decoder still refers to a frame that has waited as long as it may: let it wait "
         "longer (--wait), or allow a copy, which is counted (--allow-copy)"
-    )
-
-
-def padded_rows(pitch: int, row: int) -> DemoError:
-    """The error for a plane whose rows do not follow one another without a gap."""
-    return DemoError(
-        f"FFmpeg pads the rows of this video's planes from {row} to {pitch} bytes, and OpenVINO's "
-        "CPU plugin copies such inputs: allow that copy, which is counted (--allow-copy), or "
-        "give a video whose width is a multiple of 128"
     )

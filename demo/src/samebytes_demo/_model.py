@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import openvino
-import samebytes_openvino as sbo
 
+import samebytes_openvino as sbo
 from samebytes import ImageInfo
 
 from ._boxes import Array, Box
 from ._detector import Detector, Input, compile_model
 from ._errors import DemoError
+from ._video import Picture
 
 __all__ = ["CONFIDENCE", "ModelDetector"]
 
@@ -30,22 +31,22 @@ class ModelDetector(Detector):
 
     Args:
         path: an OpenVINO IR (.xml) or an ONNX file.
-        image: the frames that it will get: NV12 or I420 of even size.
+        picture: what the frames are like: NV12 or I420 of even size.
 
     Raises:
         DemoError: the file cannot be read, or does not take one image.
         samebytes.SamebytesError: it cannot be given such frames.
     """
 
-    def __init__(self, path: Path, image: ImageInfo, device: str = "CPU") -> None:
-        self._image = image
+    def __init__(self, path: Path, picture: Picture, device: str = "CPU") -> None:
+        self._image = image = picture.image
         model = _read(path)
         layout = _fix_shape(path, model, image)
         prepared, names = sbo.yuv_inputs(
             model, image.format, image.width, image.height, layout=layout
         )
-        self.compiled = compile_model(prepared, device)
         self.inputs = tuple(Input(name, plane) for plane, name in enumerate(names))
+        self.compiled = compile_model(prepared, picture, self.inputs, device)
         found = [i for i, port in enumerate(self.compiled.outputs) if _is_detections(port)]
         self.output = found[0] if found else 0
         self._understood = bool(found)

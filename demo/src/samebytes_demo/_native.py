@@ -18,8 +18,8 @@ import openvino
 
 from ._boxes import Array, Box, draw_boxes
 from ._detector import Detector
-from ._loop import Way, padded_rows, still_in_use
-from ._video import Reader
+from ._loop import Way, still_in_use
+from ._video import Picture
 
 __all__ = ["NativeWay"]
 
@@ -41,13 +41,14 @@ class NativeWay(Way[_Held]):
 
     name = "by hand"
 
-    def __init__(self, detector: Detector, reader: Reader, *, allow_copy: bool) -> None:
-        super().__init__(detector, reader, allow_copy=allow_copy)
+    def __init__(self, detector: Detector, picture: Picture, *, allow_copy: bool) -> None:
+        super().__init__(detector, picture, allow_copy=allow_copy)
         self._request = detector.compiled.create_infer_request()
 
     def take(self, frame: av.VideoFrame) -> _Held:
         """Every plane as a tensor."""
-        return _Held(frame, [self._tensor(view) for view in self._views(frame)])
+        rows = self._whole_rows(frame)
+        return _Held(frame, [openvino.Tensor(r[None], shared_memory=True) for r in rows])
 
     def infer(self, now: _Held, before: _Held) -> Array:
         """The caller holds both frames until the next inference: the request would not."""
@@ -59,7 +60,7 @@ class NativeWay(Way[_Held]):
         output: Array = self._request.get_output_tensor(self.detector.output).data
         return output
 
-    def free(self, held: _Held) -> bool:  # noqa: ARG002 - it cannot be known
+    def free(self, held: _Held) -> bool:
         """It cannot be known."""
         return False
 
@@ -78,22 +79,15 @@ class NativeWay(Way[_Held]):
         return frame
 
     def _views(self, frame: av.VideoFrame) -> list[Array]:
-        views = []
-        for plane, layout in zip(
-            frame.planes, self.image.format.planes, strict=True
-        ):
-            rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
-            used = rows[:, : plane.width * layout.channels]
-            if layout.channels > 1:
-                used = used.reshape(plane.height, plane.width, layout.channels)
-            views.append(used)
-        return views
+        rows = self._whole_rows(frame)
+        planes = zip(rows, frame.planes, strict=True)
+        used = [row[:, : plane.width] for row, plane in planes]
+        return [u[:, :, 0] if u.shape[2] == 1 else u for u in used]
 
-    def _tensor(self, view: Array) -> Any:
-        if not view.flags.c_contiguous:
-            if not self.allow_copy:
-                raise padded_rows(view.strides[0], view[0].nbytes)
-            view = np.ascontiguousarray(view)
-            self.copied_bytes += view.nbytes
-        image = view[None] if view.ndim == 3 else view[None, :, :, None]
-        return openvino.Tensor(image, shared_memory=True)
+    def _whole_rows(self, frame: av.VideoFrame) -> list[Array]:
+        """[rows, columns, channels] of each plane, with the columns that only pad the rows."""
+        planes: list[Any] = list(frame.planes)  # PyAV's stubs do not tell that they are buffers
+        return [
+            np.frombuffer(plane, np.uint8).reshape(plane.height, -1, layout.channels)
+            for plane, layout in zip(planes, self.image.format.planes, strict=True)
+        ]

@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import av
-import samebytes_openvino as sbo
-from samebytes_ffmpeg import FFmpegFrame
+import numpy as np
 
 import samebytes as sb
-from samebytes import Frame
+import samebytes_openvino as sbo
+from samebytes import Tensor
 from samebytes.errors import CopyRequiredError
+from samebytes_ffmpeg import FFmpegFrame
 
 from ._boxes import Array, Box, draw_boxes
 from ._detector import Detector
 from ._errors import DemoError
-from ._loop import Way, padded_rows, still_in_use
-from ._video import Reader
+from ._loop import Way, still_in_use
+from ._video import Picture
 
 __all__ = ["SamebytesWay"]
 
@@ -33,7 +34,7 @@ class _Held:
     """A frame, and its planes as OpenVINO has them."""
 
     frame: FFmpegFrame
-    tensors: Frame
+    tensors: tuple[Tensor, ...]
 
 
 class SamebytesWay(Way[_Held]):
@@ -42,32 +43,36 @@ class SamebytesWay(Way[_Held]):
     name = "samebytes"
 
     def __init__(
-        self, detector: Detector, reader: Reader, *, allow_copy: bool, verify: bool = True
+        self, detector: Detector, picture: Picture, *, allow_copy: bool, verify: bool = True
     ) -> None:
-        super().__init__(detector, reader, allow_copy=allow_copy)
+        super().__init__(detector, picture, allow_copy=allow_copy)
         self._verify = verify
         self._request = sbo.InferRequest(detector.compiled)
         self._copied_before = sb.stats().copied_bytes
         # Plugins are found and routes are compiled once, when first used: here, as the model is.
-        scratch = sb.frame(av.VideoFrame(self.image.width, self.image.height, self.format))
-        scratch.map("openvino").close()
-        scratch.map("opencv", "rw").close()
+        self.draw(self.take(picture.blank()), ())
+        self.equal_addresses = 0
 
     def take(self, frame: av.VideoFrame) -> _Held:
-        """Three lines: this is what samebytes is for."""
+        """Two calls: this is what samebytes is for. Padded rows go the way of _padding.py."""
         wrapped = sb.frame(frame)
         assert isinstance(wrapped, FFmpegFrame)
-        return _Held(wrapped, wrapped.map("openvino"))
+        if self.picture.padded:
+            return _Held(wrapped, self._whole_rows(frame))
+        return _Held(wrapped, wrapped.map("openvino").planes)
 
     def infer(self, now: _Held, before: _Held) -> Array:
         """The planes are bound, not copied; the mask is the output tensor's own memory."""
         for entry in self.detector.inputs:
             held = before if entry.age else now
-            self._bind(entry.name, held, entry.plane)
+            self._request.set_tensor(entry.name, held.tensors[entry.plane])
+            if self._verify:
+                self._check_input(entry.name, held, entry.plane)
         output = self._request.infer().planes[self.detector.output]
         mask: Array = output.map("opencv").native
-        native = self._request.native.get_output_tensor(self.detector.output)
-        self._same("the mask", _address(native.data), _address(mask))
+        if self._verify:
+            native = self._request.native.get_output_tensor(self.detector.output)
+            self._same("the mask", [_address(native.data)], [_address(mask)])
         return mask
 
     def free(self, held: _Held) -> bool:
@@ -76,46 +81,49 @@ class SamebytesWay(Way[_Held]):
 
     def draw(self, held: _Held, boxes: Sequence[Box]) -> av.VideoFrame:
         """OpenCV writes into the planes that the encoder will read."""
-        seen = [_address(plane.native.data) for plane in held.tensors]
-        moves = not held.frame.writable
+        frame, tensors = held.frame, held.tensors
+        if not frame.writable:
+            # A copy puts the frame elsewhere, away from the tensors.
+            tensors = held.tensors = ()
         try:
-            held.frame.make_writable(copy=self.allow_copy)
+            frame.make_writable(copy=self.allow_copy)
         except CopyRequiredError:
             raise still_in_use() from None
-        with held.frame.map("opencv", "rw") as picture:
-            arrays = [plane.native for plane in picture]
-            draw_boxes(arrays, self.image, boxes)
-            native = held.frame.native
-            for plane, array, tensor in zip(native.planes, arrays, seen, strict=True):
-                self._same("a plane that is drawn into", plane.buffer_ptr, _address(array))
-                if not moves:
-                    self._same("a plane in OpenVINO and OpenCV", tensor, _address(array))
-            del arrays
-        return native
+        with frame.map("opencv", "rw") as picture:
+            draw_boxes([plane.native for plane in picture], self.image, boxes)
+            if self._verify:
+                mats = [_address(plane.native) for plane in picture]
+                planes = [plane.buffer_ptr for plane in frame.native.planes]
+                self._same("a plane in FFmpeg and OpenCV", planes, mats)
+                if tensors:
+                    seen = [_address(tensor.native.data) for tensor in tensors]
+                    self._same("a plane in OpenVINO and OpenCV", seen, mats)
+        assert isinstance(frame.native, av.VideoFrame)
+        return frame.native
 
     def finish(self) -> None:
         """What samebytes counted is what was copied."""
         self._request.close()
         self.copied_bytes = sb.stats().copied_bytes - self._copied_before
 
-    def _bind(self, name: str, held: _Held, number: int) -> None:
-        tensor = held.tensors.planes[number]
-        plane = held.frame.native.planes[number]
-        try:
-            self._request.set_tensor(name, tensor, copy=self.allow_copy)
-        except CopyRequiredError:
-            row = self.image.plane_layouts()[number].row_nbytes
-            raise padded_rows(plane.line_size, row) from None
-        self._same("a plane in FFmpeg and OpenVINO", plane.buffer_ptr, _address(tensor.native.data))
-        bound = _address(self._request.native.get_tensor(name).data)
-        if bound != plane.buffer_ptr and self.allow_copy:
-            return
-        self._same("the model's input", plane.buffer_ptr, bound)
+    def _whole_rows(self, frame: av.VideoFrame) -> tuple[Tensor, ...]:
+        planes: list[Any] = list(frame.planes)  # PyAV's stubs do not tell that they are buffers
+        rows = (
+            np.frombuffer(plane, np.uint8).reshape(1, plane.height, -1, layout.channels)
+            for plane, layout in zip(planes, self.image.format.planes, strict=True)
+        )
+        return tuple([sb.tensor(row).map("openvino") for row in rows])
 
-    def _same(self, what: str, one: int, other: int) -> None:
-        if one != other:
-            raise DemoError(f"{what} lies at {one:#x} and {other:#x}: its bytes were copied")
-        self.equal_addresses += 1
+    def _check_input(self, name: str, held: _Held, number: int) -> None:
+        plane = held.frame.native.planes[number].buffer_ptr
+        tensor = _address(held.tensors[number].native.data)
+        bound = _address(self._request.native.get_tensor(name).data)
+        self._same("a plane in FFmpeg and OpenVINO", [plane, tensor], [tensor, bound])
+
+    def _same(self, what: str, some: list[int], others: list[int]) -> None:
+        if some != others:
+            raise DemoError(f"{what} lies at {some} and {others}: bytes were copied")
+        self.equal_addresses += len(some)
 
 
 def _address(array: Array | Any) -> int:

@@ -24,7 +24,7 @@ def progress(what: str, total: int | None, *, quiet: bool) -> Iterator[Callable[
         quiet: draw nothing.
     """
     if quiet or not sys.stderr.isatty():
-        yield lambda done: None  # noqa: ARG005 - nobody looks
+        yield lambda done: None
         return
     columns = (TextColumn("{task.description:>10}"), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)

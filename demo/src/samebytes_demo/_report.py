@@ -129,17 +129,16 @@ class Report:
             )
         )
         lines = [f"  {a:<14}{b:>12}{c:>14}  {d}".rstrip() for a, b, c, d in rows]
-        return "\n".join(
-            [
-                "Beside the copying idiom (to_ndarray, openvino.Tensor, from_ndarray), which "
-                f"found {same}:",
-                *lines,
-                f"{ours.frames / ours.seconds:.0f} frames a second here, "
-                f"{theirs.frames / theirs.seconds:.0f} there: "
-                f"{theirs.seconds / ours.seconds:.2f} times as fast.",
-                NOISE,
-            ]
+        head = (
+            "Beside the copying idiom (to_ndarray, openvino.Tensor, from_ndarray), which found "
+            f"{same}:"
         )
+        tail = (
+            f"{ours.frames / ours.seconds:.0f} frames a second here, "
+            f"{theirs.frames / theirs.seconds:.0f} there: "
+            f"{theirs.seconds / ours.seconds:.2f} times as fast."
+        )
+        return "\n".join([head, *lines, tail, NOISE])
 
 
 def _result_dict(result: Result) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, islice
 from pathlib import Path
@@ -18,17 +19,47 @@ from samebytes.errors import UnknownNameError
 
 from ._errors import DemoError
 
-__all__ = ["Reader", "Writer"]
+__all__ = ["Picture", "Reader", "Writer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What all frames of a video have in common.
+
+    Attributes:
+        image: format and size.
+        format: FFmpeg's name of the format, which also tells full range ("yuvj420p").
+        pitches: bytes from row to row, for each plane.
+    """
+
+    image: ImageInfo
+    format: str
+    pitches: tuple[int, ...]
+
+    @property
+    def padded(self) -> bool:
+        """Whether some plane has bytes between its rows."""
+        return self.pitches != self.dense().pitches
+
+    def dense(self) -> Picture:
+        """The same with rows that follow one another without a gap."""
+        return replace(self, pitches=tuple(p.row_nbytes for p in self.image.plane_layouts()))
+
+    def blank(self) -> av.VideoFrame:
+        """A new frame like those of the video, with undefined contents."""
+        return av.VideoFrame(self.image.width, self.image.height, self.format)
+
+    def columns(self, plane: int) -> int:
+        """Pixels that a whole row of a plane has room for."""
+        return self.pitches[plane] // self.image.format.planes[plane].channels
 
 
 class Reader:
     """The frames of a file's first video stream.
 
     Attributes:
-        image: format and size of the frames.
-        format: FFmpeg's name of the format, which also tells full range ("yuvj420p").
+        picture: what its frames are like.
         codec: FFmpeg's name of the decoder.
-        first: the first frame. It is among `frames()` too.
         expected: how many frames the file says that it has; 0 if it does not say.
 
     Raises:
@@ -47,13 +78,12 @@ class Reader:
             self._stream = self._find_stream()
             self.codec = self._stream.codec_context.name
             self.expected = self._stream.frames
-            self._decoded = self._decode()
+            self._decoded: Iterator[av.VideoFrame] = self._decode()
             first = next(self._decoded, None)
             if first is None:
                 raise DemoError(f"{path}: its video has no frame that can be decoded")
-            self.first = first
-            self.format = self.first.format.name
-            self.image = _image(path, self.first)
+            self._decoded = chain([first], self._decoded)
+            self.picture = _picture(path, first)
         except BaseException:
             self._container.close()
             raise
@@ -64,20 +94,23 @@ class Reader:
         Raises:
             DemoError: the file is damaged, or its frames change their size or format.
         """
-        image = (self.format, self.first.width, self.first.height)
-        for number, frame in enumerate(islice(chain([self.first], self._decoded), count)):
-            seen = (frame.format.name, frame.width, frame.height)
-            if seen != image:
+        image = self.picture.image
+        like = (self.picture.format, image.width, image.height, self.picture.pitches)
+        for number, frame in enumerate(islice(self._decoded, count)):
+            if _likeness(frame) != like:
                 raise DemoError(
-                    f"{self._path}: frame {number} is {seen[0]} {seen[1]}x{seen[2]}, those before "
-                    f"it are {image[0]} {image[1]}x{image[2]}: give a video of one size"
+                    f"{self._path}: frame {number} is {frame.format.name} {frame.width}x"
+                    f"{frame.height}, with another layout than those before it ({image}): "
+                    "give a video whose frames are all alike"
                 )
             yield frame
 
     def let_go(self) -> None:
-        """Make the decoder drop the frames that it still refers to. No more can be read."""
+        """End the decoder, and with it its references to frames. No more can be read."""
         self._decoded = iter(())
-        self._stream.codec_context.flush_buffers()
+        self._container.close()
+        # PyAV frees a codec with the last object that can reach it.
+        del self._stream
 
     def __enter__(self) -> Self:
         return self
@@ -104,10 +137,15 @@ class Reader:
             raise DemoError(f"{self._path} is damaged, FFmpeg cannot decode it: {error}") from None
 
 
-def _image(path: Path, frame: av.VideoFrame) -> ImageInfo:
-    name = frame.format.name
+def _likeness(frame: av.VideoFrame) -> tuple[str, int, int, tuple[int, ...]]:
+    pitches = tuple([plane.line_size for plane in frame.planes])
+    return frame.format.name, frame.width, frame.height, pitches
+
+
+def _picture(path: Path, frame: av.VideoFrame) -> Picture:
+    name, width, height, pitches = _likeness(frame)
     try:
-        image = ImageInfo.of(name, frame.width, frame.height)
+        image = ImageInfo.of(name, width, height)
     except UnknownNameError:
         image = None
     if (
@@ -119,7 +157,9 @@ def _image(path: Path, frame: av.VideoFrame) -> ImageInfo:
             f"{path} has frames of {name}: the demo draws into 8-bit planes of luma and chroma; "
             f"convert it: ffmpeg -i {path.name} -pix_fmt yuv420p converted.mp4"
         )
-    return image
+    if min(pitches) < 0:
+        raise DemoError(f"{path} stores its frames bottom up: convert it to another codec")
+    return Picture(image, name, pitches)
 
 
 class Writer:
@@ -139,7 +179,7 @@ class Writer:
     def __init__(
         self, path: Path, like: Reader, options: Mapping[str, str] | None = None
     ) -> None:
-        self.codec = _encoder(like)
+        self.codec = _encoder(like.picture)
         self.frames = 0
         source = like._stream
         rate = source.average_rate or Fraction(25)
@@ -154,9 +194,9 @@ class Writer:
             stream = self._container.add_stream(self.codec, rate=rate, options=dict(options or {}))
             assert isinstance(stream, av.VideoStream)
             self._stream = stream
-            stream.width, stream.height, stream.pix_fmt = (
-                like.image.width, like.image.height, like.format,
-            )  # fmt: skip
+            image = like.picture.image
+            stream.width, stream.height = image.width, image.height
+            stream.pix_fmt = like.picture.format
             context, given = stream.codec_context, source.codec_context
             context.time_base = source.time_base or 1 / rate
             if given.sample_aspect_ratio is not None:
@@ -165,7 +205,7 @@ class Writer:
             context.color_primaries, context.color_trc = given.color_primaries, given.color_trc
             if self.codec == "mpeg4":
                 # Its default, 200 kbit/s, is a mosaic at any size of today.
-                stream.bit_rate = int(like.image.width * like.image.height * rate) // 4
+                stream.bit_rate = int(image.width * image.height * rate) // 4
         except BaseException:
             self._container.close()
             raise
@@ -199,15 +239,15 @@ class Writer:
             raise DemoError(f"FFmpeg's {self.codec} encoder failed: {failure}") from None
 
 
-def _encoder(like: Reader) -> str:
-    image = like.image
+def _encoder(picture: Picture) -> str:
+    image = picture.image
 
     def takes(codec: str) -> bool:
         try:
             formats = av.codec.Codec(codec, "w").video_formats or ()
         except av.codec.codec.UnknownCodecError:
             return False
-        return like.format in {f.name for f in formats}
+        return picture.format in {f.name for f in formats}
 
     whole = all(
         image.width % (1 << p.x_shift) == image.height % (1 << p.y_shift) == 0
@@ -221,4 +261,4 @@ def _encoder(like: Reader) -> str:
     for codec, fits in choices.items():
         if fits():
             return codec
-    raise DemoError(f"this FFmpeg has no encoder (of {', '.join(choices)}) for {like.format}")
+    raise DemoError(f"this FFmpeg has no encoder (of {', '.join(choices)}) for {picture.format}")

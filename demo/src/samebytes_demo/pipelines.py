@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from samebytes import ImageInfo
-
 from ._boxes import Box
 from ._clip import make_clip
 from ._copying import CopyingWay, why_not
@@ -24,7 +22,7 @@ from ._errors import DemoError
 from ._loop import Result, Way, run_loop
 from ._native import NativeWay
 from ._pipeline import SamebytesWay
-from ._video import Reader, Writer
+from ._video import Picture, Reader, Writer
 
 __all__ = [
     "NATIVE_WAIT",
@@ -44,7 +42,7 @@ WAIT = 32
 NATIVE_WAIT = 8
 """Frames that always wait where that cannot be asked: enough for what libx264 makes by default."""
 
-MakeDetector = Callable[[ImageInfo], Detector]
+MakeDetector = Callable[[Picture], Detector]
 OnFrame = Callable[[int], None]
 
 
@@ -64,7 +62,7 @@ def run_samebytes(
     Args:
         source: a video file.
         target: the video file to write.
-        detector: makes what finds the boxes, for images of a format and size.
+        detector: makes what finds the boxes in such frames.
         frames: stop after so many.
         wait: how many frames may wait for the decoder to let go of them.
         allow_copy: copy what cannot be used in place. It is counted.
@@ -123,8 +121,11 @@ def _run(
     if target.exists() and source.exists() and target.samefile(source):
         raise DemoError(f"{target} would be overwritten while it is read: write somewhere else")
     with Reader(source) as reader:
-        if kind is CopyingWay and (reason := why_not(reader.image, reader.format)) is not None:
-            raise DemoError(reason)
-        way = kind(detector(reader.image), reader, allow_copy=allow_copy)
+        picture = reader.picture
+        if kind is CopyingWay:
+            if (reason := why_not(picture)) is not None:
+                raise DemoError(reason)
+            picture = picture.dense()
+        way = kind(detector(picture), picture, allow_copy=allow_copy)
         with Writer(target, reader, options) as writer:
             return run_loop(reader, writer, way, frames=frames, wait=wait, on_frame=on_frame)

@@ -14,7 +14,7 @@ from av import AudioFrame, AudioLayout, VideoFrame
 from numpy import ndarray
 
 from samebytes.errors import LayoutError
-from samebytes.formats import AudioInfo, ImageInfo
+from samebytes.formats import AudioInfo, ImageInfo, PlaneLayout
 from samebytes.plugins import Access, Frame, FrameMeta, MemoryMapper, Refused, Storage, TensorInfo
 
 from ._avutil import buffer_unref, frame_copy_props, malloc
@@ -22,6 +22,7 @@ from ._avutil_abi import FRAME_PLANES, AVFrame
 from ._layouts import AUDIO_FORMATS
 from ._lending import lend
 from ._meta import FFmpegMeta
+from ._ndarray import data_address
 from ._pixel_formats import Palette, pixel_format_name
 from ._pyav import frame_address
 
@@ -68,34 +69,26 @@ class CpuToFrame(MemoryMapper):
         return native, None, None
 
 
-class _Shape(NamedTuple):
-    """What the array of one plane must be."""
+class _Place(NamedTuple):
+    """How one plane lies around the address of its first element.
 
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    inner: tuple[int, ...]
-    row: int
-    fixed: bool
+    Attributes:
+        linesize: what FFmpeg is told.
+        low: from the first element to the lowest byte; below zero where it is stored bottom up.
+        span: bytes from the lowest on.
+    """
+
+    linesize: int
+    low: int
+    span: int
 
 
-@lru_cache(maxsize=512)
-def _image_shapes(info: ImageInfo) -> tuple[str, tuple[_Shape, ...]]:
-    name = pixel_format_name(info.format)
-    layouts = info.plane_layouts()
-    return name, tuple(
-        _Shape(p.shape, np.dtype(p.dtype), p.strides[1:], p.row_nbytes, isinstance(f, Palette))
-        for p, f in zip(layouts, info.format.planes, strict=True)
-    )
+# Shape, strides and dtype of an array.
+_Form = tuple[tuple[int, ...], tuple[int, ...], np.dtype[Any]]
 
 
 def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFrame:
-    name, shapes = _image_shapes(info)
-    if len(arrays) != len(shapes):
-        raise Refused(f"{info.format} has {len(shapes)} planes, the frame has {len(arrays)}")
-    places = [
-        _place(number, array, shape)
-        for number, (array, shape) in enumerate(zip(arrays, shapes, strict=True))
-    ]
+    name, places = _image_places(info, tuple([(a.shape, a.strides, a.dtype) for a in arrays]))
     try:
         # PyAV tells a frame's format and size once, when it makes the frame and its buffers.
         # Those were not written to yet, and are given back here.
@@ -108,40 +101,59 @@ def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFr
         if not buffers[number]:
             break
         buffer_unref(addressof(buffers) + number * ctypes.sizeof(c_void_p))
-    data, linesize = [0] * 8, [0] * 8
-    lent = lend([(low, span) for _, _, low, span in places], arrays, readonly)
-    for number, (address, pitch, _, _) in enumerate(places):
-        buffers[number] = lent[number]
-        data[number] = address
-        linesize[number] = 0 if shapes[number].fixed else pitch
-    FRAME_PLANES.pack_into(_Planes.from_address(frame), 0, *data, *linesize)
+    addresses = [data_address(array) for array in arrays]
+    pieces = [
+        (address + low, span)
+        for address, (_, low, span) in zip(addresses, places, strict=True)
+    ]
+    lent = lend(pieces, arrays, readonly)
+    linesize = [place.linesize for place in places]
+    unused = [0] * (len(buffers) - len(lent))
+    for number, reference in enumerate(lent):
+        buffers[number] = reference
+    FRAME_PLANES.pack_into(_Planes.from_address(frame), 0, *addresses, *unused, *linesize, *unused)
     return native
 
 
-def _place(number: int, array: _Array, expected: _Shape) -> tuple[int, int, int, int]:
-    """(first element, pitch, lowest byte, bytes from there on) of one plane."""
-    shape, dtype, inner, row, fixed = expected
-    if array.shape != shape or array.dtype != dtype:
-        raise Refused(
-            f"plane {number} is {array.dtype}{list(array.shape)}, not {dtype}{list(shape)}"
+@lru_cache(maxsize=512)
+def _image_places(info: ImageInfo, forms: tuple[_Form, ...]) -> tuple[str, tuple[_Place, ...]]:
+    """FFmpeg's name of the format, and where the planes lie."""
+    name = pixel_format_name(info.format)
+    layouts = info.plane_layouts()
+    if len(forms) != len(layouts):
+        raise Refused(f"{info.format} has {len(layouts)} planes, the frame has {len(forms)}")
+    return name, tuple(
+        _place(f"plane {number}", form, layout, isinstance(plane, Palette))
+        for number, (form, layout, plane) in enumerate(
+            zip(forms, layouts, info.format.planes, strict=True)
         )
-    pitch, *within = array.strides
-    rows = shape[0]
-    if rows == 1:
-        pitch = row
-    if any(s != d for n, s, d in zip(shape[1:], within, inner, strict=True) if n > 1):
+    )
+
+
+def _place(what: str, form: _Form, dense: PlaneLayout, palette: bool) -> _Place:
+    shape, strides, dtype = form
+    _check_form(what, form, dense)
+    rows, row = shape[0], dense.row_nbytes
+    pitch = row if rows == 1 else strides[0]
+    inner = zip(shape[1:], strides[1:], dense.strides[1:], strict=True)
+    if any(given != wanted for extent, given, wanted in inner if extent > 1):
         raise Refused(
-            f"plane {number}: the elements of a row have gaps (strides {array.strides}), which "
-            "FFmpeg cannot express"
-        )
-    if not row <= abs(pitch) <= _MOST or (fixed and pitch != row):
-        raise Refused(
-            f"plane {number}: rows of {row} bytes are {pitch} bytes apart, which FFmpeg cannot "
+            f"{what}: the elements of a row have gaps (strides {strides}), which FFmpeg cannot "
             "express"
         )
-    address: int = array.__array_interface__["data"][0]
+    if not row <= abs(pitch) <= _MOST or (palette and pitch != row) or pitch % dtype.itemsize:
+        raise Refused(
+            f"{what}: rows of {row} bytes are {pitch} bytes apart, which FFmpeg cannot express"
+        )
     reach = pitch * (rows - 1)
-    return address, pitch, address + min(reach, 0), abs(reach) + row
+    # FFmpeg gives palettes no linesize.
+    return _Place(0 if palette else pitch, min(reach, 0), abs(reach) + row)
+
+
+def _check_form(what: str, form: _Form, dense: PlaneLayout) -> None:
+    shape, _, dtype = form
+    if shape != dense.shape or dtype != np.dtype(dense.dtype):
+        raise Refused(f"{what} is {dtype}{list(shape)}, not {dense.dtype}{list(dense.shape)}")
 
 
 def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFrame:
@@ -153,11 +165,7 @@ def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFr
     if nbytes > _MOST:
         raise Refused(f"a plane of {nbytes} bytes is more than FFmpeg can express")
     for number, (array, layout) in enumerate(zip(arrays, layouts, strict=True)):
-        if array.shape != layout.shape or array.dtype != np.dtype(layout.dtype):
-            raise Refused(
-                f"plane {number} is {array.dtype}{list(array.shape)}, "
-                f"not {layout.dtype}{list(layout.shape)}"
-            )
+        _check_form(f"plane {number}", (array.shape, array.strides, array.dtype), layout)
         if not array.flags.c_contiguous:
             raise Refused(f"plane {number} has gaps (strides {array.strides})")
     native = AudioFrame(name, _channel_layout(info), 0)
@@ -175,7 +183,7 @@ def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFr
         frame.extended_buf = _zeroed(count - _PLANAR_CHANNELS)
         frame.nb_extended_buf = count - _PLANAR_CHANNELS
         more = (c_void_p * frame.nb_extended_buf).from_address(frame.extended_buf)
-    addresses = [array.__array_interface__["data"][0] for array in arrays]
+    addresses = [data_address(array) for array in arrays]
     lent = lend([(address, nbytes) for address in addresses], arrays, readonly)
     for number, (address, reference) in enumerate(zip(addresses, lent, strict=True)):
         if number < _PLANAR_CHANNELS:

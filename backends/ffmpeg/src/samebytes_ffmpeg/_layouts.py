@@ -22,14 +22,14 @@ class Place(NamedTuple):
     """One plane, for numpy.ndarray.
 
     Attributes:
-        memory: a ctypes array type that is as large as the plane, from its lowest byte on, with
-            an attribute `owner` for what keeps the memory.
+        memory_at: makes a ctypes array from the address of the plane's lowest byte. It is as
+            large as the plane, and has an attribute `owner` for what keeps the memory.
         low: from the plane's data pointer to that byte: below zero for a bottom-up plane.
         shape, dtype, offset, strides: of the array on that memory.
         info: the same as a TensorInfo.
     """
 
-    memory: Any
+    memory_at: Any
     low: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -121,7 +121,7 @@ def _memory(nbytes: int) -> Any:
 
 def _place(layout: PlaneLayout) -> Place:
     return Place(
-        _memory(layout.span),
+        _memory(layout.span).from_address,
         -layout.offset,
         layout.shape,
         np.dtype(layout.dtype),

@@ -17,7 +17,7 @@ from samebytes.errors import NativeError
 
 from ._avutil import LIBRARY, buffer_get_ref_count, frame_is_writable
 from ._avutil_abi import AV_BUFFER_FLAG_READONLY, AVBuffer, AVBufferRef, AVFrame
-from ._pyav import frame_address
+from ._pyav import FRAME_POINTER
 
 if TYPE_CHECKING:
     from av.audio.frame import AudioFrame
@@ -52,6 +52,7 @@ class OwnReference(c_void_p):
         free(byref(self))
 
 
+_pointer_at = c_void_p.from_address
 _clone = LIBRARY.av_frame_clone
 _clone.restype = OwnReference  # a subclass of a simple type is not turned into an int
 _clone.argtypes = (c_void_p,)
@@ -85,7 +86,7 @@ def references_held() -> int:
 
 def is_writable(native: VideoFrame | AudioFrame) -> bool:
     """Whether nobody but this av frame, and mappings of it, would notice a write."""
-    address = frame_address(native)
+    address: Any = _pointer_at(id(native) + FRAME_POINTER).value
     if frame_is_writable(address):
         return True
     frame = AVFrame.from_address(address)

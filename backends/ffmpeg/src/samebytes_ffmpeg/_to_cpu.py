@@ -12,17 +12,18 @@ from numpy import ndarray
 
 from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor, TensorInfo
 
-from ._avutil_abi import FRAME_HEAD
+from ._avutil_abi import FRAME_HEAD, AVFrame
 from ._layouts import Place, audio_places, image_places
-from ._pyav import FRAME_POINTER, frame_of_plane, plane_index
+from ._pyav import FRAME_POINTER, frame_address, frame_of_plane, plane_index
 from ._reference import own_reference
 
 __all__ = ["FrameToCpu", "PlaneToCpu", "arrays_on", "places_on"]
 
 _Arrays = tuple[ndarray[Any, np.dtype[Any]], ...]
 
-_Head = c_ubyte * FRAME_HEAD.size
 _unpack = FRAME_HEAD.unpack
+_head_at = (c_ubyte * FRAME_HEAD.size).from_address
+_pointer_at = c_void_p.from_address
 
 
 def arrays_on(native: Any, write: bool) -> _Arrays:
@@ -31,14 +32,26 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
     Raises:
         Refused: the frame has no planes of elements; the message says why.
     """
-    address, buffer, pointers, places = _read(native)
+    # Run for every frame: hence all in one piece, with bound methods.
+    address: Any = _pointer_at(id(native) + FRAME_POINTER).value
+    (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, extended, width, height,
+     samples, format_, buffer) = _unpack(_head_at(address))  # fmt: skip
+    if isinstance(native, AudioFrame):
+        places = audio_places(format_, native.layout.nb_channels, samples)
+        pointers: Any = (c_void_p * len(places)).from_address(extended)
+    else:
+        places = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
+        pointers = (first, second, third, fourth)
+    if not first:
+        raise Refused("the av frame has no data")
     # An av.AudioFrame may own memory that FFmpeg does not count; it stays until the frame goes.
-    owner = own_reference(native, address, pointers[0]) if buffer else native
+    owner = own_reference(native, address, first) if buffer else native
     arrays = []
-    for pointer, (memory, low, shape, dtype, offset, strides, _) in zip(pointers, places):  # noqa: B905 - four pointers, as many as there are planes are used
-        lent = memory.from_address(pointer + low)
-        lent.owner = owner
-        array = ndarray(shape, dtype, lent, offset, strides)
+    # There are four pointers, whatever the number of planes.
+    for pointer, (memory_at, low, shape, dtype, offset, strides, _) in zip(pointers, places):  # noqa: B905
+        memory = memory_at(pointer + low)
+        memory.owner = owner
+        array = ndarray(shape, dtype, memory, offset, strides)
         if not write:
             array.setflags(False)  # type: ignore[call-arg]  # a third of the cost by place
         arrays.append(array)
@@ -51,21 +64,10 @@ def places_on(native: Any) -> tuple[Place, ...]:
     Raises:
         Refused: as `arrays_on`.
     """
-    return _read(native)[3]
-
-
-def _read(native: Any) -> tuple[int, int, Any, tuple[Place, ...]]:
-    """(AVFrame*, its buf[0], data pointers, places) of an av frame."""
-    address = c_void_p.from_address(id(native) + FRAME_POINTER).value or 0
-    (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, extended, width, height,
-     samples, format_, buffer) = _unpack(_Head.from_address(address))  # fmt: skip
-    if not first:
-        raise Refused("the av frame has no data")
+    frame = AVFrame.from_address(frame_address(native))
     if isinstance(native, AudioFrame):
-        places = audio_places(format_, native.layout.nb_channels, samples)
-        return address, buffer, (c_void_p * len(places)).from_address(extended), places
-    places = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
-    return address, buffer, (first, second, third, fourth), places
+        return audio_places(frame.format, native.layout.nb_channels, frame.nb_samples)
+    return image_places(frame.format, frame.width, frame.height, *frame.linesize[:4])
 
 
 class FrameToCpu(MemoryMapper):

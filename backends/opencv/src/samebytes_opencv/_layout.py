@@ -3,20 +3,23 @@
 
 The rules are those of `pyopencv_to(PyObject*, Mat&, ...)` in OpenCV's
 modules/python/src2/cv2_convert.cpp: an array that breaks one is copied as an input and refused as
-an output. Three are stricter, where OpenCV reads on with a meaningless result or ends the process:
-arrays without elements, without axes, and with rows that overlap or are not aligned to elements.
+an output. Some are stricter, where OpenCV goes on with a meaningless result or ends the process:
+arrays without elements or axes, rows that overlap or are not aligned to elements, and every
+negative stride, of which OpenCV overlooks some in front of an axis of one element.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import cv2
+import numpy as np
 
 from samebytes import TensorInfo
 
-__all__ = ["DTYPES", "MAX_CHANNELS", "MAX_DIMS", "why_not"]
+__all__ = ["DTYPES", "MAX_CHANNELS", "MAX_DIMS", "why_not", "why_not_array"]
 
 _MAJOR = int(cv2.__version__.partition(".")[0])
 
@@ -36,6 +39,13 @@ _INT_MAX = 2**31 - 1
 
 
 @lru_cache(maxsize=512)
+def why_not_array(
+    dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]
+) -> str | None:
+    """`why_not` for the layout of an array, worked out once for each."""
+    return why_not(TensorInfo(dtype, shape, strides))
+
+
 def why_not(info: TensorInfo) -> str | None:
     """None if OpenCV takes such an array in place, else the reason why it does not."""
     if str(info.dtype) not in DTYPES:

@@ -10,7 +10,7 @@ import numpy as np
 from samebytes import Storage, Tensor, TensorInfo
 from samebytes.plugins import Access, MemoryMapper, Refused
 
-from ._layout import why_not
+from ._layout import why_not, why_not_array
 
 __all__ = ["CpuToOpenCV", "OpenCVToCpu"]
 
@@ -28,11 +28,14 @@ class CpuToOpenCV(MemoryMapper):
         Raises:
             Refused: OpenCV would copy it.
         """
-        info = item.info
-        reason = why_not(info)
+        array, info = item.native, item.given_info
+        if info is None or info.dtype.numpy is not None:
+            reason = why_not_array(array.dtype, array.shape, array.strides)
+        else:  # the array only carries the bits of a type that numpy lacks, and so does OpenCV
+            reason = why_not(info)
         if reason is not None:
             raise Refused(reason)
-        return _for(item.native, access), info, None
+        return _for(array, access), info, None
 
 
 class OpenCVToCpu(MemoryMapper):
@@ -46,7 +49,7 @@ class OpenCVToCpu(MemoryMapper):
         """A plain array over the Mat; read-only for access "r"."""
         native = item.native
         plain = native if type(native) is np.ndarray else native.view(np.ndarray)
-        return _for(plain, access), item.info, None
+        return _for(plain, access), item.given_info, None
 
 
 def _for(array: np.ndarray[Any, Any], access: Access) -> np.ndarray[Any, Any]:

@@ -8,7 +8,6 @@ there: the interpreter's fast path for slots is for classes that have none.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from ..errors import ClosedError
@@ -18,7 +17,10 @@ __all__ = ["become_closed", "become_open"]
 
 def become_closed(item: Any) -> None:
     """Make every further use of `item`, whose slots are empty now, raise ClosedError."""
-    item.__class__ = _closed_class(type(item))
+    cls = type(item)
+    if cls not in _closed:
+        _closed[cls] = _closed_class(cls)
+    item.__class__ = _closed[cls]
 
 
 def become_open(item: Any) -> None:
@@ -26,7 +28,9 @@ def become_open(item: Any) -> None:
     item.__class__ = type(item).__mro__[1]
 
 
-@cache
+_closed: dict[type, type] = {}
+
+
 def _closed_class(cls: type) -> type:
     name = cls.__name__
 

@@ -223,6 +223,7 @@ class Frame:
         Raises:
             UnknownNameError: this frame has no such handle.
         """
+        _ = self._made  # a closed frame has no handles at all
         check_handle_key(key)
         return self._handle(key)
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 __all__ = ["ChildResult", "run_method"]
 
 _TIME_LIMIT_S = 300
+_START = "import sys; from samebytes.testing import _child; _child.call(*sys.argv[1:])"
 
 # Objects put here live until the interpreter ends.
 immortal: list[Any] = []
@@ -32,14 +33,15 @@ def run_method(test: object, method: str) -> ChildResult:
     """
     cls = type(test)
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-m", __name__,
+        [sys.executable, "-X", "faulthandler", "-c", _START,
          inspect.getfile(cls), cls.__qualname__, method],
         capture_output=True, text=True, timeout=_TIME_LIMIT_S, check=False,
     )  # fmt: skip
     return ChildResult(done.returncode, done.stdout, done.stderr)
 
 
-def _main(file: str, qualname: str, method: str) -> None:
+def call(file: str, qualname: str, method: str) -> None:
+    """What the fresh interpreter does."""
     spec = importlib.util.spec_from_file_location("samebytes_testing_child", file)
     assert spec is not None
     assert spec.loader is not None
@@ -50,7 +52,3 @@ def _main(file: str, qualname: str, method: str) -> None:
     for name in qualname.split("."):
         found = getattr(found, name)
     getattr(found(), method)()
-
-
-if __name__ == "__main__":
-    _main(*sys.argv[1:])

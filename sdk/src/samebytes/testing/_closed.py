@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+from types import FunctionType, MemberDescriptorType
 
 import pytest
 
@@ -12,6 +13,8 @@ from samebytes.errors import ClosedError
 
 __all__ = ["assert_closed"]
 
+# Properties, methods and slots; class methods and constants stay as they are.
+_OF_THE_OBJECT = (property, FunctionType, MemberDescriptorType)
 _STILL_WORK = frozenset(("close", "closed"))
 _ARGUMENTS = {"handle": ("data",), "map": ("cpu",)}
 
@@ -22,9 +25,8 @@ def assert_closed(item: Tensor | Frame) -> None:
     for name in dir(type(item)):
         if name.startswith("_") or name in _STILL_WORK:
             continue
-        kind = inspect.getattr_static(type(item), name)
-        if isinstance(kind, classmethod | staticmethod | str):
-            continue  # of the class, not of the object
+        if not isinstance(inspect.getattr_static(type(item), name), _OF_THE_OBJECT):
+            continue
         with pytest.raises(ClosedError):
             _use(item, name)
             pytest.fail(f"{name} of a closed {type(item).__name__} works")

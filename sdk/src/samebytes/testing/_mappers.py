@@ -143,7 +143,9 @@ class MapperSuite(LifetimeChecks):
             assert mapped.parent is item
             assert mapped.context == self.target.context()
             assert mapped.memory_type == self.target.memory_type
-            assert isinstance(mapped, type(mapped.context).tensor_class | type(mapped.context).frame_class)  # noqa: E501
+            assert isinstance(
+                mapped, type(mapped.context).tensor_class | type(mapped.context).frame_class
+            )  # noqa: E501
         if isinstance(item, Tensor):
             assert isinstance(first, Tensor)
             assert (first.dtype, first.shape) == (item.dtype, item.shape)
@@ -249,6 +251,8 @@ class MapperSuite(LifetimeChecks):
 
     def test_closing_owned_memory(self, case: Case) -> None:
         """Rule 2: memory that a mapping still uses cannot be closed; dropping it frees the way."""
+        if self.copies:
+            pytest.skip("a copy does not use the source's memory")
         owned: Tensor | Frame
         if isinstance(case, TensorInfo):
             if not self.source.allocates:
@@ -260,9 +264,6 @@ class MapperSuite(LifetimeChecks):
             owned = self.source.context().allocate_frame(case.format, case.width, case.height)
         expected = [fill(v, 4) for v in self.views(owned)]
         holders: list[Any] = [self.map(owned, self.accesses[0])]
-        if self.copies:
-            owned.close()
-            return
         holders.append(holders[0].native)
         while holders:
             with pytest.raises(BusyError):

@@ -118,9 +118,7 @@ class ArrayMemory(Memory):
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
         """The frame of that format over the arrays, in this memory type."""
-        made = samebytes.frame(
-            native, format=image.format, width=image.width, height=image.height
-        )
+        made = samebytes.frame(native, format=image.format, width=image.width, height=image.height)
         return made if self.memory_type == "cpu" else made.map(self.memory_type, "rw")
 
 

@@ -59,9 +59,7 @@ class ObjectSuite:
     def test_the_native_is_kept(self, case: Case) -> None:
         """Rule 3: what was wrapped is held, and handed out again as it was."""
         native = (
-            self.memory.make(case)
-            if isinstance(case, TensorInfo)
-            else self.memory.make_frame(case)
+            self.memory.make(case) if isinstance(case, TensorInfo) else self.memory.make_frame(case)
         )
         item = item_of(self.memory, case, native)
         again = item.native

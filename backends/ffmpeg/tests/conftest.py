@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clips to decode, and a check after every test that no reference and no buffer is left over."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from samebytes_ffmpeg._lending import held_count
+from samebytes_ffmpeg._reference import references_held
+
+import samebytes as sb
+
+
+def _write_clip(path: Path, frames: int) -> Path:
+    """A moving picture in H.264, whose frames are predicted from those before."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=30, options={"g": "250", "refs": "4"})
+        stream.width, stream.height, stream.pix_fmt = 322, 242, "yuv420p"
+        for number in range(frames):
+            picture = np.zeros((242, 322, 3), np.uint8)
+            picture[..., 0] = (np.arange(322) // 4 + number) % 256
+            picture[50 + number : 90 + number, 100:160] = (250, 20, 20)
+            frame = av.VideoFrame.from_ndarray(picture, "rgb24").reformat(format="yuv420p")
+            frame.pts, frame.time_base = number, Fraction(1, 30)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """48 frames of H.264, 322x242: rows are padded, and the chroma planes are 161x121."""
+    return _write_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", 48)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_over() -> Iterator[None]:
+    """Every test gives back each reference to FFmpeg's buffers, and each buffer lent to it."""
+    gc.collect()
+    before = references_held(), held_count()
+    sb.reset_stats()
+    yield
+    gc.collect()
+    assert (references_held(), held_count()) == before

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of libavutil: sizes, offsets, and that it is the library PyAV uses."""
+
+from __future__ import annotations
+
+import ctypes
+
+import av
+import numpy as np
+import pytest
+from samebytes_ffmpeg import _avutil, _avutil_abi, _ndarray, _pyav
+
+
+@pytest.mark.parametrize(
+    ("structure", "size"),
+    [
+        (_avutil_abi.AVBufferRef, 24),
+        (_avutil_abi.AVBuffer, 48),
+        (_avutil_abi.AVComponentDescriptor, 20),
+        (_avutil_abi.AVPixFmtDescriptor, 112),
+    ],
+)
+def test_structures_have_the_sizes_of_the_headers(
+    structure: type[ctypes.Structure], size: int
+) -> None:
+    assert ctypes.sizeof(structure) == size
+
+
+@pytest.mark.parametrize(
+    ("field", "offset"),
+    [
+        ("data", 0),
+        ("linesize", 64),
+        ("extended_data", 96),
+        ("width", 104),
+        ("nb_samples", 112),
+        ("format", 116),
+        ("pts", 136),
+        ("sample_rate", 180),
+        ("buf", 184),
+        ("extended_buf", 248),
+        ("nb_extended_buf", 256),
+    ],
+)
+def test_avframe_has_the_offsets_of_the_header(field: str, offset: int) -> None:
+    assert getattr(_avutil_abi.AVFrame, field).offset == offset
+
+
+def test_the_library_is_the_one_that_pyav_reports() -> None:
+    version = _avutil.avutil_version()
+    assert (version >> 16, version >> 8 & 255, version & 255) == av.library_versions["libavutil"]
+    assert version >> 16 == _avutil_abi.LIBAVUTIL_MAJOR
+
+
+def test_fields_of_an_avframe_are_where_pyav_puts_them() -> None:
+    native = av.VideoFrame(64, 48, "yuv444p")
+    native.pts = 77
+    frame = _avutil_abi.AVFrame.from_address(_pyav.frame_address(native))
+    assert frame.pts == 77
+    assert frame.data[:3] == [p.buffer_ptr for p in native.planes]
+    assert frame.linesize[:3] == [p.line_size for p in native.planes]
+    sound = av.AudioFrame("s16", "stereo", 100)
+    sound.sample_rate = 44100
+    frame = _avutil_abi.AVFrame.from_address(_pyav.frame_address(sound))
+    assert (frame.sample_rate, frame.nb_samples) == (44100, 100)
+
+
+def test_the_short_form_reads_what_the_structure_reads() -> None:
+    native = av.VideoFrame(64, 48, "yuva420p")
+    address = _pyav.frame_address(native)
+    frame = _avutil_abi.AVFrame.from_address(address)
+    head = ctypes.string_at(address, _avutil_abi.FRAME_HEAD.size)
+    assert _avutil_abi.FRAME_HEAD.unpack(head) == (
+        *frame.data[:4], *frame.linesize[:4], frame.extended_data, 64, 48, 0, frame.format,
+        frame.buf[0],
+    )  # fmt: skip
+    assert _avutil_abi.FRAME_PLANES.size == _avutil_abi.AVFrame.extended_data.offset
+
+
+def test_a_plane_knows_its_frame_and_number() -> None:
+    native = av.VideoFrame(64, 48, "yuv420p")
+    planes = native.planes
+    assert [_pyav.plane_index(p) for p in planes] == [0, 1, 2]
+    assert all(_pyav.frame_of_plane(p) is native for p in planes)
+
+
+def test_array_addresses_are_numpys() -> None:
+    array = np.arange(60, dtype=np.int32).reshape(5, 12)
+    for view in (array, array[::-1], array[1:, 3:], array[:0], array.T):
+        assert _ndarray.data_address(view) == view.ctypes.data

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every pixel format of FFmpeg is described as FFmpeg lays it out, or refused with the reason."""
+
+from __future__ import annotations
+
+import ctypes
+
+import av
+import pytest
+from av.video.format import VideoFormat
+from av.video.format import names as all_names
+from samebytes_ffmpeg import _avutil
+from samebytes_ffmpeg._pixel_formats import (
+    Palette,
+    image_format,
+    image_format_named,
+    pixel_format_name,
+)
+
+from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.formats import ImageFormat, PlaneFormat
+
+NAMES = sorted(all_names)
+
+
+def _number(name: str) -> int:
+    return int(_avutil.get_pix_fmt(name.encode()))
+
+
+def _reason(name: str) -> str | None:
+    """Why a format has no planes, from what PyAV says of it."""
+    described = VideoFormat(name)
+    if not described.components or described.bits_per_pixel == 0:
+        return "device"
+    if described.is_bit_stream:
+        return "no whole bytes"
+    return "big-endian" if described.is_big_endian else None
+
+
+MAPPED = [name for name in NAMES if _reason(name) is None]
+REFUSED = [name for name in NAMES if _reason(name) is not None]
+
+
+def test_there_are_formats_of_both_kinds() -> None:
+    assert len(MAPPED) > 140
+    assert {"monow", "gray16be", "vaapi", "drm_prime", "cuda", "rgb4"} <= set(REFUSED)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_format_without_planes_of_elements_is_refused_by_name(name: str) -> None:
+    with pytest.raises(LayoutError, match=rf"\b{name}\b.*{_reason(name)}"):
+        image_format(_number(name))
+
+
+@pytest.mark.parametrize("name", MAPPED)
+@pytest.mark.parametrize("width", [1, 2, 5, 16, 33])
+def test_rows_are_as_long_as_ffmpeg_makes_them(name: str, width: int) -> None:
+    """libavutil/imgutils.h: av_image_get_linesize says how many bytes of a row are used."""
+    linesize = _avutil.LIBRARY.av_image_get_linesize
+    linesize.argtypes, linesize.restype = (ctypes.c_int,) * 3, ctypes.c_int
+    image = image_format(_number(name))
+    for number, layout in enumerate(image.plane_layouts(width, 3)):
+        if isinstance(image.planes[number], Palette):
+            assert (layout.shape, layout.nbytes) == ((256, 4), 1024)
+        else:
+            assert layout.row_nbytes == linesize(_number(name), width, number)
+
+
+@pytest.mark.parametrize("name", MAPPED)
+@pytest.mark.parametrize("height", [1, 2, 5, 16])
+def test_planes_are_as_high_and_as_many_as_in_pyav(name: str, height: int) -> None:
+    planes = av.VideoFrame(16, height, name).planes
+    image = image_format(_number(name))
+    assert len(image.planes) == len(planes)
+    for layout, plane, kind in zip(
+        image.plane_layouts(16, height), planes, image.planes, strict=True
+    ):
+        assert layout.shape[0] == (256 if isinstance(kind, Palette) else plane.height)
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_the_way_back_gives_the_same_layout(name: str) -> None:
+    image = image_format_named(name)
+    back = pixel_format_name(image)
+    assert image_format_named(back) == image
+    if name not in ImageFormat.of("I420").aliases and "yuvj" not in name:
+        assert back == name
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_elements_have_room_for_every_component(name: str) -> None:
+    """Depth and shift of each component fit the element that holds it."""
+    described = _avutil.pix_fmt_desc_get(_number(name)).contents
+    image = image_format(_number(name))
+    for component in described.comp[: described.nb_components]:
+        plane = image.planes[component.plane]
+        assert component.shift + component.depth <= 8 * plane.itemsize
+        assert component.step % plane.itemsize == 0
+
+
+def test_a_format_that_ffmpeg_lacks_has_no_name() -> None:
+    with pytest.raises(LayoutError, match="no pixel format for YV12"):
+        pixel_format_name(ImageFormat.of("YV12"))
+
+
+def test_a_foreign_format_with_a_known_name_is_not_taken_for_it() -> None:
+    odd = ImageFormat(
+        "ODD", (PlaneFormat(1),), plane_names=("y",), color_model="gray", bit_depth=8,
+        ffmpeg_name="rgb24",
+    )  # fmt: skip
+    with pytest.raises(LayoutError, match="is not what FFmpeg's rgb24 is"):
+        pixel_format_name(odd)
+
+
+def test_unknown_names_and_numbers_are_errors() -> None:
+    with pytest.raises(UnknownNameError):
+        image_format_named("no_such_format")
+    with pytest.raises(LayoutError, match="no pixel format 99999"):
+        image_format(99999)

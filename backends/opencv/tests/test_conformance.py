@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenCV backend in the suites that every backend inherits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+
+from samebytes import ImageInfo, TensorInfo, Transfer
+from samebytes.testing import (
+    ArrayMemory,
+    ContextSuite,
+    FrameSuite,
+    MapperSuite,
+    PluginSuite,
+    TensorSuite,
+)
+
+Array = np.ndarray[Any, Any]
+Mat: Any = cv2.Mat  # untyped in OpenCV's stubs
+
+
+class OpenCVMemory(ArrayMemory):
+    """Native tensors are cv2.Mat objects."""
+
+    memory_type = "opencv"
+    allocates_frames = False
+
+    def over(self, array: Array) -> Any:
+        return Mat(array, wrap_channels=array.ndim == 3)
+
+
+CPU = ArrayMemory()
+OPENCV = OpenCVMemory()
+
+LAYOUTS = (
+    TensorInfo("uint8", (6, 8, 3)),
+    TensorInfo("uint8", (6, 8), (24, 1)),
+    TensorInfo("uint8", (6, 8, 4), (40, 4, 1)),
+    TensorInfo("float16", (5, 7)),
+    TensorInfo("float32", (2, 3, 4, 5)),
+    TensorInfo("int32", (9,)),
+)
+IMAGES = (
+    ImageInfo.of("NV12", 64, 32),
+    ImageInfo.of("I420", 47, 31),
+    ImageInfo.of("P010", 16, 8),
+    ImageInfo.of("BGR", 40, 24),
+    ImageInfo.of("GRAY8", 5, 3),
+)
+
+
+class TestPlugin(PluginSuite):
+    plugin = "opencv"
+
+
+class TestContext(ContextSuite):
+    memory = OPENCV
+
+
+class TestTensor(TensorSuite):
+    memory = OPENCV
+    cases = LAYOUTS
+
+
+class TestCpuToOpenCV(MapperSuite):
+    source = CPU
+    target = OPENCV
+    cases = LAYOUTS
+    refused = (
+        (TensorInfo("uint8", (6, 8, 3), (-24, 3, 1)), "negative strides"),
+        (TensorInfo("uint8", (6, 8, 3), (48, 6, 1)), "pixels in a row"),
+        (TensorInfo("uint8", (6, 8), (1, 6)), "elements of a row"),
+        (TensorInfo("uint8", (8, 8, 3), (8, 1, 64)), "channels of a pixel"),
+        (TensorInfo("uint8", (0, 8)), "at least one axis and one element"),
+        (TensorInfo("int64", (6, 8)), "no Mat of int64"),
+        (TensorInfo("complex64", (6, 8)), "no Mat of complex64"),
+    )
+
+
+class TestOpenCVToCpu(MapperSuite):
+    source = OPENCV
+    target = CPU
+    cases = LAYOUTS
+
+
+class TestCpuFramesToOpenCV(MapperSuite):
+    source = CPU
+    target = OPENCV
+    cases = IMAGES
+
+
+class OpenCVPlanes(OpenCVMemory):
+    """Frames: tuples of plain arrays, since OpenCV has no frames of its own."""
+
+    def over(self, array: Array) -> Any:
+        return array
+
+
+class TestOpenCVFramesToCpu(MapperSuite):
+    source = OpenCVPlanes()
+    target = CPU
+    cases = IMAGES
+
+
+class TestOpenCVFrames(FrameSuite):
+    memory = OpenCVPlanes()
+    cases = IMAGES
+
+
+class TestTransposedCpuToOpenCV(MapperSuite):
+    """What no Mat can be: by a copy into dense memory, where copy=True allows it."""
+
+    source = CPU
+    target = OPENCV
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = (
+        TensorInfo("uint8", (6, 8), (1, 6)),
+        TensorInfo("float32", (6, 8, 3), (-96, 12, 4)),
+    )

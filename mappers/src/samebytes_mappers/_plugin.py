@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this plugin declares: edges that need two other plugins. Importing it imports neither."""
+
+from __future__ import annotations
+
+from samebytes.plugins import API, MapperSpec, Plugin, Transfer, hookimpl
+
+__all__ = ["PLUGIN"]
+
+PLUGIN = Plugin(api=API, summary="mappings that join two backends")
+
+
+@hookimpl
+def samebytes_mappers() -> list[MapperSpec]:
+    """One edge for each pair of backends."""
+    return [
+        MapperSpec(
+            source="ffmpeg",
+            target="openvino",
+            mapper="samebytes_mappers._ffmpeg_openvino:FFmpegToOpenVINO",
+            transfer=Transfer.ALIAS,
+            summary="each plane as a tensor [1, rows, columns, channels], padded rows as a region",
+            level="frame",
+            cost=1.5,
+            requires=("ffmpeg>=0.1,<1", "openvino>=0.1,<1"),
+        )
+    ]

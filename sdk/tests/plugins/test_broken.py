@@ -1,0 +1,484 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Broken plugins: each is set aside with its reason, and none harms another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes.errors import (
+    IncompatiblePluginError,
+    MissingDependencyError,
+    PluginLoadError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdk.tests.conftest import Site
+
+_MAKE = """
+from samebytes.plugins import *
+PLUGIN = Plugin(api={api}, summary="made up")
+"""
+
+
+@pytest.fixture
+def reason(site: Site) -> Callable[[str], str]:
+    """Why a plugin was set aside, after a look whether the others still work."""
+    site.plugin(
+        "zulu",
+        """
+@hookimpl
+def samebytes_contexts():
+    return [ContextSpec(node="zulu", context="samebytes._cpu.context:CpuContext")]
+""",
+    )
+
+    def look(name: str) -> str:
+        plugins = {p.name: p for p in sb.installed_plugins()}
+        assert plugins["zulu"].state == "ready"
+        assert plugins["cpu"].state == "ready"
+        sb.context("zulu")
+        sb.tensor(np.zeros(4)).map("cpu")
+        assert plugins[name].state == "set aside"
+        assert (plugins[name].memory_types, plugins[name].edges) == ((), ())
+        return plugins[name].error
+
+    return look
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("raise RuntimeError('at home')\n", "RuntimeError: at home"),
+        ("raise SystemExit(3)\n", "SystemExit: 3"),
+        ("import sys\nsys.exit('bye')\n", "SystemExit: bye"),
+        ("class Odd(BaseException): pass\nraise Odd('odd')\n", "Odd: odd"),
+        ("import made_up_framework\n", "No module named 'made_up_framework'"),
+        ("def broken(:\n", "SyntaxError"),
+    ],
+)
+def test_import_raises(site: Site, reason: Callable[[str], str], code: str, told: str) -> None:
+    site.plugin("alpha", code)
+    assert told in reason("alpha")
+    assert "alpha_plugin" in reason("alpha")
+
+
+def test_the_line_that_raised_is_told(site: Site, reason: Callable[[str], str]) -> None:
+    site.plugin("alpha", "\nraise RuntimeError\n")
+    assert f"({site.path / 'alpha_plugin.py'}:5)" in reason("alpha")
+
+
+def test_a_missing_module_has_no_line(site: Site, reason: Callable[[str], str]) -> None:
+    site.distribution("alpha-dist", "[samebytes.plugins]\nalpha = made_up_nowhere\n")
+    sb.refresh()
+    assert reason("alpha").endswith("No module named 'made_up_nowhere'")
+
+
+def test_interrupting_is_not_swallowed(site: Site) -> None:
+    site.plugin("alpha", "raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        sb.installed_plugins()
+
+
+def test_a_plugin_that_uses_plugins_while_it_is_imported(
+    site: Site, reason: Callable[[str], str]
+) -> None:
+    site.plugin("alpha", "import samebytes\nsamebytes.context('zulu')\n")
+    assert "it may only declare" in reason("alpha")
+
+
+@pytest.mark.parametrize(
+    "api", ["(1, 1)", "(2, 0)", "(0, 9)", "(1, -1)", "(1,)", "'1.0'", "None", "(1, 'x')", "1.0"]
+)
+def test_other_api(site: Site, reason: Callable[[str], str], api: str) -> None:
+    site.plugin("alpha", header=_MAKE.format(api=api))
+    told = reason("alpha")
+    assert f"plugin API {eval(api)!r}, this samebytes has (1, 0)" in told
+    assert "upgrade samebytes" in told
+
+
+def test_incompatible_is_an_error_of_its_own(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAMEBYTES_STRICT", "1")
+    site.plugin("alpha", header=_MAKE.format(api=(1, 7)))
+    with pytest.raises(IncompatiblePluginError) as caught:
+        sb.context("cpu")
+    assert (caught.value.declared, caught.value.supported) == ((1, 7), (1, 0))
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("", "has no PLUGIN = samebytes.plugins.Plugin"),
+        ("PLUGIN = 'mine'\n", "has no PLUGIN"),
+        ("def __getattr__(name): raise RuntimeError(name)\n", "RuntimeError: PLUGIN"),
+    ],
+)
+def test_no_plugin(site: Site, reason: Callable[[str], str], header: str, told: str) -> None:
+    site.plugin("alpha", header=header)
+    assert told in reason("alpha")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("summary=None", "summary None is not a string"),
+        ("summary='', packages=['av']", "packages ['av'] is not a mapping"),
+        ("summary='', packages={'av': None}", "is not a mapping from modules to commands"),
+        ("summary='', probe='made_up'", 'probe \'made_up\' is not "module:function"'),
+    ],
+)
+def test_nonsense_in_plugin(
+    site: Site, reason: Callable[[str], str], arguments: str, told: str
+) -> None:
+    header = f"from samebytes.plugins import *\nPLUGIN = Plugin(api=API, {arguments})\n"
+    site.plugin("alpha", header=header)
+    assert told in reason("alpha")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (
+            "@hookimpl\ndef samebytes_mapers(): return []\n",
+            "unknown hook 'samebytes_mapers'; did you mean 'samebytes_mappers'",
+        ),
+        ("def samebytes_tensor(): return []\n", "did you mean 'samebytes_tensors'"),
+        ("@hookimpl\ndef same_contexts(): return []\n", "did you mean 'samebytes_contexts'"),
+        (
+            "@hookimpl(specname='samebytes_map')\ndef mine(): return []\n",
+            "unknown hook 'samebytes_map'",
+        ),
+        ("def samebytes_mappers(): return []\n", "lacks @samebytes.plugins.hookimpl"),
+        ("@hookimpl\ndef samebytes_tensors(manager): return []\n", "manager"),
+    ],
+)
+def test_hooks_that_are_not_hooks(
+    site: Site, reason: Callable[[str], str], code: str, told: str
+) -> None:
+    site.plugin("alpha", code)
+    assert told in reason("alpha")
+
+
+def test_a_hook_under_another_name(site: Site) -> None:
+    site.plugin(
+        "alpha",
+        """
+import os as samebytes_anything
+samebytes_number = 3
+
+@hookimpl(specname="samebytes_contexts")
+def contexts():
+    return (ContextSpec(node="alpha", context="a:B"),)
+""",
+    )
+    found = next(p for p in sb.installed_plugins() if p.name == "alpha")
+    assert (found.state, found.memory_types) == ("ready", ("alpha",))
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("return None", "samebytes_mappers() returned None, not a list"),
+        ("pass", "samebytes_mappers() returned None, not a list"),
+        ("return 7", "returned 7, not a list"),
+        ("return {}", "returned {}, not a list"),
+        ("yield 1", "generator object"),
+        ("return [7]", "returned 7, not a MapperSpec"),
+        (
+            "return [ContextSpec(node='a', context='a:B')]",
+            "returned ContextSpec(node='a'",
+        ),
+        ("raise ValueError('today')", "samebytes_mappers() raised ValueError: today"),
+        ("raise SystemExit(1)", "samebytes_mappers() raised SystemExit: 1"),
+        ("return MapperSpec()", "TypeError"),
+        ("return [Unprintable()]", "<Unprintable whose repr raised ZeroDivisionError>"),
+    ],
+)
+def test_hooks_that_answer_nonsense(
+    site: Site, reason: Callable[[str], str], body: str, told: str
+) -> None:
+    code = f"""
+class Unprintable:
+    def __repr__(self):
+        return 1 / 0
+
+@hookimpl
+def samebytes_mappers():
+    {body}
+"""
+    site.plugin("alpha", code)
+    assert told in reason("alpha")
+
+
+_NATIVE = {"native": "made.Up", "wraps": "a:B", "level": "tensor"}
+_CONTEXT = {"node": "alpha", "context": "a:B"}
+_MAPPER = {"source": "cpu", "target": "alpha", "mapper": "a:B", "summary": "how"}
+
+
+@pytest.mark.parametrize(
+    ("hook", "fields", "told"),
+    [
+        ("tensors", {**_NATIVE, "wraps": "a.B"}, 'wraps \'a.B\' is not "module:Class"'),
+        ("tensors", {**_NATIVE, "wraps": "a:B.C"}, "is not"),
+        ("tensors", {**_NATIVE, "wraps": "a:B "}, "is not"),
+        ("tensors", {**_NATIVE, "wraps": "a..b:B"}, "is not"),
+        ("tensors", {**_NATIVE, "wraps": None}, "wraps None is not"),
+        ("tensors", {**_NATIVE, "level": "image"}, "level 'image'"),
+        ("tensors", {**_NATIVE, "native": "Up"}, "native 'Up' is not the full name of a type"),
+        ("tensors", {**_NATIVE, "native": None}, "native None"),
+        ("contexts", {**_CONTEXT, "context": ":B"}, "context ':B' is not"),
+        ("contexts", {**_CONTEXT, "node": ""}, "node '' is not a memory type"),
+        ("contexts", {**_CONTEXT, "node": "a:B:C"}, "node 'a:B:C' is not"),
+        ("contexts", {**_CONTEXT, "node": "a:GPU.0"}, "node 'a:GPU.0' is not"),
+        ("contexts", {**_CONTEXT, "derives_from": "cpu"}, "derives_from 'cpu' is not a tuple"),
+        ("contexts", {**_CONTEXT, "devices": "devices"}, "devices 'devices' is not"),
+        ("contexts", {**_CONTEXT, "level": None}, "level None"),
+        ("mappers", {**_MAPPER, "mapper": "a"}, "mapper 'a' is not"),
+        ("mappers", {**_MAPPER, "source": 1}, "source 1 is not a memory type"),
+        ("mappers", {**_MAPPER, "target": "a b"}, "target 'a b' is not a memory type"),
+        ("mappers", {**_MAPPER, "transfer": "alias"}, "transfer 'alias' is not a Transfer"),
+        ("mappers", {**_MAPPER, "summary": 3}, "summary 3 is not a string"),
+        ("mappers", {**_MAPPER, "access": ()}, "access () is not a tuple"),
+        ("mappers", {**_MAPPER, "access": "rw"}, "access 'rw' is not a tuple"),
+        ("mappers", {**_MAPPER, "access": ("x",)}, "access ('x',) is not a tuple"),
+        ("mappers", {**_MAPPER, "cost": 0}, "cost 0 is not a positive number"),
+        ("mappers", {**_MAPPER, "cost": float("nan")}, "cost nan is not"),
+        ("mappers", {**_MAPPER, "cost": float("inf")}, "cost inf is not"),
+        ("mappers", {**_MAPPER, "cost": "1"}, "cost '1' is not"),
+        ("mappers", {**_MAPPER, "formats": "NV12"}, "formats 'NV12' is not a tuple"),
+        ("mappers", {**_MAPPER, "formats": ("yuv420p",)}, "'yuv420p' must be spelt 'I420'"),
+        ("mappers", {**_MAPPER, "requires": "cpu"}, "requires 'cpu' is not a tuple"),
+        ("mappers", {**_MAPPER, "requires": ("cpu~=1",)}, "'cpu~=1' is not a requirement"),
+        ("mappers", {**_MAPPER, "level": "plane"}, "level 'plane'"),
+    ],
+)
+def test_nonsense_in_specs(
+    site: Site,
+    reason: Callable[[str], str],
+    hook: str,
+    fields: dict[str, object],
+    told: str,
+) -> None:
+    kind = {"tensors": "NativeSpec", "contexts": "ContextSpec", "mappers": "MapperSpec"}[hook]
+    written = dict(fields)
+    transfer = written.pop("transfer", None)
+    given = "" if hook != "mappers" else f"transfer={transfer!r}, "
+    if transfer is None:
+        given = given.replace("None", "Transfer.ALIAS")
+    site.plugin(
+        "alpha",
+        f"""
+nan, inf = float("nan"), float("inf")
+
+@hookimpl
+def samebytes_{hook}():
+    return [{kind}({given}**{written!r})]
+""",
+    )
+    assert told in reason("alpha")
+    assert f"samebytes_{hook}()" in reason("alpha")
+
+
+def test_a_format_that_the_core_does_not_know_may_be_declared(site: Site) -> None:
+    fields = {**_MAPPER, "formats": ("MADE_UP", "NV12")}
+    site.plugin(
+        "alpha",
+        f"""
+@hookimpl
+def samebytes_mappers():
+    return [MapperSpec(transfer=Transfer.ALIAS, **{fields!r})]
+""",
+    )
+    assert next(p.state for p in sb.installed_plugins() if p.name == "alpha") == "ready"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("alpha_plugin:PLUGIN", "does not name a module"),
+        ("alpha-plugin", "does not name a module"),
+        ("", "does not name a module"),
+    ],
+)
+def test_entry_points_that_name_no_module(
+    site: Site, reason: Callable[[str], str], value: str, told: str
+) -> None:
+    site.distribution("alpha-dist", f"[samebytes.plugins]\nalpha = {value}\n")
+    sb.refresh()
+    assert told in reason("alpha")
+
+
+def test_malformed_entry_points(site: Site, reason: Callable[[str], str]) -> None:
+    site.distribution("alpha-dist", "[samebytes.plugins]\nno equals sign here\n")
+    sb.refresh()
+    assert "entry_points.txt is malformed" in reason("alpha-dist")
+
+
+def test_entry_points_that_are_no_text(site: Site, reason: Callable[[str], str]) -> None:
+    folder = site.distribution("alpha-dist", "")
+    (folder / "entry_points.txt").write_bytes(b"\xff\xfe[samebytes.plugins]\xff")
+    site.plugin("broken", "raise RuntimeError\n")
+    reason("broken")
+
+
+def test_malformed_entry_points_of_somebody_else(
+    site: Site, reason: Callable[[str], str]
+) -> None:
+    site.distribution("other-dist", "[console_scripts]\nno equals sign here\n")
+    site.plugin("broken", "raise RuntimeError\n")
+    reason("broken")
+    assert "other-dist" not in [p.name for p in sb.installed_plugins()]
+
+
+def test_metadata_without_name_and_version(site: Site) -> None:
+    site.module("alpha_plugin", _MAKE.format(api=(1, 0)))
+    site.distribution("alpha", "[samebytes.plugins]\nalpha = alpha_plugin\n", metadata="")
+    sb.refresh()
+    found = next(p for p in sb.installed_plugins() if p.name == "alpha")
+    assert (found.state, found.distribution, found.version) == ("ready", "", "")
+
+
+# What is declared well, and breaks when it is first used.
+
+_USED = """
+PLUGIN = Plugin(api=API, summary="", packages={{"made_up_framework": "pip install made-up"}})
+
+@hookimpl
+def samebytes_tensors():
+    return [NativeSpec(native="alpha_native.Array", wraps="{classes}:Tensor", level="tensor")]
+
+@hookimpl
+def samebytes_contexts():
+    return [
+        ContextSpec(node="alpha", context="{classes}:Context", devices="{classes}:devices"),
+    ]
+
+@hookimpl
+def samebytes_mappers():
+    return [
+        MapperSpec(source="cpu", target="beta", mapper="{classes}:Mapper",
+                   transfer=Transfer.ALIAS, summary="how"),
+    ]
+"""
+
+
+def use(site: Site, classes: str, *, native: bool = False) -> None:
+    """Install plugin alpha with the given module of classes, and ask for one of them."""
+    site.module("alpha_classes", classes)
+    site.module("alpha_native", "class Array: pass\n")
+    site.plugin("alpha", _USED.format(classes="alpha_classes"))
+    assert next(p.state for p in sb.installed_plugins() if p.name == "alpha") == "ready"
+    if native:
+        import alpha_native  # type: ignore[import-not-found]  # written by this test
+
+        sb.tensor(alpha_native.Array())
+    else:
+        sb.context("alpha")
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    ("classes", "told"),
+    [
+        ("raise RuntimeError('late')\n", "loading alpha_classes:.* raised RuntimeError: late"),
+        ("raise SystemExit('late')\n", "raised SystemExit: late"),
+        ("", "raised AttributeError"),
+        ("import os.nothing\n", "raised ModuleNotFoundError"),
+        ("def Tensor(): pass\nContext = Tensor\ndef devices(): return []\n", "is not a subclass"),
+        ("Tensor = Context = int\ndevices = list\n", "is not a subclass of (Tensor|Context)"),
+    ],
+)
+def test_a_class_that_cannot_be_loaded_raises_for_who_asks(
+    site: Site, reason: Callable[[str], str], classes: str, told: str, native: bool
+) -> None:
+    with pytest.raises(PluginLoadError, match=told) as caught:
+        use(site, classes, native=native)
+    assert caught.value.plugin == "alpha"
+    assert not isinstance(caught.value, MissingDependencyError)
+    sb.context("zulu")
+    site.plugin("broken", "raise RuntimeError\n")
+    reason("broken")
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_missing_framework_is_named_with_its_command(site: Site, native: bool) -> None:
+    with pytest.raises(MissingDependencyError, match="pip install made-up") as caught:
+        use(site, "import made_up_framework.part\n", native=native)
+    assert caught.value.missing == "the package 'made_up_framework'"
+    assert caught.value.hint == "pip install made-up"
+    assert isinstance(caught.value, ImportError)
+
+
+def test_it_can_be_installed_meanwhile(site: Site) -> None:
+    classes = """
+import made_up_framework
+from samebytes.plugins import HostContext
+class Context(HostContext):
+    memory_type = node = "alpha"
+def devices():
+    return ["0"]
+"""
+    with pytest.raises(MissingDependencyError):
+        use(site, classes)
+    site.module("made_up_framework", "")
+    sb.refresh()
+    assert sb.context("alpha").node == "alpha"
+
+
+@pytest.mark.parametrize(
+    "devices", ["def devices(): raise OSError('driver')\n", "def devices(): raise SystemExit(4)\n"]
+)
+def test_devices_that_cannot_be_listed(site: Site, devices: str) -> None:
+    with pytest.raises(PluginLoadError, match=r"devices\(\) raised"):
+        use(site, devices)
+
+
+_BETA = """
+@hookimpl
+def samebytes_contexts():
+    return [ContextSpec(node="beta", context="beta_classes:Beta")]
+
+@hookimpl
+def samebytes_mappers():
+    return [
+        MapperSpec(source="cpu", target="beta", mapper="beta_classes:Edge", cost=50,
+                   transfer=Transfer.ALIAS, summary="the array"),
+    ]
+"""
+_BETA_CLASSES = """
+from samebytes.plugins import CpuTensor, HostContext, MemoryMapper
+class Beta(HostContext):
+    memory_type = node = "beta"
+    tensor_class = CpuTensor
+class Edge(MemoryMapper):
+    def connect(self, item, access):
+        return item.native, None, None
+"""
+
+
+@pytest.mark.parametrize(
+    "mapper",
+    [
+        "raise RuntimeError\n",
+        "Mapper = 3\n",
+        "from samebytes.plugins import MemoryMapper\nclass Mapper(MemoryMapper):\n"
+        "    def __init__(self, *args): raise RuntimeError('made')\n",
+    ],
+)
+def test_a_broken_edge_is_gone_round(site: Site, mapper: str) -> None:
+    site.module("beta_classes", _BETA_CLASSES)
+    site.plugin("beta", _BETA)
+    site.module("alpha_classes", mapper)
+    site.plugin("alpha", _USED.format(classes="alpha_classes"))
+    array = np.zeros(4)
+    assert np.shares_memory(sb.tensor(array).map("beta").native, array)
+    route = sb.route("cpu", "beta")
+    assert route.cost == 50
+    assert "plugin 'alpha'" in route.refused[0]

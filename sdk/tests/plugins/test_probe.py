@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes run in a child process; whatever they do there becomes an answer here."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import samebytes as sb
+from samebytes._plugins.probe import examine, find
+from samebytes.errors import UnknownNameError
+from samebytes.plugins import ProbeResult, probe
+
+if TYPE_CHECKING:
+    from sdk.tests.conftest import Site
+
+_PLUGIN = """
+from samebytes.plugins import *
+PLUGIN = Plugin(api=API, summary="", packages={packages!r}, probe={probe!r})
+"""
+
+
+def install(
+    site: Site, probe_code: str | None, packages: dict[str, str] | None = None
+) -> None:
+    """Plugin alpha with a probe of the given body."""
+    name = None
+    if probe_code is not None:
+        name = "alpha_probe:look"
+        body = "".join(f"    {line}\n" for line in probe_code.splitlines())
+        site.module(
+            "alpha_probe",
+            "import os, sys, time, signal, subprocess\n"
+            "from samebytes.errors import MissingDependencyError\n"
+            f"from samebytes.plugins import ProbeResult\n\ndef look():\n{body}",
+        )
+    site.plugin("alpha", header=_PLUGIN.format(packages=packages or {}, probe=name))
+
+
+def importable(name: str) -> bool | None:
+    return examine(find(name), 30).importable
+
+
+def test_usable(site: Site) -> None:
+    install(
+        site,
+        "return ProbeResult(usable=True, reason='found', hint='none', details={'pid': os.getpid()})",
+    )
+    result = probe("alpha")
+    assert (result.usable, result.reason, result.hint) == (True, "found", "none")
+    assert int(result.details["pid"]) != os.getpid()
+    assert importable("alpha") is True
+
+
+def test_not_usable(site: Site) -> None:
+    install(site, "return ProbeResult(usable=False, reason='no device', hint='plug one in')")
+    assert probe("alpha") == ProbeResult(usable=False, reason="no device", hint="plug one in")
+    assert importable("alpha") is True
+
+
+def test_cpu_needs_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/nowhere")
+    assert probe("cpu").usable
+
+
+def test_no_interpreter(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(site, "return ProbeResult(usable=True)")
+    monkeypatch.setattr("sys.executable", str(site.path / "nowhere"))
+    result = probe("alpha")
+    assert not result.usable
+    assert "no child process could be started" in result.reason
+
+
+def test_without_a_probe_importable_is_usable(site: Site) -> None:
+    site.module("made_up_framework", "")
+    install(site, None, {"made_up_framework": "pip install made-up"})
+    assert probe("alpha").usable
+
+
+def test_missing_package(site: Site) -> None:
+    install(site, "raise RuntimeError", {"json": "", "made_up_framework": "pip install made-up"})
+    result = probe("alpha")
+    assert result.reason == "the package 'made_up_framework' is missing"
+    assert (result.usable, result.hint) == (False, "pip install made-up")
+    assert importable("alpha") is False
+
+
+def test_package_that_cannot_be_imported(site: Site) -> None:
+    site.module("made_up_framework", "raise OSError('libmade.so.2: cannot open')\n")
+    install(site, None, {"made_up_framework": "pip install made-up"})
+    assert "OSError: libmade.so.2: cannot open" in probe("alpha").reason
+    assert importable("alpha") is False
+
+
+def test_package_that_kills_the_process(site: Site) -> None:
+    site.module("made_up_framework", "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    install(site, "return ProbeResult(usable=True)", {"made_up_framework": ""})
+    assert probe("alpha").reason == "importing its packages ended the process: SIGSEGV"
+    assert importable("alpha") is False
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("raise ValueError('today')", "its probe alpha_probe:look raised ValueError: today"),
+        ("sys.exit(3)", "raised SystemExit: 3"),
+        ("return 7", "returned 7, not a ProbeResult"),
+        ("return None", "returned None, not a ProbeResult"),
+        ("os._exit(0)", "ended the process with status 0 and no result"),
+        ("os._exit(5)", "ended the process with status 5"),
+        ("os.kill(os.getpid(), signal.SIGABRT)", "ended the process: SIGABRT"),
+        (
+            "print('driver: bad', file=sys.stderr, flush=True)\nprint('last', flush=True)\n"
+            "os.kill(os.getpid(), signal.SIGSEGV)",
+            "ended the process: SIGSEGV; its last words: last",
+        ),
+        (
+            "for fd in range(3, 20):\n    try: os.write(fd, b'junk')\n    except OSError: pass\n"
+            "os._exit(0)",
+            "which is no result",
+        ),
+        (
+            "for fd in range(3, 20):\n    try: os.write(fd, b'{\"usable\": 3}')\n"
+            "    except OSError: pass\nos._exit(0)",
+            "which is no result",
+        ),
+    ],
+)
+def test_probes_that_fail(site: Site, code: str, told: str) -> None:
+    install(site, code)
+    result = probe("alpha")
+    assert not result.usable
+    assert told in result.reason
+    assert importable("alpha") is True
+
+
+def test_hint_of_a_missing_library(site: Site) -> None:
+    install(site, "raise MissingDependencyError('alpha', 'libva.so.2', 'apt install libva2')")
+    assert probe("alpha").hint == "apt install libva2"
+
+
+def test_printing_does_no_harm(site: Site) -> None:
+    install(
+        site,
+        "print('hello')\nos.write(1, b'from C')\nsubprocess.run(['echo', 'from a child'])\n"
+        "return ProbeResult(usable=True, details={1: 2})",
+    )
+    assert probe("alpha") == ProbeResult(usable=True, details={"1": "2"})
+
+
+def test_hanging(site: Site) -> None:
+    # It leaves its own number and that of a process it started, which must both be gone after.
+    install(
+        site,
+        "more = subprocess.Popen(['sleep', '600'])\n"
+        f"open({str(site.path / 'pids')!r}, 'w').write(f'{{os.getpid()}} {{more.pid}}')\n"
+        "time.sleep(600)",
+    )
+    result = probe("alpha", timeout=4)
+    assert not result.usable
+    assert result.reason == "its probe took more than 4 s"
+    assert result.hint == "more time: samebytes doctor alpha --timeout 60"
+    child, grandchild = map(int, (site.path / "pids").read_text().split())
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+    assert is_gone(grandchild)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; whoever adopted it may not have noticed yet."""
+    try:
+        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text() or dies(pid)
+    except FileNotFoundError:
+        return True
+
+
+def dies(pid: int) -> bool:
+    """Whether it is being killed: SIGKILL is pending, or done by the time we look."""
+    try:
+        os.kill(pid, 0)
+        pending = Path(f"/proc/{pid}/status").read_text().split("ShdPnd:\t")[1].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return True
+    return bool(int(pending, 16) >> (signal.SIGKILL - 1) & 1)
+
+
+def test_a_process_left_behind_holds_nothing_up(site: Site) -> None:
+    install(
+        site,
+        "subprocess.Popen(['sleep', '600'], start_new_session=False)\n"
+        "return ProbeResult(usable=True)",
+    )
+    assert probe("alpha", timeout=30).usable
+
+
+def test_set_aside(site: Site) -> None:
+    site.plugin("alpha", "raise RuntimeError('no')\n")
+    result = probe("alpha")
+    assert not result.usable
+    assert "RuntimeError: no" in result.reason
+    assert importable("alpha") is False
+
+
+def test_disabled(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMEBYTES_DISABLE", "alpha")
+    install(site, "return ProbeResult(usable=True)")
+    sb.refresh()
+    assert "disabled by" in probe("alpha").reason
+    assert importable("alpha") is None
+
+
+def test_unknown(site: Site) -> None:
+    install(site, "return ProbeResult(usable=True)")
+    with pytest.raises(UnknownNameError, match="did you mean 'alpha'"):
+        probe("alhpa")
+
+
+def test_paths_added_by_this_process_reach_the_child(site: Site) -> None:
+    # The site itself is such a path: nothing but sys.path names it.
+    assert str(site.path) not in os.environ.get("PYTHONPATH", "")
+    install(site, "import alpha_plugin\nreturn ProbeResult(usable=True)")
+    assert probe("alpha").usable
