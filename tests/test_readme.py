@@ -12,6 +12,8 @@ from pathlib import Path
 import av
 import pytest
 
+import samebytes
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 # Shows modules that do not exist: the tutorial of the kit builds and runs a real one.
@@ -49,7 +51,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize(("document", "code"), blocks(), ids=lambda v: v if "/" in v or ".md" in v else "")
+@pytest.mark.parametrize(
+    ("document", "code"), blocks(), ids=lambda text: text if text.endswith(".md") else "code"
+)
 def test_block_runs_as_printed(document: str, code: str, folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
@@ -70,14 +74,12 @@ def test_readme_example_is_short_and_prints_the_route(folder: Path) -> None:
 
 
 def test_table_of_edges_names_every_edge_and_no_other() -> None:
-    import samebytes.plugins
-
     text = (ROOT / "README.md").read_text()
     rows = re.findall(r"^\| ([a-z]+ -> .*?) \| (\w+):.*\| tested \|$", text, re.MULTILINE)
     written = {(edge, transfer) for edges, transfer in rows for edge in edges.split(", ")}
     declared = {
         (edge.name, edge.transfer.name)
-        for record in samebytes.plugins.installed_plugins()
+        for record in samebytes.installed_plugins()
         for edge in record.edges
     }
     assert written == declared

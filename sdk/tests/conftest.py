@@ -47,9 +47,7 @@ class Site:
     ) -> None:
         """Install a plugin whose module is the header and then the code."""
         self.module(f"{name}_plugin", header + code)
-        self.distribution(
-            f"{name}-dist", f"[samebytes.plugins]\n{name} = {name}_plugin\n", version
-        )
+        self.distribution(f"{name}-dist", f"[samebytes.plugins]\n{name} = {name}_plugin\n", version)
         sb.refresh()
 
     def command(self, name: str, code: str) -> None:
@@ -57,9 +55,7 @@ class Site:
         self.module(f"{name}_command", code)
         self.distribution(f"{name}-dist", f"[samebytes.commands]\n{name} = {name}_command\n")
 
-    def python(
-        self, *arguments: str, **environment: str
-    ) -> subprocess.CompletedProcess[str]:
+    def python(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a fresh interpreter that finds this site."""
         return subprocess.run(
             [sys.executable, *arguments],

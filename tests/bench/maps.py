@@ -29,12 +29,20 @@ def tensor_rows() -> list[Row]:
         wrapped = sb.tensor(big)
         native = lambda a=big: ov.Tensor(a, shared_memory=True)  # noqa: E731 - bound per size
         rows.append(
-            compare(f"cpu -> openvino, {width}x{height}", native,
-                    lambda t=wrapped: t.map("openvino"), 1.5)  # fmt: skip
+            compare(
+                f"cpu -> openvino, {width}x{height}",
+                native,
+                lambda t=wrapped: t.map("openvino"),
+                1.5,
+            )  # fmt: skip
         )
         rows.append(
-            compare(f"tensor() + map(), {width}x{height}", native,
-                    lambda a=big: sb.tensor(a).map("openvino"), 1.7)  # fmt: skip
+            compare(
+                f"tensor() + map(), {width}x{height}",
+                native,
+                lambda a=big: sb.tensor(a).map("openvino"),
+                1.7,
+            )  # fmt: skip
         )
     made = ov.Tensor(array, shared_memory=True)
     back = sb.tensor(made)

@@ -76,4 +76,6 @@ def print_rows(title: str, rows: list[Row]) -> None:
         reached = row.ratio if row.ratio is not None else row.ours
         target = f"{row.target:7g}" if row.target is not None else " " * 7
         star = " *" if row.target is not None and reached > row.target else ""
-        print(f"  {row.name:{width}}  {native}  {row.ours:10.2f}  {ratio}  {target} {row.unit}{star}")
+        print(
+            f"  {row.name:{width}}  {native}  {row.ours:10.2f}  {ratio}  {target} {row.unit}{star}"
+        )

@@ -58,7 +58,9 @@ def _make_distributions(folder: Path) -> None:
     for number in range(_DISTRIBUTIONS):
         info = folder / f"filler_{number}-1.0.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: filler-{number}\nVersion: 1\n")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: filler-{number}\nVersion: 1\n"
+        )
         (info / "entry_points.txt").write_text(f"[console_scripts]\nfiller{number} = filler:main\n")
 
 

@@ -90,7 +90,9 @@ def test_packed_types_are_bytes(theirs: str, ours: str) -> None:
 def test_every_type_of_openvino_is_known() -> None:
     known = {*NUMPY_TYPES, *CARRIED_TYPES, *PACKED_TYPES, "string", "dynamic"}
     theirs = {
-        name for name in dir(openvino.Type) if isinstance(getattr(openvino.Type, name), openvino.Type)
+        name
+        for name in dir(openvino.Type)
+        if isinstance(getattr(openvino.Type, name), openvino.Type)
     }
     assert theirs == known
 
@@ -141,6 +143,7 @@ def test_no_tensor_reaches_past_its_memory() -> None:
     """The array ends where the process's memory ends; OpenVINO's wider tensor must not."""
     whole = WHOLE.copy()
     low, high = address(whole), address(whole) + whole.nbytes
+    region: Any
     for region in REGIONS.values():
         native = openvino_tensor(whole[region]).native
         for tensor in filter(None, (native, getattr(native, "pin", None))):
@@ -165,7 +168,7 @@ def test_buffers_that_arrays_were_made_from() -> None:
     mapped = openvino_tensor(array)
     mapped.native.data[7, 9] = 3
     assert pages[16 + 7 * 16 + 9] == 3
-    exact = (ctypes.c_ubyte * (7 * 16 + 10))()
+    exact: Any = (ctypes.c_ubyte * (7 * 16 + 10))()
     with pytest.raises(CopyRequiredError, match="padded rows"):
         openvino_tensor(np.ndarray((8, 10), np.uint8, exact, 0, (16, 1)), "r")
 
@@ -259,7 +262,9 @@ def test_regions_made_by_openvino() -> None:
     assert whole.data[1, 2] == 1
 
 
-@pytest.mark.parametrize("ours", [*NUMPY_TYPES.values(), *CARRIED_TYPES.values(), *PACKED_TYPES.values()])
+@pytest.mark.parametrize(
+    "ours", [*NUMPY_TYPES.values(), *CARRIED_TYPES.values(), *PACKED_TYPES.values()]
+)
 def test_allocating(ours: str) -> None:
     tensor = samebytes.context("openvino").allocate((3, 5), ours)
     assert tensor.info == TensorInfo(ours, (3, 5))

@@ -136,7 +136,9 @@ def test_padded_inputs_are_copied_here_and_only_when_allowed() -> None:
     assert binding.placement == "copied"
     assert binding.tensor is not None
     assert address(binding.tensor.host_array()) == address(padded)
-    request.infer(-padded, copy=True)
+    whole[...] = 3
+    (y,) = request.infer(padded, copy=True)
+    assert (np.asarray(y) == 4).all()
     assert samebytes.stats().copies == 2
 
 
@@ -178,8 +180,7 @@ def test_bindings() -> None:
         assert address(binding.tensor.host_array()) == address(array)
 
 
-def test_the_plugin_reads_inputs_in_place() -> None:
-    """It reads what was written while it had no call of ours to copy in."""
+def test_what_is_written_to_an_input_is_read_by_the_next_inference() -> None:
     request = InferRequest(adding())
     x, y = numbers(), np.zeros(SHAPE, np.float32)
     request.set_tensor("x0", x)
@@ -187,7 +188,7 @@ def test_the_plugin_reads_inputs_in_place() -> None:
     request.infer()
     for value in (7, 8):
         x[...] = value
-        request.native.infer(share_outputs=True)
+        request.infer()
         assert (y == value + 1).all()
 
 
@@ -200,9 +201,8 @@ def test_names_that_are_not_there() -> None:
         request.set_input_tensor(2, numbers())
     with pytest.raises(UnknownNameError):
         request.set_output_tensor("x0", numbers())
-    with pytest.raises(UnknownNameError):
-        request.set_tensor(adding((3,), "int32").outputs[0].get_node().input(0).get_source_output()
-                           if False else "nothing", numbers())
+    with pytest.raises(UnknownNameError, match="'a'"):
+        request.set_tensor(slow().inputs[0], numbers())
     with pytest.raises(UnsupportedObjectError, match="set_input_tensor"):
         request.set_tensor(0, numbers())
     with pytest.raises(UnsupportedObjectError, match="names no port"):
@@ -234,9 +234,7 @@ def test_bad_input() -> None:
     closed.close()
     with pytest.raises(ClosedError):
         request.set_tensor("x0", closed)
-    frame = samebytes.frame([numbers((4, 6))], format="GRAYF32", width=6, height=4) if False else (
-        samebytes.frame([np.zeros((4, 6), np.uint8)], format="GRAY8", width=6, height=4)
-    )
+    frame = samebytes.frame([np.zeros((4, 6), np.uint8)], format="GRAY8", width=6, height=4)
     with pytest.raises(UnsupportedObjectError, match="set_frame"):
         request.set_tensor("x0", frame)
     with pytest.raises(SamebytesError):
@@ -298,8 +296,14 @@ def test_strings_are_left_to_openvino() -> None:
     w = ops.relu(z)
     w.set_friendly_name("w")
     request = InferRequest(compiled([x, z], [x, w]))
+    texts, numbers_ = (port.name for port in request.input_ports)
     with pytest.raises(LayoutError, match="holds strings"):
-        request.set_tensor("z" if False else request.input_ports[0].name, np.zeros(2, np.float32))
+        request.set_tensor(texts, np.zeros(2, np.float32))
+    request.native.set_tensor(texts, openvino.Tensor(["one", "two"]))
+    request.infer({numbers_: np.array([-1, 1], np.float32)})
+    assert np.asarray(request.get_output_tensor(1)).tolist() == [0, 1]
+    with pytest.raises(LayoutError, match="holds strings"):
+        request.get_output_tensor(0)
 
 
 def test_async() -> None:
@@ -311,7 +315,6 @@ def test_async() -> None:
         request.set_tensor("a", np.zeros((600, 600), np.float32))
     with pytest.raises(BusyError, match="wait"):
         request.infer()
-    assert request.wait(0) in (False, True)
     (b,) = request.outputs()
     assert request.wait(0)
     assert "running" not in repr(request)

@@ -38,8 +38,10 @@ class Swing:
 
     @property
     def expression(self) -> str:
-        """The same in the language of FFmpeg's expressions, in which `n` counts the frames."""
-        return f"{self.start}+abs(mod(n*{self.step},{2 * self.reach})-{self.reach})"
+        """The same as an expression for FFmpeg's overlay filter."""
+        # By the time: that filter's own count of frames, `n`, begins with 1.
+        moved = f"round(t*{RATE})*{self.step}"
+        return f"{self.start}+abs(mod({moved},{2 * self.reach})-{self.reach})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ def make_clip(path: Path, frames: int = 150, width: int = WIDTH, height: int = H
     graph = _graph(width, height)
     with av.open(path, "w") as container:
         try:
-            stream = container.add_stream("libx264", rate=RATE)
+            # x264 would find few uses for B-frames in such a clip; here they are three of four.
+            stream = container.add_stream("libx264", rate=RATE, options={"b_strategy": "0"})
         except av.codec.codec.UnknownCodecError:
             raise DemoError(
                 "this build of PyAV has no libx264 to make a test clip with: give a video with "

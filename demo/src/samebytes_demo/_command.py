@@ -39,8 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--wait", type=_positive, metavar="N",
         help="frames that may wait for the decoder to let go of them (default: 32)")  # fmt: skip
     add("--allow-copy", action="store_true",
-        help="copy, and count, what cannot be used in place: rows with padding, frames that the "
-        "decoder still refers to")  # fmt: skip
+        help="copy a frame that has waited in vain; the copies are counted")  # fmt: skip
     add("--no-compare", action="store_true", help="do not run the copying idiom")
     add("--json", action="store_true", help="print the report as JSON")
 

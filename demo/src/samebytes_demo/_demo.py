@@ -7,11 +7,9 @@ import argparse
 from functools import cache
 from pathlib import Path
 
-import samebytes as sb
-from samebytes import Route
-
 from ._copying import why_not
 from ._detector import Detector, MotionDetector
+from ._errors import DemoError
 from ._model import ModelDetector
 from ._progress import progress
 from ._report import Report
@@ -20,6 +18,9 @@ from ._video import Picture, Reader
 from .pipelines import WAIT, run_copying, run_samebytes
 
 __all__ = ["run_demo"]
+
+_WARM_UP = 10
+"""Frames that both pipelines run before they are compared."""
 
 
 def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
@@ -40,9 +41,18 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
             return MotionDetector(picture, args.device)
         return ModelDetector(args.model, picture, args.device)
 
+    sheet = args.output.with_suffix(".png")
+    if sheet == args.output:
+        raise DemoError(f"{sheet} is where the contact sheet goes: give --output another ending")
     with Reader(source) as reader:
         picture, codec = reader.picture, reader.codec
         total = min(filter(None, (args.frames, reader.expected)), default=None)
+    not_compared = "--no-compare was given" if args.no_compare else why_not(picture) or ""
+    if not not_compared:
+        # Whoever comes first would pay for what both need, such as the codecs' code in memory.
+        scratch = folder / "warm-up.mp4"
+        run_samebytes(source, scratch, detector=detector, frames=_WARM_UP, allow_copy=True)
+        run_copying(source, scratch, detector=detector, frames=_WARM_UP)
     with progress("samebytes", total, quiet=args.json) as on_frame:
         result = run_samebytes(
             source,
@@ -53,7 +63,6 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
             allow_copy=args.allow_copy,
             on_frame=on_frame,
         )
-    sheet = args.output.with_suffix(".png")
     make_sheet(args.output, sheet, result.frames)
     report = Report(
         source="a test clip made by FFmpeg" if args.input is None else str(source),
@@ -63,11 +72,10 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
         device=args.device,
         output=args.output,
         sheet=sheet,
-        routes=_routes(picture, detector(picture)),
         result=result,
-        not_compared="--no-compare" if args.no_compare else why_not(picture) or "",
+        not_compared=not_compared,
     )
-    if not report.not_compared:
+    if not not_compared:
         with progress("copying", total, quiet=args.json) as on_frame:
             # With the ending of the other one, which decides about the container.
             target = folder / f"copying{args.output.suffix}"
@@ -76,16 +84,3 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
             )
     return report
 
-
-def _routes(picture: Picture, detector: Detector) -> list[Route]:
-    """The mappings in the order in which a frame goes through them, for objects of that kind."""
-    frame = sb.frame(picture.blank())
-    first: sb.Frame | sb.Tensor = frame
-    if picture.padded:
-        first = frame.planes[0].map("cpu")
-    output = sb.tensor(detector.compiled.create_infer_request().get_output_tensor(detector.output))
-    return [
-        sb.route(first, "openvino"),
-        sb.route(output, "opencv"),
-        sb.route(frame, "opencv", access="rw"),
-    ]

@@ -103,14 +103,14 @@ def _motion_model(width: int, height: int) -> Any:
         ops.reshape(ops.convert(p, "f32"), planar, special_zero=False) for p in (previous, current)
     )
     change = ops.abs(ops.subtract(now, before))
-    cells = ops.avg_pool(
-        change, [CELL, CELL], [0, 0], [0, 0], [CELL, CELL], exclude_pad=True, rounding_type="ceil"
-    )
+    lacking = [-height % CELL, -width % CELL]
+    cells = ops.avg_pool(change, [CELL, CELL], [0, 0], lacking, [CELL, CELL], exclude_pad=True)
     moved = ops.convert(ops.greater(cells, ops.constant(np.float32(_THRESHOLD))), "f32")
     # Grow by a cell, then shrink by one: gaps inside of a moving thing close.
     closed = ops.negative(_grow(ops.negative(_grow(moved)))).output(0)
     mask = ops.multiply(closed, ops.constant(np.float32(255)))
-    flat = ops.reshape(ops.convert(mask, "u8"), np.array(list(closed.get_shape())[2:]), special_zero=False)
+    cells_2d = np.array(list(closed.get_shape())[2:])
+    flat = ops.reshape(ops.convert(mask, "u8"), cells_2d, special_zero=False)
     return openvino.Model([ops.result(flat)], [previous, current], "motion")
 
 

@@ -15,6 +15,8 @@ from typing import Any, Generic, TypeVar
 
 import av
 
+from samebytes import Route
+
 from ._boxes import Array, Box
 from ._delay import DelayLine
 from ._detector import Detector
@@ -36,11 +38,13 @@ class Way(ABC, Generic[H]):
         copied_bytes: bytes copied between the frameworks so far. What FFmpeg, OpenVINO and
             OpenCV move inside of themselves to do their work is not meant.
         equal_addresses: how often two frameworks were seen to use the same address.
+        routes: the mappings in the order in which a frame goes through them.
     """
 
     name: str
     copied_bytes: int = 0
     equal_addresses: int = 0
+    routes: tuple[Route, ...] = ()
 
     def __init__(self, detector: Detector, picture: Picture, *, allow_copy: bool) -> None:
         self.detector = detector
@@ -82,7 +86,7 @@ class Result:
         seconds: from the first frame to the last, without opening files and compiling the model.
         stages: those seconds, for each of STAGES.
         boxes: those found in each frame.
-        copied_bytes, equal_addresses: as in `Way`.
+        copied_bytes, equal_addresses, routes: as in `Way`.
         longest_wait: how many frames later the decoder let go of a frame, at most.
         encoder: FFmpeg's name of it.
     """
@@ -94,6 +98,7 @@ class Result:
     boxes: list[list[Box]] = field(default_factory=list)
     copied_bytes: int = 0
     equal_addresses: int = 0
+    routes: tuple[Route, ...] = ()
     longest_wait: int = 0
     encoder: str = ""
 
@@ -164,6 +169,7 @@ def run_loop(
     result.frames = writer.frames
     result.copied_bytes = way.copied_bytes
     result.equal_addresses = way.equal_addresses
+    result.routes = way.routes
     result.longest_wait = line.longest
     return result
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import samebytes as sb
 import samebytes_openvino as sbo
-from samebytes import Tensor
+from samebytes import Frame, Tensor
 from samebytes.errors import CopyRequiredError
 from samebytes_ffmpeg import FFmpegFrame
 
@@ -31,14 +31,19 @@ __all__ = ["SamebytesWay"]
 
 @dataclass(slots=True)
 class _Held:
-    """A frame, and its planes as OpenVINO has them."""
+    """A frame, its planes as OpenVINO has them, and what they were mapped from."""
 
     frame: FFmpegFrame
     tensors: tuple[Tensor, ...]
+    source: Frame | Tensor
 
 
 class SamebytesWay(Way[_Held]):
-    """Maps, where others copy. The addresses are compared in every frame."""
+    """Maps, where others copy.
+
+    Args:
+        verify: compare the addresses in every frame, and stop where they differ.
+    """
 
     name = "samebytes"
 
@@ -50,7 +55,13 @@ class SamebytesWay(Way[_Held]):
         self._request = sbo.InferRequest(detector.compiled)
         self._copied_before = sb.stats().copied_bytes
         # Plugins are found and routes are compiled once, when first used: here, as the model is.
-        self.draw(self.take(picture.blank()), ())
+        blank = self.take(picture.blank())
+        self.routes = (
+            sb.route(blank.source, "openvino"),
+            sb.route(self._request.get_output_tensor(detector.output), "opencv"),
+            sb.route(blank.frame, "opencv", access="rw"),
+        )
+        self.draw(blank, ())
         self.equal_addresses = 0
 
     def take(self, frame: av.VideoFrame) -> _Held:
@@ -58,8 +69,9 @@ class SamebytesWay(Way[_Held]):
         wrapped = sb.frame(frame)
         assert isinstance(wrapped, FFmpegFrame)
         if self.picture.padded:
-            return _Held(wrapped, self._whole_rows(frame))
-        return _Held(wrapped, wrapped.map("openvino").planes)
+            rows = self._whole_rows(frame)
+            return _Held(wrapped, tuple([row.map("openvino") for row in rows]), rows[0])
+        return _Held(wrapped, wrapped.map("openvino").planes, wrapped)
 
     def infer(self, now: _Held, before: _Held) -> Array:
         """The planes are bound, not copied; the mask is the output tensor's own memory."""
@@ -68,7 +80,8 @@ class SamebytesWay(Way[_Held]):
             self._request.set_tensor(entry.name, held.tensors[entry.plane])
             if self._verify:
                 self._check_input(entry.name, held, entry.plane)
-        output = self._request.infer().planes[self.detector.output]
+        self._request.infer()
+        output = self._request.get_output_tensor(self.detector.output)
         mask: Array = output.map("opencv").native
         if self._verify:
             native = self._request.native.get_output_tensor(self.detector.output)
@@ -85,6 +98,7 @@ class SamebytesWay(Way[_Held]):
         if not frame.writable:
             # A copy puts the frame elsewhere, away from the tensors.
             tensors = held.tensors = ()
+            held.source = frame
         try:
             frame.make_writable(copy=self.allow_copy)
         except CopyRequiredError:
@@ -106,13 +120,12 @@ class SamebytesWay(Way[_Held]):
         self._request.close()
         self.copied_bytes = sb.stats().copied_bytes - self._copied_before
 
-    def _whole_rows(self, frame: av.VideoFrame) -> tuple[Tensor, ...]:
+    def _whole_rows(self, frame: av.VideoFrame) -> list[Tensor]:
         planes: list[Any] = list(frame.planes)  # PyAV's stubs do not tell that they are buffers
-        rows = (
-            np.frombuffer(plane, np.uint8).reshape(1, plane.height, -1, layout.channels)
+        return [
+            sb.tensor(np.frombuffer(plane, np.uint8).reshape(1, plane.height, -1, layout.channels))
             for plane, layout in zip(planes, self.image.format.planes, strict=True)
-        )
-        return tuple([sb.tensor(row).map("openvino") for row in rows])
+        ]
 
     def _check_input(self, name: str, held: _Held, number: int) -> None:
         plane = held.frame.native.planes[number].buffer_ptr

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from samebytes import ImageInfo, Route
+from samebytes import ImageInfo
 
 from ._loop import STAGES, Result
 
 __all__ = ["Report"]
 
+_BETWEEN = ("hand over", "infer", "draw")
+
 NOISE = (
-    "One run of each: on a computer that is busy with other things these times vary more than "
-    "they differ. `python3 dev.py bench` in the sources measures with care."
+    "This is one run of each. On a computer that is busy with other things such times vary by "
+    "more than\nthey differ: take the ratios as a hint. `python3 dev.py bench` in the sources "
+    "measures with care."
 )
 
 
@@ -29,7 +32,6 @@ class Report:
         summary: what was looked for.
         device: OpenVINO's name of it.
         output, sheet: the files that were written.
-        routes: the mappings that each frame went through.
         result: of the pipeline with samebytes.
         copying: of the copying idiom; None if it did not run.
         not_compared: why it did not.
@@ -42,7 +44,6 @@ class Report:
     device: str
     output: Path
     sheet: Path
-    routes: list[Route]
     result: Result
     copying: Result | None = None
     not_compared: str = ""
@@ -69,7 +70,7 @@ class Report:
             "device": self.device,
             "output": str(self.output),
             "sheet": str(self.sheet),
-            "routes": [route.as_dict() for route in self.routes],
+            "routes": [route.as_dict() for route in self.result.routes],
             "samebytes": _result_dict(self.result),
             "copying": None if self.copying is None else _result_dict(self.copying),
             "not_compared": self.not_compared or None,
@@ -94,7 +95,8 @@ class Report:
         )
 
     def _routes(self) -> str:
-        return "\n".join(["How each frame went:", *(route.explain() for route in self.routes)])
+        explained = [route.explain() for route in self.result.routes]
+        return "\n".join(["How each frame went:", *explained])
 
     def _bytes(self) -> str:
         result = self.result
@@ -119,7 +121,8 @@ class Report:
             _row(stage, _milliseconds(ours, stage), _milliseconds(theirs, stage))
             for stage in STAGES
         ]
-        rows.append(_row("all", _milliseconds(ours), _milliseconds(theirs)))
+        for name, stages in (("without codecs", _BETWEEN), ("all", STAGES)):
+            rows.append(_row(name, _milliseconds(ours, *stages), _milliseconds(theirs, *stages)))
         rows.append(
             (
                 "bytes copied",
@@ -128,7 +131,7 @@ class Report:
                 "",
             )
         )
-        lines = [f"  {a:<14}{b:>12}{c:>14}  {d}".rstrip() for a, b, c, d in rows]
+        lines = [f"  {a:<16}{b:>10}{c:>14}  {d}".rstrip() for a, b, c, d in rows]
         head = (
             "Beside the copying idiom (to_ndarray, openvino.Tensor, from_ndarray), which found "
             f"{same}:"
@@ -155,9 +158,8 @@ def _result_dict(result: Result) -> dict[str, Any]:
     }
 
 
-def _milliseconds(result: Result, stage: str | None = None) -> float:
-    seconds = result.seconds if stage is None else result.stages[stage]
-    return seconds * 1000 / max(result.frames, 1)
+def _milliseconds(result: Result, *stages: str) -> float:
+    return sum(result.stages[stage] for stage in stages) * 1000 / max(result.frames, 1)
 
 
 def _row(name: str, ours: float, theirs: float) -> tuple[str, str, str, str]:

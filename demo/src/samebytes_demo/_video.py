@@ -60,6 +60,7 @@ class Reader:
     Attributes:
         picture: what its frames are like.
         codec: FFmpeg's name of the decoder.
+        rotation: degrees, counter-clockwise, by which players turn the frames.
         expected: how many frames the file says that it has; 0 if it does not say.
 
     Raises:
@@ -84,6 +85,7 @@ class Reader:
                 raise DemoError(f"{path}: its video has no frame that can be decoded")
             self._decoded = chain([first], self._decoded)
             self.picture = _picture(path, first)
+            self.rotation = first.rotation
         except BaseException:
             self._container.close()
             raise
@@ -183,12 +185,15 @@ class Writer:
         self.frames = 0
         source = like._stream
         rate = source.average_rate or Fraction(25)
+        self._path = path
+        if not path.parent.is_dir():
+            raise DemoError(f"{path} cannot be written: there is no folder {path.parent}")
         try:
             self._container = av.open(path, "w")
         except (av.FFmpegError, OSError, ValueError) as error:
             raise DemoError(
-                f"FFmpeg cannot write {path}: {error}; its folder must be there, and its ending "
-                "must be that of a video format (.mp4, .mkv)"
+                f"FFmpeg cannot write {path}: {error}; its ending must be that of a video format "
+                "(.mp4, .mkv)"
             ) from None
         try:
             stream = self._container.add_stream(self.codec, rate=rate, options=dict(options or {}))
@@ -203,9 +208,14 @@ class Writer:
                 context.sample_aspect_ratio = given.sample_aspect_ratio
             context.color_range, context.colorspace = given.color_range, given.colorspace
             context.color_primaries, context.color_trc = given.color_primaries, given.color_trc
+            if like.rotation:
+                stream.set_display_rotation(like.rotation)
             if self.codec == "mpeg4":
                 # Its default, 200 kbit/s, is a mosaic at any size of today.
                 stream.bit_rate = int(image.width * image.height * rate) // 4
+        except ValueError as error:
+            self._container.close()
+            raise DemoError(f"FFmpeg cannot write {path}: {error}; name an .mp4 or .mkv") from None
         except BaseException:
             self._container.close()
             raise
@@ -236,7 +246,9 @@ class Writer:
         try:
             self._container.mux(self._stream.encode(frame))
         except av.FFmpegError as failure:
-            raise DemoError(f"FFmpeg's {self.codec} encoder failed: {failure}") from None
+            raise DemoError(
+                f"FFmpeg cannot write {self.codec} into {self._path}: {failure}"
+            ) from None
 
 
 def _encoder(picture: Picture) -> str:

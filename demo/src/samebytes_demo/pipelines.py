@@ -11,6 +11,7 @@ and share the code for it but for the way in which the bytes get from one framew
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def run_samebytes(
     frames: int | None = None,
     wait: int = WAIT,
     allow_copy: bool = False,
+    verify: bool = True,
     options: Mapping[str, str] | None = None,
     on_frame: OnFrame | None = None,
 ) -> Result:
@@ -65,14 +67,16 @@ def run_samebytes(
         detector: makes what finds the boxes in such frames.
         frames: stop after so many.
         wait: how many frames may wait for the decoder to let go of them.
-        allow_copy: copy what cannot be used in place. It is counted.
+        allow_copy: copy a frame that has waited in vain. It is counted.
+        verify: compare the addresses in every frame, and stop where they differ.
         options: for the encoder, for instance {"preset": "ultrafast"}.
         on_frame: called with the number of frames decoded so far.
 
     Raises:
         DemoError: a file cannot be read or written; or a copy is needed and not allowed.
     """
-    return _run(SamebytesWay, source, target, detector, frames, wait, allow_copy, options, on_frame)
+    make = partial(SamebytesWay, allow_copy=allow_copy, verify=verify)
+    return _run(make, source, target, detector, frames, wait, options, on_frame)
 
 
 def run_native(
@@ -87,7 +91,8 @@ def run_native(
     on_frame: OnFrame | None = None,
 ) -> Result:
     """Without a copy, by hand. As `run_samebytes`; every frame waits for the whole of `wait`."""
-    return _run(NativeWay, source, target, detector, frames, wait, allow_copy, options, on_frame)
+    make = partial(NativeWay, allow_copy=allow_copy)
+    return _run(make, source, target, detector, frames, wait, options, on_frame)
 
 
 def run_copying(
@@ -104,17 +109,16 @@ def run_copying(
     Raises:
         DemoError: as there, and for formats that PyAV does not turn into arrays.
     """
-    return _run(CopyingWay, source, target, detector, frames, WAIT, True, options, on_frame)
+    return _run(CopyingWay, source, target, detector, frames, WAIT, options, on_frame)
 
 
 def _run(
-    kind: type[Way[Any]],
+    make_way: Callable[[Detector, Picture], Way[Any]],
     source: Path,
     target: Path,
     detector: MakeDetector,
     frames: int | None,
     wait: int,
-    allow_copy: bool,
     options: Mapping[str, str] | None,
     on_frame: OnFrame | None,
 ) -> Result:
@@ -122,10 +126,10 @@ def _run(
         raise DemoError(f"{target} would be overwritten while it is read: write somewhere else")
     with Reader(source) as reader:
         picture = reader.picture
-        if kind is CopyingWay:
+        if make_way is CopyingWay:
             if (reason := why_not(picture)) is not None:
                 raise DemoError(reason)
             picture = picture.dense()
-        way = kind(detector(picture), picture, allow_copy=allow_copy)
+        way = make_way(detector(picture), picture)
         with Writer(target, reader, options) as writer:
             return run_loop(reader, writer, way, frames=frames, wait=wait, on_frame=on_frame)

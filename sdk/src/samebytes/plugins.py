@@ -22,7 +22,6 @@ from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
 from ._plugins.hooks import hookimpl
-from ._plugins.probe import probe
 from ._plugins.specs import API, ContextSpec, NativeSpec, Plugin, ProbeResult
 from ._stats import count_copy
 
@@ -62,3 +61,22 @@ __all__ = [
     "probe",
     "register_handle_key",
 ]
+
+
+def probe(name: str, timeout: float = 10.0) -> ProbeResult:
+    """Whether a plugin can be used on this machine.
+
+    Its packages are imported and its own probe runs in a child process, so nothing that they do
+    can harm this one.
+
+    Args:
+        name: of an installed plugin.
+        timeout: how long the child may take, in seconds.
+
+    Raises:
+        UnknownNameError: no plugin of that name is installed.
+    """
+    # Every plugin imports this module, and few programs probe.
+    from ._plugins.probe import examine, find
+
+    return examine(find(name), timeout).result

@@ -102,9 +102,7 @@ def test_other_api(site: Site, reason: Callable[[str], str], api: str) -> None:
     assert "upgrade samebytes" in told
 
 
-def test_incompatible_is_an_error_of_its_own(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_incompatible_is_an_error_of_its_own(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEBYTES_STRICT", "1")
     site.plugin("alpha", header=_MAKE.format(api=(1, 7)))
     with pytest.raises(IncompatiblePluginError) as caught:
@@ -131,7 +129,7 @@ def test_no_plugin(site: Site, reason: Callable[[str], str], header: str, told: 
         ("summary=None", "summary None is not a string"),
         ("summary='', packages=['av']", "packages ['av'] is not a mapping"),
         ("summary='', packages={'av': None}", "is not a mapping from modules to commands"),
-        ("summary='', probe='made_up'", 'probe \'made_up\' is not "module:function"'),
+        ("summary='', probe='made_up'", "probe 'made_up' is not \"module:function\""),
     ],
 )
 def test_nonsense_in_plugin(
@@ -225,7 +223,7 @@ _MAPPER = {"source": "cpu", "target": "alpha", "mapper": "a:B", "summary": "how"
 @pytest.mark.parametrize(
     ("hook", "fields", "told"),
     [
-        ("tensors", {**_NATIVE, "wraps": "a.B"}, 'wraps \'a.B\' is not "module:Class"'),
+        ("tensors", {**_NATIVE, "wraps": "a.B"}, "wraps 'a.B' is not \"module:Class\""),
         ("tensors", {**_NATIVE, "wraps": "a:B.C"}, "is not"),
         ("tensors", {**_NATIVE, "wraps": "a:B "}, "is not"),
         ("tensors", {**_NATIVE, "wraps": "a..b:B"}, "is not"),
@@ -328,9 +326,7 @@ def test_entry_points_that_are_no_text(site: Site, reason: Callable[[str], str])
     reason("broken")
 
 
-def test_malformed_entry_points_of_somebody_else(
-    site: Site, reason: Callable[[str], str]
-) -> None:
+def test_malformed_entry_points_of_somebody_else(site: Site, reason: Callable[[str], str]) -> None:
     site.distribution("other-dist", "[console_scripts]\nno equals sign here\n")
     site.plugin("broken", "raise RuntimeError\n")
     reason("broken")
@@ -468,8 +464,10 @@ class Edge(MemoryMapper):
     [
         "raise RuntimeError\n",
         "Mapper = 3\n",
-        "from samebytes.plugins import MemoryMapper\nclass Mapper(MemoryMapper):\n"
-        "    def __init__(self, *args): raise RuntimeError('made')\n",
+        (
+            "from samebytes.plugins import MemoryMapper\nclass Mapper(MemoryMapper):\n"
+            "    def __init__(self, *args): raise RuntimeError('made')\n"
+        ),
     ],
 )
 def test_a_broken_edge_is_gone_round(site: Site, mapper: str) -> None:
@@ -482,3 +480,12 @@ def test_a_broken_edge_is_gone_round(site: Site, mapper: str) -> None:
     route = sb.route("cpu", "beta")
     assert route.cost == 50
     assert "plugin 'alpha'" in route.refused[0]
+
+
+def test_metadata_with_a_field_of_many_lines(site: Site) -> None:
+    site.module("alpha_plugin", _MAKE.format(api=(1, 0)))
+    metadata = "Name: alpha\nVersion: 2.0\nLicense: long\n        Name: wrong\n\nVersion: 9\n"
+    site.distribution("alpha", "[samebytes.plugins]\nalpha = alpha_plugin\n", metadata=metadata)
+    sb.refresh()
+    found = next(p for p in sb.installed_plugins() if p.name == "alpha")
+    assert (found.distribution, found.version) == ("alpha", "2.0")

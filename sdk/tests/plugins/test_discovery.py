@@ -273,7 +273,7 @@ def samebytes_tensors():
         held = "context 'alpha' that plugin 'alpha' holds"
     assert held in error("beta")
     # All of a plugin is entered, or nothing.
-    with pytest.raises(UnknownNameError, match="repeats|holds|beta"):
+    with pytest.raises(UnknownNameError, match="plugin 'beta' was set aside"):
         sb.context("beta")
 
 
@@ -293,7 +293,7 @@ def test_unmet_requirements(site: Site) -> None:
     assert reason == "it needs beta>=2, and beta-dist 1.5 is here"
     assert plugins["beta"].unmet[0][1] == "it needs plugin 'nobody', which is not installed"
     assert "openvino" in plugins["gamma"].unmet[0][1]
-    with pytest.raises(NoRouteError, match="beta-dist 1.5 is here"):
+    with pytest.raises(NoRouteError, match=r"beta-dist 1\.5 is here"):
         sb.tensor(np.zeros(3)).map("alpha")
 
 
@@ -306,7 +306,7 @@ def test_met_requirements(site: Site) -> None:
 def test_a_required_plugin_that_was_set_aside_says_why(site: Site) -> None:
     install(site, "alpha", ("beta",))
     site.plugin("beta", "raise RuntimeError('broken today')\n")
-    with pytest.raises(NoRouteError, match="was set aside: plugin 'beta': .*broken today"):
+    with pytest.raises(NoRouteError, match=r"was set aside: plugin 'beta': .*broken today"):
         sb.tensor(np.zeros(3)).map("alpha")
 
 

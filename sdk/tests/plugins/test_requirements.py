@@ -23,7 +23,20 @@ def test_parse(text: str, name: str, conditions: list[tuple[str, tuple[int, ...]
 
 @pytest.mark.parametrize(
     "text",
-    ["", ">=1", "a>=", "a>=x", "a~=1", "a!=1", "a>=1,", "a>=1 <2", "a=1", "a>=1..2", "a>=\u00b2", "a b"],
+    [
+        "",
+        ">=1",
+        "a>=",
+        "a>=x",
+        "a~=1",
+        "a!=1",
+        "a>=1,",
+        "a>=1 <2",
+        "a=1",
+        "a>=1..2",
+        "a>=\u00b2",
+        "a b",
+    ],
 )
 def test_nonsense(text: str) -> None:
     with pytest.raises(ValueError, match="is not a requirement"):

@@ -9,10 +9,16 @@ if TYPE_CHECKING:
     from ._context import FFmpegContext
     from ._frame import FFmpegFrame
     from ._plane import FFmpegPlane
+    from ._rows import whole_rows
 
-__all__ = ["FFmpegContext", "FFmpegFrame", "FFmpegPlane"]
+__all__ = ["FFmpegContext", "FFmpegFrame", "FFmpegPlane", "whole_rows"]
 
-_MODULES = {"FFmpegContext": "_context", "FFmpegFrame": "_frame", "FFmpegPlane": "_plane"}
+_MODULES = {
+    "FFmpegContext": "_context",
+    "FFmpegFrame": "_frame",
+    "FFmpegPlane": "_plane",
+    "whole_rows": "_rows",
+}
 
 
 def __getattr__(name: str) -> Any:

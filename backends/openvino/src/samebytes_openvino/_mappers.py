@@ -11,6 +11,7 @@ from samebytes import Frame, ImageInfo, Tensor, TensorInfo
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 
 from ._layout import carried_tensor, layout_of, tensor_over
+from ._pinned import PinnedTensor
 from ._tensor import array_of
 
 __all__ = ["CpuFrameToOpenVINO", "CpuToOpenVINO", "OpenVINOFrameToCpu", "OpenVINOToCpu"]
@@ -31,7 +32,12 @@ class CpuToOpenVINO(MemoryMapper):
         info = item.given_info
         if info is None or info.dtype.numpy is not None:
             layout = layout_of(array.shape, array.strides, array.dtype)
-            return tensor_over(array, layout, access == "r"), None, None
+            if layout.region is not None:
+                return tensor_over(array, layout, access == "r"), None, None
+            # What tensor_over would do: this is the most frequent case, and a call costs.
+            tensor = PinnedTensor(array, layout.shape, layout.element)
+            tensor.readonly = access == "r"
+            return tensor, None, None
         return carried_tensor(array, info.dtype, info.shape, access == "r"), info, None
 
 

@@ -1,114 +1,89 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands: our own, and those of other distributions.
 
-A command is a module with `SUMMARY: str`, `add_arguments(parser)` and `run(options) -> int`.
-Distributions name theirs in the entry-point group `samebytes.commands`; such a module is
-imported only when its command is asked for, so a broken one harms no other.
+A command is a module with `SUMMARY`, `add_arguments` and `run`: see `CommandModule`. Distributions
+name theirs in the entry-point group `samebytes.commands`; such a module is imported only when its
+command is asked for, so a broken one harms no other.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-from types import ModuleType
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn, Protocol, cast
 
 from .._plugins.distributions import Entry, entries, install_hint
 from .._plugins.loading import call
-from ..errors import MissingDependencyError, PluginLoadError
+from ..errors import PluginLoadError, UnknownNameError
 from . import doctor, listing, routing
 
-__all__ = ["GROUP", "Command", "available"]
+__all__ = ["GROUP", "Command", "CommandModule", "available"]
 
 GROUP = "samebytes.commands"
-
-_OWN: dict[str, ModuleType] = {"list": listing, "doctor": doctor, "route": routing}
 
 # Commands of this project that come with other distributions: shown even where they are absent.
 _ELSEWHERE = {"demo": "decode, infer, draw and encode on one memory"}
 
 
-class Command(Protocol):
-    """What the program does with a command."""
+class CommandModule(Protocol):
+    """What the module of a command has."""
+
+    SUMMARY: str
+    """One line for the help."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
+        """Declare the command's arguments."""
+
+    def run(self, options: argparse.Namespace, /) -> int | None:
+        """Do it; the exit status, where None is 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that can be asked for.
+
+    Attributes:
+        summary: what is known of it without importing it.
+        load: gives its module, or raises PluginLoadError or UnknownNameError.
+    """
 
     summary: str
-
-    def load(self) -> None:
-        """Import what it needs. Raises PluginLoadError or MissingDependencyError."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare its arguments."""
-
-    def run(self, options: argparse.Namespace) -> int:
-        """Do it; the exit status."""
+    load: Callable[[], CommandModule]
 
 
 def available() -> dict[str, Command]:
-    """Every command, ours first. Imports no module of another distribution."""
-    commands: dict[str, Command] = {name: _Own(module) for name, module in _OWN.items()}
+    """Every command by name, ours first. Imports no module of another distribution."""
+    own: dict[str, CommandModule] = {"list": listing, "doctor": doctor, "route": routing}
+    commands = {
+        name: Command(module.SUMMARY, partial(_same, module)) for name, module in own.items()
+    }
     for entry in entries(GROUP):
-        commands.setdefault(entry.name, _Foreign(entry))
+        command = Command(f"from {entry.distribution or entry.module}", partial(_import, entry))
+        commands.setdefault(entry.name, command)
     for name, summary in _ELSEWHERE.items():
-        commands.setdefault(name, _Absent(name, summary))
+        hint = install_hint(name)
+        commands.setdefault(name, Command(f"{summary} ({hint})", partial(_absent, name, hint)))
     return commands
 
 
-class _Own:
-    """A command of this distribution."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self.summary: str = module.SUMMARY
-        self._module = module
-
-    def load(self) -> None:
-        pass
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        self._module.add_arguments(parser)
-
-    def run(self, options: argparse.Namespace) -> int:
-        return int(self._module.run(options))
+def _same(module: CommandModule) -> CommandModule:
+    return module
 
 
-class _Foreign:
-    """A command of another distribution. Nothing of it is known before load()."""
-
-    def __init__(self, entry: Entry) -> None:
-        self.summary = f"from {entry.distribution or entry.module}"
-        self._entry = entry
-
-    def load(self) -> None:
-        entry = self._entry
-        if entry.problem is not None:
-            raise PluginLoadError(entry.name, entry.problem)
-        self._module = call(importlib.import_module, entry.name, entry.module)
-        for attribute in ("SUMMARY", "add_arguments", "run"):
-            if not hasattr(self._module, attribute):
-                raise PluginLoadError(
-                    entry.name, f"{entry.module} is no command: it has no {attribute}"
-                )
-        self.summary = str(self._module.SUMMARY)
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        call(self._module.add_arguments, self._entry.name, parser)
-
-    def run(self, options: argparse.Namespace) -> int:
-        return int(self._module.run(options) or 0)
+def _import(entry: Entry) -> CommandModule:
+    if entry.problem is not None:
+        raise PluginLoadError(entry.name, entry.problem)
+    module = call(importlib.import_module, entry.name, entry.module)
+    for attribute in ("SUMMARY", "add_arguments", "run"):
+        if not hasattr(module, attribute):
+            raise PluginLoadError(
+                entry.name, f"{entry.module} is no command: it has no {attribute}"
+            )
+    return cast(CommandModule, module)
 
 
-class _Absent:
-    """A command whose distribution is not installed."""
-
-    def __init__(self, name: str, summary: str) -> None:
-        self._name = name
-        self._hint = install_hint(name)
-        self.summary = f"{summary} ({self._hint})"
-
-    def load(self) -> None:
-        raise MissingDependencyError(self._name, f"samebytes-{self._name}", self._hint)
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        pass
-
-    def run(self, options: argparse.Namespace) -> int:
-        raise NotImplementedError(f"load() raised for {self._name}")
+def _absent(name: str, hint: str) -> NoReturn:
+    raise UnknownNameError("command", name, (), f"(to get it: {hint})")

@@ -10,8 +10,9 @@ import traceback
 from collections.abc import Sequence
 
 from .. import __version__
+from .._plugins.loading import call
 from ..errors import AmbiguousTargetError, SamebytesError, UnknownNameError
-from .commands import Command, available
+from .commands import CommandModule, available
 
 __all__ = ["main"]
 
@@ -60,21 +61,20 @@ def _run(arguments: list[str]) -> int:
     )
     parser.add_argument("--version", action="version", version=f"samebytes {__version__}")
     places = parser.add_subparsers(metavar="COMMAND")
-    chosen: Command | None = None
+    chosen: CommandModule | None = None
     for name, command in commands.items():
         place = places.add_parser(
             name, help=command.summary, description=command.summary, allow_abbrev=False
         )
         if name == wanted:
-            chosen = command
-            command.load()
-            place.description = command.summary
-            command.add_arguments(place)
+            chosen = command.load()
+            place.description = chosen.SUMMARY
+            call(chosen.add_arguments, name, place)
     options = parser.parse_args(arguments)
     if chosen is None:
         parser.print_help(sys.stderr)
         return 2
-    return chosen.run(options)
+    return chosen.run(options) or 0
 
 
 def _status_of(end: SystemExit) -> int:

@@ -20,7 +20,7 @@ from .failures import shown
 from .specs import Plugin, ProbeResult
 from .tables import PluginRecord
 
-__all__ = ["Examination", "examine", "probe"]
+__all__ = ["Examination", "examine", "find"]
 
 _CHILD = "samebytes._plugins.probe_child"
 
@@ -37,23 +37,6 @@ class Examination:
 
     importable: bool | None
     result: ProbeResult
-
-
-def probe(name: str, timeout: float = 10.0) -> ProbeResult:
-    """Whether a plugin can be used on this machine.
-
-    Its packages are imported and its own probe runs in a child process, so nothing that they do
-    can harm this one.
-
-    Args:
-        name: of an installed plugin.
-        timeout: how long the child may take, in seconds.
-
-    Raises:
-        UnknownNameError: no plugin of that name is installed.
-    """
-    record = find(name)
-    return examine(record, timeout).result
 
 
 def find(name: str) -> PluginRecord:

@@ -17,6 +17,7 @@ __all__ = ["API", "ContextSpec", "MapperSpec", "NativeSpec", "Plugin", "ProbeRes
 API = (1, 0)
 """The plugin API of this samebytes: (major, minor)."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
     """The plugin itself; its module holds one, named PLUGIN.

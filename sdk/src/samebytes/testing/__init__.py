@@ -31,22 +31,7 @@ Needs pytest and hypothesis: pip install "samebytes[testing]".
 
 from __future__ import annotations
 
-try:
-    import hypothesis as _hypothesis  # noqa: F401 - only to say early that it is missing
-    import pytest
-except ImportError as error:
-    raise ImportError(
-        f'samebytes.testing needs {error.name}: pip install "samebytes[testing]"', name=error.name
-    ) from error
-
-# The suites' own asserts are to be explained by pytest as those of a test file are.
-pytest.register_assert_rewrite(
-    *(f"{__name__}.{module}" for module in (
-        "_closed", "_contexts", "_footprint", "_frames", "_lifetimes", "_mappers", "_objects",
-        "_plugins", "_tensors",
-    ))
-)  # fmt: skip
-
+from . import _requirements  # noqa: F401 - first: it says what is missing, and prepares pytest
 from ._child import ChildResult, run_method
 from ._contexts import ContextSuite
 from ._footprint import assert_steady

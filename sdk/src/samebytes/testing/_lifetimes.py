@@ -120,7 +120,8 @@ class LifetimeChecks:
         for case in self.cases:
             for access in self.accesses:
                 for order in permutations(_PARTS):
-                    print(case, access, "dropped in the order", ", ".join(order), flush=True)
+                    doing = f"{case}, access {access}, dropped in the order {', '.join(order)}"
+                    print(doing, flush=True)  # noqa: T201 - the parent reads the last line
                     self._drop(case, access, order)
 
     def check_exit(self) -> None:

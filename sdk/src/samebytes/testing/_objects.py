@@ -12,11 +12,12 @@ import pytest
 
 from samebytes import Frame, ImageInfo, Tensor, TensorInfo
 from samebytes.errors import AccessError, ClosedError, UnknownNameError
+from samebytes.plugins import Access
 
 from ._closed import assert_closed
 from ._memory import Memory, address_of, fill, views_of
 
-__all__ = ["Case", "ObjectSuite", "item_of", "parametrize_cases"]
+__all__ = ["Case", "ObjectSuite", "choose_tests", "item_of"]
 
 Case = TensorInfo | ImageInfo
 
@@ -28,10 +29,16 @@ def item_of(memory: Memory, case: Case, native: Any = None) -> Tensor | Frame:
     return memory.frame(memory.make_frame(case) if native is None else native, case)
 
 
-def parametrize_cases(metafunc: pytest.Metafunc, cases: tuple[Case, ...]) -> None:
-    """Run a test that asks for `case` once for each of them."""
-    if "case" in metafunc.fixturenames:
-        metafunc.parametrize("case", cases, ids=[str(c) for c in cases])
+def choose_tests(cls: type, suite: type, **applies: bool) -> None:
+    """Take tests that do not apply out of a subclass of `suite`, so that pytest sees none.
+
+    Args:
+        applies: whether each of these tests applies; those that `cls` overrides stay.
+    """
+    for name, wanted in applies.items():
+        inherited = getattr(suite, name)
+        if getattr(cls, name) in (None, inherited):
+            setattr(cls, name, inherited if wanted else None)
 
 
 class ObjectSuite:
@@ -42,7 +49,8 @@ class ObjectSuite:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Give the tests their cases."""
-        parametrize_cases(metafunc, self.cases)
+        if "case" in metafunc.fixturenames:
+            metafunc.parametrize("case", self.cases, ids=[str(c) for c in self.cases])
 
     def item(self, case: Case) -> Tensor | Frame:
         """A tensor or frame over a new native object."""
@@ -102,9 +110,10 @@ class ObjectSuite:
         assert reading.readonly
         if self.memory.readonly_enforced:
             assert not any(v.flags.writeable for v in views_of(self.memory, reading))
-        for access in ("w", "rw"):
+        writing: tuple[Access, ...] = ("w", "rw")
+        for access in writing:
             with pytest.raises(AccessError, match="read-only"):
-                reading.map(item.memory_type, access)  # type: ignore[arg-type]  # "w" and "rw"
+                reading.map(item.memory_type, access)
         assert reading.map(item.memory_type).readonly
 
     def test_unknown_names(self, case: Case) -> None:

@@ -13,7 +13,7 @@ from samebytes import Tensor, TensorInfo
 from samebytes.errors import BusyError, LayoutError
 
 from ._memory import address_of, fill
-from ._objects import ObjectSuite
+from ._objects import ObjectSuite, choose_tests
 
 __all__ = ["TensorSuite"]
 
@@ -32,6 +32,19 @@ class TensorSuite(ObjectSuite):
         TensorInfo("float32", (1, 3, 4, 4)),
     )
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        visible = cls.memory.host_visible
+        choose_tests(
+            cls,
+            TensorSuite,
+            test_arrays_share_the_memory=visible,
+            test_arrays_of_read_only_tensors=visible,
+            test_conversions_are_counted=visible,
+            test_no_arrays_of_invisible_memory=not visible,
+            test_busy=cls.memory.allocates,
+        )
+
     def tensor(self, info: TensorInfo) -> Tensor:
         """A tensor over a new native one."""
         return self.memory.tensor(self.memory.make(info))
@@ -46,14 +59,8 @@ class TensorSuite(ObjectSuite):
         assert str(case.dtype) in repr(tensor)
 
     def test_arrays_share_the_memory(self, case: TensorInfo) -> None:
-        """Rule 1: numpy.asarray and DLPack give the bytes in place, if the CPU can read them."""
+        """Rule 1: numpy.asarray and DLPack give the bytes in place."""
         tensor = self.tensor(case)
-        if not self.memory.host_visible:
-            with pytest.raises(BufferError):
-                np.asarray(tensor)
-            with pytest.raises(BufferError):
-                tensor.__dlpack__()
-            return
         samebytes.reset_stats()
         view = self.memory.view(tensor.native)
         expected = fill(view, 1)
@@ -65,10 +72,16 @@ class TensorSuite(ObjectSuite):
         assert tensor.__dlpack_device__() == (1, 0)
         assert samebytes.stats().copies == 0
 
+    def test_no_arrays_of_invisible_memory(self, case: TensorInfo) -> None:
+        """Rule 1: where the CPU cannot read the bytes in place, exporters raise BufferError."""
+        tensor = self.tensor(case)
+        with pytest.raises(BufferError):
+            np.asarray(tensor)
+        with pytest.raises(BufferError):
+            tensor.__dlpack__()
+
     def test_arrays_of_read_only_tensors(self, case: TensorInfo) -> None:
         """Rule 10: numpy.asarray and DLPack of a read-only tensor cannot be written either."""
-        if not self.memory.host_visible:
-            pytest.skip("the CPU does not see this memory")
         reading = self.tensor(case).map(self.memory.memory_type)
         assert not np.asarray(reading).flags.writeable
         assert not np.from_dlpack(reading).flags.writeable
@@ -77,8 +90,6 @@ class TensorSuite(ObjectSuite):
 
     def test_conversions_are_counted(self, case: TensorInfo) -> None:
         """Rule 1: a conversion is a copy: counted, and refused with copy=False."""
-        if not self.memory.host_visible:
-            pytest.skip("the CPU does not see this memory")
         tensor = self.tensor(case)
         samebytes.reset_stats()
         np.asarray(tensor, dtype="complex128")
@@ -88,8 +99,6 @@ class TensorSuite(ObjectSuite):
 
     def test_busy(self, case: TensorInfo) -> None:
         """Rule 2: close() of memory in use raises BusyError and leaves the tensor as it was."""
-        if not self.memory.allocates:
-            pytest.skip(f"{self.memory.memory_type} allocates no memory of its own")
         tensor = self.memory.context().allocate(case.shape, case.dtype)
         fill(self.memory.view(tensor.native), 11)
         held = self.memory.view(tensor.native)[1:]

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The planes of an image as whole rows, padding included, for APIs that know no strides.
+
+An array over a plane ends with the last pixel, since that is all that is known without looking at
+the frame's buffers. Here they are looked at: FFmpeg's own buffers have room for whole rows.
+"""
+
+from __future__ import annotations
+
+from ctypes import c_ubyte, c_void_p
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from av import VideoFrame
+from numpy import ndarray
+
+from samebytes.errors import UnsupportedObjectError
+from samebytes.plugins import Refused, TensorInfo
+
+from ._avutil_abi import FRAME_HEAD, AVBufferRef, AVFrame
+from ._layouts import image_places
+from ._pyav import FRAME_POINTER
+from ._reference import own_reference
+
+__all__ = ["whole_rows"]
+
+_Rows = tuple[ndarray[Any, np.dtype[np.uint8]], TensorInfo]
+
+_BYTE = np.dtype(np.uint8)
+_BUFFERS = AVFrame.buf.offset
+_unpack = FRAME_HEAD.unpack
+_head_at = (c_ubyte * FRAME_HEAD.size).from_address
+_pointer_at = c_void_p.from_address
+_pointers_at = (c_void_p * 4).from_address
+_reference_at = AVBufferRef.from_address
+
+
+def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
+    """For each plane, its rows as bytes, and what lies in them.
+
+    Returns:
+        (array, info) for each plane. The array is uint8 (rows, pitch), writable, and begins where
+        the plane begins; `info` has the dtype, the shape in elements, and the byte strides, the
+        first of which is the pitch. The arrays keep the bytes alive by a reference of their own
+        to the frame's buffers. Whether they may be written is told by `FFmpegFrame.readonly`.
+
+    Raises:
+        UnsupportedObjectError: `native` is no av.VideoFrame.
+        Refused: an image that is stored bottom up, or one whose last row, padding included,
+            reaches past its buffer; or a frame without planes of elements.
+    """
+    if not isinstance(native, VideoFrame):
+        raise UnsupportedObjectError(f"{native!r} is no av.VideoFrame: only images have rows")
+    address: Any = _pointer_at(id(native) + FRAME_POINTER).value
+    (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, _, width, height,
+     _, format_, buffer) = _unpack(_head_at(address))  # fmt: skip
+    planes = _planes(format_, width, height, pitch0, pitch1, pitch2, pitch3)
+    if not first or not buffer:
+        raise Refused("the av frame has no data that FFmpeg counts references to")
+    owner = own_reference(native, address, first)
+    references = _pointers_at(address + _BUFFERS)
+    begin = end = 0
+    rows = []
+    for index, (pointer, (memory_at, shape, nbytes, info)) in enumerate(
+        zip((first, second, third, fourth), planes, strict=False)
+    ):
+        # Planes without a buffer of their own lie in the one before.
+        reference = references[index]
+        if reference:
+            held = _reference_at(reference)
+            begin = held.data
+            end = begin + held.size
+        if pointer < begin or pointer + nbytes > end:
+            raise Refused(
+                f"plane {index} has {shape[0]} rows of {shape[1]} bytes, and its buffer ends "
+                "before the padding of the last one does"
+            )
+        memory = memory_at(pointer)
+        memory.owner = owner
+        rows.append((ndarray(shape, _BYTE, memory), info))
+    return tuple(rows)
+
+
+@lru_cache(maxsize=1024)
+def _planes(
+    pixel_format: int, width: int, height: int, *pitches: int
+) -> tuple[tuple[Any, tuple[int, int], int, TensorInfo], ...]:
+    """(what makes a ctypes array at an address, shape, bytes, info) of the rows of each plane."""
+    planes = []
+    for index, place in enumerate(image_places(pixel_format, width, height, *pitches)):
+        rows, pitch = place.shape[0], place.strides[0]
+        if pitch < 0:
+            raise Refused(f"plane {index} is stored bottom up (line size {pitch})")
+        nbytes = rows * pitch
+        planes.append(((c_ubyte * nbytes).from_address, (rows, pitch), nbytes, place.info))
+    return tuple(planes)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is OpenVINO usable here?"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import openvino
+import pytest
+
+from samebytes_openvino._probe import probe, release
+
+
+def test_it_is() -> None:
+    result = probe()
+    assert result.usable
+    assert "CPU" in result.details["devices"]
+
+
+@pytest.mark.parametrize(
+    ("version", "numbers"),
+    [("2026.4.1-22982-abc", (2026, 4, 1)), ("2027.0", (2027, 0)), ("custom", ())],
+)
+def test_versions(version: str, numbers: tuple[int, ...]) -> None:
+    assert release(version) == numbers
+
+
+def test_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openvino, "__version__", "2025.4.0-1")
+    result = probe()
+    assert not result.usable
+    assert "older than 2026.4" in result.reason
+    assert result.hint
+
+
+def test_without_a_cpu_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Core:
+        available_devices = ("GPU",)
+
+    monkeypatch.setattr(openvino, "Core", Core)
+    result = probe()
+    assert not result.usable
+    assert result.hint
+
+
+def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    result = probe()
+    assert not result.usable
+    assert "samebytes[openvino]" in result.hint
+
+
+def test_public_names() -> None:
+    import samebytes_openvino
+
+    for name in samebytes_openvino.__all__:
+        found: Any = getattr(samebytes_openvino, name)
+        assert found.__doc__
+    with pytest.raises(AttributeError, match="InferReqest"):
+        _ = samebytes_openvino.InferReqest
+    assert set(samebytes_openvino.__all__) < set(dir(samebytes_openvino))

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `samebytes` program: finding commands, exit statuses, errors without tracebacks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import samebytes as sb
+from samebytes._cli import commands, main
+
+if TYPE_CHECKING:
+    from sdk.tests.conftest import Site
+
+Capture = pytest.CaptureFixture[str]
+
+_COMMAND = """
+SUMMARY = "do something made up"
+
+def add_arguments(parser):
+    parser.add_argument("--number", type=int, default=0)
+
+def run(options):
+    print("number", options.number)
+    return options.number
+"""
+
+
+def test_version(capsys: Capture) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"samebytes {sb.__version__}\n"
+
+
+def test_no_command_shows_the_help(capsys: Capture) -> None:
+    assert main([]) == 2
+    assert "usage: samebytes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["list", "doctor", "route"])
+def test_help_of_commands(capsys: Capture, name: str) -> None:
+    assert main([name, "--help"]) == 0
+    assert "--json" in capsys.readouterr().out
+
+
+def test_unknown_command(capsys: Capture) -> None:
+    assert main(["lisst", "--json"]) == 2
+    assert "unknown command 'lisst'; did you mean 'list'" in capsys.readouterr().err
+
+
+def test_unknown_option(capsys: Capture) -> None:
+    assert main(["--jsn", "list"]) == 2
+    assert "--jsn" in capsys.readouterr().err
+
+
+def test_default_arguments_are_those_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["samebytes", "--version"])
+    assert main() == 0
+    assert "samebytes" in capsys.readouterr().out
+
+
+def test_a_command_of_another_distribution(site: Site, capsys: Capture) -> None:
+    site.command("alpha", _COMMAND)
+    assert main(["alpha", "--number", "5"]) == 5
+    assert capsys.readouterr().out == "number 5\n"
+    assert main(["alpha", "--help"]) == 0
+    assert "do something made up" in capsys.readouterr().out
+    assert main(["alpha", "--nonsense"]) == 2
+
+
+def test_help_imports_no_command(site: Site, capsys: Capture) -> None:
+    site.command("alpha", "raise RuntimeError('imported')\n")
+    site.command("beta", _COMMAND)
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert "from alpha-dist" in out
+    assert main(["beta"]) == 0
+    assert "alpha_command" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("raise RuntimeError('at home')\n", "RuntimeError: at home"),
+        ("raise SystemExit(0)\n", "SystemExit: 0"),
+        ("def broken(:\n", "SyntaxError"),
+        ("", "it has no SUMMARY"),
+        ("SUMMARY = ''\ndef run(options): pass\n", "it has no add_arguments"),
+        (
+            (
+                "SUMMARY = ''\ndef add_arguments(parser): parser.add_argument('-h')\n"
+                "def run(options): pass\n"
+            ),
+            "add_arguments() raised ArgumentError",
+        ),
+    ],
+)
+def test_a_broken_command(site: Site, capsys: Capture, code: str, told: str) -> None:
+    site.command("alpha", code)
+    assert main(["alpha"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("samebytes: plugin 'alpha': ")
+    assert told in err
+    assert "Traceback" not in err
+    assert main(["list"]) == 0
+
+
+def test_a_command_that_names_no_module(site: Site, capsys: Capture) -> None:
+    site.distribution("alpha-dist", "[samebytes.commands]\nalpha = not a module\n")
+    assert main(["alpha"]) == 1
+    assert "does not name a module" in capsys.readouterr().err
+
+
+def test_our_own_commands_come_first(site: Site, capsys: Capture) -> None:
+    site.command("list", "raise RuntimeError\n")
+    assert main(["list"]) == 0
+    assert "PLUGIN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        ("return None", 0, ""),
+        ("raise SystemExit", 0, ""),
+        ("raise SystemExit(7)", 7, ""),
+        ("raise SystemExit('so it ends')", 1, "so it ends\n"),
+        ("raise KeyboardInterrupt", 130, ""),
+        ("raise LayoutError('too wide')", 1, "samebytes: too wide\n"),
+        ("raise UnknownNameError('thing', 'x', ['y'])", 2, "unknown thing 'x'"),
+        ("raise TypeError('a mistake')", 1, "unexpected TypeError: a mistake"),
+    ],
+)
+def test_how_a_command_ends(site: Site, capsys: Capture, body: str, status: int, told: str) -> None:
+    code = f"from samebytes.errors import *\ndef run(options):\n    {body}\n"
+    site.command("alpha", "SUMMARY = ''\ndef add_arguments(parser): pass\n" + code)
+    assert main(["alpha"]) == status
+    err = capsys.readouterr().err
+    assert told in err if told else err == ""
+    assert "Traceback" not in err
+
+
+def test_traceback_on_request(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setenv("SAMEBYTES_TRACEBACK", "1")
+    assert main(["route", "cpu", "nowhere-at-all"]) == 2
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert "UnknownNameError: unknown memory type 'nowhere-at-all'" in err
+
+
+def test_demo_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(commands, "entries", lambda _: [])
+    assert main(["demo"]) == 2
+    assert 'pip install "samebytes[demo]"' in capsys.readouterr().err
+    assert main(["demo", "--anything"]) == 2
+    assert main(["--help"]) == 0
+    assert 'pip install "samebytes[demo]"' in " ".join(capsys.readouterr().out.split())
+
+
+def test_as_a_module(site: Site) -> None:
+    done = site.python("-m", "samebytes", "list", "--json")
+    assert done.returncode == 0, done.stderr
+    assert '"name": "cpu"' in done.stdout
+
+
+def test_listing_imports_no_framework(site: Site) -> None:
+    code = """
+import sys
+from samebytes._cli import main
+main(["list"])
+frameworks = "av", "cv2", "openvino", "torch", "pyopencl", "gi", "dpctl", "rich"
+print("imported", [name for name in frameworks if name in sys.modules])
+"""
+    assert site.python("-c", code).stdout.splitlines()[-1] == "imported []"
+
+
+def test_a_reader_that_goes_away(site: Site) -> None:
+    site.command(
+        "alpha",
+        "SUMMARY = ''\ndef add_arguments(parser): pass\n"
+        "def run(options):\n    while True: print('more' * 1000)\n",
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "samebytes", "alpha"],
+        env={**os.environ, "PYTHONPATH": str(site.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.readline()
+        program.stdout.close()
+        assert program.stderr.read() == b""
+        assert program.wait() == 141
+
+
+def test_interrupting(site: Site) -> None:
+    site.command(
+        "alpha",
+        "import time\nSUMMARY = ''\ndef add_arguments(parser): pass\n"
+        "def run(options):\n    print('running', flush=True)\n    time.sleep(60)\n",
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "samebytes", "alpha"],
+        env={**os.environ, "PYTHONPATH": str(site.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        assert program.stderr.read() == b""
+        assert program.wait() == 130

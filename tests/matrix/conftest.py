@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The memory types of the matrix as their own frameworks see them, and the table of results.
+
+The table is printed at the end of a run. SAMEBYTES_MATRIX=FILE also writes it there, as the page
+of the reference manual.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import av
+import cv2
+import numpy as np
+import openvino
+import pytest
+
+import samebytes
+from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes.testing import ArrayMemory, Memory
+
+Array = np.ndarray[Any, Any]
+Mat: Any = cv2.Mat  # untyped in OpenCV's stubs
+
+_FFMPEG_NAMES = {"NV12": "nv12", "I420": "yuv420p", "BGR": "bgr24", "GRAY8": "gray",
+                 "P010": "p010le"}  # fmt: skip
+
+
+class OpenCVMemory(ArrayMemory):
+    """Mats, and tuples of arrays as frames."""
+
+    memory_type = "opencv"
+
+    def over(self, array: Array) -> Any:
+        return Mat(array, wrap_channels=array.ndim == 3)
+
+    def frame_over(self, arrays: Sequence[Array], image: ImageInfo) -> Any:
+        return tuple(arrays)
+
+
+class OpenVINOMemory(ArrayMemory):
+    """openvino.Tensor; the planes of frames are [1, rows, columns, channels]."""
+
+    memory_type = "openvino"
+    readonly_enforced = False
+
+    def over(self, array: Array) -> Any:
+        return openvino.Tensor(array, shared_memory=True)
+
+    def view(self, native: Any) -> Array:
+        view: Array = native.data
+        return view
+
+    def views(self, native: Any) -> tuple[Array, ...]:
+        return tuple(a[0, :, :, 0] if a.shape[-1] == 1 else a[0] for a in map(self.view, native))
+
+    def frame_over(self, arrays: Sequence[Array], image: ImageInfo) -> Any:
+        return tuple(arrays)
+
+
+class FFmpegMemory(Memory):
+    """Frames that FFmpeg allocated, and the plane of a grey one as a tensor."""
+
+    memory_type = "ffmpeg"
+    readonly_enforced = False
+
+    def make(self, info: TensorInfo) -> Any:
+        rows, columns = info.shape
+        return av.VideoFrame(columns, rows, "gray").planes[0]
+
+    def view(self, native: Any) -> Array:
+        return np.ndarray(
+            (native.height, native.width), np.uint8, native, strides=(native.line_size, 1)
+        )
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        return av.VideoFrame(image.width, image.height, _FFMPEG_NAMES[str(image.format)])
+
+    def views(self, native: Any) -> tuple[Array, ...]:
+        name = next(k for k, v in _FFMPEG_NAMES.items() if v == native.format.name)
+        layouts = ImageInfo.of(name, native.width, native.height).plane_layouts()
+        views = []
+        for plane, layout in zip(native.planes, layouts, strict=True):
+            # An image stored bottom up begins with its last row in memory.
+            pitch = plane.line_size
+            offset = (layout.shape[0] - 1) * -pitch if pitch < 0 else 0
+            strides = (pitch, *layout.strides[1:])
+            views.append(np.ndarray(layout.shape, layout.dtype, plane, offset, strides))
+        return tuple(views)
+
+
+MEMORIES: dict[str, Memory] = {
+    m.memory_type: m for m in (ArrayMemory(), FFmpegMemory(), OpenCVMemory(), OpenVINOMemory())
+}
+
+
+@pytest.fixture
+def memories() -> dict[str, Memory]:
+    """The memory types by name."""
+    return MEMORIES
+
+
+class Cell(NamedTuple):
+    """One place of the matrix, and what was found there."""
+
+    level: str
+    source: str
+    target: str
+    layout: str
+    access: str
+    found: str
+
+
+_cells = pytest.StashKey[list[Cell]]()
+
+
+@pytest.fixture
+def prove(request: pytest.FixtureRequest) -> Callable[[Cell], None]:
+    """Enter a cell into the table, once it is proven."""
+    return request.config.stash.setdefault(_cells, []).append
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print the matrix."""
+    cells = config.stash.get(_cells, [])
+    if not cells:
+        return
+    terminalreporter.section("conformance matrix")
+    for line in _table(cells):
+        terminalreporter.write_line(line)
+    page = os.environ.get("SAMEBYTES_MATRIX")
+    if page:
+        Path(page).write_text(_page(cells))
+        terminalreporter.write_line(f"written to {page}")
+
+
+_LEGEND = (
+    "Access modes that share the bytes, as shown by equal pointers and by writes on either side "
+    "that are read on the other. no: refused, with the reason. A gap: the source has no such thing."
+)
+
+
+def _table(cells: list[Cell]) -> list[str]:
+    lines = [_LEGEND]
+    for level in dict.fromkeys(c.level for c in cells):
+        header, rows = _rows([c for c in cells if c.level == level])
+        table = [(f"{level}s", *header), *rows]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines.append("")
+        lines += [
+            "  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
+    return lines
+
+
+def _page(cells: list[Cell]) -> str:
+    versions = (
+        f"numpy {np.__version__}, PyAV {av.__version__} (FFmpeg {av.ffmpeg_version_info}), "
+        f"OpenCV {cv2.__version__}, OpenVINO {openvino.__version__.split('-')[0]}"
+    )
+    parts = [
+        "# What maps to what\n",
+        f"{_LEGEND}\n",
+        f"Written by the tests in tests/matrix, with {versions}.\n",
+    ]
+    for level in dict.fromkeys(c.level for c in cells):
+        header, rows = _rows([c for c in cells if c.level == level])
+        parts.append(f"## {level.capitalize()}s\n")
+        parts.append(f"| source -> target | {' | '.join(header)} |")
+        parts.append(f"|{'---|' * (len(header) + 1)}")
+        parts += [f"| {' | '.join(row)} |" for row in rows]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _rows(cells: list[Cell]) -> tuple[list[str], list[tuple[str, ...]]]:
+    layouts = list(dict.fromkeys(c.layout for c in cells))
+    pairs = dict.fromkeys((c.source, c.target) for c in cells)
+    rows = []
+    for source, target in pairs:
+        found = [
+            " ".join(
+                dict.fromkeys(
+                    c.found
+                    for c in cells
+                    if (c.source, c.target, c.layout) == (source, target, layout)
+                )
+            )
+            for layout in layouts
+        ]
+        rows.append((f"{source} -> {target}", *found))
+    return layouts, rows
+
+
+def tensor_over(memory: Memory, array: Array) -> Tensor:
+    """A tensor of that memory type over an array's memory."""
+    return memory.tensor(memory.over(array))
+
+
+def frame_over(memory: Memory, arrays: Sequence[Array], image: ImageInfo) -> Frame:
+    """A frame of that memory type over arrays' memory."""
+    frame = samebytes.frame(arrays, format=image.format, width=image.width, height=image.height)
+    return frame if memory.memory_type == "cpu" else frame.map(memory.memory_type, "rw")
