@@ -54,9 +54,9 @@ def test_tiles_stay_inside_and_never_meet(size: tuple[int, int]) -> None:
     for number in range(300):
         places = [tile.at(number) for tile in tiles(width, height)]
         for place in places:
-            assert 0 <= place.x
+            assert place.x >= 0
             assert place.x + place.width <= width
-            assert 0 <= place.y
+            assert place.y >= 0
             assert place.y + place.height <= height
         assert all(a.overlap(b) == 0 for a in places for b in places if a is not b)
 

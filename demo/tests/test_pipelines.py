@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from samebytes_demo._clip import HEIGHT, WIDTH, tiles
 from samebytes_demo._errors import DemoError
 from samebytes_demo._loop import STAGES
 from samebytes_demo._pipeline import SamebytesWay
-from samebytes_demo.pipelines import Box
+from samebytes_demo.pipelines import Box, Result
 
 from .conftest import FRAMES, Run, Transcode, decode
 
@@ -132,16 +133,16 @@ def test_drawing_too_early_is_refused(
 
 @pytest.mark.parametrize("function", [pipelines.run_samebytes, pipelines.run_native])
 def test_a_frame_that_waited_in_vain_is_an_error(
-    function: type[pipelines.run_samebytes], transcode: Transcode, tmp_path: Path
+    function: Callable[..., Result], transcode: Transcode, tmp_path: Path
 ) -> None:
     source = transcode(frames=40, options={"x264-params": "ref=16:bframes=3"})
-    with pytest.raises(DemoError, match="--wait.*--allow-copy"):
+    with pytest.raises(DemoError, match=r"--wait.*--allow-copy"):
         function(source, tmp_path / "out.mp4", wait=2)
 
 
 @pytest.mark.parametrize("function", [pipelines.run_samebytes, pipelines.run_native])
 def test_a_copy_that_is_allowed_is_counted(
-    function: type[pipelines.run_samebytes], transcode: Transcode, tmp_path: Path
+    function: Callable[..., Result], transcode: Transcode, tmp_path: Path
 ) -> None:
     source = transcode(frames=40, options={"x264-params": "ref=16:bframes=3"})
     expected, output = tmp_path / "expected.mp4", tmp_path / "out.mp4"

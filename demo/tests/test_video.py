@@ -47,7 +47,9 @@ def test_sizes_and_formats(
     with av.open(output) as container:
         frames = list(container.decode(video=0))
     assert len(frames) == 12
-    assert {(f.width, f.height, f.format.name) for f in frames} == {(*size, format_)}
+    # What H.264 has no profile for decodes as its next relative.
+    decoded = {"gray": "yuv420p", "nv12": "yuv420p"}.get(format_, format_)
+    assert {(f.width, f.height, f.format.name) for f in frames} == {(*size, decoded)}
     assert np.array_equal(decode(output, "bgr24"), decode(other, "bgr24"))
 
 
@@ -96,6 +98,13 @@ def test_times_and_rate_are_kept(clip: Path, tmp_path: Path) -> None:
         assert [f.time for f in other.decode(video=0)] == pytest.approx(times)
 
 
+def test_a_raw_stream_gets_times(transcode: Transcode, tmp_path: Path) -> None:
+    output = tmp_path / "out.mp4"
+    pipelines.run_samebytes(transcode(name="raw.h264"), output)
+    with av.open(output) as container:
+        assert [f.time for f in container.decode(video=0)] == pytest.approx(np.arange(12) / 30)
+
+
 def test_rotation_is_kept(transcode: Transcode, tmp_path: Path) -> None:
     output = tmp_path / "out.mp4"
     pipelines.run_samebytes(transcode(rotation=90), output)
@@ -126,7 +135,7 @@ def test_a_file_with_sound_alone(tmp_path: Path) -> None:
     path = tmp_path / "sound.mp4"
     with av.open(path, "w") as container:
         stream = container.add_stream("aac", rate=48000)
-        frame = av.AudioFrame("fltp", "stereo", 1024)
+        frame = av.AudioFrame.from_ndarray(np.zeros((2, 1024), np.float32), "fltp", "stereo")
         frame.sample_rate = 48000
         assert isinstance(stream, av.AudioStream)
         container.mux(stream.encode(frame))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import av
 import numpy as np
 import openvino as ov
@@ -18,38 +20,40 @@ SIZES = ((64, 64), (318, 238), (1920, 1080), (7680, 4320))
 
 def tensor_rows() -> list[Row]:
     """Tensors: identity, map, and tensor() with map()."""
-    rows = []
     array = np.zeros((1, 1080, 1920, 3), np.uint8)
     tensor = sb.tensor(array)
-    rows.append(compare("cpu -> cpu (identity), against ndarray.view()",
-                        array.view, lambda: tensor.map("cpu", "rw")))  # fmt: skip
-    rows.append(Row("cpu -> cpu (identity)", None, rows[0].ours, None, 0.5))
+    identity = compare(
+        "cpu -> cpu (identity), against ndarray.view()",
+        array.view,
+        lambda: tensor.map("cpu", "rw"),
+    )
+    rows = [identity, Row("cpu -> cpu (identity)", None, identity.ours, None, 0.5)]
     for height, width in ((64, 64), (1080, 1920), (4320, 7680)):
-        big = np.zeros((1, height, width, 3), np.uint8)
-        wrapped = sb.tensor(big)
-        native = lambda a=big: ov.Tensor(a, shared_memory=True)  # noqa: E731 - bound per size
-        rows.append(
-            compare(
-                f"cpu -> openvino, {width}x{height}",
-                native,
-                lambda t=wrapped: t.map("openvino"),
-                1.5,
-            )  # fmt: skip
-        )
-        rows.append(
-            compare(
-                f"tensor() + map(), {width}x{height}",
-                native,
-                lambda a=big: sb.tensor(a).map("openvino"),
-                1.7,
-            )  # fmt: skip
-        )
+        rows += _to_openvino(np.zeros((1, height, width, 3), np.uint8), f"{width}x{height}")
     made = ov.Tensor(array, shared_memory=True)
     back = sb.tensor(made)
-    rows.append(compare("openvino -> cpu", lambda: made.data, lambda: back.map("cpu")))
-    rows.append(compare("cpu -> opencv, against ndarray.view()", array[0].view,
-                        lambda t=sb.tensor(array[0]): t.map("opencv")))  # fmt: skip
+    rows.append(compare("openvino -> cpu", lambda: made.data, lambda: back.map("cpu", "rw")))
+    picture = array[0]
+    mat = sb.tensor(picture)
+    rows.append(
+        compare("cpu -> opencv, against ndarray.view()", picture.view, lambda: mat.map("opencv"))
+    )
     return rows
+
+
+def _to_openvino(array: np.ndarray[Any, Any], size: str) -> list[Row]:
+    tensor = sb.tensor(array)
+
+    def native() -> object:
+        return ov.Tensor(array, shared_memory=True)
+
+    def both() -> object:
+        return sb.tensor(array).map("openvino")
+
+    return [
+        compare(f"cpu -> openvino, {size}", native, lambda: tensor.map("openvino"), 1.5),
+        compare(f"tensor() + map(), {size}", native, both, 1.7),
+    ]
 
 
 def by_hand(frame: av.VideoFrame) -> list[tuple[ov.Tensor, ov.Tensor]]:
@@ -68,19 +72,23 @@ def by_hand(frame: av.VideoFrame) -> list[tuple[ov.Tensor, ov.Tensor]]:
 
 def frame_rows() -> list[Row]:
     """Frames: the joined edge, and the two hops it joins."""
-    rows = []
+    return [row for width, height in SIZES for row in _of_size(width, height)]
+
+
+def _of_size(width: int, height: int) -> list[Row]:
+    av_frame = av.VideoFrame(width, height, "yuv420p")
+    frame = sb.frame(av_frame)
     two_hops = sb.route("ffmpeg", "openvino", level="frame", via=[sb.context("cpu")])
-    for width, height in SIZES:
-        av_frame = av.VideoFrame(width, height, "yuv420p")
-        frame = sb.frame(av_frame)
-        native = lambda f=av_frame: by_hand(f)  # noqa: E731 - bound per size
-        name = f"I420 {width}x{height}"
-        rows += [
-            compare(f"ffmpeg -> openvino joined, {name}", native,
-                    lambda f=frame: list(f.map("openvino")), 1.6),
-            compare(f"frame() + map(), {name}", native,
-                    lambda f=av_frame: list(sb.frame(f).map("openvino"))),
-            compare(f"ffmpeg -> cpu -> openvino, {name}", native,
-                    lambda f=frame: list(two_hops.map(f)), 1.6),
-        ]  # fmt: skip
-    return rows
+    name = f"I420 {width}x{height}"
+
+    def native() -> object:
+        return by_hand(av_frame)
+
+    return [
+        compare(f"ffmpeg -> openvino joined, {name}", native,
+                lambda: list(frame.map("openvino")), 1.6),
+        compare(f"frame() + map(), {name}", native,
+                lambda: list(sb.frame(av_frame).map("openvino"))),
+        compare(f"ffmpeg -> cpu -> openvino, {name}", native,
+                lambda: list(two_hops.map(frame)), 1.6),
+    ]  # fmt: skip

@@ -8,7 +8,7 @@ of the reference manual.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,37 +18,26 @@ import numpy as np
 import openvino
 import pytest
 
-import samebytes
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes import ImageInfo, TensorInfo
 from samebytes.testing import ArrayMemory, Memory
 
 Array = np.ndarray[Any, Any]
-Mat: Any = cv2.Mat  # untyped in OpenCV's stubs
 
 _FFMPEG_NAMES = {"NV12": "nv12", "I420": "yuv420p", "BGR": "bgr24", "GRAY8": "gray",
                  "P010": "p010le"}  # fmt: skip
 
 
 class OpenCVMemory(ArrayMemory):
-    """Mats, and tuples of arrays as frames."""
+    """Arrays, as OpenCV takes them."""
 
     memory_type = "opencv"
 
-    def over(self, array: Array) -> Any:
-        return Mat(array, wrap_channels=array.ndim == 3)
 
-    def frame_over(self, arrays: Sequence[Array], image: ImageInfo) -> Any:
-        return tuple(arrays)
-
-
-class OpenVINOMemory(ArrayMemory):
+class OpenVINOMemory(Memory):
     """openvino.Tensor; the planes of frames are [1, rows, columns, channels]."""
 
     memory_type = "openvino"
     readonly_enforced = False
-
-    def over(self, array: Array) -> Any:
-        return openvino.Tensor(array, shared_memory=True)
 
     def view(self, native: Any) -> Array:
         view: Array = native.data
@@ -56,9 +45,6 @@ class OpenVINOMemory(ArrayMemory):
 
     def views(self, native: Any) -> tuple[Array, ...]:
         return tuple(a[0, :, :, 0] if a.shape[-1] == 1 else a[0] for a in map(self.view, native))
-
-    def frame_over(self, arrays: Sequence[Array], image: ImageInfo) -> Any:
-        return tuple(arrays)
 
 
 class FFmpegMemory(Memory):
@@ -110,7 +96,6 @@ class Cell(NamedTuple):
     source: str
     target: str
     layout: str
-    access: str
     found: str
 
 
@@ -118,9 +103,10 @@ _cells = pytest.StashKey[list[Cell]]()
 
 
 @pytest.fixture
-def prove(request: pytest.FixtureRequest) -> Callable[[Cell], None]:
-    """Enter a cell into the table, once it is proven."""
-    return request.config.stash.setdefault(_cells, []).append
+def prove(request: pytest.FixtureRequest) -> Callable[[tuple[str, ...]], None]:
+    """Enter (level, source, target, layout, found) into the table, once it is proven."""
+    cells = request.config.stash.setdefault(_cells, [])
+    return lambda cell: cells.append(Cell(*cell))
 
 
 def pytest_terminal_summary(
@@ -196,14 +182,3 @@ def _rows(cells: list[Cell]) -> tuple[list[str], list[tuple[str, ...]]]:
         ]
         rows.append((f"{source} -> {target}", *found))
     return layouts, rows
-
-
-def tensor_over(memory: Memory, array: Array) -> Tensor:
-    """A tensor of that memory type over an array's memory."""
-    return memory.tensor(memory.over(array))
-
-
-def frame_over(memory: Memory, arrays: Sequence[Array], image: ImageInfo) -> Frame:
-    """A frame of that memory type over arrays' memory."""
-    frame = samebytes.frame(arrays, format=image.format, width=image.width, height=image.height)
-    return frame if memory.memory_type == "cpu" else frame.map(memory.memory_type, "rw")

@@ -16,7 +16,7 @@ from samebytes_ffmpeg._pixel_formats import image_format_named, pixel_format_nam
 from samebytes_ffmpeg._pyav import frame_address
 
 import samebytes as sb
-from samebytes.errors import AccessError, LayoutError, NoRouteError
+from samebytes.errors import AccessError, LayoutError, RouteError
 from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
 from samebytes.plugins import Frame, FrameMeta
 
@@ -38,6 +38,13 @@ def _over(arrays: list[Array], info: ImageInfo | AudioInfo | None) -> Frame:
     """A cpu frame without the core's own checks of shapes, which are not what is tested here."""
     return Frame(tuple(arrays), sb.context("cpu"), FrameMeta(info), arrays, None,
                  not all(a.flags.writeable for a in arrays))  # fmt: skip
+
+
+def _as_rgb(native: av.VideoFrame) -> Array | None:
+    try:
+        return native.reformat(format="rgb24").to_ndarray()
+    except (ValueError, OSError):
+        return None
 
 
 class Memory:
@@ -79,7 +86,11 @@ class Memory:
             assert bytes(plane)[lowest : lowest + len(first)] == first
 
     def test_ffmpeg_reads_what_was_written(self, info: ImageInfo) -> None:
-        """swscale, where it can read the format, gives the same picture as from a copy."""
+        """swscale gives the same picture as from a copy, or takes neither."""
+        if info.format.ffmpeg_name == "yaf32le":
+            pytest.skip("swscale ends the process on yaf32le, on FFmpeg's own frames too")
+        # Of an odd size, swscale reads Bayer patterns beyond their last column.
+        info = ImageInfo(info.format, 36, 18)
         arrays = self.planes(info)
         noise = np.random.default_rng(1)
         for array in arrays:
@@ -88,15 +99,11 @@ class Memory:
             if array.dtype.kind == "f":
                 array[...] = noise.random(array.shape)
         lent = _over(arrays, info).map("ffmpeg", "r").native
-        copied = av.VideoFrame(35, 17, lent.format.name)
+        copied = av.VideoFrame(36, 18, lent.format.name)
         for array, target in zip(arrays, sb.frame(copied).map("cpu", "w").native, strict=True):
             target[...] = array
-        try:
-            expected = copied.reformat(format="rgb24")
-        except (ValueError, OSError):
-            pytest.skip(f"swscale cannot read {lent.format.name}")
-        seen = lent.reformat(format="rgb24")
-        np.testing.assert_array_equal(seen.to_ndarray(), expected.to_ndarray())
+        expected = _as_rgb(copied)
+        np.testing.assert_array_equal(_as_rgb(lent), expected)  # type: ignore[arg-type]  # or None
 
 
 class TestDense(Memory):
@@ -184,21 +191,21 @@ class TestWhatFFmpegCannotExpress:
     )
     def test_a_layout_is_refused_with_the_reason(self, array: Array, why: str) -> None:
         frame = _over([array], ImageInfo(ImageFormat.of("BGR"), 30, 20))
-        with pytest.raises(NoRouteError, match=why):
+        with pytest.raises(RouteError, match=why):
             frame.map("ffmpeg")
 
     def test_a_missing_plane_is_refused(self) -> None:
         frame = _over([np.zeros((20, 30), np.uint8)], ImageInfo(ImageFormat.of("NV12"), 30, 20))
-        with pytest.raises(NoRouteError, match="2 planes, the frame has 1"):
+        with pytest.raises(RouteError, match="2 planes, the frame has 1"):
             frame.map("ffmpeg")
 
     def test_a_format_that_ffmpeg_lacks_is_refused(self) -> None:
         planes = [np.zeros((4, 4), np.uint8), *(np.zeros((2, 2), np.uint8) for _ in "vu")]
-        with pytest.raises(NoRouteError, match="no pixel format for YV12"):
+        with pytest.raises(RouteError, match="no pixel format for YV12"):
             sb.frame(planes, format="YV12").map("ffmpeg")
 
     def test_a_list_of_tensors_is_no_frame_of_ffmpegs(self) -> None:
-        with pytest.raises(NoRouteError, match="images or sound"):
+        with pytest.raises(RouteError, match="images or sound"):
             _over([np.zeros(3)], None).map("ffmpeg")
 
     def test_one_row_may_have_any_stride(self) -> None:
@@ -243,14 +250,14 @@ class TestAudio:
     def test_layouts_that_ffmpeg_lacks_are_refused(self) -> None:
         info = AudioInfo(50, 2, 8000, "int16")
         gaps = np.zeros((50, 4), np.int16)[:, ::2]
-        with pytest.raises(NoRouteError, match="gaps"):
+        with pytest.raises(RouteError, match="gaps"):
             _over([gaps], info).map("ffmpeg")
-        with pytest.raises(NoRouteError, match="not int16"):
+        with pytest.raises(RouteError, match="not int16"):
             _over([np.zeros((50, 3), np.int16)], info).map("ffmpeg")
-        with pytest.raises(NoRouteError, match="1 planes, the frame has 2"):
+        with pytest.raises(RouteError, match="1 planes, the frame has 2"):
             _over([np.zeros((50, 2), np.int16)] * 2, info).map("ffmpeg")
         odd = AudioInfo(50, 2, 8000, "uint16")
-        with pytest.raises(NoRouteError, match="no sound of uint16"):
+        with pytest.raises(RouteError, match="no sound of uint16"):
             _over([np.zeros((50, 2), np.uint16)], odd).map("ffmpeg")
 
 
@@ -272,16 +279,15 @@ class TestMeta:
 
     def test_a_lent_frame_can_be_encoded(self, tmp_path: Path) -> None:
         path = tmp_path / "lent.mkv"
-        pictures = np.random.default_rng(3).integers(0, 256, (5, 48, 64, 3), np.uint8)
+        pictures = np.random.default_rng(3).integers(0, 256, (5, 3, 48, 64), np.uint8)
         with av.open(str(path), "w") as container:
             stream = container.add_stream("ffv1", rate=25)
-            stream.width, stream.height, stream.pix_fmt = 64, 48, "gbrp"
+            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv444p"
             for number, picture in enumerate(pictures):
-                planes = [np.ascontiguousarray(picture[..., c]) for c in (1, 2, 0)]
-                frame = sb.frame(planes, format="GBRP")
+                frame = sb.frame(list(picture), format="I444")
                 frame.meta.pts, frame.meta.time_base = number, Fraction(1, 25)
                 container.mux(stream.encode(frame.map("ffmpeg").native))
             container.mux(stream.encode(None))
         with av.open(str(path)) as container:
-            decoded = [f.to_ndarray(format="rgb24") for f in container.decode(video=0)]
+            decoded = [f.to_ndarray() for f in container.decode(video=0)]
         np.testing.assert_array_equal(decoded, pictures)

@@ -106,8 +106,8 @@ class Report:
                 f"Addresses compared while it ran, and equal: {result.equal_addresses:,} pairs"
             )
         lines.append(
-            "The decoder goes on reading frames that it predicts others from, so that a frame "
-            f"waits before it is drawn into: for {result.longest_wait} frames at most here"
+            "A decoder goes on reading frames that it predicts others from: each waits before it "
+            f"is drawn into,\nhere for {result.longest_wait} frames at most"
         )
         return "\n".join(lines)
 

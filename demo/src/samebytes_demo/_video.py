@@ -21,6 +21,9 @@ from ._errors import DemoError
 
 __all__ = ["Picture", "Reader", "Writer"]
 
+_RATE = Fraction(25)
+"""Frames a second of a video that does not say."""
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -60,6 +63,7 @@ class Reader:
     Attributes:
         picture: what its frames are like.
         codec: FFmpeg's name of the decoder.
+        rate: frames a second.
         rotation: degrees, counter-clockwise, by which players turn the frames.
         expected: how many frames the file says that it has; 0 if it does not say.
 
@@ -86,6 +90,9 @@ class Reader:
             self._decoded = chain([first], self._decoded)
             self.picture = _picture(path, first)
             self.rotation = first.rotation
+            rates = (self._stream.average_rate, self._stream.codec_context.framerate)
+            # For a raw stream the average is a guess, what the stream itself says is not.
+            self.rate = next(filter(None, rates if first.pts is not None else rates[::-1]), _RATE)
         except BaseException:
             self._container.close()
             raise
@@ -105,6 +112,8 @@ class Reader:
                     f"{frame.height}, with another layout than those before it ({image}): "
                     "give a video whose frames are all alike"
                 )
+            if frame.pts is None:  # a raw stream has no times
+                frame.pts, frame.time_base = number, 1 / self.rate
             yield frame
 
     def let_go(self) -> None:
@@ -184,7 +193,7 @@ class Writer:
         self.codec = _encoder(like.picture)
         self.frames = 0
         source = like._stream
-        rate = source.average_rate or Fraction(25)
+        rate = like.rate
         self._path = path
         if not path.parent.is_dir():
             raise DemoError(f"{path} cannot be written: there is no folder {path.parent}")

@@ -33,8 +33,9 @@ class _Router:
 
 Context.router = _Router()
 
-# type of the native object -> (level, how to wrap it). Filled as types are met.
-_wraps: dict[type, tuple[str, Wrap]] = {np.ndarray: ("tensor", CpuTensor.wrap)}
+# Type of the native object -> how to wrap it. Filled as types are met.
+_tensors: dict[type, Wrap] = {np.ndarray: CpuTensor.wrap}
+_frames: dict[type, Wrap] = {}
 
 
 def wrap(native: Any) -> Tensor | Frame:
@@ -46,11 +47,8 @@ def wrap(native: Any) -> Tensor | Frame:
         UnsupportedObjectError: nobody knows the type, and it shares no bytes as an array does.
         MissingDependencyError: the plugin that knows it lacks a package.
     """
-    try:
-        make = _wraps[type(native)][1]
-    except KeyError:
-        make = _find_wrap(native)[1]
-    wrapped: Tensor | Frame = make(native)
+    known = _tensors.get(type(native)) or _frames.get(type(native)) or _find_wrap(native)[1]
+    wrapped: Tensor | Frame = known(native)
     return wrapped
 
 
@@ -62,13 +60,13 @@ def tensor(native: Any) -> Tensor:
         LayoutError: a dtype or layout that no tensor can have.
     """
     try:
-        level, make = _wraps[type(native)]
+        make = _tensors[type(native)]
     except KeyError:
         level, make = _find_wrap(native)
-    if level != "tensor":
-        raise UnsupportedObjectError(
-            f"a {type(native).__name__} is a frame of several planes: use samebytes.frame()"
-        )
+        if level != "tensor":
+            raise UnsupportedObjectError(
+                f"a {type(native).__name__} is a frame of several planes: use samebytes.frame()"
+            ) from None
     wrapped: Tensor = make(native)
     return wrapped
 
@@ -98,16 +96,16 @@ def frame(
     if format is not None or audio is not None:
         return frame_of_arrays(native, format, width, height, audio)
     try:
-        level, make = _wraps[type(native)]
+        make = _frames[type(native)]
     except KeyError:
-        level, make = (
-            ("tensor", CpuTensor.wrap) if isinstance(native, Sequence) else _find_wrap(native)
-        )
-    if level != "frame":
-        raise UnsupportedObjectError(
-            f"a {type(native).__name__} does not say what image it is: pass format=, for instance "
-            'samebytes.frame(array, format="BGR")'
-        )
+        level, make = "", CpuTensor.wrap
+        if not isinstance(native, Sequence):
+            level, make = _find_wrap(native)
+        if level != "frame":
+            raise UnsupportedObjectError(
+                f"a {type(native).__name__} does not say what image it is: pass format=, for "
+                'instance samebytes.frame(array, format="BGR")'
+            ) from None
     wrapped: Frame = make(native)
     return wrapped
 
@@ -129,8 +127,9 @@ def refresh() -> None:
     """
     discovery.forget()
     contexts.forget_recent()
-    for type_ in [t for t in _wraps if t is not np.ndarray]:
-        del _wraps[type_]
+    _frames.clear()
+    for type_ in [t for t in _tensors if t is not np.ndarray]:
+        del _tensors[type_]
     compiled.forget_compiled()
 
 
@@ -143,7 +142,7 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
         if spec is not None:
             base: type[Any] = Tensor if spec.level == "tensor" else Frame
             make: Any = load_class(spec.wraps, tables.owner_of_native[name], base)
-            entry = _wraps[type(native)] = (spec.level, make.wrap)
-            return entry
+            (_tensors if spec.level == "tensor" else _frames)[type(native)] = make.wrap
+            return spec.level, make.wrap
     # The protocols are not entered in the table: whether they work depends on the object.
     return "tensor", CpuTensor.wrap

@@ -10,7 +10,7 @@ import numpy as np
 
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
-__all__ = ["DType", "Kind", "dtype", "from_dlpack_code", "from_numpy"]
+__all__ = ["BY_NUMPY", "DType", "Kind", "dtype", "from_dlpack_code", "from_numpy"]
 
 Kind = Literal["bool", "int", "uint", "float", "bfloat", "complex", "float8", "float4", "nf4"]
 
@@ -93,7 +93,8 @@ _ALL = (
 )
 
 _BY_NAME = {d.name: d for d in _ALL}
-_BY_NUMPY = {d.numpy: d for d in _ALL if d.numpy is not None}
+# For the hot path: whether a numpy dtype is known without more ado.
+BY_NUMPY = {d.numpy: d for d in _ALL if d.numpy is not None}
 _BY_CODE = {(d.dlpack_code, d.bits): d for d in _ALL}
 _BY_TYPE: dict[type, DType] = {
     bool: _BY_NAME["bool"],
@@ -143,7 +144,7 @@ def from_numpy(d: np.dtype[Any]) -> DType:
         LayoutError: see `dtype`.
     """
     try:
-        return _BY_NUMPY[d]
+        return BY_NUMPY[d]
     except KeyError:
         return _from_unlisted(d)
 
@@ -191,5 +192,5 @@ def _from_extension(d: np.dtype[Any]) -> DType:
             f"numpy keeps each {d} in a byte of its own, here they are packed: "
             "pack them into a uint8 array first"
         )
-    _BY_NUMPY[d] = named
+    BY_NUMPY[d] = named
     return named

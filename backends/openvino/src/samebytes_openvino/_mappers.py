@@ -74,7 +74,7 @@ class OpenVINOToCpu(MemoryMapper):
         """The tensor's data."""
         array, carried = array_of(item.native)
         if access == "r":
-            array.flags.writeable = False
+            array.setflags(write=False)
         return array, None if carried is None else item.info, None
 
 
@@ -93,7 +93,7 @@ class OpenVINOFrameToCpu(MemoryMapper):
             arrays = [_plain(p) for p in item.planes]
         if access == "r":
             for array in arrays:
-                array.flags.writeable = False
+                array.setflags(write=False)
         return tuple(arrays), None, None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from .._stats import count_copy
 from ..errors import AccessError, CopyRequiredError, NoRouteError
@@ -17,7 +17,7 @@ from .info import TensorInfo
 from .storage import Storage
 from .tensor import Tensor
 
-__all__ = ["MemoryMapper", "Refused", "frame_hop", "tensor_hop"]
+__all__ = ["Fallback", "Gone", "MemoryMapper", "Refused", "frame_hop", "tensor_hop"]
 
 
 class Refused(Exception):  # noqa: N818 - not an error: an answer, which the router acts upon
@@ -26,6 +26,10 @@ class Refused(Exception):  # noqa: N818 - not an error: an answer, which the rou
 
 class Gone(Refused):
     """A context of a compiled route is no more: the route must be compiled again."""
+
+
+# What to do with an object that an edge refused.
+Fallback = Callable[[Any, Refused], Any]
 
 
 class MemoryMapper:
@@ -113,8 +117,13 @@ def not_writable(item: Tensor | Frame, access: str) -> AccessError:
     return AccessError(f'access "{access}" to a read-only {item.memory_type} object: {why}')
 
 
-def tensor_hop(mapper: MemoryMapper, access: Access) -> Callable[[Tensor], Tensor]:
-    """The edge as one function from tensor to tensor. The hot path: see `python3 dev.py bench`."""
+def tensor_hop(
+    mapper: MemoryMapper, access: Access, refused: Fallback | None = None
+) -> Callable[[Tensor], Tensor]:
+    """The edge as one function from tensor to tensor. The hot path: see `python3 dev.py bench`.
+
+    With `refused`, that is called in place of raising Refused.
+    """
     connect = mapper.connect
     accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
     write = access != "r"
@@ -124,12 +133,17 @@ def tensor_hop(mapper: MemoryMapper, access: Access) -> Callable[[Tensor], Tenso
     ref = mapper._target
 
     def hop(source: Tensor) -> Tensor:
-        target = constant or _alive(ref)
-        if write and source.readonly:
-            raise not_writable(source, access)
-        if accepts is not None and (reason := accepts(source)) is not None:
-            raise Refused(reason)
-        native, info, storage = connect(source, access)
+        try:
+            target = constant or _alive(ref)
+            if write and source.readonly:
+                raise not_writable(source, access)
+            if accepts is not None and (reason := accepts(source)) is not None:
+                raise Refused(reason)
+            native, info, storage = connect(source, access)
+        except Refused as answer:
+            if refused is None:
+                raise
+            return cast(Tensor, refused(source, answer))
         if edge is not None:
             count_copy(edge, source.info.nbytes)
         if storage is None:
@@ -141,10 +155,15 @@ def tensor_hop(mapper: MemoryMapper, access: Access) -> Callable[[Tensor], Tenso
     return hop
 
 
-def frame_hop(mapper: MemoryMapper, access: Access) -> Callable[[Frame], Frame]:
-    """The edge as one function from frame to frame; a tensor edge is applied to each plane."""
+def frame_hop(
+    mapper: MemoryMapper, access: Access, refused: Fallback | None = None
+) -> Callable[[Frame], Frame]:
+    """The edge as one function from frame to frame; a tensor edge is applied to each plane.
+
+    With `refused`, that is called in place of raising Refused.
+    """
     if mapper.spec.level == "tensor":
-        return _lifted_hop(mapper, access)
+        return _lifted_hop(mapper, access, refused)
     connect = mapper.connect
     accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
     write = access != "r"
@@ -154,12 +173,17 @@ def frame_hop(mapper: MemoryMapper, access: Access) -> Callable[[Frame], Frame]:
     ref = mapper._target
 
     def hop(source: Frame) -> Frame:
-        target = constant or _alive(ref)
-        if write and source.readonly:
-            raise not_writable(source, access)
-        if accepts is not None and (reason := accepts(source)) is not None:
-            raise Refused(reason)
-        native, _, storage = connect(source, access)
+        try:
+            target = constant or _alive(ref)
+            if write and source.readonly:
+                raise not_writable(source, access)
+            if accepts is not None and (reason := accepts(source)) is not None:
+                raise Refused(reason)
+            native, _, storage = connect(source, access)
+        except Refused as answer:
+            if refused is None:
+                raise
+            return cast(Frame, refused(source, answer))
         if edge is not None:
             count_copy(edge, sum(p.info.nbytes for p in source.planes))
         if storage is None:
@@ -171,14 +195,21 @@ def frame_hop(mapper: MemoryMapper, access: Access) -> Callable[[Frame], Frame]:
     return hop
 
 
-def _lifted_hop(mapper: MemoryMapper, access: Access) -> Callable[[Frame], Frame]:
+def _lifted_hop(
+    mapper: MemoryMapper, access: Access, refused: Fallback | None
+) -> Callable[[Frame], Frame]:
     plane_hop = tensor_hop(mapper, access)
     write = access != "r"
 
     def hop(source: Frame) -> Frame:
         if write and source.readonly:
             raise not_writable(source, access)
-        planes = tuple([plane_hop(p) for p in source.planes])
+        try:
+            planes = tuple([plane_hop(p) for p in source.planes])
+        except Refused as answer:
+            if refused is None:
+                raise
+            return cast(Frame, refused(source, answer))
         return frame_of_planes(planes, mapper.target, source, not write)
 
     return hop

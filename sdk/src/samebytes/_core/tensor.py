@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import weakref
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from .._dtypes import DType
@@ -38,6 +39,9 @@ class Tensor:
         native: the framework's own object (numpy.ndarray, openvino.Tensor ...). Using it in the
             framework's API follows that API's rules.
         context: where the memory lives.
+        given_info: `info`, if it was given or asked for before, else None: then `native` says all.
+            For mappers: whether an array only carries the bits of another type (bfloat16), without
+            the cost of describing every array.
         parent: what map() was called on; for the planes of a mapped frame, that frame's parent.
         readonly: nobody may write through this tensor. numpy enforces it; where a framework has
             no read-only memory, this flag is all there is.
@@ -47,18 +51,18 @@ class Tensor:
     One tensor is used by one thread at a time; different tensors are independent.
     """
 
-    __slots__ = ("__weakref__", "_info", "_made", "_owner", "context", "native", "parent",
+    __slots__ = ("__weakref__", "_made", "_owner", "context", "given_info", "native", "parent",
                  "readonly")  # fmt: skip
 
     native: Any
     context: Context
+    given_info: TensorInfo | None
     parent: Tensor | Frame | None
     readonly: bool
     # What keeps the bytes alive: a Storage, or the user's object (see `storage`).
     _owner: Any
     # The storages that close() ends: those which the call that made this tensor made.
     _made: tuple[Storage, ...]
-    _info: TensorInfo | None
 
     def __init__(
         self,
@@ -75,8 +79,17 @@ class Tensor:
         self._owner = owner
         self.parent = parent
         self.readonly = readonly
-        self._info = info
+        self.given_info = info
         self._made = made
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        # The interpreter adapts a function's slot stores to one class. Shared by all classes,
+        # the constructor would be adapted anew at each hop: a quarter of a map().
+        if "__init__" not in vars(cls):
+            own = FunctionType(cls.__init__.__code__.replace(), cls.__init__.__globals__)
+            own.__defaults__ = cls.__init__.__defaults__
+            cls.__init__ = own  # type: ignore[method-assign]
 
     @classmethod
     def wrap(cls, native: Any) -> Self:
@@ -90,19 +103,10 @@ class Tensor:
     @property
     def info(self) -> TensorInfo:
         """dtype, shape and byte strides."""
-        info = self._info
+        info = self.given_info
         if info is None:
-            info = self._info = self._describe()
+            info = self.given_info = self._describe()
         return info
-
-    @property
-    def given_info(self) -> TensorInfo | None:
-        """`info` if it was given or asked for before, else None: then `native` says all.
-
-        For mappers: whether an array only carries the bits of another type (bfloat16), without
-        the cost of describing every array.
-        """
-        return self._info
 
     @property
     def dtype(self) -> DType:
@@ -265,7 +269,7 @@ class Tensor:
 
     def _forget(self) -> None:
         del self.native, self.context, self._owner, self.parent
-        del self.readonly, self._info, self._made
+        del self.readonly, self.given_info, self._made
         become_closed(self)
 
     def _strip(self) -> tuple[Any, ...]:
@@ -275,7 +279,7 @@ class Tensor:
             id(self._owner),
             self.parent,
             self.readonly,
-            self._info,
+            self.given_info,
             [id(s) for s in self._made],
         )
         self._forget()

@@ -76,7 +76,7 @@ def _over(
     arrays = tuple(p.native for p in parts)
     frame = Frame(arrays, CPU, meta, native, None, readonly)
     frame._planes = tuple(
-        CpuTensor(p.native, CPU, p._owner, None, p.readonly, p._info) for p in parts
+        CpuTensor(p.native, CPU, p._owner, None, p.readonly, p.given_info) for p in parts
     )
     return frame
 

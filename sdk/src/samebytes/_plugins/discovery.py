@@ -76,10 +76,19 @@ def _fill(*, strict: bool) -> Tables:
             except PluginError as error:
                 if strict:
                     raise
-                record.error = error
+                record.error = _without_frames(error)
         found.set_aside.append(record)
     found.link()
     return found
+
+
+def _without_frames(error: PluginError) -> PluginError:
+    """The error without its tracebacks: the frames in them hold whatever the user was mapping."""
+    link: BaseException | None = error
+    while link is not None:
+        link.__traceback__ = None
+        link = link.__cause__ or link.__context__
+    return error
 
 
 def _records() -> Iterator[PluginRecord]:

@@ -12,7 +12,15 @@ from typing import Any, cast
 from .._core.access import Access, check_access
 from .._core.context import Context, Level
 from .._core.frame import Frame
-from .._core.mapper import Gone, MemoryMapper, Refused, frame_hop, not_writable, tensor_hop
+from .._core.mapper import (
+    Fallback,
+    Gone,
+    MemoryMapper,
+    Refused,
+    frame_hop,
+    not_writable,
+    tensor_hop,
+)
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
 from .._plugins.tables import Edge
@@ -95,26 +103,17 @@ class _Ways:
         self._lock = threading.Lock()
         self._others: list[tuple[str, Run | str]] | None = None
         broken: list[str] = []
-        for name, way in self._ways(source, end):
+        for name, way in self._ways(source, end, self._retry):
             if not isinstance(way, str):
                 self._first = name
-                self.run = self._with_fallback(way)
+                self.run = way
                 return
             broken.append(f"{name}: {way}")
         raise failure(source, end, level, access, copy, broken)
 
-    def _with_fallback(self, way: Run) -> Run:
-        retry = self._retry
-
-        def run(item: Any) -> Any:
-            try:
-                return way(item)
-            except Refused as reason:
-                return retry(item, reason)
-
-        return run
-
-    def _ways(self, source: Context, end: Context) -> Iterator[tuple[str, Run | str]]:
+    def _ways(
+        self, source: Context, end: Context, refused: Fallback | None = None
+    ) -> Iterator[tuple[str, Run | str]]:
         """(name, function) of each chain, or (name, reason) where it cannot be loaded."""
         found, _ = find_chains(source, end, self._level, self._access, self._copy)
         for chain in islice(found, _MAX_TRIES):
@@ -124,7 +123,7 @@ class _Ways:
             except (PluginError, RouteError) as error:
                 yield name, str(error)
             else:
-                yield name, chain_function(mappers, self._level, self._access)
+                yield name, chain_function(mappers, self._level, self._access, refused)
 
     def _retry(self, item: Any, reason: Refused) -> Any:
         source, end = item.context, self._end()
@@ -162,7 +161,7 @@ def _identity(context: Context, level: Level, access: Access) -> Run:
             native = readonly_native(native)
         make, where, owner = type(source), source.context, source._owner
         if level == "tensor":
-            return make(native, where, owner, source, not write, source._info)
+            return make(native, where, owner, source, not write, source.given_info)
         return make(native, where, source.meta, owner, source, not write)
 
     return run
@@ -183,21 +182,30 @@ def chain_name(chain: Chain) -> str:
     return " -> ".join([chain[0].spec.source, *(e.spec.target for e in chain)])
 
 
-def chain_function(mappers: tuple[MemoryMapper, ...], level: Level, access: Access) -> Run:
-    """The hops as one function from tensor to tensor, or from frame to frame."""
-    make: Callable[[MemoryMapper, Access], Run] = frame_hop if level == "frame" else tensor_hop
-    hops = tuple(
-        _only_formats(m, make(m, access)) if level == "frame" and m.spec.formats else
-        make(m, access) for m in mappers
-    )  # fmt: skip
-    if len(hops) == 1:
-        return hops[0]
+def chain_function(
+    mappers: tuple[MemoryMapper, ...], level: Level, access: Access,
+    refused: Fallback | None = None,
+) -> Run:  # fmt: skip
+    """The hops as one function from tensor to tensor, or from frame to frame.
+
+    With `refused`, that is called in place of raising Refused.
+    """
+    make: Callable[..., Run] = frame_hop if level == "frame" else tensor_hop
+    checked = level == "frame" and any(m.spec.formats for m in mappers)
+    if len(mappers) == 1 and not checked:
+        return make(mappers[0], access, refused)
+    hops = tuple(_only_formats(m, make(m, access)) if checked else make(m, access) for m in mappers)
 
     def run(source: Any) -> Any:
         item, made = source, ()
-        for hop in hops:
-            item = hop(item)
-            made += item._made
+        try:
+            for hop in hops:
+                item = hop(item)
+                made += item._made
+        except Refused as answer:
+            if refused is None:
+                raise
+            return refused(source, answer)
         # The objects between are nobody's: what they hold is held by the storages.
         item.parent = source
         item._made = made
@@ -210,10 +218,10 @@ def chain_function(mappers: tuple[MemoryMapper, ...], level: Level, access: Acce
 
 
 def _only_formats(mapper: MemoryMapper, hop: Run) -> Run:
-    formats = mapper.spec.formats or ()
+    formats = mapper.spec.formats
 
     def run(source: Frame) -> Frame:
-        if source.format.name not in formats:
+        if formats and source.format.name not in formats:
             raise Refused(f"{mapper.spec.name} takes {', '.join(formats)}, not {source.format}")
         mapped: Frame = hop(source)
         return mapped

@@ -10,10 +10,10 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, ClassVar
 
-import pytest
-
 from samebytes import Context, Frame, MemoryMapper, Tensor
 from samebytes.plugins import API, Plugin, ProbeResult
+
+from ._objects import choose_tests
 
 __all__ = ["PluginSuite"]
 
@@ -29,10 +29,16 @@ class PluginSuite:
     Class attributes:
         plugin: the name of its entry point in the group "samebytes.plugins".
         frameworks: more modules that declaring must not import.
+        probes: it has a probe; without one, importable is usable.
     """
 
     plugin: ClassVar[str]
     frameworks: ClassVar[tuple[str, ...]] = ()
+    probes: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        choose_tests(cls, PluginSuite, test_probe=cls.probes)
 
     def module_name(self) -> str:
         """The declaring module, from the entry point."""
@@ -94,8 +100,7 @@ class PluginSuite:
     def test_probe(self) -> None:
         """The probe answers; a no comes with its reason and a hint."""
         probe = self.module().PLUGIN.probe
-        if probe is None:
-            pytest.skip("it has no probe: importable is usable")
+        assert probe is not None
         result = _load(probe)()
         assert isinstance(result, ProbeResult)
         assert result.reason

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing dangles and nothing leaks, in any order of drops."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import subprocess
+import sys
+import weakref
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from samebytes_ffmpeg._lending import held_count
+from samebytes_ffmpeg._reference import references_held
+
+import samebytes as sb
+from samebytes.errors import BusyError
+
+
+class Memory:
+    """Bytes that can be watched until they go."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.bytes = np.zeros(shape, np.uint8)
+        self.__array_interface__ = self.bytes.__array_interface__
+
+
+def _tracked(shape: tuple[int, ...]) -> tuple[np.ndarray[Any, Any], weakref.ref[Memory]]:
+    memory = Memory(shape)
+    return np.asarray(memory), weakref.ref(memory)
+
+
+_TO_CPU = ("native", "frame", "mapped", "plane", "array", "slice")
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(_TO_CPU)), ids="-".join)
+def test_ffmpeg_to_cpu_in_every_order_of_drops(order: tuple[str, ...]) -> None:
+    held: dict[str, Any] = {"native": av.VideoFrame(64, 48, "yuv420p")}
+    held["frame"] = sb.frame(held["native"])
+    held["mapped"] = held["frame"].map("cpu", "rw")
+    held["plane"] = held["mapped"].planes[0]
+    held["array"] = held["plane"].native
+    held["slice"] = held["array"][1:5, 3:9]
+    held["array"][...] = 21
+    before = references_held()
+    for name in order:
+        del held[name]
+        _reuse_freed_memory()
+        for array in (held.get("array"), held.get("slice")):
+            if array is not None:
+                assert (array == 21).all()
+    assert references_held() == before - 1
+
+
+_TO_FFMPEG = ("array", "frame", "mapped", "native", "plane", "back")
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(_TO_FFMPEG)), ids="-".join)
+def test_cpu_to_ffmpeg_in_every_order_of_drops(order: tuple[str, ...]) -> None:
+    held: dict[str, Any] = {}
+    held["array"], gone = _tracked((48, 64))
+    held["array"][...] = 33
+    held["frame"] = sb.frame(held["array"], format="GRAY8")
+    held["mapped"] = held["frame"].map("ffmpeg", "rw")
+    held["native"] = held["mapped"].native
+    held["plane"] = held["native"].planes[0]
+    held["back"] = held["mapped"].map("cpu").native[0][2:4]
+    for name in order:
+        assert gone() is not None
+        del held[name]
+        _reuse_freed_memory()
+        if "plane" in held:
+            assert set(bytes(held["plane"])) == {33}
+        if "back" in held:
+            assert (held["back"] == 33).all()
+    assert held_count() == 0
+    assert gone() is None
+
+
+def _reuse_freed_memory() -> None:
+    """If the bytes were given back by mistake, something else is in them now."""
+    for _ in range(2):
+        native = av.VideoFrame(64, 48, "yuv420p")
+        memoryview(native.planes[0])[:] = bytes([255]) * native.planes[0].buffer_size
+
+
+def test_frames_outlive_their_container(clip: Path) -> None:
+    container = av.open(str(clip))
+    frames = [sb.frame(f) for f in itertools.islice(container.decode(video=0), 6)]
+    mapped = [f.map("cpu") for f in frames]
+    kept = [[a.copy() for a in m.native] for m in mapped]
+    container.close()
+    del container, frames
+    gc.collect()
+    for frame, copies in zip(mapped, kept, strict=True):
+        for array, copy in zip(frame.native, copies, strict=True):
+            np.testing.assert_array_equal(array, copy)
+
+
+def test_arrays_alone_keep_a_decoded_picture(clip: Path) -> None:
+    with av.open(str(clip)) as container:
+        decoding = container.decode(video=0)
+        first = sb.frame(next(decoding)).map("cpu").native[0]
+        copy = first.copy()
+        addresses = {f.planes[0].buffer_ptr for f in decoding}
+    assert first.ctypes.data not in addresses
+    np.testing.assert_array_equal(first, copy)
+
+
+def test_closing_lets_go_of_the_reference() -> None:
+    native = av.VideoFrame(64, 48, "nv12")
+    before = references_held()
+    with sb.frame(native).map("cpu") as mapped:
+        assert references_held() == before + 1
+        array = mapped.native[0]
+    assert mapped.closed
+    assert array.shape == (48, 64)
+    del array
+    assert references_held() == before
+
+
+def test_cpu_memory_cannot_end_while_ffmpeg_has_it() -> None:
+    memory = sb.context("cpu").allocate_frame("NV12", 64, 48)
+    mapped = memory.map("ffmpeg", "rw")
+    kept = mapped.native
+    mapped.close()
+    with pytest.raises(BusyError):
+        memory.close()
+    del kept
+    memory.close()
+    assert memory.closed
+
+
+def test_an_encoder_keeps_what_it_was_given() -> None:
+    """png with frame threads refers to its input until a thread has encoded it."""
+    codec = av.CodecContext.create("png", "w")
+    codec.width, codec.height, codec.pix_fmt = 64, 48, "gray"
+    codec.time_base = Fraction(1, 30)
+    codec.thread_type, codec.thread_count = "FRAME", 2
+    lent, packets = [], []
+    for number in range(8):
+        array, gone = _tracked((48, 64))
+        array[...] = number * 20
+        frame = sb.frame(array, format="GRAY8")
+        frame.meta.pts = number
+        packets += codec.encode(frame.map("ffmpeg").native)
+        lent.append(gone)
+        del array, frame
+    packets += codec.encode(None)
+    decoder = av.CodecContext.create("png", "r")
+    pictures = [f for p in packets for f in decoder.decode(p)]
+    assert [int(p.to_ndarray().mean()) for p in pictures] == [n * 20 for n in range(8)]
+    del codec
+    assert held_count() == 0
+    assert not any(ref() is not None for ref in lent)
+
+
+def test_a_long_list_is_given_back_although_few_calls_can_be_pending() -> None:
+    tracked = [_tracked((8, 8)) for _ in range(700)]
+    gone = [ref for _, ref in tracked]
+    natives = [sb.frame(a, format="GRAY8").map("ffmpeg").native for a, _ in tracked]
+    assert held_count() == 700
+    del tracked
+    natives.clear()
+    assert held_count() == 0
+    assert not any(ref() is not None for ref in gone)
+
+
+def test_slots_are_used_again() -> None:
+    from samebytes_ffmpeg._lending import _slots
+
+    array = np.zeros((8, 8), np.uint8)
+    frame = sb.frame(array, format="GRAY8")
+    for _ in range(300):
+        frame.map("ffmpeg")
+    blocks = len(_slots.blocks)
+    for _ in range(5000):
+        frame.map("ffmpeg")
+    assert len(_slots.blocks) == blocks
+
+
+def _resident() -> int:
+    with open("/proc/self/statm") as statm:  # noqa: PTH123 - a file of the kernel's
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_ten_thousand_mappings_leave_nothing() -> None:
+    native = av.VideoFrame(320, 240, "yuv420p")
+    frame = sb.frame(native)
+    array = np.zeros((240, 320, 3), np.uint8)
+    memory = sb.frame(array, format="BGR")
+
+    def both_ways(count: int) -> None:
+        for _ in range(count):
+            frame.map("cpu", "rw")
+            memory.map("ffmpeg", "rw").map("cpu")
+
+    both_ways(500)
+    gc.collect()
+    watched = (native, array, memory.native[0], frame.native)
+    before = (
+        [sys.getrefcount(w) for w in watched], references_held(), held_count(),
+        len(os.listdir("/proc/self/fd")),  # noqa: PTH208
+    )  # fmt: skip
+    resident = _resident()
+    both_ways(10_000)
+    after = (
+        [sys.getrefcount(w) for w in watched], references_held(), held_count(),
+        len(os.listdir("/proc/self/fd")),  # noqa: PTH208
+    )  # fmt: skip
+    assert after == before
+    assert _resident() - resident < 8 << 20  # one lost frame in ten would be 100 MB
+
+
+_AT_EXIT = {
+    "to_cpu": """
+        native = av.VideoFrame(64, 48, "yuv420p")
+        mapped = sb.frame(native).map("cpu", "rw")
+        array = mapped.native[0][3:]
+    """,
+    "to_ffmpeg": """
+        array = np.zeros((48, 64, 3), np.uint8)
+        mapped = sb.frame(array, format="BGR").map("ffmpeg", "rw")
+        native = mapped.native
+        plane = native.planes[0]
+    """,
+    "there_and_back": """
+        memory = sb.context("cpu").allocate_frame("NV12", 64, 48)
+        mapped = memory.map("ffmpeg", "rw").map("cpu", "rw").map("ffmpeg", "rw")
+        native = mapped.native
+    """,
+    "in_a_cycle": """
+        class Holder: pass
+        holder = Holder()
+        holder.me = holder
+        holder.frames = [
+            sb.frame(np.zeros((48, 64), np.uint8), format="GRAY8").map("ffmpeg") for _ in range(99)
+        ]
+        holder.back = [f.map("cpu") for f in holder.frames]
+    """,
+    "in_an_encoder": """
+        codec = av.CodecContext.create("png", "w")
+        codec.width, codec.height, codec.pix_fmt = 1920, 1080, "rgb24"
+        codec.time_base, codec.thread_type, codec.thread_count = Fraction(1, 30), "FRAME", 2
+        noise = np.random.default_rng(0)
+        for number in range(3):
+            picture = noise.integers(0, 256, (1080, 1920, 3), np.uint8)
+            native = sb.frame(picture, format="RGB").map("ffmpeg").native
+            native.pts = number
+            codec.encode(native)
+    """,
+    "made_in_an_exit_handler": """
+        kept = []
+        def late():
+            kept.append(sb.frame(np.zeros((8, 8), np.uint8), format="GRAY8").map("ffmpeg"))
+            kept.append(sb.frame(kept[0].native).map("cpu"))
+        import atexit
+        atexit.register(late)
+        def later():
+            late()
+            del kept[:]
+        sys.modules["__main__"].__dict__["_last"] = type("Last", (), {"__del__": lambda s: late()})()
+    """,
+}
+
+
+@pytest.mark.parametrize("case", _AT_EXIT)
+def test_the_interpreter_ends_with_living_mappings(case: str) -> None:
+    import textwrap
+
+    program = (
+        "import sys, av, numpy as np, samebytes as sb\nfrom fractions import Fraction\n"
+        + textwrap.dedent(_AT_EXIT[case])
+    )
+    ended = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", program],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_freeing_a_codec_in_the_middle_of_its_work_ends() -> None:
+    """PyAV waits for the codec's threads with the interpreter held.
+
+    A release function in Python would wait for the interpreter in those threads, for ever.
+    """
+    program = """
+import av, gc, numpy as np, samebytes as sb
+from fractions import Fraction
+from samebytes_ffmpeg._lending import held_count
+noise = np.random.default_rng(0).integers(0, 256, (1080, 1920, 3), np.uint8)
+for _ in range(3):
+    codec = av.CodecContext.create("png", "w")
+    codec.width, codec.height, codec.pix_fmt = 1920, 1080, "rgb24"
+    codec.time_base, codec.thread_type, codec.thread_count = Fraction(1, 30), "FRAME", 4
+    for number in range(4):
+        frame = sb.frame(noise.copy(), format="RGB")
+        frame.meta.pts = number
+        codec.encode(frame.map("ffmpeg").native)
+        del frame
+    del codec
+    assert held_count() == 0
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the plugin declares, that declaring costs no import, and what the probe says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+import samebytes_ffmpeg
+from samebytes_ffmpeg import FFmpegFrame, FFmpegPlane, _plugin
+from samebytes_ffmpeg._probe import probe
+
+import samebytes as sb
+from samebytes.errors import (
+    MissingDependencyError,
+    NoRouteError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+
+
+def _run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_importing_the_plugin_does_not_import_pyav() -> None:
+    ended = _run(
+        "import sys, samebytes_ffmpeg, samebytes_ffmpeg._plugin as p\n"
+        "p.samebytes_tensors(), p.samebytes_contexts(), p.samebytes_mappers()\n"
+        "assert not {'av', 'samebytes_ffmpeg._avutil'} & set(sys.modules)"
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_public_names_come_when_asked_for() -> None:
+    assert dir(samebytes_ffmpeg) == sorted(samebytes_ffmpeg.__all__)
+    for name in samebytes_ffmpeg.__all__:
+        assert getattr(samebytes_ffmpeg, name).__module__.startswith("samebytes_ffmpeg.")
+    assert samebytes_ffmpeg.FFmpegContext is type(sb.context("ffmpeg"))
+    with pytest.raises(AttributeError, match="no_such"):
+        samebytes_ffmpeg.no_such  # noqa: B018
+
+
+def test_every_declared_class_is_there() -> None:
+    from importlib import import_module
+
+    specs: list[Any] = [*_plugin.samebytes_tensors(), *_plugin.samebytes_contexts(),
+                        *_plugin.samebytes_mappers()]  # fmt: skip
+    for spec in specs:
+        named = getattr(spec, "wraps", None) or getattr(spec, "context", None) or spec.mapper
+        module, _, name = named.partition(":")
+        assert isinstance(getattr(import_module(module), name), type)
+    for native in _plugin.samebytes_tensors():
+        module, _, name = native.native.rpartition(".")
+        assert f"{getattr(import_module(module), name).__module__}.{name}" == native.native
+
+
+def test_the_probe_tells_the_versions() -> None:
+    result = probe()
+    assert result.usable
+    assert result.details["av"] == av.__version__
+    assert result.details["libavutil"].startswith("60.")
+
+
+@pytest.mark.parametrize(
+    ("break_it", "why"),
+    [
+        ("sys.modules['av'] = None", "PyAV"),
+        (
+            "import samebytes_ffmpeg._avutil_abi as abi; abi.LIBAVUTIL_MAJOR = 61",
+            "this PyAV uses libavutil 60",
+        ),
+        (
+            "import ctypes, samebytes_ffmpeg._avutil_abi as abi\n"
+            "class AVBuffer(ctypes.Structure):\n"
+            "    _fields_ = (('pad', ctypes.c_void_p), *abi.AVBuffer._fields_)\n"
+            "abi.AVBuffer = AVBuffer",
+            "layout of FFmpeg 8",
+        ),
+        (
+            "import ctypes, samebytes_ffmpeg._avutil_abi as abi\n"
+            "class AVFrame(ctypes.Structure):\n"
+            "    _fields_ = (*abi.AVFrame._fields_[:8], ('new', ctypes.c_void_p),\n"
+            "                *abi.AVFrame._fields_[8:])\n"
+            "abi.AVFrame = AVFrame",
+            "another layout of AVFrame",
+        ),
+    ],
+)
+def test_the_probe_says_what_is_wrong(break_it: str, why: str) -> None:
+    ended = _run(
+        f"import sys\n{break_it}\nfrom samebytes_ffmpeg._probe import probe\nresult = probe()\n"
+        "assert not result.usable and 'pip install' in result.hint, result\nprint(result.reason)"
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert why in ended.stdout
+
+
+def test_using_frames_without_pyav_names_the_package() -> None:
+    ended = _run(
+        "import sys\nsys.modules['av'] = None\nimport samebytes as sb\n"
+        "try:\n    sb.context('ffmpeg')\nexcept sb.errors.MissingDependencyError as e: print(e)"
+    )
+    assert "samebytes[ffmpeg]" in ended.stdout, ended.stderr
+    assert issubclass(MissingDependencyError, ImportError)
+
+
+class TestBadInput:
+    def test_wrapping_something_else(self) -> None:
+        for wrap in (FFmpegFrame.wrap, FFmpegPlane.wrap):
+            for thing in (None, 3, np.zeros(3), av.VideoFrame, av.VideoFrame(4, 4, "gray").format):
+                with pytest.raises(UnsupportedObjectError):
+                    wrap(thing)
+
+    def test_a_frame_is_no_tensor_and_a_plane_no_frame(self) -> None:
+        native = av.VideoFrame(4, 4, "gray")
+        with pytest.raises(UnsupportedObjectError, match=r"frame\(\)"):
+            sb.tensor(native)
+        with pytest.raises(UnsupportedObjectError):
+            sb.frame(native.planes[0])
+
+    def test_unknown_handles_targets_and_modes(self) -> None:
+        frame = sb.frame(av.VideoFrame(4, 4, "gray"))
+        for use in (
+            lambda: frame.handle("cl_mem"),
+            lambda: frame.handle("nonsense"),
+            lambda: frame.planes[0].handle("cl_mem"),
+            lambda: frame.map("nonsense"),
+            lambda: frame.map("cpu", "x"),  # type: ignore[arg-type]  # what is tested
+            lambda: sb.context("ffmpeg:1"),
+        ):
+            with pytest.raises(UnknownNameError):
+                use()
+
+    def test_a_tensor_does_not_become_a_plane(self) -> None:
+        with pytest.raises(NoRouteError):
+            sb.tensor(np.zeros((4, 4), np.uint8)).map("ffmpeg")
+
+    def test_ffmpeg_allocates_no_tensors(self) -> None:
+        with pytest.raises(UnsupportedObjectError, match="cannot allocate"):
+            sb.context("ffmpeg").allocate((3, 4))
+
+
+def test_there_is_one_context() -> None:
+    assert sb.context("ffmpeg") is sb.context("ffmpeg") is sb.frame(
+        av.VideoFrame(4, 4, "gray")
+    ).context
+
+
+def test_routes_name_what_they_do() -> None:
+    assert "ALIAS" in str(sb.route("ffmpeg", "cpu"))
+    assert "ALIAS" in str(sb.route("cpu", "ffmpeg"))

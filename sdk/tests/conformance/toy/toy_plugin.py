@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the toy declares."""
+
+from __future__ import annotations
+
+import os
+
+from samebytes.plugins import (
+    API,
+    ContextSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    Transfer,
+    hookimpl,
+)
+
+FAULT = os.environ.get("TOY_FAULT", "none")
+
+if FAULT == "a heavy declaration":
+    __import__("toy_framework")
+
+PLUGIN = Plugin(api=API, summary="a toy")
+
+
+@hookimpl
+def samebytes_tensors() -> list[NativeSpec]:
+    name = "toy_framework.buffer" if FAULT == "a misspelt type" else "toy_framework.Buffer"
+    return [NativeSpec(native=name, wraps="toy_framework:ToyTensor", level="tensor")]
+
+
+@hookimpl
+def samebytes_contexts() -> list[ContextSpec]:
+    return [ContextSpec(node="toy", context="toy_framework:ToyContext")]
+
+
+@hookimpl
+def samebytes_mappers() -> list[MapperSpec]:
+    transfer = Transfer.COPY if FAULT == "a wrong declaration" else Transfer.ALIAS
+    return [
+        MapperSpec(
+            source="cpu",
+            target="toy",
+            mapper="toy_framework:CpuToToy",
+            transfer=transfer,
+            summary="a Buffer over the array",
+        )
+    ]
