@@ -60,7 +60,8 @@ def by_hand(frame: av.VideoFrame) -> list[tuple[ov.Tensor, ov.Tensor]]:
     """Three OpenVINO tensors over the planes; each pair keeps what its ROI lies in."""
     tensors = []
     for plane in frame.planes:
-        full = np.frombuffer(plane, np.uint8).reshape(1, plane.height, plane.line_size, 1)
+        buffer: Any = plane  # the stubs of Python 3.11 cannot name the buffer protocol
+        full = np.frombuffer(buffer, np.uint8).reshape(1, plane.height, plane.line_size, 1)
         whole = ov.Tensor(full, shared_memory=True)
         if plane.line_size == plane.width:
             tensors.append((whole, whole))

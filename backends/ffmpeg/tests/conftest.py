@@ -11,10 +11,10 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from samebytes_ffmpeg._lending import held_count
-from samebytes_ffmpeg._reference import references_held
 
 import samebytes as sb
+from samebytes_ffmpeg._lending import held_count
+from samebytes_ffmpeg._reference import references_held
 
 
 def _write_clip(path: Path, frames: int) -> Path:

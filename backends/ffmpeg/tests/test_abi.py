@@ -8,6 +8,7 @@ import ctypes
 import av
 import numpy as np
 import pytest
+
 from samebytes_ffmpeg import _avutil, _avutil_abi, _ndarray, _pyav
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import samebytes as sb
 def _flipped(native: av.VideoFrame) -> av.VideoFrame:
     graph = av.filter.Graph()
     source = graph.add_buffer(
-        width=native.width, height=native.height, format=native.format, time_base="1/30"
+        width=native.width, height=native.height, format=native.format, time_base=Fraction(1, 30)
     )
     flip, sink = graph.add("vflip"), graph.add("buffersink")
     source.link_to(flip)

@@ -8,24 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import av
+import av.video.format
 import numpy as np
 import pytest
-from av.video.format import names as all_names
-from samebytes_ffmpeg._avutil import frame_is_writable
-from samebytes_ffmpeg._pixel_formats import image_format_named, pixel_format_name
-from samebytes_ffmpeg._pyav import frame_address
 
 import samebytes as sb
 from samebytes.errors import AccessError, LayoutError, RouteError
 from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
 from samebytes.plugins import Frame, FrameMeta
+from samebytes_ffmpeg import FFmpegFrame
+from samebytes_ffmpeg._avutil import frame_is_writable
+from samebytes_ffmpeg._pixel_formats import image_format_named, pixel_format_name
+from samebytes_ffmpeg._pyav import frame_address
 
 Array = np.ndarray[Any, Any]
 
 
 def _mapped() -> list[str]:
     found = []
-    for name in sorted(all_names):
+    for name in sorted(vars(av.video.format)["names"]):  # left out of PyAV's stubs
         try:
             image_format_named(name)
         except LayoutError:
@@ -103,7 +104,7 @@ class Memory:
         for array, target in zip(arrays, sb.frame(copied).map("cpu", "w").native, strict=True):
             target[...] = array
         expected = _as_rgb(copied)
-        np.testing.assert_array_equal(_as_rgb(lent), expected)  # type: ignore[arg-type]  # or None
+        np.testing.assert_array_equal(_as_rgb(lent), expected)
 
 
 class TestDense(Memory):
@@ -166,6 +167,7 @@ class TestReadOnly:
     def test_ffmpeg_copies_before_it_writes(self) -> None:
         image = np.zeros((20, 30, 3), np.uint8)
         mapped = sb.frame(image, format="BGR").map("ffmpeg", "r")
+        assert isinstance(mapped, FFmpegFrame)
         mapped.make_writable(copy=True)
         assert mapped.writable
         mapped.map("cpu", "rw").native[0][...] = 200

@@ -16,11 +16,11 @@ from typing import Any
 import av
 import numpy as np
 import pytest
-from samebytes_ffmpeg._lending import held_count
-from samebytes_ffmpeg._reference import references_held
 
 import samebytes as sb
 from samebytes.errors import BusyError
+from samebytes_ffmpeg._lending import held_count
+from samebytes_ffmpeg._reference import references_held
 
 
 class Memory:
@@ -262,10 +262,10 @@ _AT_EXIT = {
             kept.append(sb.frame(kept[0].native).map("cpu"))
         import atexit
         atexit.register(late)
-        def later():
-            late()
-            del kept[:]
-        sys.modules["__main__"].__dict__["_last"] = type("Last", (), {"__del__": lambda s: late()})()
+        class Last:
+            def __del__(self, late=late):
+                late()
+        last = Last()
     """,
 }
 

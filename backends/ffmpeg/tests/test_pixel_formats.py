@@ -6,9 +6,12 @@ from __future__ import annotations
 import ctypes
 
 import av
+import av.video.format
 import pytest
 from av.video.format import VideoFormat
-from av.video.format import names as all_names
+
+from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.formats import ImageFormat, PlaneFormat
 from samebytes_ffmpeg import _avutil
 from samebytes_ffmpeg._pixel_formats import (
     Palette,
@@ -17,10 +20,7 @@ from samebytes_ffmpeg._pixel_formats import (
     pixel_format_name,
 )
 
-from samebytes.errors import LayoutError, UnknownNameError
-from samebytes.formats import ImageFormat, PlaneFormat
-
-NAMES = sorted(all_names)
+NAMES = sorted(vars(av.video.format)["names"])  # left out of PyAV's stubs
 
 
 def _number(name: str) -> int:

@@ -10,17 +10,17 @@ from typing import Any
 import av
 import numpy as np
 import pytest
-import samebytes_ffmpeg
-from samebytes_ffmpeg import FFmpegFrame, FFmpegPlane, _plugin
-from samebytes_ffmpeg._probe import probe
 
 import samebytes as sb
+import samebytes_ffmpeg
 from samebytes.errors import (
     MissingDependencyError,
     NoRouteError,
     UnknownNameError,
     UnsupportedObjectError,
 )
+from samebytes_ffmpeg import FFmpegFrame, FFmpegPlane, _plugin
+from samebytes_ffmpeg._probe import probe
 
 
 def _run(program: str) -> subprocess.CompletedProcess[str]:
@@ -77,18 +77,21 @@ def test_the_probe_tells_the_versions() -> None:
             "this PyAV uses libavutil 60",
         ),
         (
-            "import ctypes, samebytes_ffmpeg._avutil_abi as abi\n"
-            "class AVBuffer(ctypes.Structure):\n"
-            "    _fields_ = (('pad', ctypes.c_void_p), *abi.AVBuffer._fields_)\n"
-            "abi.AVBuffer = AVBuffer",
+            """
+import ctypes, samebytes_ffmpeg._avutil_abi as abi
+class AVBuffer(ctypes.Structure):
+    _fields_ = (("pad", ctypes.c_void_p), *abi.AVBuffer._fields_)
+abi.AVBuffer = AVBuffer
+""",
             "layout of FFmpeg 8",
         ),
         (
-            "import ctypes, samebytes_ffmpeg._avutil_abi as abi\n"
-            "class AVFrame(ctypes.Structure):\n"
-            "    _fields_ = (*abi.AVFrame._fields_[:8], ('new', ctypes.c_void_p),\n"
-            "                *abi.AVFrame._fields_[8:])\n"
-            "abi.AVFrame = AVFrame",
+            """
+import ctypes, samebytes_ffmpeg._avutil_abi as abi
+class AVFrame(ctypes.Structure):
+    _fields_ = (*abi.AVFrame._fields_[:8], ("new", ctypes.c_void_p), *abi.AVFrame._fields_[8:])
+abi.AVFrame = AVFrame
+""",
             "another layout of AVFrame",
         ),
     ],
@@ -155,4 +158,4 @@ def test_there_is_one_context() -> None:
 
 def test_routes_name_what_they_do() -> None:
     assert "ALIAS" in str(sb.route("ffmpeg", "cpu"))
-    assert "ALIAS" in str(sb.route("cpu", "ffmpeg"))
+    assert "ALIAS" in str(sb.route("cpu", "ffmpeg", level="frame"))

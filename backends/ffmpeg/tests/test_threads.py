@@ -12,11 +12,11 @@ from typing import Any
 import av
 import numpy as np
 import pytest
-from samebytes_ffmpeg._lending import held_count, sweep
-from samebytes_ffmpeg._reference import references_held
 
 import samebytes as sb
 from samebytes.errors import BusyError
+from samebytes_ffmpeg._lending import held_count, sweep
+from samebytes_ffmpeg._reference import references_held
 
 
 def _together(work: Callable[[int], None], threads: int = 8) -> None:
@@ -77,7 +77,12 @@ def test_frames_made_in_one_thread_end_in_another() -> None:
         gone.append(weakref.ref(memory))
         natives.append(sb.frame(np.asarray(memory), format="GRAY8").map("ffmpeg").native)
         del memory
-    _together(lambda _: [natives.pop() for _ in range(25)] and None, threads=4)
+
+    def drop(_: int) -> None:
+        for _ in range(25):
+            natives.pop()
+
+    _together(drop, threads=4)
     sweep()
     assert not any(ref() is not None for ref in gone)
 

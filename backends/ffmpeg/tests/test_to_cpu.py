@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import av
+import av.video.format
 import numpy as np
 import pytest
-from av.video.format import names as all_names
-from samebytes_ffmpeg._pixel_formats import image_format_named
 
 import samebytes as sb
-from samebytes.errors import LayoutError
+from samebytes.errors import LayoutError, NoRouteError
 from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
+from samebytes_ffmpeg._pixel_formats import image_format_named
 
 
 def _mapped() -> list[str]:
     found = []
-    for name in sorted(all_names):
+    for name in sorted(vars(av.video.format)["names"]):  # left out of PyAV's stubs
         try:
             image_format_named(name)
         except LayoutError:
@@ -170,7 +170,7 @@ class TestAudio:
             plane = native.planes[number]
             assert array.ctypes.data == plane.buffer_ptr
             array[...] = number + 1
-            seen = np.frombuffer(plane, array.dtype)[: array.size]
+            seen = np.frombuffer(memoryview(plane), array.dtype)[: array.size]
             np.testing.assert_array_equal(seen, number + 1)
             memoryview(plane)[: array.nbytes] = bytes(array.nbytes)
             assert not array.any()
@@ -236,6 +236,22 @@ def test_a_format_without_elements_is_refused_when_wrapped(name: str) -> None:
         sb.frame(av.VideoFrame(64, 48, name))
     with pytest.raises(LayoutError, match=name):
         sb.tensor(av.VideoFrame(64, 48, name).planes[0])
+
+
+def test_frames_of_a_device_are_refused_with_the_reason() -> None:
+    from samebytes_ffmpeg._avutil import get_pix_fmt
+    from samebytes_ffmpeg._avutil_abi import AVFrame
+
+    frame = sb.frame(av.VideoFrame(64, 48, "nv12"))
+    head = AVFrame.from_address(frame.handle("av_frame"))
+    memory, head.format = head.format, get_pix_fmt(b"drm_prime")
+    try:
+        with pytest.raises(NoRouteError, match="drm_prime is a handle of a device"):
+            frame.map("cpu")
+        with pytest.raises(NoRouteError, match="drm_prime is a handle of a device"):
+            frame.planes[0].map("cpu")
+    finally:
+        head.format = memory
 
 
 def test_empty_frames_are_refused_when_wrapped() -> None:

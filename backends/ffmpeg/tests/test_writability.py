@@ -10,11 +10,11 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from samebytes_ffmpeg import FFmpegFrame
-from samebytes_ffmpeg._reference import references_held
 
 import samebytes as sb
 from samebytes.errors import AccessError, ClosedError, CopyRequiredError
+from samebytes_ffmpeg import FFmpegFrame
+from samebytes_ffmpeg._reference import references_held
 
 
 def _decode(clip: Path) -> Iterator[av.VideoFrame]:
@@ -199,10 +199,11 @@ class TestMakeWritable:
         image = np.zeros((20, 31, 3), np.uint8)
         frame = sb.frame(image, format="BGR").map("ffmpeg", "r")
         assert isinstance(frame, FFmpegFrame)
-        plane = frame.planes[0]
+        native, plane = frame.native, frame.planes[0]
+        assert isinstance(native, av.VideoFrame)
         assert plane.strides == (93, 3, 1)
         frame.make_writable(copy=True)
-        assert plane.strides == (frame.native.planes[0].line_size, 3, 1)
+        assert plane.strides == (native.planes[0].line_size, 3, 1)
         assert plane.strides != (93, 3, 1)
 
     def test_a_closed_frame_says_so(self) -> None:
@@ -211,7 +212,7 @@ class TestMakeWritable:
         for use in (
             lambda: frame.writable,
             lambda: frame.readonly,
-            lambda: frame.make_writable(),
+            frame.make_writable,
             lambda: frame.map("cpu"),
             lambda: frame.handle("av_frame"),
         ):

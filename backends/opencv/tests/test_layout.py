@@ -124,7 +124,10 @@ def test_what_opencv_would_misread_is_refused(array: np.ndarray[Any, Any], reaso
 
 @given(st.data())
 def test_taken_if_and_only_if_opencv_takes_it(data: st.DataObject) -> None:
-    """Any slice, transposition or flip of any array; OpenCV overlooks some negative strides."""
+    """Any slice, transposition or flip of any array.
+
+    Where an axis has one element, OpenCV overlooks some strides that it could not use.
+    """
     dtype = data.draw(st.sampled_from(sorted(DTYPES)))
     shape = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
     whole = np.zeros(shape, dtype)
@@ -132,5 +135,8 @@ def test_taken_if_and_only_if_opencv_takes_it(data: st.DataObject) -> None:
     steps = [data.draw(st.sampled_from([1, 1, 1, 2, -1])) for _ in shape]
     array = whole.transpose(order)[tuple(slice(None, None, s) for s in steps)]
     reason = why_not(TensorInfo.of(array))
-    if reason is None or "negative" not in reason:
-        assert (reason is None) == taken_by_opencv(array), (reason, array.shape, array.strides)
+    taken = taken_by_opencv(array)
+    said = f"{reason}, shape {array.shape}, strides {array.strides}"
+    assert taken or reason is not None, said
+    if 1 not in array.shape:
+        assert taken == (reason is None), said

@@ -4,8 +4,8 @@
 The rules are those of `pyopencv_to(PyObject*, Mat&, ...)` in OpenCV's
 modules/python/src2/cv2_convert.cpp: an array that breaks one is copied as an input and refused as
 an output. Some are stricter, where OpenCV goes on with a meaningless result or ends the process:
-arrays without elements or axes, rows that overlap or are not aligned to elements, and every
-negative stride, of which OpenCV overlooks some in front of an axis of one element.
+arrays without elements or axes, rows that overlap or are not aligned to elements, and negative or
+growing strides, which OpenCV overlooks next to an axis of one element.
 """
 
 from __future__ import annotations
@@ -79,9 +79,8 @@ def _why_not_strides(info: TensorInfo) -> str | None:
     axes = list(zip(shape, strides, strict=True))
     if any(n > 1 and outer < inner for (n, outer), (_, inner) in pairwise(axes)):
         return f"a Mat cannot be transposed: its strides never grow ({said})"
-    used = [(n, s) for n, s in axes if n > 1]
-    if any(outer < n * inner for (_, outer), (n, inner) in pairwise(used)):
+    if info.overlaps:
         return f"the rows of a Mat do not overlap ({said})"
-    if any(s % itemsize for _, s in used):
+    if any(n > 1 and step % itemsize for n, step in axes):
         return f"the rows of a Mat begin at a multiple of {itemsize} bytes ({said})"
     return None
