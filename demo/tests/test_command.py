@@ -141,9 +141,7 @@ def test_errors_are_one_line_and_status_1(
 
 
 @pytest.mark.parametrize("frames", ["0", "-1", "many"])
-def test_a_number_of_frames_that_is_none(
-    frames: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_number_of_frames_that_is_none(frames: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run("--frames", frames)
     assert ended.value.code == 2

@@ -59,9 +59,7 @@ def test_all_pipelines_write_the_same_pictures(runs: dict[str, Run]) -> None:
 def outline(box: Box, line: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     mask = np.zeros((HEIGHT, WIDTH), bool)
     mask[box.y : box.y + box.height, box.x : box.x + box.width] = True
-    mask[
-        box.y + line : box.y + box.height - line, box.x + line : box.x + box.width - line
-    ] = False
+    mask[box.y + line : box.y + box.height - line, box.x + line : box.x + box.width - line] = False
     return mask
 
 
@@ -75,9 +73,9 @@ def test_the_colour_is_where_boxes_were_drawn_and_nowhere_else(
         luma = images[number, :HEIGHT].astype(int)
         blue = images[number, HEIGHT:].reshape(-1)[: WIDTH * HEIGHT // 4]
         chroma = blue.reshape(HEIGHT // 2, WIDTH // 2).astype(int)
-        yellow = (np.abs(luma - COLOUR["y"]) < 40) & (
-            np.abs(chroma - COLOUR["u"]) < 40
-        ).repeat(2, 0).repeat(2, 1)
+        yellow = (np.abs(luma - COLOUR["y"]) < 40) & (np.abs(chroma - COLOUR["u"]) < 40).repeat(
+            2, 0
+        ).repeat(2, 1)
         drawn = np.zeros((HEIGHT, WIDTH), bool)
         for box in boxes:
             drawn |= outline(box, line)

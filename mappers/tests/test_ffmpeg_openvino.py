@@ -16,7 +16,7 @@ import pytest
 import samebytes
 from samebytes import Frame, ImageInfo, TensorInfo
 from samebytes.errors import AccessError, CopyRequiredError
-from samebytes.testing import MapperSuite, Memory, PluginSuite
+from samebytes.testing import MapperSuite, Memory
 
 av = pytest.importorskip("av", reason='missing package av: pip install "samebytes[ffmpeg]"')
 openvino = pytest.importorskip(
@@ -71,10 +71,6 @@ class OpenVINOMemory(Memory):
     def view(self, native: Any) -> Array:
         data: Array = native.data
         return data[0, :, :, 0] if data.shape[-1] == 1 else data[0]
-
-
-class TestPlugin(PluginSuite):
-    plugin = "mappers"
 
 
 class TestFFmpegToOpenVINO(MapperSuite):

@@ -82,7 +82,6 @@ TENSORS = {
     "padded rows": _tensor(
         _grey,
         (*HOST, "ffmpeg"),
-        between={"ffmpeg -> openvino": "before a whole number of padded rows"},
     ),
     "region": _tensor(lambda: np.zeros((9, 12, 3), np.uint8)[1:7, 2:10]),
     "read-only": _tensor(_constant, readonly=True),

@@ -65,9 +65,7 @@ class TestVflip:
         native, copies = _filled(name)
         flipped = _flipped(native)
         mapped = sb.frame(flipped).map("cpu").map("ffmpeg")
-        assert [p.line_size for p in mapped.native.planes] == [
-            p.line_size for p in flipped.planes
-        ]
+        assert [p.line_size for p in mapped.native.planes] == [p.line_size for p in flipped.planes]
         assert [p.buffer_ptr for p in mapped.native.planes] == [
             p.buffer_ptr for p in flipped.planes
         ]

@@ -134,9 +134,7 @@ class TestBottomUp(Memory):
         native = sb.frame(image[::-1], format="GRAY8").map("ffmpeg").native
         assert native.planes[0].buffer_ptr == image.ctypes.data + 54
         assert native.planes[0].line_size == -6
-        np.testing.assert_array_equal(
-            sb.frame(native).map("cpu").native[0], image[::-1]
-        )
+        np.testing.assert_array_equal(sb.frame(native).map("cpu").native[0], image[::-1])
 
 
 class TestReadOnly:

@@ -151,9 +151,11 @@ class TestBadInput:
 
 
 def test_there_is_one_context() -> None:
-    assert sb.context("ffmpeg") is sb.context("ffmpeg") is sb.frame(
-        av.VideoFrame(4, 4, "gray")
-    ).context
+    assert (
+        sb.context("ffmpeg")
+        is sb.context("ffmpeg")
+        is sb.frame(av.VideoFrame(4, 4, "gray")).context
+    )
 
 
 def test_routes_name_what_they_do() -> None:

@@ -83,4 +83,3 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
                 source, target, detector=detector, frames=args.frames, on_frame=on_frame
             )
     return report
-

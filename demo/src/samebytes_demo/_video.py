@@ -187,9 +187,7 @@ class Writer:
         DemoError: the file cannot be written.
     """
 
-    def __init__(
-        self, path: Path, like: Reader, options: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, path: Path, like: Reader, options: Mapping[str, str] | None = None) -> None:
         self.codec = _encoder(like.picture)
         self.frames = 0
         source = like._stream

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from samebytes._core.info import TensorInfo
-from samebytes._stats import reset_stats, stats
 from samebytes._exchange import as_array, as_capsule
+from samebytes._stats import reset_stats, stats
 from samebytes.errors import ExportError, LayoutError
 
 

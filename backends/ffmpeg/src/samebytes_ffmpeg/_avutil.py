@@ -76,9 +76,7 @@ avutil_version = _call("avutil_version", c_uint)
 frame_is_writable = _call("av_frame_is_writable", c_int, c_void_p)
 frame_copy_props = _call("av_frame_copy_props", c_int, c_void_p, c_void_p)
 frame_get_plane_buffer = _call("av_frame_get_plane_buffer", c_void_p, c_void_p, c_int)
-buffer_create = _call(
-    "av_buffer_create", c_void_p, c_void_p, c_size_t, c_void_p, c_void_p, c_int
-)
+buffer_create = _call("av_buffer_create", c_void_p, c_void_p, c_size_t, c_void_p, c_void_p, c_int)
 buffer_ref = _call("av_buffer_ref", c_void_p, c_void_p)
 buffer_unref = _call("av_buffer_unref", None, c_void_p)
 buffer_get_ref_count = _call("av_buffer_get_ref_count", c_int, c_void_p)

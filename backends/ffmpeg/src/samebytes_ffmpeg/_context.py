@@ -35,9 +35,7 @@ class FFmpegContext(HostContext):
         super().create(device, None)
         return FFMPEG  # type: ignore[return-value]  # the singleton is of this very class
 
-    def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int
-    ) -> FFmpegFrame:
+    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> FFmpegFrame:
         """A new av.VideoFrame, with rows aligned as FFmpeg likes them.
 
         Args:

@@ -101,8 +101,7 @@ class FFmpegFrame(Frame):
             count = native.layout.nb_channels if native.format.is_planar else 1
             planes = planes[:count]
         return tuple(
-            FFmpegPlane(plane, self.context, self._owner, self.parent, readonly)
-            for plane in planes
+            FFmpegPlane(plane, self.context, self._owner, self.parent, readonly) for plane in planes
         )
 
     def _handle(self, key: str) -> int:

@@ -103,8 +103,7 @@ def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFr
         buffer_unref(addressof(buffers) + number * ctypes.sizeof(c_void_p))
     addresses = [data_address(array) for array in arrays]
     pieces = [
-        (address + low, span)
-        for address, (_, low, span) in zip(addresses, places, strict=True)
+        (address + low, span) for address, (_, low, span) in zip(addresses, places, strict=True)
     ]
     lent = lend(pieces, arrays, readonly)
     linesize = [place.linesize for place in places]

@@ -27,6 +27,8 @@ class Place(NamedTuple):
         low: from the plane's data pointer to that byte: below zero for a bottom-up plane.
         shape, dtype, offset, strides: of the array on that memory.
         info: the same as a TensorInfo.
+        whole: bytes of all rows, the padding of the last one too; 0 where that is no more.
+        whole_at: as `memory_at`, for so many bytes.
     """
 
     memory_at: Any
@@ -36,6 +38,8 @@ class Place(NamedTuple):
     offset: int
     strides: tuple[int, ...]
     info: TensorInfo
+    whole: int
+    whole_at: Any
 
 
 AUDIO_FORMATS = {
@@ -70,9 +74,7 @@ def audio_info(
 
 
 @lru_cache(maxsize=1024)
-def image_places(
-    pixel_format: int, width: int, height: int, *pitches: int
-) -> tuple[Place, ...]:
+def image_places(pixel_format: int, width: int, height: int, *pitches: int) -> tuple[Place, ...]:
     """The planes of an image.
 
     Args:
@@ -120,12 +122,17 @@ def _memory(nbytes: int) -> Any:
 
 
 def _place(layout: PlaneLayout) -> Place:
+    memory_at = _memory(layout.span).from_address
+    whole = layout.pitch * layout.shape[0]
+    padded = whole > layout.span
     return Place(
-        _memory(layout.span).from_address,
+        memory_at,
         -layout.offset,
         layout.shape,
         np.dtype(layout.dtype),
         layout.offset,
         layout.strides,
         TensorInfo(layout.dtype, layout.shape, layout.strides),
+        whole if padded else 0,
+        _memory(whole).from_address if padded else memory_at,
     )

@@ -62,9 +62,7 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
         return ImageInfo.of(image_format_named(pixels.name), native.width, native.height)
     layout = native.layout
     sample_format = AVFrame.from_address(frame_address(native)).format
-    return audio_info(
-        sample_format, layout.nb_channels, native.samples, native.rate, layout.name
-    )
+    return audio_info(sample_format, layout.nb_channels, native.samples, native.rate, layout.name)
 
 
 def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:

@@ -40,9 +40,7 @@ def samebytes_tensors() -> list[NativeSpec]:
 def samebytes_contexts() -> list[ContextSpec]:
     """The one FFmpeg context."""
     return [
-        ContextSpec(
-            node="ffmpeg", context="samebytes_ffmpeg._context:FFmpegContext", level="frame"
-        )
+        ContextSpec(node="ffmpeg", context="samebytes_ffmpeg._context:FFmpegContext", level="frame")
     ]
 
 

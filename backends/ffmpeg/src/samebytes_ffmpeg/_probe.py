@@ -16,9 +16,7 @@ def probe() -> ProbeResult:
 
         from . import _pyav  # noqa: F401 - importing it is the check
     except SamebytesError as error:
-        return ProbeResult(
-            usable=False, reason=str(error), hint=getattr(error, "hint", "")
-        )
+        return ProbeResult(usable=False, reason=str(error), hint=getattr(error, "hint", ""))
     except ImportError as error:
         return ProbeResult(
             usable=False,

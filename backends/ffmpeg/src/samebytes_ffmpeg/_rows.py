@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planes of an image as whole rows, padding included, for APIs that know no strides.
 
-An array over a plane ends with the last pixel, since that is all that is known without looking at
-the frame's buffers. Here they are looked at: FFmpeg's own buffers have room for whole rows.
+FFmpeg's own buffers have room for them; whether those of a frame do is looked up.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from numpy import ndarray
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Refused, TensorInfo
 
-from ._avutil_abi import FRAME_HEAD, AVBufferRef, AVFrame
+from ._avutil_abi import FRAME_HEAD
+from ._buffers import room_from
 from ._layouts import image_places
 from ._pyav import FRAME_POINTER
 from ._reference import own_reference
@@ -28,12 +28,9 @@ __all__ = ["whole_rows"]
 _Rows = tuple[ndarray[Any, np.dtype[np.uint8]], TensorInfo]
 
 _BYTE = np.dtype(np.uint8)
-_BUFFERS = AVFrame.buf.offset
 _unpack = FRAME_HEAD.unpack
 _head_at = (c_ubyte * FRAME_HEAD.size).from_address
 _pointer_at = c_void_p.from_address
-_pointers_at = (c_void_p * 4).from_address
-_reference_at = AVBufferRef.from_address
 
 
 def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
@@ -59,19 +56,12 @@ def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
     if not first or not buffer:
         raise Refused("the av frame has no data that FFmpeg counts references to")
     owner = own_reference(native, address, first)
-    references = _pointers_at(address + _BUFFERS)
-    begin = end = 0
+    pointers = (first, second, third, fourth)
     rows = []
-    for index, (pointer, (memory_at, shape, nbytes, info)) in enumerate(
-        zip((first, second, third, fourth), planes, strict=False)
+    for index, (pointer, room, (memory_at, shape, nbytes, info)) in enumerate(
+        zip(pointers, room_from(address, pointers), planes, strict=False)
     ):
-        # Planes without a buffer of their own lie in the one before.
-        reference = references[index]
-        if reference:
-            held = _reference_at(reference)
-            begin = held.data
-            end = begin + held.size
-        if pointer < begin or pointer + nbytes > end:
+        if room < nbytes:
             raise Refused(
                 f"plane {index} has {shape[0]} rows of {shape[1]} bytes, and its buffer ends "
                 "before the padding of the last one does"

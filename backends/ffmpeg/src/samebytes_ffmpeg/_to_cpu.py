@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ctypes import c_ubyte, c_void_p
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy import ndarray
 from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor, TensorInfo
 
 from ._avutil_abi import FRAME_HEAD, AVFrame
+from ._buffers import room_from
 from ._layouts import Place, audio_places, image_places
 from ._pyav import FRAME_POINTER, frame_address, frame_of_plane, plane_index
 from ._reference import own_reference
@@ -24,6 +26,7 @@ _Arrays = tuple[ndarray[Any, np.dtype[Any]], ...]
 _unpack = FRAME_HEAD.unpack
 _head_at = (c_ubyte * FRAME_HEAD.size).from_address
 _pointer_at = c_void_p.from_address
+_NO_ROOM = repeat(0)
 
 
 def arrays_on(native: Any, write: bool) -> _Arrays:
@@ -46,10 +49,14 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
         raise Refused("the av frame has no data")
     # An av.AudioFrame may own memory that FFmpeg does not count; it stays until the frame goes.
     owner = own_reference(native, address, first) if buffer else native
+    padded = buffer and places[0].whole
+    # Who maps the array further may need whole rows: the memory has them where the buffer does.
+    room = room_from(address, pointers) if padded else _NO_ROOM
     arrays = []
     # There are four pointers, whatever the number of planes.
-    for pointer, (memory_at, low, shape, dtype, offset, strides, _) in zip(pointers, places):  # noqa: B905
-        memory = memory_at(pointer + low)
+    for pointer, bytes_left, place in zip(pointers, room, places):  # noqa: B905
+        memory_at, low, shape, dtype, offset, strides, _, whole, whole_at = place
+        memory = whole_at(pointer) if 0 < whole <= bytes_left else memory_at(pointer + low)
         memory.owner = owner
         array = ndarray(shape, dtype, memory, offset, strides)
         if not write:

@@ -142,7 +142,8 @@ def route(
         source: a memory type, a context, or an object: then its own layout counts too.
         target: a memory type, "type:device", or a context.
         access: "r", "w" or "rw".
-        level: of tensors or of frames; by default what `source` is, or is mostly used for.
+        level: of tensors or of frames; by default what `source` is. Between names, frames if
+            either memory type is mostly used for frames.
         format: an image format, for routes of frames.
         copy: allow edges that copy.
         via: go exactly through these contexts, one edge for each step.
@@ -154,7 +155,7 @@ def route(
     """
     check_access(access)
     item = source if isinstance(source, Tensor | Frame) else None
-    start, level = _start(source, level)
+    start, level = _start(source, target, level)
     name = ImageFormat.of(format).name if format is not None else None
     if item is not None and name is None and isinstance(item, Frame) and item.media == "image":
         name = item.format.name
@@ -178,14 +179,17 @@ def route(
     raise failure(start, end, level, access, copy, refused, name)
 
 
-def _start(source: str | Context | Tensor | Frame, level: Level | None) -> tuple[Context, Level]:
+def _start(
+    source: str | Context | Tensor | Frame, target: str | Context, level: Level | None
+) -> tuple[Context, Level]:
     if isinstance(source, Frame):
         return source.context, level or "frame"
     if isinstance(source, Tensor):
         return source.context, level or "tensor"
-    if isinstance(source, Context):
-        return source, level or tables().contexts[source.node].level
-    return context(source), level or find_spec(source)[0].level
+    start = source if isinstance(source, Context) else context(source)
+    ends = (start.node, target.node if isinstance(target, Context) else target)
+    frames = any(find_spec(end)[0].level == "frame" for end in ends)
+    return start, level or ("frame" if frames else "tensor")
 
 
 def _refusal(
