@@ -9,7 +9,8 @@ import av
 import numpy as np
 import pytest
 
-from samebytes_ffmpeg import _avutil, _avutil_abi, _ndarray, _pyav
+from samebytes.plugins import data_address
+from samebytes_ffmpeg import _avutil, _avutil_abi, _pyav
 
 
 @pytest.mark.parametrize(
@@ -88,4 +89,4 @@ def test_a_plane_knows_its_frame_and_number() -> None:
 def test_array_addresses_are_numpys() -> None:
     array = np.arange(60, dtype=np.int32).reshape(5, 12)
     for view in (array, array[::-1], array[1:, 3:], array[:0], array.T):
-        assert _ndarray.data_address(view) == view.ctypes.data
+        assert data_address(view) == view.ctypes.data

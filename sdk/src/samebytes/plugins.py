@@ -9,6 +9,7 @@ The classes it names are imported when first used; they are made from the rest o
 from __future__ import annotations
 
 from ._core.access import Access, check_access
+from ._core.address import data_address
 from ._core.context import Context, HostContext, Level, intern
 from ._core.device import CPU_DEVICE, Device
 from ._core.edge import MapperSpec, Transfer
@@ -54,6 +55,7 @@ __all__ = [
     "check_access",
     "check_handle_key",
     "count_copy",
+    "data_address",
     "dense_strides",
     "dtype",
     "hookimpl",

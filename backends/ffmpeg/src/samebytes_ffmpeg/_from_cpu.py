@@ -15,14 +15,22 @@ from numpy import ndarray
 
 from samebytes.errors import LayoutError
 from samebytes.formats import AudioInfo, ImageInfo, PlaneLayout
-from samebytes.plugins import Access, Frame, FrameMeta, MemoryMapper, Refused, Storage, TensorInfo
+from samebytes.plugins import (
+    Access,
+    Frame,
+    FrameMeta,
+    MemoryMapper,
+    Refused,
+    Storage,
+    TensorInfo,
+    data_address,
+)
 
 from ._avutil import buffer_unref, frame_copy_props, malloc
 from ._avutil_abi import FRAME_PLANES, AVFrame
 from ._layouts import AUDIO_FORMATS
 from ._lending import lend
 from ._meta import FFmpegMeta
-from ._ndarray import data_address
 from ._pixel_formats import Palette, pixel_format_name
 from ._pyav import frame_address
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from samebytes.plugins import Refused, TensorInfo
 
 from ._pixel_formats import Palette, image_format
 
-__all__ = ["AUDIO_FORMATS", "Place", "audio_info", "audio_places", "image_places"]
+__all__ = ["AUDIO_FORMATS", "Place", "Places", "audio_info", "audio_places", "image_places"]
 
 
 class Place(NamedTuple):
@@ -40,6 +41,13 @@ class Place(NamedTuple):
     info: TensorInfo
     whole: int
     whole_at: Any
+
+
+class Places(NamedTuple):
+    """All planes of a frame, and whether the rows of some are padded."""
+
+    planes: tuple[Place, ...]
+    padded: bool
 
 
 AUDIO_FORMATS = {
@@ -74,7 +82,7 @@ def audio_info(
 
 
 @lru_cache(maxsize=1024)
-def image_places(pixel_format: int, width: int, height: int, *pitches: int) -> tuple[Place, ...]:
+def image_places(pixel_format: int, width: int, height: int, *pitches: int) -> Places:
     """The planes of an image.
 
     Args:
@@ -94,11 +102,11 @@ def image_places(pixel_format: int, width: int, height: int, *pitches: int) -> t
         layouts = image.plane_layouts(width, height, given, allow_negative=True)
     except LayoutError as error:
         raise Refused(str(error)) from error
-    return tuple(_place(layout) for layout in layouts)
+    return _places(layouts)
 
 
 @lru_cache(maxsize=1024)
-def audio_places(sample_format: int, channels: int, samples: int) -> tuple[Place, ...]:
+def audio_places(sample_format: int, channels: int, samples: int) -> Places:
     """The planes of a piece of sound: (samples, channels), or (samples,) for each channel.
 
     FFmpeg pads them; only the samples are part of the planes.
@@ -108,12 +116,14 @@ def audio_places(sample_format: int, channels: int, samples: int) -> tuple[Place
     """
     try:
         # The rate is no part of the layout.
-        return tuple(
-            _place(layout)
-            for layout in audio_info(sample_format, channels, samples, 1, None).plane_layouts()
-        )
+        return _places(audio_info(sample_format, channels, samples, 1, None).plane_layouts())
     except LayoutError as error:
         raise Refused(str(error)) from error
+
+
+def _places(layouts: Iterable[PlaneLayout]) -> Places:
+    planes = tuple(_place(layout) for layout in layouts)
+    return Places(planes, any(plane.whole for plane in planes))
 
 
 def _memory(nbytes: int) -> Any:

@@ -6,8 +6,9 @@ FFmpeg's own buffers have room for them; whether those of a frame do is looked u
 
 from __future__ import annotations
 
+import sys
 from ctypes import c_ubyte, c_void_p
-from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = ["whole_rows"]
 _Rows = tuple[ndarray[Any, np.dtype[np.uint8]], TensorInfo]
 
 _BYTE = np.dtype(np.uint8)
+_ENOUGH = repeat(sys.maxsize)
 _unpack = FRAME_HEAD.unpack
 _head_at = (c_ubyte * FRAME_HEAD.size).from_address
 _pointer_at = c_void_p.from_address
@@ -52,36 +54,24 @@ def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
     address: Any = _pointer_at(id(native) + FRAME_POINTER).value
     (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, _, width, height,
      _, format_, buffer) = _unpack(_head_at(address))  # fmt: skip
-    planes = _planes(format_, width, height, pitch0, pitch1, pitch2, pitch3)
+    planes, padded = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
     if not first or not buffer:
         raise Refused("the av frame has no data that FFmpeg counts references to")
     owner = own_reference(native, address, first)
     pointers = (first, second, third, fourth)
+    # Without padding the rows end with the last pixel, which is in the buffer.
+    room = room_from(address, pointers) if padded else _ENOUGH
     rows = []
-    for index, (pointer, room, (memory_at, shape, nbytes, info)) in enumerate(
-        zip(pointers, room_from(address, pointers), planes, strict=False)
-    ):
-        if room < nbytes:
-            raise Refused(
-                f"plane {index} has {shape[0]} rows of {shape[1]} bytes, and its buffer ends "
-                "before the padding of the last one does"
-            )
-        memory = memory_at(pointer)
-        memory.owner = owner
-        rows.append((ndarray(shape, _BYTE, memory), info))
-    return tuple(rows)
-
-
-@lru_cache(maxsize=1024)
-def _planes(
-    pixel_format: int, width: int, height: int, *pitches: int
-) -> tuple[tuple[Any, tuple[int, int], int, TensorInfo], ...]:
-    """(what makes a ctypes array at an address, shape, bytes, info) of the rows of each plane."""
-    planes = []
-    for index, place in enumerate(image_places(pixel_format, width, height, *pitches)):
-        rows, pitch = place.shape[0], place.strides[0]
+    for index, (pointer, bytes_left, plane) in enumerate(zip(pointers, room, planes, strict=False)):
+        count, pitch = plane.shape[0], plane.strides[0]
         if pitch < 0:
             raise Refused(f"plane {index} is stored bottom up (line size {pitch})")
-        nbytes = rows * pitch
-        planes.append(((c_ubyte * nbytes).from_address, (rows, pitch), nbytes, place.info))
-    return tuple(planes)
+        if bytes_left < plane.whole:
+            raise Refused(
+                f"plane {index} has {count} rows of {pitch} bytes, and its buffer ends "
+                "before the padding of the last one does"
+            )
+        memory = plane.whole_at(pointer)
+        memory.owner = owner
+        rows.append((ndarray((count, pitch), _BYTE, memory), plane.info))
+    return tuple(rows)

@@ -40,18 +40,17 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
     (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, extended, width, height,
      samples, format_, buffer) = _unpack(_head_at(address))  # fmt: skip
     if isinstance(native, AudioFrame):
-        places = audio_places(format_, native.layout.nb_channels, samples)
+        places, padded = audio_places(format_, native.layout.nb_channels, samples)
         pointers: Any = (c_void_p * len(places)).from_address(extended)
     else:
-        places = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
+        places, padded = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
         pointers = (first, second, third, fourth)
     if not first:
         raise Refused("the av frame has no data")
     # An av.AudioFrame may own memory that FFmpeg does not count; it stays until the frame goes.
     owner = own_reference(native, address, first) if buffer else native
-    padded = buffer and places[0].whole
     # Who maps the array further may need whole rows: the memory has them where the buffer does.
-    room = room_from(address, pointers) if padded else _NO_ROOM
+    room = room_from(address, pointers) if padded and buffer else _NO_ROOM
     arrays = []
     # There are four pointers, whatever the number of planes.
     for pointer, bytes_left, place in zip(pointers, room, places):  # noqa: B905
@@ -73,8 +72,8 @@ def places_on(native: Any) -> tuple[Place, ...]:
     """
     frame = AVFrame.from_address(frame_address(native))
     if isinstance(native, AudioFrame):
-        return audio_places(frame.format, native.layout.nb_channels, frame.nb_samples)
-    return image_places(frame.format, frame.width, frame.height, *frame.linesize[:4])
+        return audio_places(frame.format, native.layout.nb_channels, frame.nb_samples).planes
+    return image_places(frame.format, frame.width, frame.height, *frame.linesize[:4]).planes
 
 
 class FrameToCpu(MemoryMapper):

@@ -11,7 +11,7 @@ import numpy as np
 import samebytes
 from samebytes import Frame, Tensor
 from samebytes.errors import CopyRequiredError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import Access, count_copy
+from samebytes.plugins import Access, count_copy, data_address
 
 from ._context import OPENVINO
 from ._ports import Port, check_layout
@@ -102,7 +102,7 @@ class Bindings:
     def _at_its_address(self, port: Port, tensor: Tensor) -> bool:
         if port.element is None:
             return False
-        there = self._native.get_tensor(port.native).data.__array_interface__["data"][0]
+        there = data_address(self._native.get_tensor(port.native).data)
         return bool(there == tensor.handle("data"))
 
     def _dense(self, port: Port, tensor: Tensor) -> Tensor:

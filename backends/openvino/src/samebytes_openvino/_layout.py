@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import openvino
 
-from samebytes.plugins import DType, Refused, dtype
+from samebytes.plugins import DType, Refused, data_address, dtype
 
 from ._element_types import element_type, packed_nbytes
 from ._pinned import PinnedTensor
@@ -252,7 +252,7 @@ def _memory_of(array: Array) -> tuple[Array, int]:
         memory = flat.reshape(-1).view(np.uint8)
     else:
         memory = _buffer_behind(root)
-    return memory, _address(array) - _address(memory)
+    return memory, data_address(array) - data_address(memory)
 
 
 def _buffer_behind(root: Array) -> Array:
@@ -263,14 +263,9 @@ def _buffer_behind(root: Array) -> Array:
         pass  # it has no buffer, or one in several pieces
     else:
         # The object could have an array interface as well, over other memory than its buffer.
-        if 0 <= _address(root) - _address(memory) < memory.nbytes:
+        if 0 <= data_address(root) - data_address(memory) < memory.nbytes:
             return memory
     raise Refused(
         "its rows are padded, and it is not known how far its memory reaches: wrap the whole "
         "buffer and slice it"
     )
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address

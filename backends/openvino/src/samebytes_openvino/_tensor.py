@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samebytes.plugins import DType, Storage, Tensor, TensorInfo
+from samebytes.plugins import DType, Storage, Tensor, TensorInfo, data_address
 
 from ._element_types import from_element_type
 from ._layout import carried_tensor, layout_of, tensor_over
@@ -80,8 +80,10 @@ class OpenVINOTensor(Tensor):
 
     def _native_recipe(self) -> Callable[[Storage], Any]:
         info, array, readonly = self.info, self.host_array(), self.readonly
-        address: int = array.__array_interface__["data"][0]
-        offset, layout = address - self.storage.address, (array.shape, array.dtype, array.strides)
+        offset, layout = (
+            data_address(array) - self.storage.address,
+            (array.shape, array.dtype, array.strides),
+        )
 
         def again(storage: Storage) -> Any:
             shape, carrier, strides = layout

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -75,10 +74,6 @@ class FrameMeta:
         self.regions = [] if regions is None else regions
 
 
-# Planes are made on first use, once, by whichever thread asks first.
-_making_planes = threading.RLock()
-
-
 class Frame:
     """One picture or piece of sound. Iterating gives its planes.
 
@@ -136,10 +131,7 @@ class Frame:
         """One tensor for each plane, in the order of the format."""
         planes = self._planes
         if planes is None:
-            with _making_planes:
-                planes = self._planes
-                if planes is None:
-                    planes = self._planes = self._make_planes()
+            planes = self._planes = self._make_planes()
         return planes
 
     @property
@@ -299,7 +291,7 @@ class Frame:
         """The planes, where `native` is the tuple of the planes' natives."""
         make, context, owner = self.context.tensor_class, self.context, self._owner
         parent, readonly = self.parent, self.readonly
-        return tuple(make(n, context, owner, parent, readonly) for n in self.native)
+        return tuple([make(n, context, owner, parent, readonly) for n in self.native])
 
     def _handle(self, key: str) -> int:
         raise UnknownNameError("handle of a " + type(self).__name__, key, ())

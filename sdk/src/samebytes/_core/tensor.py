@@ -11,6 +11,7 @@ from .._dtypes import DType
 from .._exchange import as_array, as_capsule
 from ..errors import NotHostVisibleError
 from .access import Access
+from .address import data_address
 from .closed import become_closed, become_open
 from .closing import end
 from .handles import check_handle_key
@@ -254,7 +255,7 @@ class Tensor:
     def _handle(self, key: str) -> int:
         """The handle of that key, or UnknownNameError."""
         if key == "data":
-            return int(self.host_array().__array_interface__["data"][0])
+            return data_address(self.host_array())
         return self.context.no_handle(key)
 
     def _native_recipe(self) -> Callable[[Storage], Any]:

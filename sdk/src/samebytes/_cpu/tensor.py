@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy import ndarray
 
+from .._core.address import data_address
 from .._core.info import TensorInfo
 from .._core.storage import Storage
 from .._core.tensor import Tensor
@@ -67,7 +68,7 @@ class CpuTensor(Tensor):
     def _native_recipe(self) -> Callable[[Storage], Any]:
         array, storage = self.native, self.storage
         layout = array.dtype, array.shape, array.strides, array.flags.writeable
-        offset = array.__array_interface__["data"][0] - storage.address
+        offset = data_address(array) - storage.address
 
         def again(storage: Storage) -> _Array:
             dtype, shape, strides, writeable = layout

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from samebytes.errors import MissingDependencyError
+from ..errors import MissingDependencyError
 
 __all__ = ["data_address"]
 
@@ -28,7 +28,7 @@ def _check() -> None:
     array = np.zeros((3, 4), np.uint16)[::-1, 1:]
     if data_address(array) != array.__array_interface__["data"][0]:
         raise MissingDependencyError(
-            "ffmpeg", f"a numpy whose arrays are as those of numpy 2 (not {np.__version__})",
+            "cpu", f"a numpy whose arrays are as those of numpy 2 (not {np.__version__})",
             'pip install "numpy>=2"',
         )  # fmt: skip
 
