@@ -17,8 +17,8 @@ __all__ = ["COLOUR", "Array", "Box", "draw_boxes", "find_boxes", "line_width"]
 
 Array = npt.NDArray[Any]
 
-COLOUR = {"y": 210, "u": 16, "v": 146}
-"""The boxes' yellow, by component. Gray pictures get its y."""
+COLOUR = {"y": 210, "u": 16, "v": 146, "a": 255}
+"""The boxes' yellow, by component, opaque. Gray pictures get its y."""
 
 _SMALLEST = 2
 """Cells; less is taken for noise of the encoder."""

@@ -59,6 +59,9 @@ class CopyingWay(Way[_Held]):
     def take(self, frame: av.VideoFrame) -> _Held:
         """Two copies: the frame, and then each plane that the model reads."""
         array: Array = frame.to_ndarray()
+        if self.picture.format == "gray":
+            # PyAV makes no copy of a single plane: it gives a view of the decoder's frame.
+            array = array.copy()
         planes: list[Array] = [
             np.ndarray(p.shape, p.dtype, array, p.offset, p.strides) for p in self._layouts
         ]

@@ -41,9 +41,16 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
             return MotionDetector(picture, args.device)
         return ModelDetector(args.model, picture, args.device)
 
+    if not args.output.name:
+        raise DemoError("--output is no name of a file")
     sheet = args.output.with_suffix(".png")
     if sheet == args.output:
         raise DemoError(f"{sheet} is where the contact sheet goes: give --output another ending")
+    if sheet.exists() and source.exists() and sheet.samefile(source):
+        raise DemoError(
+            f"{sheet} is the input, and the contact sheet would overwrite it: give --output "
+            "another name"
+        )
     with Reader(source) as reader:
         picture, codec = reader.picture, reader.codec
         total = min(filter(None, (args.frames, reader.expected)), default=None)

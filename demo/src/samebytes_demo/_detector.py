@@ -47,12 +47,15 @@ class Detector(ABC):
         compiled: the openvino.CompiledModel.
         inputs: what it reads.
         output: the number of the output that `boxes` reads.
+        read_in: the memory type in which it reads it. OpenCV has no array of 64-bit integers,
+            and none without elements.
     """
 
     summary: str
     compiled: Any
     inputs: tuple[Input, ...]
     output: int = 0
+    read_in: str = "cpu"
 
     @abstractmethod
     def boxes(self, output: Array) -> list[Box]:
@@ -68,6 +71,8 @@ class MotionDetector(Detector):
 
     It reads the luma of two frames, and gives a mask with one cell for 8 x 8 pixels.
     """
+
+    read_in = "opencv"
 
     def __init__(self, picture: Picture, device: str = "CPU") -> None:
         self._image = picture.image

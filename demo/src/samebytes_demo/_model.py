@@ -40,6 +40,11 @@ class ModelDetector(Detector):
 
     def __init__(self, path: Path, picture: Picture, device: str = "CPU") -> None:
         self._image = image = picture.image
+        if image.format.name not in ("I420", "NV12"):
+            raise DemoError(
+                f"models take frames of I420 or NV12, and these are {image.format}: "
+                "convert the video: ffmpeg -i video.mp4 -pix_fmt yuv420p converted.mp4"
+            )
         model = _read(path)
         layout = _fix_shape(path, model, image)
         prepared, names = sbo.yuv_inputs(

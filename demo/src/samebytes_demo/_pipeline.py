@@ -58,7 +58,7 @@ class SamebytesWay(Way[_Held]):
         blank = self.take(picture.blank())
         self.routes = (
             sb.route(blank.source, "openvino"),
-            sb.route(self._request.get_output_tensor(detector.output), "opencv"),
+            sb.route(self._request.get_output_tensor(detector.output), detector.read_in),
             sb.route(blank.frame, "opencv", access="rw"),
         )
         self.draw(blank, ())
@@ -82,10 +82,10 @@ class SamebytesWay(Way[_Held]):
                 self._check_input(entry.name, held, entry.plane)
         self._request.infer()
         output = self._request.get_output_tensor(self.detector.output)
-        mask: Array = output.map("opencv").native
+        mask: Array = output.map(self.detector.read_in).native
         if self._verify:
             native = self._request.native.get_output_tensor(self.detector.output)
-            self._same("the mask", [_address(native.data)], [_address(mask)])
+            self._same("the output", [_address(native.data)], [_address(mask)])
         return mask
 
     def free(self, held: _Held) -> bool:

@@ -37,7 +37,7 @@ def make_sheet(video: Path, picture: Path, frames: int) -> int:
     """
     count = min(_MOST, frames)
     chosen = {(2 * i + 1) * frames // (2 * count) for i in range(count)}
-    with av.open(video) as container:
+    with av.open(video.absolute()) as container:
         images = [
             _small(frame, number)
             for number, frame in enumerate(container.decode(video=0))

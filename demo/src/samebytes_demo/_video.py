@@ -76,7 +76,8 @@ class Reader:
         if not path.exists():
             raise DemoError(f"{path} does not exist")
         try:
-            self._container = av.open(path)
+            # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
+            self._container = av.open(path.absolute())
         except (av.FFmpegError, OSError) as error:
             raise DemoError(f"FFmpeg cannot open {path}: {error}") from None
         try:
@@ -196,7 +197,7 @@ class Writer:
         if not path.parent.is_dir():
             raise DemoError(f"{path} cannot be written: there is no folder {path.parent}")
         try:
-            self._container = av.open(path, "w")
+            self._container = av.open(path.absolute(), "w")
         except (av.FFmpegError, OSError, ValueError) as error:
             raise DemoError(
                 f"FFmpeg cannot write {path}: {error}; its ending must be that of a video format "

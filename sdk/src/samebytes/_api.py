@@ -16,7 +16,7 @@ from ._cpu.tensor import CpuTensor
 from ._plugins import discovery
 from ._plugins.loading import load_class
 from ._routing import compiled, contexts
-from .errors import UnsupportedObjectError
+from .errors import LayoutError, UnsupportedObjectError
 from .formats import AudioInfo, ImageFormat
 
 __all__ = ["context", "frame", "refresh", "tensor", "wrap"]
@@ -91,8 +91,12 @@ def frame(
     Raises:
         UnsupportedObjectError: nobody knows the type, or the format is missing.
         UnknownNameError: no such format.
-        LayoutError: the arrays do not fit the format.
+        LayoutError: the arrays do not fit the format, or the arguments contradict each other.
     """
+    if audio is not None and format is not None:
+        raise LayoutError("a frame is an image or sound: pass format= or audio=, not both")
+    if format is None and not (width is None and height is None):
+        raise LayoutError("width= and height= are of an image in arrays: pass its format= too")
     if format is not None or audio is not None:
         return frame_of_arrays(native, format, width, height, audio)
     try:
@@ -135,6 +139,8 @@ def refresh() -> None:
 
 def _find_wrap(native: Any) -> tuple[str, Wrap]:
     """Look the type up by the names of its classes, nearest first, then try the protocols."""
+    if isinstance(native, Frame):
+        raise UnsupportedObjectError("this is a samebytes.Frame already: use it, or its map()")
     tables = discovery.tables()
     for cls in type(native).__mro__:
         name = f"{cls.__module__}.{cls.__qualname__}"

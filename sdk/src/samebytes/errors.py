@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 __all__ = [
     "AccessError",
@@ -56,6 +57,17 @@ __all__ = [
 
 class SamebytesError(Exception):
     """The root: `except SamebytesError` catches whatever samebytes raises."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default the message alone is passed to the constructor, which wants its parts: a
+        # worker process that raised such an error would break its pool.
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[SamebytesError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class ClosedError(SamebytesError, ValueError):

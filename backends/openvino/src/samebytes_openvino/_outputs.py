@@ -6,10 +6,11 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Frame, FrameMeta, Tensor
+from samebytes import Context, Frame, FrameMeta, Tensor
 from samebytes.errors import BusyError
 
 from ._context import OPENVINO
+from ._tensor import OpenVINOTensor
 
 if TYPE_CHECKING:
     from ._request import InferRequest
@@ -27,17 +28,46 @@ class OutputFrame(Frame):
 
     __slots__ = ("_request",)
 
-    def __init__(self, request: InferRequest) -> None:
+    def __init__(
+        self,
+        native: Any,
+        context: Context,
+        meta: FrameMeta,
+        owner: Any,
+        parent: Frame | None,
+        readonly: bool,
+    ) -> None:
+        super().__init__(native, context, meta, owner, parent, readonly)
+        if isinstance(parent, OutputFrame):  # an identity mapping of that frame
+            self._request = parent._request
+
+    @classmethod
+    def of(cls, request: InferRequest) -> OutputFrame:
+        """The outputs of `request`."""
         native = request.native
-        super().__init__(native, OPENVINO, FrameMeta(None), native, None, False)
-        self._request = request
+        frame = cls(native, OPENVINO, FrameMeta(None), native, None, False)
+        frame._request = request
+        return frame
 
     def wait(self) -> None:
         """Return when the inference is done."""
         self._request.wait()
 
     def _make_planes(self) -> tuple[Tensor, ...]:
-        return self._request.output_tensors()
+        tensors, parent = self._request.output_tensors(), self.parent
+        if parent is None:
+            return tensors
+        readonly = self.readonly
+        return tuple(
+            OpenVINOTensor(
+                t.native, OPENVINO, t.storage, parent, readonly or t.readonly, t.given_info
+            )
+            for t in tensors
+        )
+
+    def _forget(self) -> None:
+        super()._forget()
+        del self._request
 
 
 class Loans:

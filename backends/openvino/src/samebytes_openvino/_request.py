@@ -175,9 +175,11 @@ class InferRequest:
             self.wait()
         else:
             self._prepare(inputs, copy)
+            # Held here too: a close() in another thread lets go of both while this one runs.
+            native, bindings = self.native, self._bindings
             # Without share_outputs every output is copied to a new array.
-            self.native.infer(share_outputs=True)
-            self._bindings.flush_outputs()
+            native.infer(share_outputs=True)
+            bindings.flush_outputs()
         return self.outputs()
 
     def start_async(self, inputs: Any = None, *, copy: bool = False) -> None:
@@ -219,7 +221,7 @@ class InferRequest:
 
     def outputs(self) -> OutputFrame:
         """The outputs as a frame; the first look at its tensors waits for a running inference."""
-        return OutputFrame(self)
+        return OutputFrame.of(self)
 
     def output_tensors(self) -> tuple[Tensor, ...]:
         """One tensor for each output. Waits for a running inference.

@@ -13,6 +13,7 @@ from .._core.context import HostContext
 from .._core.frame import Frame, FrameMeta
 from .._core.info import TensorInfo
 from .._core.storage import Storage
+from ..errors import LayoutError, NativeError
 from ..formats import ImageFormat, ImageInfo
 from .tensor import CpuTensor
 
@@ -44,7 +45,8 @@ class CpuContext(HostContext):
         whole pages (OpenVINO's NPU, OpenCL) can take it.
 
         Raises:
-            LayoutError: a negative extent.
+            LayoutError: a negative extent, or more bytes than there are addresses.
+            NativeError: the system has no memory for it.
             UnknownNameError: no such dtype.
         """
         info = TensorInfo(dtype, shape)
@@ -56,6 +58,7 @@ class CpuContext(HostContext):
 
         Raises:
             LayoutError: a size that the format cannot have.
+            NativeError: the system has no memory for it.
             UnknownNameError: no such format.
         """
         image = ImageInfo(ImageFormat.of(format_), width, height)
@@ -84,7 +87,12 @@ class CpuContext(HostContext):
 def allocate_pages(nbytes: int) -> Storage:
     """At least `nbytes` zeroed bytes in whole anonymous pages, unmapped with the last holder."""
     size = max(-(-nbytes // mmap.PAGESIZE), 1) * mmap.PAGESIZE
-    pages = mmap.mmap(-1, size)
+    try:
+        pages = mmap.mmap(-1, size)
+    except OverflowError as error:
+        raise LayoutError(f"{nbytes} bytes are more than there are addresses") from error
+    except OSError as error:
+        raise NativeError("mmap", error.errno or 0, f"no memory for {nbytes} bytes") from error
     # The mmap object unmaps when it is dropped; a held memoryview would make close() refuse, so
     # the address is taken and the export given back at once.
     address = ctypes.addressof(ctypes.c_char.from_buffer(pages))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from array import array as machine_values
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from .tensor import CpuTensor
 
 __all__ = ["frame_of_arrays"]
 
+# Sequences that are one array of numbers, and no list of planes.
+_ONE_BUFFER = (bytes, bytearray, memoryview, machine_values)
+
 
 def frame_of_arrays(
     native: Any,
@@ -32,10 +36,13 @@ def frame_of_arrays(
         LayoutError: shapes, dtypes or strides do not fit the format.
         UnsupportedObjectError: the planes are not arrays in CPU memory.
     """
-    many = isinstance(native, Sequence) and not isinstance(native, bytes | bytearray | memoryview)
+    many = isinstance(native, Sequence) and not isinstance(native, _ONE_BUFFER)
     parts = [_as_cpu(p) for p in (native if many else [native])]
     if audio is not None:
-        return _over(parts, FrameMeta(audio), audio.plane_layouts(), native)
+        layouts = audio.plane_layouts()
+        if len(parts) != len(layouts):
+            raise LayoutError(f"{audio} has {len(layouts)} planes, {len(parts)} arrays were given")
+        return _over(parts, FrameMeta(audio), layouts, native)
     assert format_ is not None  # the caller gives one of the two
     image = ImageFormat.of(format_)
     if len(image.planes) > 1 and len(parts) == 1:
@@ -89,7 +96,8 @@ def _size_of(
     if len(shape) < 2:
         raise LayoutError(f"a plane of {image} has rows and columns, the array has shape {shape}")
     first = image.planes[0]
-    rows, columns = height or shape[0] << first.y_shift, width or shape[1] << first.x_shift
+    rows = shape[0] << first.y_shift if height is None else height
+    columns = shape[1] << first.x_shift if width is None else width
     return ImageInfo(image, columns, rows)
 
 
@@ -102,12 +110,16 @@ def _split(
         raise LayoutError(
             f"one array for all planes of {image} must have no gaps; pass a list of planes instead"
         )
-    if width is None or height is None:
-        if array.ndim < 2:
-            raise LayoutError(f"pass width= and height= of the {image} image")
-        columns = int(np.prod(array.shape[1:])) if array.ndim == 2 else int(array.shape[-1])
-        width = width or columns
-        height = height or _height_of(image, width, array.nbytes)
+    element = image.planes[0].dtype  # all planes of a format have the same
+    if str(whole.dtype) not in (element, "uint8"):
+        raise LayoutError(
+            f"{image} is made of {element}, the array of {whole.dtype}: pass elements of that "
+            "type, or the raw bytes as uint8"
+        )
+    if width is None:
+        width = _columns_of(array, image)
+    if height is None:
+        height = _height_of(image, width, array.nbytes)
     info = ImageInfo(image, width, height)
     if array.nbytes != info.nbytes:
         raise LayoutError(f"{info} has {info.nbytes} bytes, the array has {array.nbytes}")
@@ -122,6 +134,17 @@ def _split(
             part.flags.writeable = False
         planes.append(CpuTensor(part, CPU, whole._owner, None, whole.readonly))
     return info, planes
+
+
+def _columns_of(array: np.ndarray[Any, Any], image: ImageFormat) -> int:
+    """Pixels in a row, where the shape tells: rows of all planes, or planes that are alike."""
+    stacked = array.ndim == 3 and len(set(image.planes)) == 1 and len(array) == len(image.planes)
+    if array.ndim != 2 and not stacked:
+        raise LayoutError(
+            f"an array of shape {array.shape} does not tell the size of the {image} image: "
+            "pass width= and height="
+        )
+    return array.shape[-1] * array.itemsize // image.planes[0].itemsize
 
 
 def _height_of(image: ImageFormat, width: int, nbytes: int) -> int:

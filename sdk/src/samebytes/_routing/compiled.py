@@ -58,7 +58,12 @@ def compile_route(
         "dict[Any, Run]", source.frame_routes if level == "frame" else source.tensor_routes
     )
     rest = (access, copy) if copy else (access,)
-    name = target.key if isinstance(target, Context) else target
+    name: object = target
+    if isinstance(target, Context):
+        target.check_open()
+        # Weak: a table must not hold device contexts. And not `target.key`: the route to a context
+        # that is gone would be found again for an equal one made later.
+        name = weakref.ref(target)
     if (name, *rest) in routes:
         return routes[(name, *rest)]
     check_access(access)
@@ -67,8 +72,9 @@ def compile_route(
     run = (
         _identity(source, level, mode)
         if end == source
-        else _Ways(source, end, target, level, mode, copy).run
+        else _Ways(end, target, level, mode, copy).cheapest(source, end)
     )
+    _drop_gone(routes)
     _with_routes[id(source)] = source
     routes[(name, *rest)] = run
     if end.singleton:  # found at the first look-up from now on
@@ -84,16 +90,24 @@ def forget_compiled() -> None:
             context.forget_routes()
 
 
-class _Ways:
-    """All chains for one key. Holds no context: tables would tie device contexts together."""
+def _drop_gone(routes: dict[Any, Run]) -> None:
+    """Take out the routes to contexts that are no more."""
+    for key in list(routes):  # a list: other threads may add routes meanwhile
+        if isinstance(key[0], weakref.ref) and key[0]() is None:
+            routes.pop(key, None)
 
-    __slots__ = ("_access", "_copy", "_end", "_first", "_level", "_lock", "_others", "_target",
-                 "run")  # fmt: skip
+
+class _Ways:
+    """All chains for one key. Holds no context: tables would tie device contexts together.
+
+    Nor does it hold the function that it makes, which holds it: that would be a cycle.
+    """
+
+    __slots__ = ("_access", "_copy", "_end", "_first", "_level", "_lock", "_others", "_target")
 
     def __init__(
-        self, source: Context, end: Context, target: str | Context, level: Level,
-        access: Access, copy: bool,
-    ) -> None:  # fmt: skip
+        self, end: Context, target: str | Context, level: Level, access: Access, copy: bool
+    ) -> None:
         self._level: Level = level
         self._access = access
         self._copy = copy
@@ -102,14 +116,16 @@ class _Ways:
         self._target = target if isinstance(target, str) else None
         self._lock = threading.Lock()
         self._others: list[tuple[str, Run | str]] | None = None
+
+    def cheapest(self, source: Context, end: Context) -> Run:
+        """The function of the cheapest chain, which tries the others where it refuses."""
         broken: list[str] = []
         for name, way in self._ways(source, end, self._retry):
             if not isinstance(way, str):
                 self._first = name
-                self.run = way
-                return
+                return way
             broken.append(f"{name}: {way}")
-        raise failure(source, end, level, access, copy, broken)
+        raise failure(source, end, self._level, self._access, self._copy, broken)
 
     def _ways(
         self, source: Context, end: Context, refused: Fallback | None = None
