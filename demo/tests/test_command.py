@@ -125,6 +125,7 @@ def test_allowed_copies_are_told(
         (("--device", "GPU"), "device GPU"),
         (("--frames", 3, "--output", "out.png"), "another ending"),
         (("--frames", 3, "--output", "none/out.mp4"), "there is no folder none"),
+        (("--frames", 3, "--output", ""), "no name of a file"),
     ],
 )
 def test_errors_are_one_line_and_status_1(
@@ -145,7 +146,18 @@ def test_a_number_of_frames_that_is_none(frames: str, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit) as ended:
         run("--frames", frames)
     assert ended.value.code == 2
-    assert "--frames" in capsys.readouterr().err
+    assert f"--frames: {frames!r} is not a whole number above zero" in capsys.readouterr().err
+
+
+def test_the_sheet_does_not_overwrite_the_input(
+    transcode: Transcode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = transcode("png", format_="gray", frames=1, name="photo.png")
+    before = source.read_bytes()
+    assert run("--input", source, "--output", tmp_path / "photo.mp4") == 1
+    assert "photo.png is the input" in capsys.readouterr().err
+    assert source.read_bytes() == before
+    assert not (tmp_path / "photo.mp4").exists()
 
 
 def test_different_boxes_are_a_failure(

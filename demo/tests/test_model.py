@@ -226,5 +226,31 @@ def test_a_model_of_something_else(shape: list[int], clip: Path, tmp_path: Path)
 
 
 def test_frames_that_no_model_can_take(mean_model: Path, transcode: Transcode) -> None:
-    with Reader(transcode(format_="yuv444p")) as reader, pytest.raises(SamebytesError):
+    with (
+        Reader(transcode(format_="yuv444p")) as reader,
+        pytest.raises(DemoError, match=r"I420 or NV12.*I444.*convert"),
+    ):
         ModelDetector(mean_model, reader.picture)
+    odd = transcode("mpeg4", (321, 241))
+    with Reader(odd) as reader, pytest.raises(SamebytesError, match="even width"):
+        ModelDetector(mean_model, reader.picture)
+
+
+@pytest.mark.parametrize("kind", ["no rows", "no axes", "int64"])
+def test_outputs_that_opencv_cannot_have(kind: str, clip: Path, tmp_path: Path) -> None:
+    """A model that finds nothing gives no rows."""
+    image = image_input([1, 3, SIZE, SIZE])
+    mean = ops.reduce_mean(image, np.array([0, 1, 2, 3]), keep_dims=False)
+    if kind == "no rows":
+        flat = ops.reshape(mean, np.array([1]), special_zero=False)
+        found = ops.non_zero(ops.greater(flat, ops.constant(np.float32(1e9))), "i64")
+        count = ops.slice(ops.shape_of(found), *(np.array([n]) for n in (1, 2, 1)))
+        shape = ops.concat([ops.constant(np.array([1, 1])), count, ops.constant(np.array([7]))], 0)
+        output = ops.broadcast(mean, shape)
+    else:
+        output = mean if kind == "no axes" else ops.convert(image, "i64")
+    path = save(tmp_path / "other.xml", output, image)
+    out = tmp_path / "out.mp4"
+    result = pipelines.run_samebytes(clip, out, detector=lambda p: ModelDetector(path, p), frames=4)
+    assert result.boxes == [[]] * 4
+    assert result.copied_bytes == 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import av
@@ -10,6 +11,7 @@ import pytest
 import samebytes
 from samebytes_demo import pipelines
 from samebytes_demo._errors import DemoError
+from samebytes_demo._sheet import make_sheet
 from samebytes_demo._video import Reader
 
 from .conftest import Transcode, decode
@@ -29,6 +31,7 @@ from .conftest import Transcode, decode
         ("mjpeg", (640, 360), "yuvj420p", "libx264"),
         ("ffv1", (640, 360), "gray", "libx264"),
         ("rawvideo", (640, 360), "nv12", "libx264"),
+        ("ffv1", (640, 360), "yuva420p", "ffv1"),
     ],
 )
 def test_sizes_and_formats(
@@ -55,7 +58,13 @@ def test_sizes_and_formats(
 
 @pytest.mark.parametrize(
     ("codec", "format_"),
-    [("libx264", "yuv420p"), ("libx264", "yuv422p"), ("mjpeg", "yuvj420p"), ("rawvideo", "nv12")],
+    [
+        ("libx264", "yuv420p"),
+        ("libx264", "yuv422p"),
+        ("mjpeg", "yuvj420p"),
+        ("rawvideo", "nv12"),
+        ("ffv1", "gray"),
+    ],
 )
 def test_the_copying_idiom_agrees(
     codec: str, format_: str, transcode: Transcode, tmp_path: Path
@@ -115,6 +124,17 @@ def test_rotation_is_kept(transcode: Transcode, tmp_path: Path) -> None:
 def refused(source: Path, message: str) -> None:
     with pytest.raises(DemoError, match=message):
         Reader(source)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no colons in names: run it on Linux")
+def test_a_colon_in_a_name_is_no_protocol(
+    transcode: Transcode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcode(name="source.mp4").rename(tmp_path / "12:30.mp4")
+    monkeypatch.chdir(tmp_path)
+    output = Path("12:31.mp4")
+    assert pipelines.run_samebytes(Path("12:30.mp4"), output).frames == 12
+    assert make_sheet(output, Path("sheet.png"), 12) == 9
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,27 @@ def test_bindings() -> None:
         assert address(binding.tensor.host_array()) == address(array)
 
 
+def test_bindings_tell_of_copies_on_the_way() -> None:
+    request = InferRequest(adding((1, 4)))
+    every_second = numbers((1, 8))[:, ::2]
+    request.set_tensor("x0", every_second, copy=True)
+    assert request.bindings()[0].placement == "copied"
+    np.testing.assert_array_equal(request.infer().planes[0], every_second + 1)
+    request.set_tensor("x0", numbers((1, 4)), copy=True)
+    assert request.bindings()[0].placement == "in place"
+
+
+def test_bindings_tell_of_copied_frames() -> None:
+    request = InferRequest(adding((1, 4, 6, 1), "uint8"))
+    flipped = np.arange(24, dtype=np.uint8).reshape(4, 6)[::-1]
+    frame = samebytes.frame(flipped, format="GRAY8")
+    with pytest.raises(CopyRequiredError):
+        request.set_frame(frame)
+    request.set_frame(frame, copy=True)
+    assert request.bindings()[0].placement == "copied"
+    np.testing.assert_array_equal(np.asarray(request.infer().planes[0])[0, :, :, 0], flipped + 1)
+
+
 def test_what_is_written_to_an_input_is_read_by_the_next_inference() -> None:
     request = InferRequest(adding())
     x, y = numbers(), np.zeros(SHAPE, np.float32)
@@ -345,6 +367,52 @@ def test_outputs_as_a_frame() -> None:
     out.close()
     with pytest.raises(ClosedError):
         _ = out.planes
+
+
+def test_the_frame_of_outputs_maps_to_openvino_itself() -> None:
+    request = InferRequest(adding())
+    out = request.infer(numbers())
+    same, writable = out.map("openvino"), out.map("openvino", "rw")
+    assert (same.parent, same.readonly, writable.readonly) == (out, True, False)
+    (y,), (z,), (first,) = same, writable, out
+    assert (y.parent, y.readonly, z.readonly) == (out, True, False)
+    assert address(y.host_array()) == address(first.host_array())
+    z.host_array()[...] = 7
+    assert (np.asarray(y) == 7).all()
+    assert not y.host_array().flags.writeable
+    (again,) = same.map("openvino")
+    assert again.readonly
+
+
+def test_a_closed_frame_of_outputs_lets_go_of_the_request() -> None:
+    request = InferRequest(adding())
+    out = request.infer(numbers())
+    alive = weakref.ref(request)
+    del request
+    assert alive() is not None
+    out.close()
+    assert alive() is None
+
+
+def test_close_during_an_inference_leaves_it_its_memory() -> None:
+    """close() may come from another thread; here it comes from within, always in time."""
+    alive: list[bool] = []
+
+    class Closing(openvino.InferRequest):  # type: ignore[misc]  # openvino has no types
+        def infer(self, *args: Any, **options: Any) -> Any:
+            request.close()
+            alive.append(array() is not None)
+            return super().infer(*args, **options)
+
+    x = numbers()
+    request = InferRequest(Closing(adding().create_infer_request()))
+    request.set_tensor("x0", x)
+    array = weakref.ref(x)
+    del x
+    with pytest.raises(ClosedError):
+        request.infer()
+    assert alive == [True]
+    assert array() is None
 
 
 def test_waiting_lets_other_threads_run() -> None:

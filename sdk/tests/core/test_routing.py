@@ -120,6 +120,16 @@ class OnlyEven(Alias):
         return "the number of rows is odd" if item.shape[0] % 2 else None
 
 
+class Watched(Alias):
+    """Tells whether it lives."""
+
+    made: list[weakref.ref[Watched]] = []  # noqa: RUF012 - a test reads the last one
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        Watched.made.append(weakref.ref(self))
+
+
 class OnlyDense(Alias):
     __slots__ = ()
 
@@ -466,12 +476,40 @@ def test_a_context_that_is_gone_is_made_again_by_name(monkeypatch: pytest.Monkey
     assert tensor.map("gpu:1").context.device.name == "1"
 
 
+def test_an_equal_context_follows_one_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias))
+    tensor = sb.tensor(np.zeros((2, 2)))
+    entries = len(tensor.context.tensor_routes)
+    for _ in range(3):
+        context = Gpu.create("1", None)
+        assert tensor.map(context).context is context
+        assert tensor.map(context).context is context
+    assert len(tensor.context.tensor_routes) == entries + 1, "those that are gone left something"
+
+
+def test_a_route_ends_with_its_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("gpu", "cpu", Watched))
+    context = Gpu.create("1", None)
+    tensor = AlphaTensor(np.zeros((2, 2)), context, None, None, False)
+    tensor.map("cpu")
+    mapper = Watched.made[-1]
+    assert mapper() is not None
+    gc.disable()
+    try:
+        del context, tensor
+        assert mapper() is None
+    finally:
+        gc.enable()
+
+
 def test_closed_context(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, edge("cpu", "gpu", Alias))
     context = Gpu.create("1", None)
+    tensor = sb.tensor(np.zeros((2, 2)))
+    tensor.map(context)
     context.close()
     with pytest.raises(ClosedError):
-        sb.tensor(np.zeros((2, 2))).map(context)
+        tensor.map(context)
     with pytest.raises(ClosedError):
         context.derive("cpu")
     cpu = sb.context("cpu")

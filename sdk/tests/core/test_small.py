@@ -4,14 +4,25 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
+from typing import Any
 
+import numpy as np
 import pytest
 
 import samebytes as sb
 from samebytes import errors
 from samebytes.errors import ClosedError, LayoutError, UnknownNameError
-from samebytes.plugins import Device, Fd, HandleKey, check_access, count_copy, register_handle_key
+from samebytes.plugins import (
+    CpuTensor,
+    Device,
+    Fd,
+    HandleKey,
+    check_access,
+    count_copy,
+    register_handle_key,
+)
 
 
 def _is_open(number: int) -> bool:
@@ -121,8 +132,57 @@ def test_every_error_is_in_the_tree_and_its_drawing() -> None:
         assert name in drawing
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.BusyError("busy"),
+        UnknownNameError("fruit", "aple", ["apple"]),
+        errors.NativeError("open", 5, "no"),
+        errors.NoRouteError("a", "b", ["why"]),
+        errors.CopyRequiredError("a", "b", "a -> b", ["why"]),
+        errors.AmbiguousTargetError("a", "b", ["b:0", "b:1"]),
+        errors.PluginLoadError("p", "broken"),
+        errors.IncompatiblePluginError("p", (9, 0), (1, 0)),
+        errors.MissingDependencyError("p", "av", "pip install av"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_cross_processes(error: errors.SamebytesError) -> None:
+    twin = pickle.loads(pickle.dumps(error))
+    assert type(twin) is type(error)
+    assert str(twin) == str(error)
+    assert vars(twin) == vars(error)
+
+
+def test_memory_that_nobody_has() -> None:
+    cpu = sb.context("cpu")
+    with pytest.raises(LayoutError, match="more than there are addresses"):
+        cpu.allocate((1 << 40, 1 << 40))
+    with pytest.raises(errors.NativeError, match="no memory for"):
+        cpu.allocate((1 << 61,))
+
+
 def test_nearest_names() -> None:
     error = UnknownNameError("fruit", "aple", ["apple", "pear", "plum"])
     assert error.nearest[0] == "apple"
     assert "did you mean 'apple'" in str(error)
     assert "known: pear" in str(UnknownNameError("fruit", "zzz", ["pear"]))
+
+
+def test_subclasses_may_have_constructors_of_their_own() -> None:
+    class Named(CpuTensor):
+        __slots__ = ("name",)
+
+        def __init__(self, *arguments: Any, name: str = "none") -> None:
+            super().__init__(*arguments)
+            self.name = name
+
+    class Further(Named):
+        __slots__ = ()
+
+    array = np.zeros(3)
+    tensor = Further(array, sb.context("cpu"), array, None, False, name="own")
+    assert (tensor.name, tensor.shape) == ("own", (3,))
+    tensor.close()
+    with pytest.raises(ClosedError):
+        _ = tensor.name

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from ._context import OPENVINO
 from ._ports import Port, check_layout
 from ._tensor import OpenVINOTensor
 
-__all__ = ["Binding", "Bindings"]
+__all__ = ["Binding", "Bindings", "mapped"]
+
+_Source = TypeVar("_Source", Tensor, Frame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Binding:
 class Bindings:
     """The tensors that were set on one openvino.InferRequest."""
 
-    __slots__ = ("_copies", "_given", "_native", "_on_cpu", "_set")
+    __slots__ = ("_copied", "_copies", "_given", "_native", "_on_cpu", "_set")
 
     def __init__(self, native: Any, on_cpu: bool) -> None:
         self._native = native
@@ -51,13 +53,21 @@ class Bindings:
         # What the user set, and what OpenVINO was given for it: the same, or a dense copy.
         self._set: dict[Port, Tensor] = {}
         self._given: dict[Port, Tensor] = {}
+        self._copied: set[Port] = set()
         # Kept, so that every frame is copied to the same memory.
         self._copies: dict[Port, Tensor] = {}
 
-    def bind(self, port: Port, value: Any, copy: bool) -> None:
-        """Give `value` to OpenVINO, and hold it. `InferRequest.set_tensor` lists the errors."""
+    def bind(self, port: Port, value: Any, copy: bool, copied: bool = False) -> None:
+        """Give `value` to OpenVINO, and hold it. `InferRequest.set_tensor` lists the errors.
+
+        Args:
+            copied: `value` is a copy already, of what the user gave.
+        """
         writes = port.kind == "output"
-        tensor = _mapped(port, value, "w" if writes else "r", copy and not writes)
+        _check_kind(port, value)
+        source = value if isinstance(value, Tensor) else samebytes.tensor(value)
+        tensor, mapped_copy = mapped(source, "w" if writes else "r", copy and not writes)
+        copied |= mapped_copy
         check_layout(port, tensor)
         given = tensor
         if writes:
@@ -67,10 +77,11 @@ class Bindings:
                 raise CopyRequiredError(tensor.memory_type, str(port), f"openvino -> {port}", [
                     f"strides {tensor.strides} leave gaps; the plugin would copy it unasked"
                 ])  # fmt: skip
-            given = self._dense(port, tensor)
+            given, copied = self._dense(port, tensor), True
         self._native.set_tensor(port.native, given.native)
         self._set[port] = tensor
         self._given[port] = given
+        (self._copied.add if copied else self._copied.discard)(port)
 
     def tensor_of(self, port: Port) -> Tensor:
         """What was set, or else a tensor over the request's own memory."""
@@ -87,7 +98,7 @@ class Bindings:
         """How the port is bound."""
         tensor = self._set.get(port)
         placement: Literal["in place", "copied", "unknown"] = "unknown"
-        if tensor is not None and self._given[port] is not tensor:
+        if port in self._copied:
             placement = "copied"
         elif self._on_cpu and (tensor is None or self._at_its_address(port, tensor)):
             placement = "in place"
@@ -114,13 +125,21 @@ class Bindings:
         return dense
 
 
-def _mapped(port: Port, value: Any, access: Access, copy: bool) -> Tensor:
+def mapped(source: _Source, access: Access, copy: bool) -> tuple[_Source, bool]:
+    """`source` in OpenVINO's memory, and whether that took a copy."""
+    try:
+        return source.map("openvino", access), False
+    except CopyRequiredError:
+        if not copy:
+            raise
+    return source.map("openvino", access, copy=True), True
+
+
+def _check_kind(port: Port, value: Any) -> None:
     if isinstance(value, Frame):
         raise UnsupportedObjectError(
             f"{port} takes one tensor, and this is a frame: use set_frame(), or set its planes"
         )
-    tensor = value if isinstance(value, Tensor) else samebytes.tensor(value)
-    return tensor.map("openvino", access, copy=copy)
 
 
 def _check_output(port: Port, tensor: Tensor) -> None:

@@ -28,6 +28,8 @@ class OutputFrame(Frame):
 
     __slots__ = ("_request",)
 
+    _request: InferRequest
+
     def __init__(
         self,
         native: Any,

@@ -14,7 +14,7 @@ import openvino
 from samebytes import Frame, Tensor
 from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
 
-from ._bindings import Binding, Bindings
+from ._bindings import Binding, Bindings, mapped
 from ._outputs import Loans, OutputFrame
 from ._ports import Port, find_port, ports_of
 
@@ -123,14 +123,15 @@ class InferRequest:
         ports: Sequence[Port] = self.input_ports
         if inputs is not None:
             ports = [find_port(self.input_ports, key) for key in inputs]
-        planes = frame.map("openvino", copy=copy).planes
+        ours, copied = mapped(frame, "r", copy)
+        planes = ours.planes
         if len(planes) != len(ports):
             raise LayoutError(
                 f"the frame has {len(planes)} planes for {len(ports)} inputs "
                 f"({', '.join(p.name for p in ports)}): name the inputs, one for each plane"
             )
         for port, plane in zip(ports, planes, strict=True):
-            self._bind(port, plane, copy)
+            self._bind(port, plane, copy, copied)
 
     def get_tensor(self, port: Any) -> Tensor:
         """The tensor of an input or output: what was set, or else the request's own memory.
@@ -260,9 +261,9 @@ class InferRequest:
         outputs = ", ".join(port.name for port in self.output_ports)
         return f"<InferRequest {inputs} -> {outputs}{', running' if self._busy else ''}>"
 
-    def _bind(self, port: Port, tensor: Any, copy: bool) -> None:
+    def _bind(self, port: Port, tensor: Any, copy: bool, copied: bool = False) -> None:
         self._check_idle()
-        self._bindings.bind(port, tensor, copy)
+        self._bindings.bind(port, tensor, copy, copied)
 
     def _tensor_of(self, port: Port) -> Tensor:
         self.native  # noqa: B018 - a closed request has none

@@ -87,9 +87,10 @@ class Tensor:
         super().__init_subclass__(**arguments)
         # The interpreter adapts a function's slot stores to one class. Shared by all classes,
         # the constructor would be adapted anew at each hop: a quarter of a map().
-        if "__init__" not in vars(cls):
-            own = FunctionType(cls.__init__.__code__.replace(), cls.__init__.__globals__)
-            own.__defaults__ = cls.__init__.__defaults__
+        shared = cls.__init__
+        if "__init__" not in vars(cls) and shared.__qualname__ == "Tensor.__init__":
+            own = FunctionType(shared.__code__.replace(), shared.__globals__)
+            own.__defaults__ = shared.__defaults__
             cls.__init__ = own  # type: ignore[method-assign]
 
     @classmethod

@@ -144,7 +144,7 @@ def _columns_of(array: np.ndarray[Any, Any], image: ImageFormat) -> int:
             f"an array of shape {array.shape} does not tell the size of the {image} image: "
             "pass width= and height="
         )
-    return array.shape[-1] * array.itemsize // image.planes[0].itemsize
+    return int(array.shape[-1]) * array.itemsize // image.planes[0].itemsize
 
 
 def _height_of(image: ImageFormat, width: int, nbytes: int) -> int:
