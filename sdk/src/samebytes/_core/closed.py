@@ -8,11 +8,12 @@ there: the interpreter's fast path for slots is for classes that have none.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from ..errors import ClosedError
 
-__all__ = ["become_closed", "become_open"]
+__all__ = ["become_closed", "become_open", "drop_extras"]
 
 
 def become_closed(item: Any) -> None:
@@ -28,6 +29,20 @@ def become_open(item: Any) -> None:
     item.__class__ = type(item).__mro__[1]
 
 
+def drop_extras(item: Any) -> None:
+    """Empty what a backend's class added to the slots of the base: it may hold memory."""
+    for cls in type(item).__mro__[1:]:
+        if cls.__module__.startswith("samebytes._core."):
+            break
+        slots = vars(cls).get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else slots:
+            if not slot.startswith("__"):
+                with suppress(AttributeError):
+                    object.__delattr__(item, slot)
+    with suppress(AttributeError):
+        object.__getattribute__(item, "__dict__").clear()
+
+
 _closed: dict[type, type] = {}
 
 
@@ -35,8 +50,9 @@ def _closed_class(cls: type) -> type:
     name = cls.__name__
 
     def getattr_(_: object, attribute: str) -> Any:
-        if hasattr(cls, attribute):
-            raise ClosedError(f"this {name} was closed: it has no {attribute.lstrip('_')} now")
+        # Python's own protocols ask for names that are not there, and must get their answer.
+        if hasattr(cls, attribute) and not attribute.startswith("__"):
+            raise ClosedError(f"this {name} was closed")
         raise AttributeError(f"{name} has no attribute {attribute!r}")
 
     members = {

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from typing import Any, Protocol
 
 from ..errors import BusyError
+from .closed import drop_extras
 from .storage import Storage, dismantle, revive
 
 __all__ = ["Holder", "end"]
@@ -22,8 +23,11 @@ __all__ = ["Holder", "end"]
 class Holder(Protocol):
     """A Tensor or Frame, as far as closing goes."""
 
-    def _strip(self) -> Any:
-        """Drop every reference; return what `_restore` needs, which holds no storage."""
+    def _recipe(self, ending: frozenset[int]) -> Any:
+        """What `_restore` needs. It holds none of the storages whose ids are in `ending`."""
+
+    def _forget(self) -> None:
+        """Drop every reference, and be closed."""
 
     def _restore(self, recipe: Any, storages: dict[int, Storage]) -> None:
         """Be as before. `storages` maps the ids of the former storages to the present ones."""
@@ -37,6 +41,8 @@ def end(holders: Sequence[Holder], made: tuple[Storage, ...]) -> None:
     """
     refs = [weakref.ref(s) for s in made]
     ids = [id(s) for s in made]
+    # All that can fail comes before anything is changed.
+    holder_recipes = [h._recipe(frozenset(ids)) for h in holders]
     recipes = [dismantle(s) for s in made]
     # A recipe must not itself hold a storage that should end: such a link is kept by position.
     links = [ids.index(id(r["keep"])) if id(r["keep"]) in ids else None for r in recipes]
@@ -44,10 +50,13 @@ def end(holders: Sequence[Holder], made: tuple[Storage, ...]) -> None:
         if link is not None:
             recipe["keep"] = None
     del made
-    stripped = [h._strip() for h in holders]
+    for holder in holders:
+        holder._forget()
 
     living = [ref() for ref in refs]
     if all(s is None for s in living):
+        for holder in holders:
+            drop_extras(holder)
         with ExitStack() as releases:  # runs the last one first, and all of them if one raises
             for recipe in recipes:
                 if recipe["release"] is not None:
@@ -60,9 +69,10 @@ def end(holders: Sequence[Holder], made: tuple[Storage, ...]) -> None:
             recipe["keep"] = present[link]
         present.append(revive(storage, recipe))
     storages = dict(zip(ids, present, strict=True))
-    for holder, parts in zip(holders, stripped, strict=True):
+    for holder, parts in zip(holders, holder_recipes, strict=True):
         holder._restore(parts, storages)
     raise BusyError(
         "close(): an array, a slice, a DLPack capsule, a mapped tensor or a native object still "
-        "uses this memory; drop it first, or drop this tensor and let the last holder release it"
+        "uses this memory; drop it first (a reference cycle holds it until gc.collect()), or drop "
+        "this tensor and let the last holder release it"
     )

@@ -6,7 +6,9 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, SupportsIndex
+
+import numpy as np
 
 from ..errors import ClosedError, UnknownNameError, UnsupportedObjectError
 from .device import CPU_DEVICE, Device
@@ -17,13 +19,12 @@ from .tensor import Tensor
 if TYPE_CHECKING:
     from typing import Self
 
-    import numpy as np
 
 __all__ = ["Context", "Level"]
 
 Level = Literal["tensor", "frame"]
 # (target, access), or (target, access, True) for routes that may copy. A target is entered by name
-# or, to hold no device context, by the key of its context.
+# or, to hold no device context, by a weak reference.
 RouteKey = tuple[object, str] | tuple[object, str, bool]
 
 
@@ -176,6 +177,15 @@ class Context:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # one object for each set of handles
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        raise TypeError(f"a {type(self).__name__} holds handles of this process: cannot pickle it")
+
     def __enter__(self) -> Self:
         self.check_open()
         return self
@@ -193,13 +203,17 @@ class HostContext(Context):
 
     singleton = True
 
-    def readonly_native(self, native: np.ndarray[Any, Any]) -> Any:
-        """A view of the array that cannot be written."""
+    def readonly_native(self, native: Any) -> Any:
+        """A view of the array that cannot be written; other natives have no such thing."""
+        if not isinstance(native, np.ndarray):
+            return native
         view = native.view()
         view.setflags(write=False)  # faster than flags.writeable
         return view
 
 
+# Singletons, which live as long as the process.
+_host: dict[Any, Context] = {}
 _living: weakref.WeakValueDictionary[Any, Context] = weakref.WeakValueDictionary()
 _living_lock = threading.Lock()
 
@@ -210,4 +224,6 @@ def intern(context: Context) -> Context:
         found = _living.get(context.key)
         if found is None or found._closed:
             _living[context.key] = found = context
+            if context.singleton:
+                _host[context.key] = context
         return found

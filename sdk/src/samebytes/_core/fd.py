@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 
 from ..errors import ClosedError, LayoutError
+from .uncopyable import Uncopyable
 
 __all__ = ["Fd"]
 
 
-class Fd:
+class Fd(Uncopyable):
     """Owns one file descriptor and closes it exactly once.
 
     `Fd(number)` takes ownership of an open descriptor. Use `Fd.borrow(number)` where the caller
@@ -18,6 +19,8 @@ class Fd:
     """
 
     __slots__ = ("_number",)
+
+    _instead = "use dup()"
 
     def __init__(self, number: int) -> None:
         if number < 0:

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UnknownNameError
+from ..errors import ClosedError, UnknownNameError
 from ..formats import AudioInfo, ImageFormat, ImageInfo
 from .access import Access
-from .closed import become_closed, become_open
+from .closed import become_closed, become_open, drop_extras
 from .closing import end
 from .handles import check_handle_key
-from .storage import Storage
+from .storage import Storage, publish
 from .tensor import Tensor
+from .uncopyable import Uncopyable
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -74,7 +75,17 @@ class FrameMeta:
         self.regions = [] if regions is None else regions
 
 
-class Frame:
+class _ClosedPlane:
+    """Stands in a frame's natives for a plane that was closed by itself."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise ClosedError("a plane of this frame was closed")
+
+
+_CLOSED_PLANE = _ClosedPlane()
+
+
+class Frame(Uncopyable):
     """One picture or piece of sound. Iterating gives its planes.
 
     The core makes frames; a backend whose framework has a frame object of its own subclasses
@@ -92,6 +103,8 @@ class Frame:
 
     __slots__ = ("__weakref__", "_made", "_owner", "_planes", "context", "meta", "native",
                  "parent", "readonly")  # fmt: skip
+
+    _instead = "use map(), or numpy.array(plane) for a copy of a plane's elements"
 
     native: Any
     context: Context
@@ -235,9 +248,10 @@ class Frame:
 
     def flush(self) -> None:
         """Publish what was written through this mapping, without ending it."""
-        for storage in self._made:
-            if storage.flush is not None:
-                storage.flush()
+        owners = {id(p._owner): p._owner for p in self._planes or () if not p.closed}
+        owners[id(self._owner)] = self._owner
+        for owner in owners.values():
+            publish(owner)
 
     def wait(self) -> None:
         """Return when whatever still writes to this memory is done."""
@@ -258,6 +272,7 @@ class Frame:
             for plane in open_planes:
                 plane.close()
             self._forget()
+            drop_extras(self)
 
     @property
     def closed(self) -> bool:
@@ -297,31 +312,31 @@ class Frame:
         raise UnknownNameError("handle of a " + type(self).__name__, key, ())
 
     def _native_from_planes(self, planes: tuple[Tensor, ...]) -> Any:
-        """`native` again, after a close() that was refused; None for a plane closed by itself."""
-        return tuple(None if p.closed else p.native for p in planes)
+        """`native` again, after a close() that was refused."""
+        return tuple(_CLOSED_PLANE if p.closed else p.native for p in planes)
 
     def _forget(self) -> None:
         del self.native, self.context, self.meta, self._owner, self.parent
         del self.readonly, self._made, self._planes
         become_closed(self)
 
-    def _strip(self) -> tuple[Any, ...]:
-        parts = (
+    def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
+        owner = self._owner
+        return (
             self.context,
             self.meta,
-            id(self._owner),
+            id(owner) if id(owner) in ending else owner,
             self.parent,
             self.readonly,
             [id(s) for s in self._made],
             self._planes,
         )
-        self._forget()
-        return parts
 
     def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
         context, meta, owner, parent, readonly, made, planes = parts
         native = self._native_from_planes(planes)
         kept = tuple(storages[i] for i in made)
+        held = storages[owner] if isinstance(owner, int) else owner
         become_open(self)
-        Frame.__init__(self, native, context, meta, storages[owner], parent, readonly, kept)
+        Frame.__init__(self, native, context, meta, held, parent, readonly, kept)
         self._planes = planes

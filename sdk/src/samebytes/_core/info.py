@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,13 @@ def dense_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
         strides[axis] = step
         step *= max(shape[axis], 1)
     return tuple(strides)
+
+
+def _whole(numbers: Sequence[int], what: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(index, numbers))
+    except TypeError:
+        raise LayoutError(f"{what} {numbers!r} is no sequence of whole numbers") from None
 
 
 class TensorInfo:
@@ -60,7 +68,7 @@ class TensorInfo:
         opaque: bool = False,
     ) -> None:
         element = dtype(dtype_)
-        extents = tuple(int(n) for n in shape)
+        extents = _whole(shape, "shape")
         if any(n < 0 for n in extents):
             raise LayoutError(f"shape {extents} has a negative extent")
         steps: tuple[int, ...] | None
@@ -71,7 +79,7 @@ class TensorInfo:
         elif strides is None:
             steps = dense_strides(extents, element.itemsize)
         else:
-            steps = tuple(int(s) for s in strides)
+            steps = _whole(strides, "strides")
             if len(steps) != len(extents):
                 raise LayoutError(f"{len(steps)} strides {steps} for {len(extents)} axes {extents}")
         set_ = object.__setattr__

@@ -103,7 +103,7 @@ class MemoryMapper:
 
 def _alive(ref: weakref.ref[Context]) -> Context:
     context = ref()
-    if context is None:
+    if context is None or context._closed:
         raise Gone("a context of this route is gone: hold it while the route is used")
     return context
 

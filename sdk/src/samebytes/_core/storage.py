@@ -8,13 +8,15 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Storage"]
+from .uncopyable import Uncopyable
+
+__all__ = ["Storage", "publish"]
 
 # Newest last. Only storages that ask for it: see Storage(at_exit=True).
 _released_at_exit: dict[int, weakref.ref[Storage]] = {}
 
 
-class Storage:
+class Storage(Uncopyable):
     """Owns memory or a handle, and gives it back once, when its last holder is gone.
 
     Every tensor, array, capsule and native object over the memory holds the storage strongly, so
@@ -33,6 +35,8 @@ class Storage:
             release runs code of a library that would crash later in the shutdown; it must not
             be read afterwards. Plain memory needs none of this: it ends with the process.
     """
+
+    _instead = "hold the same one, or copy the array that lies in it"
 
     __slots__ = ("__array_interface__", "__weakref__", "address", "flush", "keep", "nbytes",
                  "readonly", "release")  # fmt: skip
@@ -75,6 +79,14 @@ class Storage:
         kind = "owned" if self.release is not None else "borrowed"
         where = f" at {self.address:#x}" if self.address else ""
         return f"<Storage {self.nbytes} bytes{where}, {kind}>"
+
+
+def publish(owner: object) -> None:
+    """Call every flush from `owner` outwards: the last mapping first, then what it lies in."""
+    while isinstance(owner, Storage):
+        if owner.flush is not None:
+            owner.flush()
+        owner = owner.keep
 
 
 def dismantle(storage: Storage) -> dict[str, Any]:

@@ -12,11 +12,12 @@ from .._exchange import as_array, as_capsule
 from ..errors import NotHostVisibleError
 from .access import Access
 from .address import data_address
-from .closed import become_closed, become_open
+from .closed import become_closed, become_open, drop_extras
 from .closing import end
 from .handles import check_handle_key
 from .info import TensorInfo
-from .storage import Storage
+from .storage import Storage, publish
+from .uncopyable import Uncopyable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Tensor"]
 
 
-class Tensor:
+class Tensor(Uncopyable):
     """One array in one memory type.
 
     The core makes tensors; a backend subclasses this for its memory type and overrides
@@ -64,6 +65,8 @@ class Tensor:
     _owner: Any
     # The storages that close() ends: those which the call that made this tensor made.
     _made: tuple[Storage, ...]
+
+    _instead = "use map(), or numpy.array(tensor) for a copy of its elements"
 
     def __init__(
         self,
@@ -178,9 +181,7 @@ class Tensor:
 
     def flush(self) -> None:
         """Publish what was written through this mapping, without ending it."""
-        storage = self._owner
-        if isinstance(storage, Storage) and storage.flush is not None:
-            storage.flush()
+        publish(self._owner)
 
     def wait(self) -> None:
         """Return when whatever still writes to this memory is done."""
@@ -198,6 +199,7 @@ class Tensor:
             end([self], self._made)
         else:
             self._forget()
+            drop_extras(self)
 
     @property
     def closed(self) -> bool:
@@ -263,8 +265,8 @@ class Tensor:
         """How to make `native` again on a storage, without holding it or its memory.
 
         The default finds the native object through a weak reference: whoever still holds the
-        memory then holds the native object too. A memory type whose memory can be held without it
-        overrides this.
+        memory then holds the native object too. A memory type whose memory can be held without it,
+        or whose native objects have no weak references, overrides this.
         """
         alive = weakref.ref(self.native)
         return lambda storage: alive()
@@ -274,22 +276,22 @@ class Tensor:
         del self.readonly, self.given_info, self._made
         become_closed(self)
 
-    def _strip(self) -> tuple[Any, ...]:
-        parts = (
-            self._native_recipe(),
+    def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
+        owner, native = self._owner, self.native
+        ends = id(owner) in ending
+        return (
+            self._native_recipe() if ends else lambda _: native,
             self.context,
-            id(self._owner),
+            id(owner) if ends else owner,
             self.parent,
             self.readonly,
             self.given_info,
             [id(s) for s in self._made],
         )
-        self._forget()
-        return parts
 
     def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
         recipe, context, owner, parent, readonly, info, made = parts
-        storage = storages[owner]
+        storage = storages[owner] if isinstance(owner, int) else owner
         become_open(self)
         Tensor.__init__(
             self,

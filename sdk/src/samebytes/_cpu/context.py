@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,11 +85,22 @@ class CpuContext(HostContext):
         return CpuTensor(array, self, storage, None, False, lazy, (storage,))
 
 
+# Vector code (FFmpeg's scaler, for one) reads up to a register past the last pixel.
+_SLACK = 64
+# Windows has neither fork() nor these flags.
+_PRIVATE: dict[str, int] = (
+    {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if sys.platform != "win32" else {}
+)
+
+
 def allocate_pages(nbytes: int) -> Storage:
-    """At least `nbytes` zeroed bytes in whole anonymous pages, unmapped with the last holder."""
-    size = max(-(-nbytes // mmap.PAGESIZE), 1) * mmap.PAGESIZE
+    """At least `nbytes` zeroed bytes in whole anonymous pages, unmapped with the last holder.
+
+    After fork() parent and child have pages of their own, as with any array.
+    """
+    size = -(-(nbytes + _SLACK) // mmap.PAGESIZE) * mmap.PAGESIZE
     try:
-        pages = mmap.mmap(-1, size)
+        pages = mmap.mmap(-1, size, **_PRIVATE)
     except OverflowError as error:
         raise LayoutError(f"{nbytes} bytes are more than there are addresses") from error
     except OSError as error:

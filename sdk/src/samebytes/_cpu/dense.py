@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from .._core.access import Access
+from .._core.frame import Frame
 from .._core.info import TensorInfo
 from .._core.mapper import MemoryMapper
 from .._core.storage import Storage
 from .._core.tensor import Tensor
-from .context import CPU
+from .context import CPU, allocate_pages
 
-__all__ = ["DenseCopy"]
+__all__ = ["DenseCopy", "DenseFrameCopy"]
+
+_DENSE = "it is dense already"
 
 
 class DenseCopy(MemoryMapper):
@@ -24,7 +27,7 @@ class DenseCopy(MemoryMapper):
 
     def accepts(self, item: Tensor) -> str | None:
         """Copying what is dense already would help nobody."""
-        return "it is dense already" if item.info.is_contiguous else None
+        return _DENSE if item.info.is_contiguous else None
 
     def connect(
         self, item: Tensor, access: Access
@@ -33,7 +36,33 @@ class DenseCopy(MemoryMapper):
         info = item.info
         copy = CPU.allocate(info.shape, info.dtype)
         np.copyto(copy.native, item.native)
-        if access == "r":
-            copy.native.flags.writeable = False
+        copy.native.flags.writeable = False
         lazy = copy.info if info.dtype.numpy is None else None
         return copy.native, lazy, copy.storage
+
+
+class DenseFrameCopy(MemoryMapper):
+    """cpu -> cpu for frames: all planes anew, one after another in one piece of memory."""
+
+    __slots__ = ()
+
+    def accepts(self, item: Frame) -> str | None:
+        """As for tensors, if every plane is dense."""
+        return _DENSE if all(plane.info.is_contiguous for plane in item.planes) else None
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of new arrays, and their storage."""
+        # Each begins at a multiple of 64 bytes, which vector code and devices like.
+        offsets, end = [], 0
+        for plane in item.planes:
+            offsets.append(end)
+            end += -(-plane.info.nbytes // 64) * 64
+        storage = allocate_pages(end)
+        pages = np.asarray(storage)
+        arrays = []
+        for plane, offset in zip(item.planes, offsets, strict=True):
+            array: Any = np.ndarray(plane.shape, plane.native.dtype, pages, offset)
+            np.copyto(array, plane.native)
+            array.flags.writeable = False
+            arrays.append(array)
+        return tuple(arrays), None, storage

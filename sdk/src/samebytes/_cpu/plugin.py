@@ -35,6 +35,16 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes._cpu.dense:DenseCopy",
             transfer=Transfer.COPY,
             summary="a dense, page-aligned copy",
+            lifts=False,
             access=("r",),
-        )
+        ),
+        MapperSpec(
+            source="cpu",
+            target="cpu",
+            mapper="samebytes._cpu.dense:DenseFrameCopy",
+            transfer=Transfer.COPY,
+            summary="a dense, page-aligned copy of all planes",
+            level="frame",
+            access=("r",),
+        ),
     ]

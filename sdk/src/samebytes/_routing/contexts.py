@@ -27,9 +27,13 @@ def find_spec(name: str) -> tuple[ContextSpec, str | None]:
     Raises:
         UnknownNameError: no plugin declares such a memory type.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"a context is named by a memory type or type:device, not {name!r}")
     contexts = tables().contexts
-    memory_type, _, device = name.partition(":")
+    memory_type, colon, device = name.partition(":")
     kind = device.partition(".")[0]
+    if colon and not device:
+        raise UnknownNameError(f"device of {memory_type}", "", ())
     for node in (name, f"{memory_type}:{kind}", memory_type):
         if node in contexts:
             return contexts[node], device or None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,13 @@ from .._core.frame import Frame
 from .._core.mapper import MemoryMapper, Refused
 from .._core.tensor import Tensor
 from .._plugins.discovery import tables
-from ..errors import CopyRequiredError, NoRouteError, PluginError, RouteError
+from ..errors import (
+    CopyRequiredError,
+    NoRouteError,
+    PluginError,
+    RouteError,
+    UnknownNameError,
+)
 from ..formats import ImageFormat
 from .compiled import chain_function, chain_name, failure, find_chains, mappers_of
 from .contexts import context, find_spec, resolve
@@ -67,6 +74,8 @@ class Route:
             NoRouteError: a hop cannot take this object.
             AccessError: the object is read-only and the route was found for writing.
         """
+        if not isinstance(item, Tensor | Frame):
+            raise TypeError(f"map() takes a Tensor or a Frame, not {item!r}: wrap it first")
         if (item.context, isinstance(item, Frame)) != (self.source, self.level == "frame"):
             raise NoRouteError(
                 self.source.node,
@@ -134,7 +143,7 @@ def route(
     level: Level | None = None,
     format: str | ImageFormat | None = None,  # the field's word for it
     copy: bool = False,
-    via: list[Context] | tuple[Context, ...] = (),
+    via: Sequence[str | Context] = (),
 ) -> Route:
     """The way from source to target that `map` would take, without mapping anything.
 
@@ -146,7 +155,8 @@ def route(
             either memory type is mostly used for frames.
         format: an image format, for routes of frames.
         copy: allow edges that copy.
-        via: go exactly through these contexts, one edge for each step.
+        via: go exactly through these contexts, one edge for each step; names are as for
+            `context()`.
 
     Raises:
         NoRouteError: there is none; `reasons` says why.
@@ -154,13 +164,16 @@ def route(
         UnknownNameError: no plugin declares such a memory type.
     """
     check_access(access)
+    if level not in (None, "tensor", "frame"):
+        raise UnknownNameError("level", str(level), ("tensor", "frame"))
     item = source if isinstance(source, Tensor | Frame) else None
     start, level = _start(source, target, level)
     name = ImageFormat.of(format).name if format is not None else None
     if item is not None and name is None and isinstance(item, Frame) and item.media == "image":
         name = item.format.name
     if via:
-        return _explicit(start, target, level, access, name, copy, tuple(via))
+        steps = tuple(context(step) if isinstance(step, str) else step for step in via)
+        return _explicit(start, target, level, access, name, copy, steps)
     end = resolve(start, target)
     if end == start:
         return Route((), (start,), level, access)
