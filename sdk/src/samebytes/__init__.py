@@ -16,7 +16,8 @@ from ._core.context import Context
 from ._core.device import Device
 from ._core.edge import Transfer
 from ._core.fd import Fd
-from ._core.frame import Frame, FrameMeta, Region
+from ._core.frame import Frame
+from ._core.frame_meta import FrameMeta, Region
 from ._core.info import TensorInfo
 from ._core.mapper import MemoryMapper
 from ._core.storage import Storage

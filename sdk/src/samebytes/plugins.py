@@ -14,7 +14,8 @@ from ._core.context import Context, HostContext, Level, intern
 from ._core.device import CPU_DEVICE, Device
 from ._core.edge import MapperSpec, Transfer
 from ._core.fd import Fd
-from ._core.frame import Frame, FrameMeta, Region
+from ._core.frame import Frame
+from ._core.frame_meta import FrameMeta, Region
 from ._core.handles import HandleKey, check_handle_key, register_handle_key
 from ._core.info import TensorInfo, dense_strides
 from ._core.mapper import MemoryMapper, Refused

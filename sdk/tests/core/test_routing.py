@@ -564,3 +564,21 @@ def test_refresh_forgets_routes(monkeypatch: pytest.MonkeyPatch) -> None:
     sb.refresh()
     with pytest.raises(UnknownNameError):
         tensor.map("alpha")
+
+
+def test_a_frame_with_one_plane_that_is_refused_is_copied_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, edge("cpu", "alpha", OnlyDense))
+    luma = np.arange(16, dtype=np.uint8).reshape(4, 4)[::-1]
+    chroma = [np.full((2, 2), n, np.uint8) for n in (1, 2)]
+    frame = sb.frame([luma, *chroma], format="I420")
+    with pytest.raises(CopyRequiredError, match="it is not dense"):
+        frame.map("alpha")
+    sb.reset_stats()
+    copied = frame.map("alpha", copy=True)
+    assert sb.stats().by_edge["cpu -> cpu"].nbytes == 24
+    for plane, original in zip(copied, (luma, *chroma), strict=True):
+        assert np.array_equal(plane.native, original)
+        assert plane.native.flags.c_contiguous
+    copied.close()

@@ -17,10 +17,10 @@ from ..errors import BusyError
 from .closed import drop_extras
 from .storage import Storage, dismantle, revive
 
-__all__ = ["Holder", "end"]
+__all__ = ["Closable", "end"]
 
 
-class Holder(Protocol):
+class Closable(Protocol):
     """A Tensor or Frame, as far as closing goes."""
 
     def _recipe(self, ending: frozenset[int]) -> Any:
@@ -33,7 +33,7 @@ class Holder(Protocol):
         """Be as before. `storages` maps the ids of the former storages to the present ones."""
 
 
-def end(holders: Sequence[Holder], made: tuple[Storage, ...]) -> None:
+def end(holders: Sequence[Closable], made: tuple[Storage, ...]) -> None:
     """Strip `holders` and release the storages `made`, the last one first.
 
     Raises:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClosedError, UnknownNameError
@@ -12,67 +11,18 @@ from ..formats import AudioInfo, ImageFormat, ImageInfo
 from .access import Access
 from .closed import become_closed, become_open, drop_extras
 from .closing import end
+from .frame_meta import FrameMeta, Region
 from .handles import check_handle_key
+from .holder import Holder
 from .storage import Storage, publish
 from .tensor import Tensor
-from .uncopyable import Uncopyable
 
 if TYPE_CHECKING:
-    from fractions import Fraction
     from typing import Self
 
     from .context import Context
 
-__all__ = ["Frame", "FrameMeta", "Region"]
-
-
-@dataclass(slots=True)
-class Region:
-    """A rectangle of interest in a frame, in pixels from the top left."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-    label: str = ""
-    confidence: float | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
-
-
-class FrameMeta:
-    """What is known of a frame besides its bytes.
-
-    All mappings of one frame share one FrameMeta: it is the same picture, whoever looks at it.
-
-    Attributes:
-        info: ImageInfo, AudioInfo, or None for a plain list of tensors.
-        pts: presentation time in units of `time_base`, or None.
-        time_base: seconds for each unit of `pts`, or None.
-        metadata: the user's own entries.
-        regions: rectangles of interest.
-    """
-
-    __slots__ = ("info", "metadata", "pts", "regions", "time_base")
-
-    info: ImageInfo | AudioInfo | None
-    pts: int | None
-    time_base: Fraction | None
-    metadata: dict[str, Any]
-    regions: list[Region]
-
-    def __init__(
-        self,
-        info: ImageInfo | AudioInfo | None,
-        pts: int | None = None,
-        time_base: Fraction | None = None,
-        metadata: dict[str, Any] | None = None,
-        regions: list[Region] | None = None,
-    ) -> None:
-        self.info = info
-        self.pts = pts
-        self.time_base = time_base
-        self.metadata = {} if metadata is None else metadata
-        self.regions = [] if regions is None else regions
+__all__ = ["Frame"]
 
 
 class _ClosedPlane:
@@ -85,7 +35,7 @@ class _ClosedPlane:
 _CLOSED_PLANE = _ClosedPlane()
 
 
-class Frame(Uncopyable):
+class Frame(Holder):
     """One picture or piece of sound. Iterating gives its planes.
 
     The core makes frames; a backend whose framework has a frame object of its own subclasses
@@ -111,8 +61,6 @@ class Frame(Uncopyable):
     meta: FrameMeta
     parent: Frame | None
     readonly: bool
-    _owner: Any
-    _made: tuple[Storage, ...]
     _planes: tuple[Tensor, ...] | None
 
     def __init__(
@@ -209,19 +157,6 @@ class Frame(Uncopyable):
         """Rectangles of interest."""
         return self.meta.regions
 
-    @property
-    def memory_type(self) -> str:
-        """The name of the memory type."""
-        return self.context.memory_type
-
-    @property
-    def storage(self) -> Storage:
-        """The owner of the bytes."""
-        owner = self._owner
-        if not isinstance(owner, Storage):
-            owner = self._owner = Storage(keep=owner)
-        return owner
-
     def handle(self, key: str) -> int:
         """A native handle of the whole frame as an int; it stays with its owner.
 
@@ -253,10 +188,6 @@ class Frame(Uncopyable):
         for owner in owners.values():
             publish(owner)
 
-    def wait(self) -> None:
-        """Return when whatever still writes to this memory is done."""
-        _ = self._made  # in host memory nothing is pending, but a closed object still says so
-
     def close(self) -> None:
         """End this frame, its planes, and the memory that was made for it.
 
@@ -273,23 +204,6 @@ class Frame(Uncopyable):
                 plane.close()
             self._forget()
             drop_extras(self)
-
-    @property
-    def closed(self) -> bool:
-        """Whether close() ended this frame."""
-        return False  # the class of a closed one says True
-
-    def __enter__(self) -> Self:
-        _ = self._made  # a closed frame cannot be entered
-        return self
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        try:
-            self.close()
-        except BufferError:
-            # The traceback of the user's own error holds the arrays: it must not be masked.
-            if kind is None:
-                raise
 
     def __iter__(self) -> Iterator[Tensor]:
         return iter(self.planes)

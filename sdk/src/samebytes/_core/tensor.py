@@ -15,9 +15,9 @@ from .address import data_address
 from .closed import become_closed, become_open, drop_extras
 from .closing import end
 from .handles import check_handle_key
+from .holder import Holder
 from .info import TensorInfo
 from .storage import Storage, publish
-from .uncopyable import Uncopyable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Tensor"]
 
 
-class Tensor(Uncopyable):
+class Tensor(Holder):
     """One array in one memory type.
 
     The core makes tensors; a backend subclasses this for its memory type and overrides
@@ -61,10 +61,6 @@ class Tensor(Uncopyable):
     given_info: TensorInfo | None
     parent: Tensor | Frame | None
     readonly: bool
-    # What keeps the bytes alive: a Storage, or the user's object (see `storage`).
-    _owner: Any
-    # The storages that close() ends: those which the call that made this tensor made.
-    _made: tuple[Storage, ...]
 
     _instead = "use map(), or numpy.array(tensor) for a copy of its elements"
 
@@ -128,19 +124,6 @@ class Tensor(Uncopyable):
         """Bytes between elements along each axis; None without a linear layout."""
         return self.info.strides
 
-    @property
-    def memory_type(self) -> str:
-        """The name of the memory type, for instance "cpu"."""
-        return self.context.memory_type
-
-    @property
-    def storage(self) -> Storage:
-        """The owner of the bytes. Memory wrapped from the user has one that releases nothing."""
-        owner = self._owner
-        if not isinstance(owner, Storage):
-            owner = self._owner = Storage(keep=owner)
-        return owner
-
     def handle(self, key: str | None = None) -> int:
         """A native handle as an int; without a key, the memory type's own.
 
@@ -183,10 +166,6 @@ class Tensor(Uncopyable):
         """Publish what was written through this mapping, without ending it."""
         publish(self._owner)
 
-    def wait(self) -> None:
-        """Return when whatever still writes to this memory is done."""
-        _ = self._made  # in host memory nothing is pending, but a closed object still says so
-
     def close(self) -> None:
         """End this tensor, and the memory that was made for it.
 
@@ -200,23 +179,6 @@ class Tensor(Uncopyable):
         else:
             self._forget()
             drop_extras(self)
-
-    @property
-    def closed(self) -> bool:
-        """Whether close() ended this tensor."""
-        return False  # the class of a closed one says True
-
-    def __enter__(self) -> Self:
-        _ = self._made  # a closed tensor cannot be entered
-        return self
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        try:
-            self.close()
-        except BufferError:
-            # The traceback of the user's own error holds the arrays: it must not be masked.
-            if kind is None:
-                raise
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """The bytes as a numpy array that keeps them alive, without a copy.

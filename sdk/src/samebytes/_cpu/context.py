@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.context import HostContext
-from .._core.frame import Frame, FrameMeta
+from .._core.frame import Frame
+from .._core.frame_meta import FrameMeta
 from .._core.info import TensorInfo
 from .._core.storage import Storage
 from ..errors import LayoutError, NativeError

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.frame import Frame, FrameMeta
+from .._core.frame import Frame
+from .._core.frame_meta import FrameMeta
 from .._core.info import TensorInfo
 from .._core.tensor import Tensor
 from ..errors import LayoutError, UnsupportedObjectError

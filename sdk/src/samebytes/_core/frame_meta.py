@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a frame besides its bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..formats import AudioInfo, ImageInfo
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+__all__ = ["FrameMeta", "Region"]
+
+
+@dataclass(slots=True)
+class Region:
+    """A rectangle of interest in a frame, in pixels from the top left."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    label: str = ""
+    confidence: float | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class FrameMeta:
+    """What is known of a frame besides its bytes.
+
+    All mappings of one frame share one FrameMeta: it is the same picture, whoever looks at it.
+
+    Attributes:
+        info: ImageInfo, AudioInfo, or None for a plain list of tensors.
+        pts: presentation time in units of `time_base`, or None.
+        time_base: seconds for each unit of `pts`, or None.
+        metadata: the user's own entries.
+        regions: rectangles of interest.
+    """
+
+    __slots__ = ("info", "metadata", "pts", "regions", "time_base")
+
+    info: ImageInfo | AudioInfo | None
+    pts: int | None
+    time_base: Fraction | None
+    metadata: dict[str, Any]
+    regions: list[Region]
+
+    def __init__(
+        self,
+        info: ImageInfo | AudioInfo | None,
+        pts: int | None = None,
+        time_base: Fraction | None = None,
+        metadata: dict[str, Any] | None = None,
+        regions: list[Region] | None = None,
+    ) -> None:
+        self.info = info
+        self.pts = pts
+        self.time_base = time_base
+        self.metadata = {} if metadata is None else metadata
+        self.regions = [] if regions is None else regions
