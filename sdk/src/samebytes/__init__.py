@@ -26,10 +26,9 @@ from ._dtypes import DType, dtype
 from ._plugins.listing import PluginInfo, installed_plugins
 from ._routing.route import Route, route
 from ._stats import Stats, reset_stats, stats
+from ._version import __version__
 from .errors import SamebytesError
 from .formats import AudioInfo, ImageFormat, ImageInfo
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Access",
@@ -52,6 +51,7 @@ __all__ = [
     "Tensor",
     "TensorInfo",
     "Transfer",
+    "__version__",
     "context",
     "dtype",
     "errors",

@@ -155,6 +155,7 @@ def tensor_hop(
     return hop
 
 
+# Written out once more for frames: what the two share would be a call for each map().
 def frame_hop(
     mapper: MemoryMapper, access: Access, refused: Fallback | None = None
 ) -> Callable[[Frame], Frame]:

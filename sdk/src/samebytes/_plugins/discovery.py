@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from functools import cache
 
+from .._version import __version__
 from ..errors import PluginConflictError, PluginError, PluginLoadError, UnknownNameError
 from .distributions import Entry, entries
 from .failures import described
@@ -92,8 +93,6 @@ def _without_frames(error: PluginError) -> PluginError:
 
 
 def _records() -> Iterator[PluginRecord]:
-    from .. import __version__
-
     yield PluginRecord("cpu", "samebytes", __version__, "samebytes._cpu.plugin")
     chosen = _names("SAMEBYTES_PLUGINS")
     refused = _names("SAMEBYTES_DISABLE") or frozenset()
