@@ -4,6 +4,8 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +178,34 @@ def test_different_boxes_are_a_failure(
     out, err = capsys.readouterr()
     assert "OTHER BOXES" in out
     assert "different boxes" in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends the process at once: run it on Linux")
+def test_sigterm_removes_the_temporary_folder(tmp_path: Path) -> None:
+    code = """
+import argparse, os, signal
+from samebytes_demo import _command, _demo
+
+def ended(args, source, folder):
+    print(folder.is_dir(), folder)
+    os.kill(os.getpid(), signal.SIGTERM)
+    raise AssertionError("not ended")
+
+_demo.run_demo = ended
+parser = argparse.ArgumentParser()
+_command.add_arguments(parser)
+_command.run(parser.parse_args(["--input", "any.mp4"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 128 + signal.SIGTERM, done.stderr
+    assert done.stdout.startswith(f"True {tmp_path}")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_sheet_shows_frames_with_their_boxes(runs: dict[str, Run], tmp_path: Path) -> None:

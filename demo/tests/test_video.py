@@ -200,6 +200,52 @@ def test_outputs_that_cannot_be_written(
         pipelines.run_samebytes(clip, tmp_path / name, frames=2)
 
 
+@pytest.mark.parametrize("failure", [DemoError, KeyboardInterrupt])
+def test_a_failure_leaves_an_earlier_output_as_it_was(
+    failure: type[BaseException], clip: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.mp4"
+    # Without it the encoder holds all frames back until then, and there is no file yet.
+    options = {"tune": "zerolatency"}
+    seen: list[str] = []
+
+    def fail(count: int) -> None:
+        if count == 40:
+            seen.extend(sorted(p.suffix for p in tmp_path.iterdir()))
+            raise failure
+
+    with pytest.raises(failure):
+        pipelines.run_samebytes(clip, output, options=options, on_frame=fail)
+    assert list(tmp_path.iterdir()) == []
+    output.write_bytes(b"earlier")
+    with pytest.raises(failure):
+        pipelines.run_samebytes(clip, output, options=options, on_frame=fail)
+    assert output.read_bytes() == b"earlier"
+    assert list(tmp_path.iterdir()) == [output]
+    assert seen == [".mp4", ".mp4", ".mp4"], "the video was not written beside the earlier one"
+    pipelines.run_samebytes(clip, output, frames=3)
+    assert len(decode(output)) == 3
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_an_output_that_is_a_link_stays_one(clip: Path, tmp_path: Path) -> None:
+    output, there = tmp_path / "out.mp4", tmp_path / "there.mp4"
+    try:
+        output.symlink_to(there)
+    except OSError as error:
+        pytest.skip(f"this account may make no symbolic links: {error}")
+    pipelines.run_samebytes(clip, output, frames=3)
+    assert output.is_symlink()
+    assert len(decode(there)) == 3
+
+
+def test_an_output_that_is_a_folder(clip: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.mp4"
+    output.mkdir()
+    with pytest.raises(DemoError, match="it is a folder"):
+        pipelines.run_samebytes(clip, output, frames=3)
+
+
 def test_the_decoder_lets_go_of_every_frame(clip: Path) -> None:
     """After let_go() the frames belong to the caller alone, whichever decoder it was."""
     with Reader(clip) as reader:

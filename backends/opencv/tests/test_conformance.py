@@ -26,7 +26,6 @@ class OpenCVMemory(ArrayMemory):
     """Native tensors are cv2.Mat objects."""
 
     memory_type = "opencv"
-    allocates_frames = False
 
     def over(self, array: Array) -> Any:
         return Mat(array, wrap_channels=array.ndim == 3)

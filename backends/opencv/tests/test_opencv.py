@@ -16,6 +16,7 @@ from samebytes.errors import (
     CopyRequiredError,
     LayoutError,
     NoRouteError,
+    UnsupportedObjectError,
 )
 from samebytes_opencv import OpenCVTensor, in_place
 
@@ -75,6 +76,13 @@ def test_a_dst_that_does_not_fit_is_noticed(shape: tuple[int, ...], dtype: str) 
     result = cv2.blur(np.zeros((20, 32, 3), np.uint8), (3, 3), dst=mapped.native)
     with pytest.raises(LayoutError, match=r"memory of its own.*uint8\[20, 32, 3\]"):
         in_place(result, mapped)
+
+
+@pytest.mark.parametrize("result", [None, (np.zeros((4, 4), np.uint8), 3)])
+def test_a_result_that_is_no_array(result: Any) -> None:
+    target = samebytes.context("opencv").allocate((4, 4))
+    with pytest.raises(UnsupportedObjectError, match=r"returned, and this is (NoneType|tuple)"):
+        in_place(result, target)
 
 
 def test_a_read_only_mapping_is_no_output() -> None:
@@ -170,3 +178,16 @@ def test_allocated_memory_is_given_back() -> None:
     del view
     tensor.close()
     assert tensor.closed
+
+
+def test_allocated_frames_are_mats_in_one_piece_of_memory() -> None:
+    frame = samebytes.context("opencv").allocate_frame("NV12", 64, 48)
+    luma, chroma = frame.native
+    assert (luma.shape, chroma.shape) == ((48, 64), (24, 32, 2))
+    assert address(chroma) == address(luma) + luma.nbytes
+    assert frame.planes[0].memory_type == "opencv"
+    cv2.rectangle(frame.native[0], (2, 3), (6, 7), 200, -1)
+    there = frame.map("cpu", "rw")
+    assert there.planes[0].native[5, 4] == 200
+    there.planes[1].native[1, 2] = (7, 8)
+    assert chroma[1, 2].tolist() == [7, 8]

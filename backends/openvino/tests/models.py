@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small models for the tests, compiled for the CPU."""
+"""Small models for the tests, compiled for the CPU, and arrays for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,28 @@ import numpy as np
 import openvino
 from openvino import opset13 as ops
 
-__all__ = ["adding", "compiled", "image_model", "slow"]
+__all__ = [
+    "SHAPE",
+    "Array",
+    "adding",
+    "address",
+    "compiled",
+    "core",
+    "image_model",
+    "numbers",
+    "slow",
+]
+
+Array = np.ndarray[Any, Any]
+SHAPE = (1, 4, 6, 2)
+
+
+def address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def numbers(shape: tuple[int, ...] = SHAPE, start: int = 0) -> Array:
+    return np.arange(start, start + np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 @cache
@@ -28,7 +49,7 @@ def compiled(inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
 
 
 @cache
-def adding(shape: tuple[int, ...] = (1, 4, 6, 2), dtype: str = "float32", count: int = 1) -> Any:
+def adding(shape: tuple[int, ...] = SHAPE, dtype: str = "float32", count: int = 1) -> Any:
     """Inputs "x0", "x1" ...; outputs "y0", "y1" ... are one more. -1 is a dynamic dimension."""
     parameters, results = [], []
     for index in range(count):

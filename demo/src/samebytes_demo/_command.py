@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,9 +87,24 @@ def _run(args: argparse.Namespace) -> Report:
             f"device {args.device}: this version shares memory with OpenVINO's CPU plugin only: "
             "leave --device away"
         )
-    with tempfile.TemporaryDirectory(prefix="samebytes-demo-") as folder:
+    with _terminable(), tempfile.TemporaryDirectory(prefix="samebytes-demo-") as folder:
         source = args.input
         if source is None:
             source = Path(folder, "clip.mp4")
             make_clip(source, args.frames or 150)
         return run_demo(args, source, Path(folder))
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the program as Ctrl-C does, so that temporary files are removed."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    # The status that a shell gives to what a signal has ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

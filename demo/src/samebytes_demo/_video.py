@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -180,6 +182,9 @@ class Writer:
     It is H.264 where its encoder takes the format and the size, which must be even for 4:2:0;
     else MPEG-4, and where that does not take them either, FFV1.
 
+    Until finish() it is a hidden file beside the one that is asked for, so that a failure leaves
+    an earlier video as it was.
+
     Attributes:
         codec: FFmpeg's name of the encoder.
         frames: how many were written.
@@ -196,8 +201,14 @@ class Writer:
         self._path = path
         if not path.parent.is_dir():
             raise DemoError(f"{path} cannot be written: there is no folder {path.parent}")
+        if path.is_dir() or (path.exists() and not os.access(path, os.W_OK)):
+            raise DemoError(f"{path} cannot be written: it is a folder, or write-protected")
+        # Where a link leads to, so that the link stays one.
+        self._target = path.resolve()
+        # With the same ending, which decides about the container.
+        self._part = self._target.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
         try:
-            self._container = av.open(path.absolute(), "w")
+            self._container = av.open(self._part, "w")
         except (av.FFmpegError, OSError, ValueError) as error:
             raise DemoError(
                 f"FFmpeg cannot write {path}: {error}; its ending must be that of a video format "
@@ -222,10 +233,10 @@ class Writer:
                 # Its default, 200 kbit/s, is a mosaic at any size of today.
                 stream.bit_rate = int(image.width * image.height * rate) // 4
         except ValueError as error:
-            self._container.close()
+            self._discard()
             raise DemoError(f"FFmpeg cannot write {path}: {error}; name an .mp4 or .mkv") from None
         except BaseException:
-            self._container.close()
+            self._discard()
             raise
 
     def write(self, frame: av.VideoFrame) -> None:
@@ -236,8 +247,13 @@ class Writer:
         self.frames += 1
 
     def finish(self) -> None:
-        """Encode what the encoder still holds."""
+        """Encode what the encoder still holds, and put the file in its place."""
         self._encode(None)
+        try:
+            self._container.close()
+            self._part.replace(self._target)
+        except (av.FFmpegError, OSError) as error:
+            raise DemoError(f"{self._path} cannot be written: {error}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -248,7 +264,13 @@ class Writer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._container.close()
+        self._discard()
+
+    def _discard(self) -> None:
+        # What cannot be written to its end is of no use anyway.
+        with contextlib.suppress(av.FFmpegError, OSError):
+            self._container.close()
+        self._part.unlink(missing_ok=True)
 
     def _encode(self, frame: av.VideoFrame | None) -> None:
         try:

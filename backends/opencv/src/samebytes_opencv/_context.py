@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import samebytes
+from samebytes import FrameMeta
 from samebytes.errors import LayoutError
 from samebytes.plugins import HostContext
 
@@ -13,6 +14,8 @@ from ._tensor import OpenCVTensor
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from samebytes import Frame, ImageFormat, TensorInfo
 
 __all__ = ["OPENCV", "OpenCVContext"]
 
@@ -36,15 +39,33 @@ class OpenCVContext(HostContext):
         Raises:
             LayoutError: no Mat can have that shape or dtype.
         """
-        from ._layout import why_not
-
         pages = samebytes.context("cpu").allocate(shape, dtype)
-        reason = why_not(pages.info)
-        if reason is not None:
-            raise LayoutError(reason)
+        _check(pages.info)
         return OpenCVTensor(
             pages.native, self, pages.storage, None, False, pages.info, (pages.storage,)
         )
+
+    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> Frame:
+        """A new image in one piece of memory, one Mat for each plane; `native` is their tuple.
+
+        Raises:
+            LayoutError: a size that the format cannot have, or no Mat can be one of its planes.
+            UnknownNameError: no such format.
+        """
+        host = samebytes.context("cpu").allocate_frame(format_, width, height)
+        for plane in host.planes:
+            _check(plane.info)
+        storage = host.storage
+        meta = FrameMeta(host.meta.info)
+        return samebytes.Frame(host.native, self, meta, storage, None, False, (storage,))
+
+
+def _check(info: TensorInfo) -> None:
+    from ._layout import why_not
+
+    reason = why_not(info)
+    if reason is not None:
+        raise LayoutError(reason)
 
 
 OPENCV = OpenCVContext()

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from samebytes import Tensor
-from samebytes.errors import LayoutError
+from samebytes.errors import LayoutError, UnsupportedObjectError
 
 __all__ = ["in_place"]
 
@@ -26,8 +26,14 @@ def in_place(result: np.ndarray[Any, Any], target: _Tensor) -> _Tensor:
         target: the tensor whose `native` was given as `dst=`.
 
     Raises:
+        UnsupportedObjectError: `result` is no array.
         LayoutError: the result lies elsewhere; the message says what `dst` should have been.
     """
+    if not isinstance(result, np.ndarray):
+        raise UnsupportedObjectError(
+            f"in_place() takes the array that an OpenCV call returned, and this is "
+            f"{type(result).__name__}: of a tuple, pass the array that belongs to dst="
+        )
     expected = target.native
     where = (result.__array_interface__["data"][0], result.shape, result.strides, result.dtype)
     if where != (target.handle("data"), expected.shape, expected.strides, expected.dtype):

@@ -13,6 +13,7 @@ from samebytes import Frame, Tensor
 from samebytes.errors import CopyRequiredError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Access, count_copy, data_address
 
+from ._busy import BUSY_TOLD
 from ._context import OPENVINO
 from ._ports import Port, check_layout
 from ._tensor import OpenVINOTensor
@@ -78,7 +79,8 @@ class Bindings:
                     f"strides {tensor.strides} leave gaps; the plugin would copy it unasked"
                 ])  # fmt: skip
             given, copied = self._dense(port, tensor), True
-        self._native.set_tensor(port.native, given.native)
+        with BUSY_TOLD:
+            self._native.set_tensor(port.native, given.native)
         self._set[port] = tensor
         self._given[port] = given
         (self._copied.add if copied else self._copied.discard)(port)
@@ -91,7 +93,8 @@ class Bindings:
         if port.element is None:
             raise LayoutError(f"{port} holds strings, which cannot be shared: get them natively")
         # OpenVINO shares the ownership of memory that it allocated with this object.
-        native = self._native.get_tensor(port.native)
+        with BUSY_TOLD:
+            native = self._native.get_tensor(port.native)
         return OpenVINOTensor(native, OPENVINO, self._native, None, False)
 
     def report(self, port: Port) -> Binding:
@@ -113,7 +116,8 @@ class Bindings:
     def _at_its_address(self, port: Port, tensor: Tensor) -> bool:
         if port.element is None:
             return False
-        there = data_address(self._native.get_tensor(port.native).data)
+        with BUSY_TOLD:
+            there = data_address(self._native.get_tensor(port.native).data)
         return bool(there == tensor.handle("data"))
 
     def _dense(self, port: Port, tensor: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectErr
 
 from ._element_types import from_element_type
 
-__all__ = ["Port", "check_layout", "find_port", "ports_of"]
+__all__ = ["Port", "as_index", "check_layout", "find_port", "ports_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +51,16 @@ def ports_of(kind: Literal["input", "output"], natives: Sequence[Any]) -> tuple[
     return tuple(_port(kind, index, native) for index, native in enumerate(natives))
 
 
+def as_index(key: Any) -> int | None:
+    """`key` if it is a whole number of any type, numpy's too; None for all else, and for bools."""
+    if isinstance(key, bool):
+        return None
+    try:
+        return operator.index(key)
+    except TypeError:
+        return None
+
+
 def find_port(ports: Sequence[Port], key: Any) -> Port:
     """The port of that name or index, or of that port object of the model.
 
@@ -63,10 +74,11 @@ def find_port(ports: Sequence[Port], key: Any) -> Port:
             if key in port.names:
                 return port
         raise UnknownNameError(f"{kinds} of the model", key, [n for p in ports for n in p.names])
-    if isinstance(key, int):
-        if 0 <= key < len(ports):
-            return ports[key]
-        raise UnknownNameError(f"{kinds} of the model", str(key), [str(p.index) for p in ports])
+    index = as_index(key)
+    if index is not None:
+        if 0 <= index < len(ports):
+            return ports[index]
+        raise UnknownNameError(f"{kinds} of the model", str(index), [str(p.index) for p in ports])
     if isinstance(key, openvino.ConstOutput | openvino.Output):
         for port in ports:
             if key == port.native:

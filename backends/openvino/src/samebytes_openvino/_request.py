@@ -3,27 +3,23 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import openvino
 
 from samebytes import Frame, Tensor
-from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
+from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
 from ._bindings import Binding, Bindings, mapped
+from ._inference import Inference
 from ._outputs import Loans, OutputFrame
-from ._ports import Port, find_port, ports_of
+from ._ports import Port, as_index, find_port, ports_of
 
 if TYPE_CHECKING:
     from typing import Self
 
 __all__ = ["InferRequest"]
-
-_running: weakref.WeakSet[InferRequest] = weakref.WeakSet()
 
 
 class InferRequest:
@@ -51,8 +47,7 @@ class InferRequest:
     """
 
     def __init__(self, model: Any) -> None:
-        self._native: Any = None
-        self._busy = False
+        self._inference = Inference(None)
         native = _native_request(model)
         compiled = native.get_compiled_model()
         self.input_ports: tuple[Port, ...] = ports_of("input", compiled.inputs)
@@ -61,7 +56,7 @@ class InferRequest:
         on_cpu = set(compiled.get_property("EXECUTION_DEVICES")) == {"CPU"}
         self._bindings = Bindings(native, on_cpu)
         self._loans = Loans()
-        self._native = native
+        self._inference = Inference(native)
 
     @property
     def native(self) -> Any:
@@ -70,9 +65,7 @@ class InferRequest:
         Raises:
             ClosedError: the request was closed.
         """
-        if self._native is None:
-            raise ClosedError("this InferRequest was closed")
-        return self._native
+        return self._inference.native
 
     def set_tensor(self, port: Any, tensor: Any, *, copy: bool = False) -> None:
         """Bind a tensor to an input or output.
@@ -92,12 +85,7 @@ class InferRequest:
             NoRouteError: the tensor cannot be mapped to OpenVINO.
             BusyError: an inference is running.
         """
-        if isinstance(port, int):
-            raise UnsupportedObjectError(
-                f"index {port} could be an input or an output: use set_input_tensor() or "
-                "set_output_tensor()"
-            )
-        self._bind(find_port(self.input_ports + self.output_ports, port), tensor, copy)
+        self._bind(self._named_port(port, "set"), tensor, copy)
 
     def set_input_tensor(self, port: Any, tensor: Any, *, copy: bool = False) -> None:
         """Bind a tensor to an input: as `set_tensor`, and `port` may be an index."""
@@ -138,13 +126,13 @@ class InferRequest:
 
         The request's own memory can be written (inputs) and is overwritten by the next inference
         (outputs). It lives as long as the tensor. Waits for a running inference.
+
+        Raises:
+            UnknownNameError: no such port.
+            LayoutError: it holds strings.
+            BusyError: another thread is inside of infer().
         """
-        if isinstance(port, int):
-            raise UnsupportedObjectError(
-                f"index {port} could be an input or an output: use get_input_tensor() or "
-                "get_output_tensor()"
-            )
-        return self._tensor_of(find_port(self.input_ports + self.output_ports, port))
+        return self._tensor_of(self._named_port(port, "get"))
 
     def get_input_tensor(self, port: Any = 0) -> Tensor:
         """The tensor of an input: as `get_tensor`, and `port` may be an index."""
@@ -176,49 +164,40 @@ class InferRequest:
             self.wait()
         else:
             self._prepare(inputs, copy)
-            # Held here too: a close() in another thread lets go of both while this one runs.
-            native, bindings = self.native, self._bindings
-            # Without share_outputs every output is copied to a new array.
-            native.infer(share_outputs=True)
+            # Held here too: a close() in another thread lets go of them while this one runs.
+            bindings = self._bindings
+            self._inference.run()
             bindings.flush_outputs()
         return self.outputs()
 
     def start_async(self, inputs: Any = None, *, copy: bool = False) -> None:
         """Start an inference and return. Arguments and errors are those of `infer`."""
         self._prepare(inputs, copy)
-        self.native.start_async()
-        self._busy = True
-        _running.add(self)
+        self._inference.start()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for a running inference.
 
         Args:
-            timeout: seconds; None waits for as long as it takes.
+            timeout: seconds; None or infinity waits for as long as it takes.
 
         Returns:
             Whether no inference is running any more.
 
         Raises:
+            ValueError: the timeout is negative or not a number.
             RuntimeError: OpenVINO's, if the inference failed.
         """
-        if not self._busy:
-            return True
-        if timeout is not None and not self.native.wait_for(max(int(timeout * 1000), 0)):
+        ran, bindings = self._inference.running, self._bindings
+        if not self._inference.wait(timeout):
             return False
-        try:
-            self.native.wait()
-        finally:
-            self._busy = False
-            _running.discard(self)
-        self._bindings.flush_outputs()
+        if ran:
+            bindings.flush_outputs()
         return True
 
     def cancel(self) -> None:
         """Stop a running inference, and return when it has stopped. Outputs are undefined then."""
-        if self._busy:
-            self.native.cancel()
-            self._settle()
+        self._inference.cancel()
 
     def outputs(self) -> OutputFrame:
         """The outputs as a frame; the first look at its tensors waits for a running inference."""
@@ -239,8 +218,7 @@ class InferRequest:
 
     def close(self) -> None:
         """Wait for a running inference, and let go of everything that was set."""
-        self._settle()
-        self._native = None
+        self._inference.close()
         self._bindings = Bindings(None, False)
 
     def __enter__(self) -> Self:
@@ -251,15 +229,23 @@ class InferRequest:
         self.close()
 
     def __del__(self) -> None:
-        if self._native is not None:
-            self._settle()
+        self._inference.settle()
 
     def __repr__(self) -> str:
-        if self._native is None:
+        if self._inference.closed:
             return "<InferRequest closed>"
         inputs = ", ".join(port.name for port in self.input_ports)
         outputs = ", ".join(port.name for port in self.output_ports)
-        return f"<InferRequest {inputs} -> {outputs}{', running' if self._busy else ''}>"
+        running = ", running" if self._inference.running else ""
+        return f"<InferRequest {inputs} -> {outputs}{running}>"
+
+    def _named_port(self, key: Any, verb: str) -> Port:
+        if as_index(key) is not None:
+            raise UnsupportedObjectError(
+                f"index {key} could be an input or an output: use {verb}_input_tensor() or "
+                f"{verb}_output_tensor()"
+            )
+        return find_port(self.input_ports + self.output_ports, key)
 
     def _bind(self, port: Port, tensor: Any, copy: bool, copied: bool = False) -> None:
         self._check_idle()
@@ -299,14 +285,6 @@ class InferRequest:
         if not self.wait(0):
             raise BusyError("an inference is running: wait() for it, or use another InferRequest")
 
-    def _settle(self) -> None:
-        if self._busy:
-            # Nobody asks for the result any more, so its failure interests nobody.
-            with contextlib.suppress(RuntimeError):
-                self._native.wait()
-            self._busy = False
-            _running.discard(self)
-
 
 def _native_request(model: Any) -> Any:
     if isinstance(model, openvino.CompiledModel):
@@ -317,10 +295,3 @@ def _native_request(model: Any) -> Any:
         f"{type(model).__name__} is neither an openvino.CompiledModel nor an "
         "openvino.InferRequest: compile the model first, Core().compile_model(model)"
     )
-
-
-@atexit.register
-def _settle_all() -> None:
-    # An inference that is still running when OpenVINO's libraries are unloaded ends in a crash.
-    for request in list(_running):
-        request._settle()

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenVINO's refusal to touch a request that runs in another thread, as our own error."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from samebytes.errors import BusyError
+
+__all__ = ["BUSY_TOLD"]
+
+# What ov::Busy says, which Python gets as a plain RuntimeError: src/inference/src/dev/
+# iasync_infer_request.cpp of OpenVINO.
+_NATIVE_MESSAGE = "Infer Request is busy"
+
+
+class _BusyTold:
+    """`with BUSY_TOLD:` around calls of an openvino.InferRequest.
+
+    Raises:
+        BusyError: another thread runs an inference on it.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, RuntimeError) and _NATIVE_MESSAGE in str(error):
+            raise BusyError(
+                "another thread runs an inference on this InferRequest: use one request for each "
+                "thread, or let the threads take turns with a lock"
+            ) from error
+
+
+BUSY_TOLD = _BusyTold()
