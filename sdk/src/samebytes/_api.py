@@ -11,6 +11,7 @@ import numpy as np
 from ._core.context import Context
 from ._core.frame import Frame
 from ._core.tensor import Tensor
+from ._cpu.context import wrap_array
 from ._cpu.frame import frame_of_arrays
 from ._cpu.tensor import CpuTensor
 from ._plugins import discovery
@@ -34,7 +35,7 @@ class _Router:
 Context.router = _Router()
 
 # Type of the native object -> how to wrap it. Filled as types are met.
-_tensors: dict[type, Wrap] = {np.ndarray: CpuTensor.wrap}
+_tensors: dict[type, Wrap] = {np.ndarray: wrap_array}
 _frames: dict[type, Wrap] = {}
 
 

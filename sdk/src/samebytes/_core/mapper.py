@@ -132,6 +132,9 @@ def tensor_hop(
     constant = mapper.target if mapper.target.singleton else None
     ref = mapper._target
 
+    if constant is not None and accepts is None and edge is None and not write:
+        return _reading_hop(connect, access, constant, refused)
+
     def hop(source: Tensor) -> Tensor:
         try:
             target = constant or _alive(ref)
@@ -151,6 +154,29 @@ def tensor_hop(
         if storage.keep is None and edge is None:
             storage.keep = source._owner
         return make(native, target, storage, source, not write, info, (storage,))
+
+    return hop
+
+
+def _reading_hop(
+    connect: Callable[[Any, Access], Any], access: Access, target: Context,
+    refused: Fallback | None,
+) -> Callable[[Tensor], Tensor]:  # fmt: skip
+    """What is left of a hop where nothing needs to be asked: the most frequent case."""
+    make = target.tensor_class
+
+    def hop(source: Tensor) -> Tensor:
+        try:
+            native, info, storage = connect(source, access)
+        except Refused as answer:
+            if refused is None:
+                raise
+            return cast(Tensor, refused(source, answer))
+        if storage is None:
+            return make(native, target, source._owner, source, True, info)
+        if storage.keep is None:
+            storage.keep = source._owner
+        return make(native, target, storage, source, True, info, (storage,))
 
     return hop
 

@@ -15,6 +15,7 @@ from .._core.frame import Frame
 from .._core.frame_meta import FrameMeta
 from .._core.info import TensorInfo
 from .._core.storage import Storage
+from .._dtypes import BY_NUMPY, from_numpy
 from ..errors import LayoutError, NativeError
 from ..formats import ImageFormat, ImageInfo
 from .tensor import CpuTensor
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from .._core.tensor import Tensor
 
-__all__ = ["CPU", "CpuContext"]
+__all__ = ["CPU", "CpuContext", "allocate_pages", "wrap_array"]
 
 
 class CpuContext(HostContext):
@@ -114,3 +115,10 @@ def allocate_pages(nbytes: int) -> Storage:
 
 CPU = CpuContext()
 CpuTensor.home = CPU
+
+
+def wrap_array(native: np.ndarray[Any, Any]) -> CpuTensor:
+    """`CpuTensor.wrap` for what is a numpy.ndarray and no subclass: most objects are."""
+    if native.dtype not in BY_NUMPY:
+        from_numpy(native.dtype)  # says what is wrong with it
+    return CpuTensor(native, CPU, native, None, not native.flags.writeable)

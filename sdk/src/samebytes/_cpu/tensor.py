@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy import ndarray
 
 from .._core.address import data_address
 from .._core.info import TensorInfo
 from .._core.storage import Storage
 from .._core.tensor import Tensor
-from .._dtypes import BY_NUMPY, DType, from_numpy
+from .._dtypes import DType
 from .._exchange import from_foreign
 
 if TYPE_CHECKING:
@@ -51,10 +50,6 @@ class CpuTensor(Tensor):
                 orders).
             UnsupportedObjectError: it shares no bytes with the CPU.
         """
-        if type(native) is ndarray:
-            if native.dtype not in BY_NUMPY:
-                from_numpy(native.dtype)  # says what is wrong with it
-            return cls(native, cls.home, native, None, not native.flags.writeable)
         found = from_foreign(native)
         tensor = cls(found.array, cls.home, found.owner, None, found.readonly)
         if found.dtype.numpy is None:
