@@ -16,7 +16,7 @@ import samebytes
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# Shows modules that do not exist: the tutorial of the kit builds and runs a real one.
+# Its pieces name modules that only the reader's own package would have.
 NOT_RUN = {"docs/how-to/write-a-backend.md"}
 
 
