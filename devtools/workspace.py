@@ -19,7 +19,8 @@ class Distribution:
 
     `extras` are those that its tests need. `alone_with` names the distributions whose wheels
     are installed too when it is tested alone: the core always is, and more only where without
-    them there would be nothing to test. `brings` are the modules that come with it and not with
+    them there would be nothing to test. `devices` are the software devices that its tests run
+    on (`pytest --softdevices=`). `brings` are the modules that come with it and not with
     the core: where it is not installed, tests may skip for want of them.
     """
 
@@ -27,6 +28,7 @@ class Distribution:
     folder: str
     extras: tuple[str, ...] = ()
     alone_with: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
     brings: tuple[str, ...] = ()
 
     @property
@@ -41,11 +43,27 @@ class Distribution:
 
 
 _BACKENDS = ("samebytes-ffmpeg", "samebytes-opencv", "samebytes-openvino")
+_SOFTDEVICES = "samebytes-softdevices"
 
 CORE = Distribution("samebytes", "sdk", extras=("testing",))
 DISTRIBUTIONS = (
     CORE,
+    Distribution("samebytes-dma", "backends/dma", brings=("samebytes_dma",)),
     Distribution("samebytes-ffmpeg", "backends/ffmpeg", brings=("samebytes_ffmpeg", "av")),
+    Distribution(
+        "samebytes-gpu-opencl",
+        "backends/gpu_opencl",
+        alone_with=(_SOFTDEVICES,),
+        devices=("gpu",),
+        brings=("samebytes_gpu_opencl", "pyopencl"),
+    ),
+    Distribution(
+        "samebytes-npu-level-zero",
+        "backends/npu_level_zero",
+        alone_with=(_SOFTDEVICES,),
+        devices=("npu",),
+        brings=("samebytes_npu_level_zero",),
+    ),
     Distribution(
         "samebytes-opencv",
         "backends/opencv",
@@ -53,7 +71,14 @@ DISTRIBUTIONS = (
         brings=("samebytes_opencv", "cv2"),
     ),
     Distribution(
-        "samebytes-openvino", "backends/openvino", brings=("samebytes_openvino", "openvino")
+        "samebytes-openvino",
+        "backends/openvino",
+        alone_with=(_SOFTDEVICES,),
+        devices=("gpu", "npu"),
+        brings=("samebytes_openvino", "openvino"),
+    ),
+    Distribution(
+        "samebytes-softdevices", "contrib/softdevices", brings=("samebytes_softdevices",)
     ),
     # A mapper without the two backends it joins can only refuse.
     Distribution(

@@ -89,7 +89,8 @@ def _problem(point: Any) -> str | None:
 
 def install_hint(name: str) -> str:
     """The command that installs a plugin or command of this project, or "" if it is none."""
-    return f'pip install "samebytes[{name}]"' if name in _extras() else ""
+    extra = name.replace("_", "-")  # as Provides-Extra spells it
+    return f'pip install "samebytes[{extra}]"' if extra in _extras() else ""
 
 
 @cache
