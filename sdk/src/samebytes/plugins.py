@@ -19,6 +19,7 @@ from ._core.frame_meta import FrameMeta, Region
 from ._core.handles import HandleKey, check_handle_key, register_handle_key
 from ._core.info import TensorInfo, dense_strides
 from ._core.mapper import MemoryMapper, Refused
+from ._core.ordering import ordering_queue
 from ._core.storage import Storage
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
@@ -61,6 +62,7 @@ __all__ = [
     "dtype",
     "hookimpl",
     "intern",
+    "ordering_queue",
     "probe",
     "register_handle_key",
 ]

@@ -54,6 +54,8 @@ class Context:
         tensor_class, frame_class: what tensors and frames here are made of.
         primary_handle: the key that `Tensor.handle()` means.
         singleton: there is one, and it is never closed.
+        may_be_opaque: memory here can lack a linear layout (images, tiled surfaces). Then edges
+            that do not declare `opaque` look at every tensor before they take it.
     """
 
     memory_type: ClassVar[str]
@@ -62,6 +64,7 @@ class Context:
     frame_class: ClassVar[type[Frame]] = Frame
     primary_handle: ClassVar[str] = "data"
     singleton: ClassVar[bool] = False
+    may_be_opaque: ClassVar[bool] = False
     # Set by the package's top, which knows both.
     router: ClassVar[Router]
 

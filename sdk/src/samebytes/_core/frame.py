@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ClosedError, UnknownNameError
 from ..formats import AudioInfo, ImageFormat, ImageInfo
@@ -14,7 +14,8 @@ from .closing import end
 from .frame_meta import FrameMeta, Region
 from .handles import check_handle_key
 from .holder import Holder
-from .storage import Storage, publish
+from .ordering import map_in_order
+from .storage import Storage, publish, settle
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -168,12 +169,19 @@ class Frame(Holder):
         return self._handle(key)
 
     def map(
-        self, target: str | Context = "cpu", access: Access = "r", *, copy: bool = False
+        self,
+        target: str | Context = "cpu",
+        access: Access = "r",
+        *,
+        copy: bool = False,
+        queue: Any = None,
     ) -> Frame:
         """The same picture or sound as a new frame of another memory type.
 
         Arguments and errors are those of `Tensor.map`. The new frame shares this one's `meta`.
         """
+        if queue is not None:
+            return cast("Frame", map_in_order(self, target, access, copy, queue))
         try:
             route = self.context.frame_routes[(target, access, copy) if copy else (target, access)]
         except KeyError:
@@ -183,10 +191,13 @@ class Frame(Holder):
 
     def flush(self) -> None:
         """Publish what was written through this mapping, without ending it."""
-        owners = {id(p._owner): p._owner for p in self._planes or () if not p.closed}
-        owners[id(self._owner)] = self._owner
-        for owner in owners.values():
+        for owner in self._owners():
             publish(owner)
+
+    def wait(self) -> None:
+        """Return when whatever still writes to the planes is done."""
+        for owner in self._owners():
+            settle(owner)
 
     def close(self) -> None:
         """End this frame, its planes, and the memory that was made for it.
@@ -215,6 +226,11 @@ class Frame(Holder):
         info, where = self.meta.info, self.context.node
         mode = ", read-only" if self.readonly else ""
         return f"<{type(self).__name__} {info} in {where}{mode}>"
+
+    def _owners(self) -> list[Any]:
+        owners = {id(p._owner): p._owner for p in self._planes or () if not p.closed}
+        owners[id(self._owner)] = self._owner
+        return list(owners.values())
 
     def _make_planes(self) -> tuple[Tensor, ...]:
         """The planes, where `native` is the tuple of the planes' natives."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from .storage import Storage
+from .storage import Storage, settle
 from .uncopyable import Uncopyable
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Holder(Uncopyable):
 
     def wait(self) -> None:
         """Return when whatever still writes to this memory is done."""
-        _ = self._made  # in host memory nothing is pending, but a closed object still says so
+        settle(self._owner)
 
     @abstractmethod
     def close(self) -> None:

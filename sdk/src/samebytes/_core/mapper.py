@@ -117,6 +117,13 @@ def not_writable(item: Tensor | Frame, access: str) -> AccessError:
     return AccessError(f'access "{access}" to a read-only {item.memory_type} object: {why}')
 
 
+def check_linear(item: Tensor) -> None:
+    """Refuse a tensor without a linear layout; packed types have no strides but are linear."""
+    info = item.info
+    if info.strides is None and not info.dtype.packed:
+        raise Refused(f"{item.context.node} memory of this kind (tiled, an image) is not linear")
+
+
 def tensor_hop(
     mapper: MemoryMapper, access: Access, refused: Fallback | None = None
 ) -> Callable[[Tensor], Tensor]:
@@ -131,8 +138,9 @@ def tensor_hop(
     make = mapper.target.tensor_class
     constant = mapper.target if mapper.target.singleton else None
     ref = mapper._target
+    linear = mapper.source.may_be_opaque and not mapper.spec.opaque
 
-    if constant is not None and accepts is None and edge is None and not write:
+    if constant is not None and accepts is None and edge is None and not write and not linear:
         return _reading_hop(connect, access, constant, refused)
 
     def hop(source: Tensor) -> Tensor:
@@ -140,6 +148,8 @@ def tensor_hop(
             target = constant or _alive(ref)
             if write and source.readonly:
                 raise not_writable(source, access)
+            if linear:
+                check_linear(source)
             if accepts is not None and (reason := accepts(source)) is not None:
                 raise Refused(reason)
             native, info, storage = connect(source, access)
@@ -198,12 +208,16 @@ def frame_hop(
     make = mapper.target.frame_class
     constant = mapper.target if mapper.target.singleton else None
     ref = mapper._target
+    linear = mapper.source.may_be_opaque and not mapper.spec.opaque
 
     def hop(source: Frame) -> Frame:
         try:
             target = constant or _alive(ref)
             if write and source.readonly:
                 raise not_writable(source, access)
+            if linear:
+                for plane in source.planes:
+                    check_linear(plane)
             if accepts is not None and (reason := accepts(source)) is not None:
                 raise Refused(reason)
             native, _, storage = connect(source, access)

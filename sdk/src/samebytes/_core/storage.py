@@ -10,7 +10,7 @@ from typing import Any
 
 from .uncopyable import Uncopyable
 
-__all__ = ["Storage", "publish"]
+__all__ = ["Storage", "publish", "settle"]
 
 # Newest last. Only storages that ask for it: see Storage(at_exit=True).
 _released_at_exit: dict[int, weakref.ref[Storage]] = {}
@@ -31,6 +31,7 @@ class Storage(Uncopyable):
         keep: what the memory lies in: another storage, or the user's own object.
         readonly: arrays made from it cannot be made writable.
         flush: publishes writes without ending the mapping; None if nothing needs to be done.
+        wait: returns when what was enqueued on this memory is done; None if nothing ever is.
         at_exit: release at interpreter exit if still alive, newest first. For memory whose
             release runs code of a library that would crash later in the shutdown; it must not
             be read afterwards. Plain memory needs none of this: it ends with the process.
@@ -39,7 +40,7 @@ class Storage(Uncopyable):
     _instead = "hold the same one, or copy the array that lies in it"
 
     __slots__ = ("__array_interface__", "__weakref__", "address", "flush", "keep", "nbytes",
-                 "readonly", "release")  # fmt: skip
+                 "readonly", "release", "wait")  # fmt: skip
 
     def __init__(
         self,
@@ -50,6 +51,7 @@ class Storage(Uncopyable):
         keep: object = None,
         readonly: bool = False,
         flush: Callable[[], object] | None = None,
+        wait: Callable[[], object] | None = None,
         at_exit: bool = False,
     ) -> None:
         self.release = release
@@ -58,6 +60,7 @@ class Storage(Uncopyable):
         self.keep = keep
         self.readonly = readonly
         self.flush = flush
+        self.wait = wait
         if address:
             self.__array_interface__ = {
                 "shape": (nbytes,),
@@ -89,6 +92,14 @@ def publish(owner: object) -> None:
         owner = owner.keep
 
 
+def settle(owner: object) -> None:
+    """Call every wait from `owner` outwards."""
+    while isinstance(owner, Storage):
+        if owner.wait is not None:
+            owner.wait()
+        owner = owner.keep
+
+
 def dismantle(storage: Storage) -> dict[str, Any]:
     """Disarm `storage` and return what `revive` needs. The recipe does not hold the storage."""
     at_exit = _released_at_exit.pop(id(storage), None) is not None
@@ -99,6 +110,7 @@ def dismantle(storage: Storage) -> dict[str, Any]:
         "keep": storage.keep,
         "readonly": storage.readonly,
         "flush": storage.flush,
+        "wait": storage.wait,
         "at_exit": at_exit,
     }
     storage.release = None

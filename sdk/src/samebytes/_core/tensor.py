@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import weakref
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .._dtypes import DType
 from .._exchange import as_array, as_capsule
@@ -17,6 +17,7 @@ from .closing import end
 from .handles import check_handle_key
 from .holder import Holder
 from .info import TensorInfo
+from .ordering import map_in_order
 from .storage import Storage, publish
 
 if TYPE_CHECKING:
@@ -138,7 +139,12 @@ class Tensor(Holder):
         return self._handle(key)
 
     def map(
-        self, target: str | Context = "cpu", access: Access = "r", *, copy: bool = False
+        self,
+        target: str | Context = "cpu",
+        access: Access = "r",
+        *,
+        copy: bool = False,
+        queue: Any = None,
     ) -> Tensor:
         """The same bytes as a new tensor of another memory type.
 
@@ -146,6 +152,9 @@ class Tensor(Holder):
             target: a memory type, "type:device", or a context.
             access: "r", "w" (every byte will be written) or "rw".
             copy: allow edges that copy. Copies are counted in `samebytes.stats()`.
+            queue: a queue of the device's framework, for instance a pyopencl.CommandQueue. Then
+                the mapping is enqueued there and nothing waits: the caller orders its work by the
+                queue. Without one, the bytes are complete when map() returns.
 
         Returns:
             A new tensor, for an identity too. It holds its source's memory.
@@ -155,6 +164,8 @@ class Tensor(Holder):
             CopyRequiredError: the only ways there copy.
             NoRouteError: there is no way; the message says why.
         """
+        if queue is not None:
+            return cast("Tensor", map_in_order(self, target, access, copy, queue))
         try:
             route = self.context.tensor_routes[(target, access, copy) if copy else (target, access)]
         except KeyError:

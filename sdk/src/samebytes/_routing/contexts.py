@@ -92,8 +92,10 @@ def resolve(source: Context, target: str | Context) -> Context:
         return target
     if not isinstance(target, str):
         raise TypeError(f"a target is a memory type or a Context, not {target!r}")
-    if target in (source.node, source.memory_type):
+    if target == source.node:
         return source  # before the look-up: the identity needs no plugin
+    if target == source.memory_type and target not in tables().contexts:
+        return source  # "type" where the only nodes are "type:KIND"
     spec, device = find_spec(target)
     if source.node in spec.derives_from and device is None:
         return remember(_make(spec, None, source))

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RemoteContext: what the contexts of GPU and NPU have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from samebytes.plugins import Context, Device
+
+from ._tensor import RemoteTensor
+from ._values import params_of
+
+__all__ = ["RemoteContext"]
+
+
+class RemoteContext(Context):
+    """An openvino.RemoteContext as a samebytes context.
+
+    There is one object for each set of native handles, since a tensor works only in requests of
+    models that were compiled on the very same openvino.RemoteContext.
+
+    Attributes:
+        core: the openvino.Core that it was made with.
+    """
+
+    memory_type = "openvino"
+    tensor_class = RemoteTensor
+
+    def __init__(
+        self,
+        native: Any,
+        core: Any,
+        device: Device,
+        handles: Mapping[str, int],
+        parent: Context | None = None,
+    ) -> None:
+        super().__init__(device, handles=handles, parent=parent)
+        self._native = native
+        self.core = core
+
+    @property
+    def native(self) -> Any:
+        """The openvino.RemoteContext.
+
+        Raises:
+            ClosedError: the context was closed.
+        """
+        self.check_open()
+        return self._native
+
+    @property
+    def device_name(self) -> str:
+        """As OpenVINO names it: "GPU.0", "NPU"."""
+        name: str = self.native.get_device_name()
+        return name
+
+    @property
+    def params(self) -> dict[str, int | str]:
+        """What OpenVINO tells of it, pointers as ints."""
+        return params_of(self.native)
+
+    def _release(self) -> None:
+        self._native = None
