@@ -15,7 +15,7 @@ from devtools.workspace import ROOT, CommandError, run
 _TEST_HELP = """\
 Runs lint, then the tests of all distributions together, then those of each one alone.
 
-  --together  all distributions, editable, in .venv: lint and every test
+  --together  all distributions, editable, in .venv, on software devices: lint and every test
   --alone     for each distribution a fresh venv with its wheel, the core's wheel and what they
               depend on; the mappers and the demo also get the backends, without which they
               have nothing to do
@@ -79,7 +79,12 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
             results += [lint(), docs()]
         chosen = "hardware" if options.hardware else "not hardware"
         results.append(
-            tiers.together(["-m", chosen, *rest], strict=options.strict, may_miss=_no_torch())
+            tiers.together(
+                ["-m", chosen, *rest],
+                devices=() if options.hardware else tiers.ALL_DEVICES,
+                strict=options.strict,
+                may_miss=_no_torch(),
+            )
         )
     if everything or options.alone:
         results += tiers.alone(strict=options.strict)

@@ -12,7 +12,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, must, run
+from devtools.system import prepare_system
+from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, must, run, source_files
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -30,6 +31,7 @@ def prepare() -> None:
     """
     if _read_state().get("key") == _key():
         return
+    prepare_system()
     create_venv(VENV)
     must([PYTHON, *PIP_INSTALL, "--group", "dev"])
     editables = [
@@ -108,12 +110,14 @@ def gpu_packages(report: str) -> str | None:
 
 
 def _key() -> str:
-    """Changes with what is installed; settings of tools do not count."""
+    """Changes with what is installed; settings of tools do not count, C sources do."""
     digest = hashlib.sha256(sys.version.encode())
     for pyproject in [ROOT / "pyproject.toml", *(d.path / "pyproject.toml" for d in DISTRIBUTIONS)]:
         tables = tomllib.loads(pyproject.read_text())
         tables.pop("tool", None)
         digest.update(json.dumps(tables).encode())
+    for source in source_files(".c", ".h", "hatch_build.py", below=ROOT / "contrib"):
+        digest.update(source.read_bytes())
     return digest.hexdigest()
 
 

@@ -14,6 +14,7 @@ from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribu
 
 # Tests use them together only: alone, a distribution has what its users have.
 _ARRAY_LIBRARIES = ("jax", "ml_dtypes", "torch")
+ALL_DEVICES = ("gpu", "npu")
 _PLUGINS = ROOT / "devtools" / "pytest_plugins"
 
 
@@ -29,9 +30,20 @@ class Result:
         return f"{'ok    ' if self.ok else 'FAILED'} {self.name}: {self.summary}"
 
 
-def together(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> Result:
-    """Every distribution's tests and tests/, in .venv. `arguments` go to pytest."""
-    return _pytest("together", PYTHON, ROOT, arguments, strict=strict, may_miss=may_miss)
+def together(
+    arguments: Sequence[str],
+    *,
+    devices: Sequence[str] = ALL_DEVICES,
+    strict: bool,
+    may_miss: Sequence[str],
+) -> Result:
+    """Every distribution's tests and tests/, in .venv, on software devices.
+
+    `arguments` go to pytest.
+    """
+    return _pytest(
+        "together", PYTHON, ROOT, [*_on(devices), *arguments], strict=strict, may_miss=may_miss
+    )
 
 
 def alone(*, strict: bool) -> list[Result]:
@@ -69,7 +81,7 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
         name,
         python,
         place,
-        ["-m", "not hardware", "tests"],
+        [*_on(distribution.devices), "-m", "not hardware", "tests"],
         strict=strict,
         may_miss=[
             *_ARRAY_LIBRARIES,
@@ -78,6 +90,11 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
     )
     shutil.rmtree(place)
     return result
+
+
+def _on(devices: Sequence[str]) -> list[str]:
+    """The option that lets tests run on software devices."""
+    return [f"--softdevices={','.join(devices)}"] if devices else []
 
 
 def _wheel(distribution: Distribution, wheelhouse: Path) -> str:

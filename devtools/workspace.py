@@ -68,6 +68,8 @@ DISTRIBUTIONS = (
         "samebytes-opencv",
         "backends/opencv",
         extras=("headless",),
+        alone_with=(_SOFTDEVICES,),
+        devices=("gpu",),
         brings=("samebytes_opencv", "cv2"),
     ),
     Distribution(
@@ -78,7 +80,11 @@ DISTRIBUTIONS = (
         brings=("samebytes_openvino", "openvino"),
     ),
     Distribution(
-        "samebytes-softdevices", "contrib/softdevices", brings=("samebytes_softdevices",)
+        "samebytes-softdevices",
+        "contrib/softdevices",
+        extras=("gpu",),
+        devices=("gpu", "npu"),
+        brings=("samebytes_softdevices",),
     ),
     # A mapper without the two backends it joins can only refuse.
     Distribution(

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin: a test skipped for a missing package has failed.
+"""A pytest plugin: a test skipped for a missing package or device has failed.
 
 Skips give the reason "missing package: NAME ..." (pytest.importorskip has words of its own, which
-count too). Other reasons, such as missing hardware, stay skips. `--may-miss=NAME` makes an
-exception for a package. Loaded by `dev.py test --strict` with `-p samebytes_strict`.
+count too), or "missing device NAME ...", which a software device could be. Other reasons stay
+skips. `--may-miss=NAME` makes an exception. Loaded by `dev.py test --strict` with
+`-p samebytes_strict`.
 """
 
 import re
@@ -11,7 +12,9 @@ from collections.abc import Generator
 
 import pytest
 
-_MISSING = re.compile(r"(?:Skipped: )?(?:missing package:? |could not import ')(?P<name>[\w.-]+)")
+_MISSING = re.compile(
+    r"(?:Skipped: )?(?:missing (?:package|device):? |could not import ')(?P<name>[\w.-]+)"
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

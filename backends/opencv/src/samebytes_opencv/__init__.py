@@ -1,17 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCV's Mat as samebytes memory.
+"""OpenCV's Mat and UMat as samebytes memory.
 
     image = samebytes.tensor(array).map("opencv", "rw")    # the same bytes, if a Mat can be so
     cv2.rectangle(image.native, (10, 10), (50, 50), (0, 0, 255))
 
-In Python a Mat is a numpy array, of a type and with strides that OpenCV takes without a copy.
-OpenCV itself is imported by the first mapping.
+In Python a Mat is a numpy array, of a type and with strides that OpenCV takes without a copy. A
+UMat is an OpenCL buffer. OpenCV itself is imported by the first mapping.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ._context import OpenCVContext
 from ._in_place import in_place
 from ._tensor import OpenCVTensor
 
-__all__ = ["OpenCVContext", "OpenCVTensor", "in_place"]
+if TYPE_CHECKING:
+    from ._umat_context import UMatContext
+    from ._umat_tensor import UMatTensor
+
+__all__ = ["OpenCVContext", "OpenCVTensor", "UMatContext", "UMatTensor", "in_place"]
+
+
+def __getattr__(name: str) -> Any:
+    # These import OpenCV.
+    if name == "UMatContext":
+        from ._umat_context import UMatContext
+
+        return UMatContext
+    if name == "UMatTensor":
+        from ._umat_tensor import UMatTensor
+
+        return UMatTensor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

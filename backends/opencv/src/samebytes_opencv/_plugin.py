@@ -9,7 +9,7 @@ __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
     api=(1, 0),
-    summary="OpenCV: Mat, which in Python is a numpy array",
+    summary="OpenCV: Mat, which in Python is a numpy array, and UMat",
     packages={"cv2": 'pip install "samebytes[opencv]"'},
     probe="samebytes_opencv._probe:probe",
 )
@@ -17,21 +17,27 @@ PLUGIN = Plugin(
 
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
-    """cv2.Mat. Plain numpy arrays are CPU memory until they are mapped."""
+    """cv2.Mat and cv2.UMat. Plain numpy arrays are CPU memory until they are mapped."""
     return [
-        NativeSpec(native="cv2.Mat", wraps="samebytes_opencv._tensor:OpenCVTensor", level="tensor")
+        NativeSpec(native="cv2.Mat", wraps="samebytes_opencv._tensor:OpenCVTensor", level="tensor"),
+        NativeSpec(
+            native="cv2.UMat", wraps="samebytes_opencv._umat_tensor:UMatTensor", level="tensor"
+        ),
     ]
 
 
 @hookimpl
 def samebytes_contexts() -> list[ContextSpec]:
-    """The one context of Mats in CPU memory."""
-    return [ContextSpec(node="opencv", context="samebytes_opencv._context:OpenCVContext")]
+    """The one context of Mats in CPU memory, and that of UMats in OpenCL memory."""
+    return [
+        ContextSpec(node="opencv", context="samebytes_opencv._context:OpenCVContext"),
+        ContextSpec(node="opencv_umat", context="samebytes_opencv._umat_context:UMatContext"),
+    ]
 
 
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
-    """To and from CPU memory."""
+    """To and from CPU memory; and UMats back from OpenCL."""
     return [
         MapperSpec(
             source="cpu",
@@ -46,5 +52,27 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_opencv._mappers:OpenCVToCpu",
             transfer=Transfer.ALIAS,
             summary="the array that the Mat is",
+        ),
+        MapperSpec(
+            source="cpu",
+            target="opencv_umat",
+            mapper="samebytes_opencv._umat_mappers:CpuToUMat",
+            transfer=Transfer.COPY,
+            summary="an upload to a new UMat",
+        ),
+        MapperSpec(
+            source="opencv_umat",
+            target="cpu",
+            mapper="samebytes_opencv._umat_mappers:UMatToCpu",
+            transfer=Transfer.COPY,
+            access=("r",),
+            summary="a download; by way of opencl the memory is mapped instead",
+        ),
+        MapperSpec(
+            source="opencl",
+            target="opencv_umat",
+            mapper="samebytes_opencv._umat_mappers:OpenCLToUMat",
+            transfer=Transfer.ALIAS,
+            summary="the UMat itself, for memory that is one",
         ),
     ]

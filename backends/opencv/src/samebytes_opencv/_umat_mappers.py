@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edges of UMats that need nothing but OpenCV."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+
+from samebytes import Tensor, TensorInfo
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage
+
+from ._layout import why_not
+from ._umat_layout import mat_type, umat_layout
+from ._umat_tensor import UMatStorage, umat_of
+
+__all__ = ["CpuToUMat", "OpenCLToUMat", "UMatToCpu"]
+
+Connected = tuple[Any, TensorInfo | None, Storage | None]
+
+
+class OpenCLToUMat(MemoryMapper):
+    """opencl -> opencv_umat: the UMat that the memory came from."""
+
+    __slots__ = ()
+
+    def connect(self, item: Tensor, access: Access) -> Connected:
+        """The UMat itself.
+
+        Raises:
+            Refused: the memory is not a UMat's, or the tensor is another part of it.
+        """
+        umat = umat_of(item)
+        if umat is None:
+            raise Refused(
+                "Python cannot put a UMat over foreign OpenCL memory: allocate it with "
+                "samebytes.context('opencv_umat').allocate(shape, dtype)"
+            )
+        info, offset = umat_layout(umat)
+        if (info, offset) != (item.info, item.handle("offset")):
+            raise Refused(f"the tensor is not the whole UMat {info} that its memory belongs to")
+        item.wait()
+        return umat, info, None
+
+
+class CpuToUMat(MemoryMapper):
+    """cpu -> opencv_umat: an upload."""
+
+    __slots__ = ()
+
+    def connect(self, item: Tensor, access: Access) -> Connected:
+        """A new UMat with the array's values.
+
+        Raises:
+            Refused: no UMat can have that shape or those elements.
+        """
+        info = item.info
+        reason = why_not(info)
+        if reason is not None:
+            raise Refused(reason)
+        if info.ndim not in (2, 3):
+            raise Refused(f"a UMat has rows, columns and maybe channels, not shape {info.shape}")
+        mat_type(info.dtype, 1)
+        native = cv2.UMat(item.native)
+        return native, TensorInfo(info.dtype, info.shape), UMatStorage(native)
+
+
+class UMatToCpu(MemoryMapper):
+    """opencv_umat -> cpu: a download."""
+
+    __slots__ = ()
+
+    def connect(self, item: Tensor, access: Access) -> Connected:
+        """A new array with the UMat's values. get() waits for what OpenCV enqueued."""
+        array = item.native.get().reshape(item.info.shape)
+        if access == "r":
+            array.flags.writeable = False
+        return array, None, None

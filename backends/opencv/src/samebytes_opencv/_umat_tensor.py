@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors that are OpenCV UMats: OpenCL buffers of OpenCV's own context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import cv2
+
+from samebytes.plugins import Storage, Tensor, TensorInfo
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["UMatStorage", "UMatTensor", "umat_of"]
+
+_ACCESS_RW = 3 << 24
+"""cv::ACCESS_RW, opencv2/core/mat.hpp."""
+
+
+class UMatStorage(Storage):
+    """The memory of a UMat, which it holds: what was mapped from here finds its way back."""
+
+    __slots__ = ("umat",)
+
+    umat: Any
+
+    def __init__(self, umat: Any) -> None:
+        # OpenCV enqueues and returns; each thread has a queue of its own, so this waits for what
+        # the calling thread enqueued.
+        super().__init__(keep=umat, wait=cv2.ocl.finish)
+        self.umat = umat
+
+
+def umat_of(tensor: Tensor) -> Any:
+    """The UMat that a tensor's memory lies in, or None."""
+    storage: object = tensor.storage
+    while isinstance(storage, Storage):
+        if isinstance(storage, UMatStorage):
+            return storage.umat
+        storage = storage.keep
+    return None
+
+
+class UMatTensor(Tensor):
+    """A tensor in OpenCV's OpenCL memory. `native` is a cv2.UMat.
+
+    A UMat counts its own references: its memory lives as long as any UMat over it. OpenCV has no
+    read-only UMats, so `readonly` is a flag only.
+
+    OpenCV enqueues its work and returns, on one queue for each thread. Whoever maps waits for the
+    queue of the calling thread: map in the thread that did the work, or call
+    `cv2.ocl.finish()` there first.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A tensor over the user's UMat, a region of another one too.
+
+        Raises:
+            LayoutError: it has more than two axes, or is empty.
+            MissingDependencyError: OpenCV does not use OpenCL here.
+        """
+        import samebytes
+
+        from ._umat_layout import umat_layout
+
+        context = samebytes.context("opencv_umat")
+        info, _ = umat_layout(native)
+        return cls(native, context, UMatStorage(native), None, False, info)
+
+    def _handle(self, key: str) -> int:
+        if key == "cl_mem":
+            return int(self.native.handle(_ACCESS_RW))
+        if key == "offset":
+            return int(self.native.offset)
+        return self.context.no_handle(key)
+
+    def _describe(self) -> TensorInfo:
+        from ._umat_layout import umat_layout
+
+        return umat_layout(self.native)[0]
+
+    def _native_recipe(self) -> Callable[[Storage], Any]:
+        native = self.native  # it has no weak references, and does not hold the storage
+        return lambda _: native

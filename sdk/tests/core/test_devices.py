@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What device memory asks of the core: ordering by queues, waiting, and memory without strides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes import TensorInfo
+from samebytes.errors import NoRouteError
+from samebytes.plugins import (
+    Context,
+    CpuTensor,
+    Device,
+    MapperSpec,
+    MemoryMapper,
+    Refused,
+    Storage,
+    Tensor,
+    Transfer,
+    ordering_queue,
+)
+
+CPU = sb.context("cpu")
+
+
+class DeviceTensor(Tensor):
+    __slots__ = ()
+
+
+class DeviceContext(Context):
+    memory_type = node = "device"
+    tensor_class = DeviceTensor
+    may_be_opaque = True
+
+    def tensor(self, *, opaque: bool = False) -> DeviceTensor:
+        info = TensorInfo("uint8", (4,), opaque=opaque)
+        return DeviceTensor(np.zeros(4, np.uint8), self, None, None, False, info)
+
+
+class Ordered(MemoryMapper):
+    """device -> cpu by a queue; writes down what it was told."""
+
+    __slots__ = ()
+    queues: list[Any] = []  # noqa: RUF012 - emptied by the fixture
+    calls: list[str] = []  # noqa: RUF012
+
+    def connect(self, item: Any, access: str) -> Any:
+        queue = ordering_queue()
+        self.queues.append(queue)
+        storage = Storage(lambda: None, wait=lambda: self.calls.append("wait"))
+        return item.native, None, storage
+
+
+class Plain(Ordered):
+    """The same without a use for a queue."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        return item.native, None, None
+
+
+def spec(*, opaque: bool = False, level: Any = "tensor") -> MapperSpec:
+    return MapperSpec(
+        source="device", target="cpu", mapper="x:Y", transfer=Transfer.MAP, summary="made up",
+        opaque=opaque, level=level,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> DeviceContext:
+    monkeypatch.setattr(Ordered, "queues", [])
+    monkeypatch.setattr(Ordered, "calls", [])
+    return DeviceContext(Device("GPU"))
+
+
+def route_through(context: Context, make: type[MemoryMapper], **options: Any) -> None:
+    """Enter the one hop as if routing had found it."""
+    from samebytes._core.mapper import tensor_hop
+
+    # The hop holds its mapper, which holds the contexts weakly.
+    hop = tensor_hop(make(spec(**options), context, CPU), "r")
+    context.tensor_routes[("cpu", "r")] = hop
+
+
+def test_without_a_queue_the_edge_is_told_to_be_synchronous(device: DeviceContext) -> None:
+    route_through(device, Ordered)
+    device.tensor().map("cpu")
+    assert Ordered.queues == [None]
+
+
+def test_the_edge_is_given_the_queue_and_only_for_that_call(device: DeviceContext) -> None:
+    route_through(device, Ordered)
+    queue = object()
+    mapped = device.tensor().map("cpu", queue=queue)
+    assert isinstance(mapped, CpuTensor)
+    device.tensor().map("cpu")
+    assert Ordered.queues == [queue, None]
+
+
+def test_a_queue_that_nobody_uses_is_an_error(device: DeviceContext) -> None:
+    route_through(device, Plain)
+    with pytest.raises(NoRouteError, match="no edge of this way works on a queue"):
+        device.tensor().map("cpu", queue=object())
+
+
+def test_a_mapping_that_fails_forgets_the_queue(device: DeviceContext) -> None:
+    route_through(device, Ordered)
+    broken = device.tensor(opaque=True)
+    with pytest.raises(Refused):
+        broken.map("cpu", queue=object())
+    device.tensor().map("cpu")
+    assert Ordered.queues == [None]
+
+
+def test_wait_waits_for_every_mapping_that_the_memory_lies_in(device: DeviceContext) -> None:
+    route_through(device, Ordered)
+    mapped = device.tensor().map("cpu")
+    again = mapped.map("cpu")
+    again.wait()
+    assert Ordered.calls == ["wait"]
+
+
+@pytest.mark.usefixtures("device")
+def test_a_frame_waits_for_its_planes() -> None:
+    storage = Storage(lambda: None, wait=lambda: Ordered.calls.append("plane"))
+    plane = CpuTensor(np.zeros((2, 2), np.uint8), CPU, storage, None, False)
+    sb.frame([plane], format="GRAY8").wait()
+    assert Ordered.calls == ["plane"]
+
+
+def test_memory_without_strides_is_refused_where_the_edge_needs_them(
+    device: DeviceContext,
+) -> None:
+    route_through(device, Ordered)
+    with pytest.raises(Refused, match="not linear"):
+        device.tensor(opaque=True).map("cpu")
+    assert device.tensor().map("cpu") is not None
+
+
+def test_memory_without_strides_passes_an_edge_that_says_so(device: DeviceContext) -> None:
+    route_through(device, Ordered, opaque=True)
+    assert device.tensor(opaque=True).map("cpu") is not None
+
+
+def test_packed_elements_have_no_strides_and_are_linear(device: DeviceContext) -> None:
+    route_through(device, Ordered)
+    info = TensorInfo("uint4", (8,))
+    tensor = DeviceTensor(np.zeros(4, np.uint8), device, None, None, False, info)
+    assert tensor.map("cpu") is not None
