@@ -95,7 +95,7 @@ def test_no_copy_is_made_unasked() -> None:
 
 def test_what_opencv_computes_is_what_is_downloaded() -> None:
     tensor = sb.tensor(image()).map("opencv_umat", copy=True)
-    cv2.add(tensor.native, (1, 1, 1, 0), dst=tensor.native)
+    cv2.add(tensor.native, UMat(np.ones_like(image())), dst=tensor.native)
     np.testing.assert_array_equal(tensor.map("cpu", copy=True), image() + 1)
 
 
