@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, metavar="VIDEO", default=Path("samebytes-demo.mp4"),
         help="where to write the video (default: %(default)s); a .png beside it shows some "
         "frames")  # fmt: skip
-    add("--device", default="CPU", help="OpenVINO's device; this version can use CPU")
+    add("--device", default="CPU", metavar="DEVICE",
+        help="OpenVINO's device: CPU, GPU, GPU.1, NPU ... (default: %(default)s)")  # fmt: skip
     add("--frames", type=_positive, metavar="N", help="stop after N frames")
     add("--wait", type=_positive, metavar="N",
         help="frames that may wait for the decoder to let go of them (default: 32)")  # fmt: skip
@@ -80,19 +81,33 @@ def _positive(text: str) -> int:
 def _run(args: argparse.Namespace) -> Report:
     from ._clip import make_clip
     from ._demo import run_demo
-    from ._errors import DemoError
 
-    if args.device != "CPU":
-        raise DemoError(
-            f"device {args.device}: this version shares memory with OpenVINO's CPU plugin only: "
-            "leave --device away"
-        )
+    _check_device(args.device)
     with _terminable(), tempfile.TemporaryDirectory(prefix="samebytes-demo-") as folder:
         source = args.input
         if source is None:
             source = Path(folder, "clip.mp4")
             make_clip(source, args.frames or 150)
         return run_demo(args, source, Path(folder))
+
+
+def _check_device(name: str) -> None:
+    import openvino
+
+    from ._errors import DemoError
+
+    found = openvino.Core().available_devices
+    if name in found or (name in ("GPU", "NPU") and f"{name}.0" in found):
+        return
+    kind = name.partition(".")[0].lower()
+    hint = (
+        f"; without one, try the software {kind.upper()}: pip install "
+        f'"samebytes-softdevices[{kind}]" and samebytes-softdevices run --{kind} -- '
+        f"samebytes demo --device {name}"
+        if kind in ("gpu", "npu")
+        else ": name one of them"
+    )
+    raise DemoError(f"OpenVINO finds no device {name} here, but {', '.join(found)}{hint}")
 
 
 @contextmanager

@@ -11,6 +11,8 @@ import numpy as np
 import openvino
 from openvino import opset13 as ops
 
+import samebytes_openvino as sbo
+
 from ._boxes import Array, Box, find_boxes
 from ._padding import take_whole_rows
 from ._video import Picture
@@ -44,7 +46,7 @@ class Detector(ABC):
 
     Attributes:
         summary: one line for the report.
-        compiled: the openvino.CompiledModel.
+        compiled: the openvino.CompiledModel, with the context of its device.
         inputs: what it reads.
         output: the number of the output that `boxes` reads.
         read_in: the memory type in which it reads it. OpenCV has no array of 64-bit integers,
@@ -89,7 +91,11 @@ class MotionDetector(Detector):
 def compile_model(model: Any, picture: Picture, inputs: tuple[Input, ...], device: str) -> Any:
     """Compile for one such frame at a time. Run once, so that no measured frame pays for it."""
     take_whole_rows(model, {entry.name: picture.columns(entry.plane) for entry in inputs})
-    compiled = openvino.Core().compile_model(model, device, {"PERFORMANCE_HINT": "LATENCY"})
+    config = {"PERFORMANCE_HINT": "LATENCY"}
+    if device.startswith("GPU"):
+        # A GPU computes in half precision unless asked, and finds edges of boxes elsewhere.
+        config["INFERENCE_PRECISION_HINT"] = "f32"
+    compiled = sbo.compile_model(model, device, config)
     compiled.create_infer_request().infer()
     return compiled
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pipeline on one memory, with samebytes.
 
-The decoder's planes are OpenVINO's input tensors, the output tensor is OpenCV's mask, OpenCV
-draws into the decoder's planes, and the encoder reads them.
+The decoder's planes are OpenVINO's input tensors, on the CPU, a GPU or an NPU; the output tensor
+is OpenCV's mask, OpenCV draws into the decoder's planes, and the encoder reads them.
 """
 
 from __future__ import annotations
@@ -52,12 +52,14 @@ class SamebytesWay(Way[_Held]):
     ) -> None:
         super().__init__(detector, picture, allow_copy=allow_copy)
         self._verify = verify
+        # A device is given its tensors in the context on which the model was compiled.
+        self._memory = detector.compiled.context or "openvino"
         self._request = sbo.InferRequest(detector.compiled)
         self._copied_before = sb.stats().copied_bytes
         # Plugins are found and routes are compiled once, when first used: here, as the model is.
         blank = self.take(picture.blank())
         self.routes = (
-            sb.route(blank.source, "openvino"),
+            sb.route(blank.source, self._memory),
             sb.route(self._request.get_output_tensor(detector.output), detector.read_in),
             sb.route(blank.frame, "opencv", access="rw"),
         )
@@ -70,8 +72,8 @@ class SamebytesWay(Way[_Held]):
         assert isinstance(wrapped, FFmpegFrame)
         if self.picture.padded:
             rows = self._whole_rows(frame)
-            return _Held(wrapped, tuple([row.map("openvino") for row in rows]), rows[0])
-        return _Held(wrapped, wrapped.map("openvino").planes, wrapped)
+            return _Held(wrapped, tuple([row.map(self._memory) for row in rows]), rows[0])
+        return _Held(wrapped, wrapped.map(self._memory).planes, wrapped)
 
     def infer(self, now: _Held, before: _Held) -> Array:
         """The planes are bound, not copied; the mask is the output tensor's own memory."""
@@ -110,7 +112,7 @@ class SamebytesWay(Way[_Held]):
                 planes = [plane.buffer_ptr for plane in frame.native.planes]
                 self._same("a plane in FFmpeg and OpenCV", planes, mats)
                 if tensors:
-                    seen = [_address(tensor.native.data) for tensor in tensors]
+                    seen = [tensor.handle("data") for tensor in tensors]
                     self._same("a plane in OpenVINO and OpenCV", seen, mats)
         assert isinstance(frame.native, av.VideoFrame)
         return frame.native
@@ -129,8 +131,8 @@ class SamebytesWay(Way[_Held]):
 
     def _check_input(self, name: str, held: _Held, number: int) -> None:
         plane = held.frame.native.planes[number].buffer_ptr
-        tensor = _address(held.tensors[number].native.data)
-        bound = _address(self._request.native.get_tensor(name).data)
+        tensor = held.tensors[number].handle("data")
+        bound = self._request.get_tensor(name).handle("data")
         self._same("a plane in FFmpeg and OpenVINO", [plane, tensor], [tensor, bound])
 
     def _same(self, what: str, some: list[int], others: list[int]) -> None:

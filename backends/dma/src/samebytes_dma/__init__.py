@@ -1,4 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DMA-BUF memory as samebytes tensors."""
+"""DMA-BUFs as samebytes memory: shared by file descriptor, between processes and devices.
+
+tensor = samebytes_dma.from_fd(fd, (1080, 1920, 4), pitch=7680)
+with tensor.map("cpu", "rw") as view:      # mmap, and the begin and end of the CPU's access
+    view.native[...] = 0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._buffer import DMABuffer
+    from ._context import DMAContext
+    from ._descriptor import is_dma_buf
+    from ._fences import export_sync_file, import_sync_file
+    from ._modifiers import INVALID, LINEAR
+    from ._plane import DMAPlane
+    from ._tensor import DMATensor
+    from ._wrapping import frame_from_fds, frame_of_planes, from_fd
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "INVALID",
+    "LINEAR",
+    "DMABuffer",
+    "DMAContext",
+    "DMAPlane",
+    "DMATensor",
+    "export_sync_file",
+    "frame_from_fds",
+    "frame_of_planes",
+    "from_fd",
+    "import_sync_file",
+    "is_dma_buf",
+]
+
+_HOME = {
+    "INVALID": "_modifiers",
+    "LINEAR": "_modifiers",
+    "DMABuffer": "_buffer",
+    "DMAContext": "_context",
+    "DMAPlane": "_plane",
+    "DMATensor": "_tensor",
+    "export_sync_file": "_fences",
+    "frame_from_fds": "_wrapping",
+    "frame_of_planes": "_wrapping",
+    "from_fd": "_wrapping",
+    "import_sync_file": "_fences",
+    "is_dma_buf": "_descriptor",
+}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

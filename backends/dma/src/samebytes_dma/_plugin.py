@@ -3,12 +3,61 @@
 
 from __future__ import annotations
 
-from samebytes.plugins import API, Plugin
+from samebytes.plugins import (
+    API,
+    ContextSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    Transfer,
+    hookimpl,
+)
 
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
     api=API,
-    summary="DMA-BUF memory as samebytes tensors",
-    packages={},
+    summary="DMA-BUFs: memory that processes and devices share by file descriptor",
+    probe="samebytes_dma._probe:probe",
 )
+
+
+@hookimpl
+def samebytes_tensors() -> list[NativeSpec]:
+    """Planes of buffers. Plain descriptors are numbers, which do not say what they are."""
+    return [
+        NativeSpec(
+            native="samebytes_dma._plane.DMAPlane",
+            wraps="samebytes_dma._tensor:DMATensor",
+            level="tensor",
+        )
+    ]
+
+
+@hookimpl
+def samebytes_contexts() -> list[ContextSpec]:
+    """One node; the device names where new memory comes from."""
+    return [ContextSpec(node="dma", context="samebytes_dma._context:DMAContext", level="frame")]
+
+
+@hookimpl
+def samebytes_mappers() -> list[MapperSpec]:
+    """To CPU memory. Frames have an edge of their own, which maps each buffer once."""
+    return [
+        MapperSpec(
+            source="dma",
+            target="cpu",
+            mapper="samebytes_dma._to_cpu:DMAToCpu",
+            transfer=Transfer.MAP,
+            summary="mmap, between the begin and end of an access by the CPU",
+            lifts=False,
+        ),
+        MapperSpec(
+            source="dma",
+            target="cpu",
+            mapper="samebytes_dma._to_cpu:DMAFrameToCpu",
+            transfer=Transfer.MAP,
+            summary="mmap of each buffer once, between the begin and end of an access by the CPU",
+            level="frame",
+        ),
+    ]

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares."""
+"""What this plugin declares. Importing it does not import pyopencl, and loads no OpenCL."""
 
 from __future__ import annotations
 
-from samebytes.plugins import API, Plugin
+from samebytes.plugins import (
+    API,
+    ContextSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    Transfer,
+    hookimpl,
+)
 
 __all__ = ["PLUGIN"]
 
@@ -11,4 +19,121 @@ PLUGIN = Plugin(
     api=API,
     summary="OpenCL buffers, images and USM as samebytes memory",
     packages={"pyopencl": 'pip install "samebytes[opencl]"'},
+    probe="samebytes_gpu_opencl._probe:probe",
 )
+
+
+@hookimpl
+def samebytes_tensors() -> list[NativeSpec]:
+    """pyopencl's memory objects, and USM, which pyopencl has not."""
+    wraps = "samebytes_gpu_opencl._tensor:OpenCLTensor"
+    natives = (
+        "pyopencl._cl.Buffer",
+        "pyopencl._cl.Image",
+        "samebytes_gpu_opencl._usm.USMAllocation",
+    )
+    return [NativeSpec(native=native, wraps=wraps, level="tensor") for native in natives]
+
+
+@hookimpl
+def samebytes_contexts() -> list[ContextSpec]:
+    """A cl_context with a device: of a device's own, or somebody else's."""
+    return [
+        ContextSpec(
+            node="opencl",
+            context="samebytes_gpu_opencl._context:OpenCLContext",
+            derives_from=("openvino:GPU", "opencv_umat"),
+            devices="samebytes_gpu_opencl._devices:device_names",
+        )
+    ]
+
+
+@hookimpl
+def samebytes_mappers() -> list[MapperSpec]:
+    """To and from CPU memory and DMA-BUFs, and from whatever has a cl_mem or a USM pointer."""
+    return [*_to_cpu(), *_from_cpu(), *_from_handles(), *_dma()]
+
+
+def _to_cpu() -> list[MapperSpec]:
+    return [
+        MapperSpec(
+            source="opencl",
+            target="cpu",
+            mapper="samebytes_gpu_opencl._to_cpu:OpenCLToCpu",
+            transfer=Transfer.MAP,
+            summary="clEnqueueMapBuffer, clEnqueueMapImage or clEnqueueSVMMap; unmapped at release",
+            opaque=True,
+        ),
+        MapperSpec(
+            source="opencl",
+            target="cpu",
+            mapper="samebytes_gpu_opencl._to_cpu:HostUSMToCpu",
+            transfer=Transfer.ALIAS,
+            summary="an array over host or shared USM",
+            # More than a MAP: buffers are the rule, and should be asked for first.
+            cost=101.0,
+        ),
+        MapperSpec(
+            source="opencl",
+            target="cpu",
+            mapper="samebytes_gpu_opencl._to_cpu:DeviceUSMToCpu",
+            transfer=Transfer.COPY,
+            summary="clEnqueueMemcpyINTEL of device USM into new memory",
+            access=("r",),
+        ),
+    ]
+
+
+def _from_cpu() -> list[MapperSpec]:
+    return [
+        MapperSpec(
+            source="cpu",
+            target="opencl",
+            mapper="samebytes_gpu_opencl._from_cpu:CpuToOpenCL",
+            transfer=Transfer.ALIAS,
+            summary="a CL_MEM_USE_HOST_PTR buffer over whole pages, where host memory is unified",
+        ),
+        MapperSpec(
+            source="cpu",
+            target="opencl",
+            mapper="samebytes_gpu_opencl._from_cpu:CpuCopyToOpenCL",
+            transfer=Transfer.COPY,
+            summary="clEnqueueWriteBuffer into a new buffer, dense",
+            access=("r",),
+        ),
+    ]
+
+
+def _from_handles() -> list[MapperSpec]:
+    return [
+        MapperSpec(
+            source=source,
+            target="opencl",
+            mapper="samebytes_gpu_opencl._from_handles:HandleToOpenCL",
+            transfer=Transfer.ALIAS,
+            summary="its cl_mem or USM pointer, in the same cl_context",
+            opaque=True,
+        )
+        for source in ("openvino:GPU", "opencv_umat")
+    ]
+
+
+def _dma() -> list[MapperSpec]:
+    return [
+        MapperSpec(
+            source="dma",
+            target="opencl",
+            mapper="samebytes_gpu_opencl._dma:DmaToOpenCL",
+            transfer=Transfer.IMPORT,
+            summary="cl_khr_external_memory_dma_buf, acquired while it is mapped",
+        ),
+        MapperSpec(
+            source="opencl",
+            target="dma",
+            mapper="samebytes_gpu_opencl._dma:OpenCLToDma",
+            transfer=Transfer.IMPORT,
+            summary="the buffer's DMA-BUF, where Intel's GPU driver tells it",
+            # As much as a MAP, so that no way to the CPU leads over DMA-BUFs.
+            cost=100.0,
+        ),
+    ]

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._bindings import Binding
+    from ._compiled import CompiledModel, compile_model
     from ._context import OpenVINOContext
     from ._outputs import OutputFrame
     from ._pinned import PinnedTensor
     from ._ports import Port
+    from ._remote._shared_queue import HostBlockingWarning
     from ._request import InferRequest
     from ._tensor import OpenVINOTensor
     from ._yuv import yuv_inputs
@@ -29,23 +31,29 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Binding",
+    "CompiledModel",
+    "HostBlockingWarning",
     "InferRequest",
     "OpenVINOContext",
     "OpenVINOTensor",
     "OutputFrame",
     "PinnedTensor",
     "Port",
+    "compile_model",
     "yuv_inputs",
 ]
 
 _HOME = {
     "Binding": "_bindings",
+    "CompiledModel": "_compiled",
+    "HostBlockingWarning": "_remote._shared_queue",
     "InferRequest": "_request",
     "OpenVINOContext": "_context",
     "OpenVINOTensor": "_tensor",
     "OutputFrame": "_outputs",
     "PinnedTensor": "_pinned",
     "Port": "_ports",
+    "compile_model": "_compiled",
     "yuv_inputs": "_yuv",
 }
 

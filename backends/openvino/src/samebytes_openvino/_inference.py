@@ -6,11 +6,14 @@ from __future__ import annotations
 import atexit
 import contextlib
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import ClosedError
 
 from ._busy import BUSY_TOLD
+
+if TYPE_CHECKING:
+    from ._remote._shared_queue import Submissions
 
 __all__ = ["Inference"]
 
@@ -23,15 +26,24 @@ _LONGEST = 2**31 - 1
 class Inference:
     """The inferences of one openvino.InferRequest, one after another.
 
+    Args:
+        submissions: those of the model, if it runs on a queue of the user's.
+
     Attributes:
         running: one was started in the background, and nobody has seen its end.
     """
 
-    __slots__ = ("__weakref__", "_native", "running")
+    __slots__ = ("__weakref__", "_given_up", "_native", "_submissions", "_why_closed",
+                 "running")  # fmt: skip
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, native: Any, submissions: Submissions | None = None) -> None:
         self._native = native
+        self._submissions = submissions
+        self._given_up = False
+        self._why_closed = "this InferRequest was closed"
         self.running = False
+        if submissions is not None:
+            submissions.add(self)
 
     @property
     def closed(self) -> bool:
@@ -46,7 +58,7 @@ class Inference:
             ClosedError: after close().
         """
         if self._native is None:
-            raise ClosedError("this InferRequest was closed")
+            raise ClosedError(self._why_closed)
         return self._native
 
     def run(self) -> None:
@@ -60,8 +72,13 @@ class Inference:
     def start(self) -> None:
         """Start one, and return."""
         native = self.native
-        with BUSY_TOLD:
-            native.start_async()
+        try:
+            with BUSY_TOLD:
+                native.start_async()
+        except RuntimeError as error:
+            if self._submissions is not None:
+                self._submissions.fail(error)
+            raise
         self.running = True
         _running.add(self)
 
@@ -98,9 +115,18 @@ class Inference:
         self.settle()
         self._native = None
 
+    def give_up(self, why: str) -> None:
+        """Close it for a reason of the model's: at once, or when its inference has ended."""
+        self._why_closed = why
+        self._given_up = True
+        if not self.running:
+            self._native = None
+
     def _ended(self) -> None:
         self.running = False
         _running.discard(self)
+        if self._given_up:
+            self._native = None
 
 
 def _milliseconds(timeout: float | None) -> int | None:

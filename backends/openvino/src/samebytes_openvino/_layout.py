@@ -22,7 +22,7 @@ from samebytes.plugins import DType, Refused, data_address, dtype
 from ._element_types import element_type, packed_nbytes
 from ._pinned import PinnedTensor
 
-__all__ = ["carried_tensor", "layout_of", "tensor_over"]
+__all__ = ["carried_tensor", "layout_of", "memory_of", "tensor_over"]
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -111,7 +111,7 @@ def tensor_over(array: Array, layout: Layout, readonly: bool) -> Any:
         # This constructor, unlike the one with shared_memory=True, takes read-only arrays too.
         tensor = PinnedTensor(array, layout.shape, layout.element)
     else:
-        memory, start = _memory_of(array)
+        memory, start = memory_of(array)
         lacking = region.slack - (memory.nbytes - start - region.span)
         if lacking <= 0:
             begin, end, shift = region.begin, region.end, 0
@@ -242,7 +242,7 @@ def _moved(region: Region, shape: Ints, lacking: int) -> tuple[Any, Any, int]:
     return openvino.Coordinate(begin), openvino.Coordinate(end), shift
 
 
-def _memory_of(array: Array) -> tuple[Array, int]:
+def memory_of(array: Array) -> tuple[Array, int]:
     """All bytes that are known to belong to the memory of `array`, and where in them it begins."""
     root = array
     while isinstance(root.base, np.ndarray):

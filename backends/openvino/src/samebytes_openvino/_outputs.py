@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Context, Frame, FrameMeta, Tensor
-from samebytes.errors import BusyError
-
-from ._context import OPENVINO
-from ._tensor import OpenVINOTensor
+from samebytes import Access, Context, Frame, FrameMeta, Tensor
+from samebytes.errors import BusyError, LayoutError
 
 if TYPE_CHECKING:
     from ._request import InferRequest
@@ -44,10 +42,11 @@ class OutputFrame(Frame):
             self._request = parent._request
 
     @classmethod
-    def of(cls, request: InferRequest) -> OutputFrame:
-        """The outputs of `request`."""
+    def of(cls, request: InferRequest, contexts: Set[Context]) -> OutputFrame:
+        """The outputs of `request`, which lie in `contexts`."""
         native = request.native
-        frame = cls(native, OPENVINO, FrameMeta(None), native, None, False)
+        kind = cls if len(contexts) == 1 else _MixedOutputFrame
+        frame = kind(native, next(iter(contexts)), FrameMeta(None), native, None, False)
         frame._request = request
         return frame
 
@@ -61,15 +60,33 @@ class OutputFrame(Frame):
             return tensors
         readonly = self.readonly
         return tuple(
-            OpenVINOTensor(
-                t.native, OPENVINO, t.storage, parent, readonly or t.readonly, t.given_info
-            )
+            type(t)(t.native, t.context, t.storage, parent, readonly or t.readonly, t.given_info)
             for t in tensors
         )
 
     def _forget(self) -> None:
         super()._forget()
         del self._request
+
+
+class _MixedOutputFrame(OutputFrame):
+    """Outputs of which some lie in the memory of a device, and some in that of the CPU."""
+
+    __slots__ = ()
+
+    def map(
+        self, target: str | Context = "cpu", access: Access = "r", *, copy: bool = False,
+        queue: Any = None,
+    ) -> Frame:  # fmt: skip
+        """Refuse: there is no one route for all planes.
+
+        Raises:
+            LayoutError: always.
+        """
+        raise LayoutError(
+            "some outputs lie in the memory of the device, and some in that of the CPU: map the "
+            "planes one by one"
+        )
 
 
 class Loans:

@@ -13,11 +13,14 @@ from samebytes.plugins import (
     hookimpl,
 )
 
+from .intel_gpu import _specs as gpu
+from .intel_npu import _specs as npu
+
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
     api=API,
-    summary="OpenVINO tensors in host memory, for the CPU plugin",
+    summary="OpenVINO tensors in host memory, and remote tensors of GPUs and NPUs",
     packages={"openvino": 'pip install "samebytes[openvino]"'},
     probe="samebytes_openvino._probe:probe",
 )
@@ -25,20 +28,29 @@ PLUGIN = Plugin(
 
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
-    """openvino.Tensor, under the name by which its class calls itself."""
+    """OpenVINO's tensors, under the names by which their classes call themselves."""
     return [
         NativeSpec(
             native="openvino._pyopenvino.Tensor",
             wraps="samebytes_openvino._tensor:OpenVINOTensor",
             level="tensor",
-        )
+        ),
+        NativeSpec(
+            native="openvino._pyopenvino.RemoteTensor",
+            wraps="samebytes_openvino._remote._tensor:RemoteTensor",
+            level="tensor",
+        ),
     ]
 
 
 @hookimpl
 def samebytes_contexts() -> list[ContextSpec]:
-    """The one context of host memory."""
-    return [ContextSpec(node="openvino", context="samebytes_openvino._context:OpenVINOContext")]
+    """The one context of host memory, and those of devices."""
+    return [
+        ContextSpec(node="openvino", context="samebytes_openvino._context:OpenVINOContext"),
+        gpu.CONTEXT,
+        npu.CONTEXT,
+    ]
 
 
 @hookimpl
@@ -77,4 +89,6 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="the data of each plane, (rows, columns) or (rows, columns, channels)",
             level="frame",
         ),
+        *gpu.MAPPERS,
+        *npu.MAPPERS,
     ]

@@ -15,7 +15,7 @@ from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectErr
 
 from ._element_types import from_element_type
 
-__all__ = ["Port", "as_index", "check_layout", "find_port", "ports_of"]
+__all__ = ["Port", "as_index", "check_batch", "check_layout", "find_port", "ports_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +111,27 @@ def check_layout(port: Port, tensor: Tensor) -> None:
             f"{port} takes {port.element} {shape}, and the tensor is {info.dtype} "
             f"{list(info.shape)}"
         )
+
+
+def check_batch(port: Port, parts: Sequence[Tensor]) -> None:
+    """Raise LayoutError unless the tensors are the items of one batch, one for each."""
+    if port.kind != "input":
+        raise LayoutError(f"{port}: only inputs are set as a batch of tensors")
+    if port.shape is None or not port.shape:
+        raise LayoutError(
+            f"{port} has the shape {port.native.partial_shape}: a batch needs a fixed one, see "
+            "openvino.set_batch(model, items)"
+        )
+    items, *rest = port.shape
+    if len(parts) != items:
+        raise LayoutError(f"{port} takes a batch of {items}, and these are {len(parts)} tensors")
+    for index, part in enumerate(parts):
+        info = part.info
+        if info.shape != (1, *rest) or info.dtype is not port.element:
+            raise LayoutError(
+                f"item {index} of a batch for {port} must be {port.element} {[1, *rest]}, and is "
+                f"{info.dtype} {list(info.shape)}"
+            )
 
 
 def _port(kind: Literal["input", "output"], index: int, native: Any) -> Port:

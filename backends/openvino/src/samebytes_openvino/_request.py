@@ -11,10 +11,12 @@ import openvino
 from samebytes import Frame, Tensor
 from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
-from ._bindings import Binding, Bindings, mapped
+from ._bindings import Binding, Bindings
+from ._compiled import CompiledModel, context_of
 from ._inference import Inference
 from ._outputs import Loans, OutputFrame
 from ._ports import Port, as_index, find_port, ports_of
+from ._remote._bindings import RemoteBindings
 
 if TYPE_CHECKING:
     from typing import Self
@@ -48,15 +50,14 @@ class InferRequest:
 
     def __init__(self, model: Any) -> None:
         self._inference = Inference(None)
-        native = _native_request(model)
-        compiled = native.get_compiled_model()
+        native, known = _native_request(model)
+        compiled = known or native.get_compiled_model()
         self.input_ports: tuple[Port, ...] = ports_of("input", compiled.inputs)
         self.output_ports: tuple[Port, ...] = ports_of("output", compiled.outputs)
         self._has_strings = any(port.element is None for port in self.output_ports)
-        on_cpu = set(compiled.get_property("EXECUTION_DEVICES")) == {"CPU"}
-        self._bindings = Bindings(native, on_cpu)
+        self._bindings = _bindings_of(native, compiled, known)
         self._loans = Loans()
-        self._inference = Inference(native)
+        self._inference = Inference(native, known.submissions if known else None)
 
     @property
     def native(self) -> Any:
@@ -91,9 +92,32 @@ class InferRequest:
         """Bind a tensor to an input: as `set_tensor`, and `port` may be an index."""
         self._bind(find_port(self.input_ports, port), tensor, copy)
 
-    def set_output_tensor(self, port: Any, tensor: Any) -> None:
+    def set_output_tensor(self, port: Any, tensor: Any, *, copy: bool = False) -> None:
         """Bind a tensor to an output: as `set_tensor`, and `port` may be an index."""
-        self._bind(find_port(self.output_ports, port), tensor, False)
+        self._bind(find_port(self.output_ports, port), tensor, copy)
+
+    def set_tensors(self, port: Any, tensors: Sequence[Any], *, copy: bool = False) -> None:
+        """Bind a batch to an input, one tensor for each item.
+
+        Images and video surfaces on a GPU are used in place. Buffers are merged by the GPU
+        plugin at each inference, and memory of the CPU is merged here, now: both are copies.
+
+        Args:
+            port: a name, or a port object of the model.
+            tensors: as many as the batch has items, each with a first dimension of 1; all of
+                them surfaces, or all buffers of the device, or all in memory of the CPU.
+            copy: allow the merging.
+
+        Raises:
+            LayoutError: their number, dtype, shape or kind does not fit, or `port` is an output.
+            CopyRequiredError: they must be merged.
+            And the errors of `set_tensor`.
+        """
+        self._bind_batch(self._named_port(port, "set"), tensors, copy)
+
+    def set_input_tensors(self, port: Any, tensors: Sequence[Any], *, copy: bool = False) -> None:
+        """Bind a batch to an input: as `set_tensors`, and `port` may be an index."""
+        self._bind_batch(find_port(self.input_ports, port), tensors, copy)
 
     def set_frame(
         self, frame: Frame, inputs: Sequence[Any] | None = None, *, copy: bool = False
@@ -111,8 +135,8 @@ class InferRequest:
         ports: Sequence[Port] = self.input_ports
         if inputs is not None:
             ports = [find_port(self.input_ports, key) for key in inputs]
-        ours, copied = mapped(frame, "r", copy)
-        planes = ours.planes
+        self._check_idle()
+        planes, copied = self._bindings.planes_of(frame, copy)
         if len(planes) != len(ports):
             raise LayoutError(
                 f"the frame has {len(planes)} planes for {len(ports)} inputs "
@@ -159,21 +183,25 @@ class InferRequest:
                 shape, whose memory may move.
             RuntimeError: OpenVINO's, if the inference fails.
         """
-        if self._has_strings:  # infer() would decode and copy them
-            self.start_async(inputs, copy=copy)
-            self.wait()
+        self._prepare(inputs, copy)
+        # Held here too: a close() in another thread lets go of them while this one runs.
+        bindings = self._bindings
+        if self._has_strings or bindings.must_run_async:
+            # OpenVINO's infer() would decode and copy strings, and cannot return remote tensors.
+            self._inference.start()
+            self._inference.wait(None)
         else:
-            self._prepare(inputs, copy)
-            # Held here too: a close() in another thread lets go of them while this one runs.
-            bindings = self._bindings
             self._inference.run()
-            bindings.flush_outputs()
+        bindings.count_plugin_copies()
+        bindings.flush_outputs()
         return self.outputs()
 
     def start_async(self, inputs: Any = None, *, copy: bool = False) -> None:
         """Start an inference and return. Arguments and errors are those of `infer`."""
         self._prepare(inputs, copy)
+        bindings = self._bindings
         self._inference.start()
+        bindings.count_plugin_copies()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for a running inference.
@@ -201,7 +229,8 @@ class InferRequest:
 
     def outputs(self) -> OutputFrame:
         """The outputs as a frame; the first look at its tensors waits for a running inference."""
-        return OutputFrame.of(self)
+        self.native  # a closed request has none  # noqa: B018
+        return OutputFrame.of(self, self._bindings.output_contexts(self.output_ports))
 
     def output_tensors(self) -> tuple[Tensor, ...]:
         """One tensor for each output. Waits for a running inference.
@@ -251,6 +280,10 @@ class InferRequest:
         self._check_idle()
         self._bindings.bind(port, tensor, copy, copied)
 
+    def _bind_batch(self, port: Port, tensors: Sequence[Any], copy: bool) -> None:
+        self._check_idle()
+        self._bindings.bind_batch(port, tensors, copy)
+
     def _tensor_of(self, port: Port) -> Tensor:
         self.native  # noqa: B018 - a closed request has none
         self.wait()
@@ -286,12 +319,21 @@ class InferRequest:
             raise BusyError("an inference is running: wait() for it, or use another InferRequest")
 
 
-def _native_request(model: Any) -> Any:
+def _native_request(model: Any) -> tuple[Any, CompiledModel | None]:
+    """The openvino.InferRequest, and its model if that knows its context."""
     if isinstance(model, openvino.CompiledModel):
-        return model.create_infer_request()
+        return model.create_infer_request(), model if isinstance(model, CompiledModel) else None
     if isinstance(model, openvino.InferRequest):
-        return model
+        return model, getattr(model, "made_by", None)
     raise UnsupportedObjectError(
         f"{type(model).__name__} is neither an openvino.CompiledModel nor an "
-        "openvino.InferRequest: compile the model first, Core().compile_model(model)"
+        "openvino.InferRequest: compile the model first, samebytes_openvino.compile_model(model, "
+        "device)"
     )
+
+
+def _bindings_of(native: Any, compiled: Any, known: CompiledModel | None) -> Bindings:
+    if set(compiled.get_property("EXECUTION_DEVICES")) == {"CPU"}:
+        return Bindings(native, True)
+    context = known.context if known else context_of(compiled)
+    return RemoteBindings(native, context) if context else Bindings(native, False)

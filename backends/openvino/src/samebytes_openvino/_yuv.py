@@ -11,7 +11,7 @@ from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
 from samebytes import ImageFormat
 from samebytes.errors import LayoutError, UnknownNameError
 
-__all__ = ["yuv_inputs"]
+__all__ = ["prepared", "yuv_inputs"]
 
 _FORMATS = {
     "NV12": (ColorFormat.NV12_TWO_PLANES, ("y", "uv")),
@@ -52,28 +52,56 @@ def yuv_inputs(
         LayoutError: an odd size, or a model with several inputs.
     """
     name = ImageFormat.of(format).name
-    if name not in _FORMATS:
-        raise UnknownNameError("format of yuv_inputs", name, _FORMATS)
+    return prepared(model, name, (width, height), resize=resize, layout=layout, color=color)
+
+
+def prepared(
+    model: Any,
+    format_: str,
+    size: tuple[int, int] | None,
+    *,
+    resize: bool,
+    layout: str,
+    color: str,
+    memory_type: str | None = None,
+) -> tuple[Any, tuple[str, ...]]:
+    """What `yuv_inputs` does, and its relatives for the GPU.
+
+    Args:
+        format_: "NV12" or "I420".
+        size: (width, height) of the frames; None for the model's own.
+        memory_type: what the GPU plugin shall expect: "GPU_SURFACE", "GPU_BUFFER" or nothing.
+    """
+    if format_ not in _FORMATS:
+        raise UnknownNameError("format of yuv_inputs", format_, _FORMATS)
     if color not in _COLORS:
         raise UnknownNameError("colour order", color, _COLORS)
-    if width <= 0 or height <= 0 or width % 2 or height % 2:
-        raise LayoutError(
-            f"{name} preprocessing needs an even width and height, not {width}x{height}"
-        )
+    if size is not None:
+        _check_even(format_, *size)
     if len(model.inputs) != 1:
         raise LayoutError(
             f"the model has {len(model.inputs)} inputs: yuv_inputs takes models with one image"
         )
-    color_format, planes = _FORMATS[name]
-    prepared = model.clone()
-    processor = PrePostProcessor(prepared)
+    color_format, planes = _FORMATS[format_]
+    processor = PrePostProcessor(model.clone())
     image = processor.input()
     tensor = image.tensor().set_element_type(Type.u8).set_color_format(color_format, list(planes))
-    tensor.set_spatial_static_shape(height, width)
+    if memory_type is not None:
+        tensor.set_memory_type(memory_type)
+    if size is not None:
+        tensor.set_spatial_static_shape(size[1], size[0])
     steps = image.preprocess().convert_color(_COLORS[color])
     steps.convert_element_type(model.inputs[0].element_type)
     if resize:
         steps.resize(ResizeAlgorithm.RESIZE_LINEAR)
+    # Without it, height and width would be taken from the wrong dimensions.
     image.model().set_layout(Layout(layout))
     built = processor.build()
     return built, tuple(port.any_name for port in built.inputs)
+
+
+def _check_even(format_: str, width: int, height: int) -> None:
+    if width <= 0 or height <= 0 or width % 2 or height % 2:
+        raise LayoutError(
+            f"{format_} preprocessing needs an even width and height, not {width}x{height}"
+        )

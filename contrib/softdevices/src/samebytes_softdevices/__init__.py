@@ -1,4 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Software GPU, NPU and VA-API devices under the real libraries, for tests without hardware."""
+"""Software GPU, NPU and VA-API devices under the real libraries, for tests without hardware.
+
+`samebytes-softdevices run --gpu -- COMMAND` and `pytest --softdevices=gpu` switch them on.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from samebytes_softdevices._gpu_layer import gpu_live_imports
+    from samebytes_softdevices._npu_trace import NpuTraceRecord, npu_trace
+    from samebytes_softdevices._plan import SoftDeviceError
+
+__all__ = ["NpuTraceRecord", "SoftDeviceError", "gpu_live_imports", "npu_trace"]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "NpuTraceRecord": "_npu_trace",
+    "SoftDeviceError": "_plan",
+    "gpu_live_imports": "_gpu_layer",
+    "npu_trace": "_npu_trace",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first used (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samebytes.plugins import Context, Device
 
 from ._tensor import RemoteTensor
 from ._values import params_of
+
+if TYPE_CHECKING:
+    from .._compiled import CompiledModel
 
 __all__ = ["RemoteContext"]
 
@@ -59,6 +62,12 @@ class RemoteContext(Context):
     def params(self) -> dict[str, int | str]:
         """What OpenVINO tells of it, pointers as ints."""
         return params_of(self.native)
+
+    def compile_model(self, model: Any, config: Mapping[Any, Any] | None = None) -> CompiledModel:
+        """`samebytes_openvino.compile_model(model, self, config)`."""
+        from .._compiled import compile_model
+
+        return compile_model(model, self, config)
 
     def _release(self) -> None:
         self._native = None

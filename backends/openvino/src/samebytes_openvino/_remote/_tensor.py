@@ -3,40 +3,98 @@
 
 from __future__ import annotations
 
+import re
 import weakref
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from samebytes.plugins import Storage, Tensor
+import openvino
 
+from samebytes.errors import UnsupportedObjectError
+from samebytes.plugins import DType, Storage, Tensor, TensorInfo
+
+from .._element_types import from_element_type
 from ._values import params_of
 
-__all__ = ["RemoteTensor", "pin"]
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["RemoteTensor", "layout_of", "pin", "pinned"]
 
 # openvino.RemoteTensor has no place for a pin, and a subclass could only be made as a region,
 # which the GPU plugin copies. An entry lives as long as the native object.
 _pins: weakref.WeakKeyDictionary[Any, Storage] = weakref.WeakKeyDictionary()
 
+# The one place where an openvino.RemoteTensor tells its element type:
+# "<RemoteTensor: shape[1,16] type: f32>", with a prefix for subclasses.
+_REPR = re.compile(r"shape\[([\d,]*)\] type: (\w+)")
+
+# Kinds of device, and where in this package their tensors are wrapped.
+_WRAPPERS = {"GPU": "intel_gpu._wrap", "NPU": "intel_npu._wrap"}
+
 
 def pin(native: Any, storage: Storage) -> Any:
     """`native`, which from now on keeps `storage` alive.
 
-    OpenVINO retains a cl_mem. It does not keep USM, host memory, surfaces or displays.
+    OpenVINO retains a cl_mem. It does not keep USM, host memory, surfaces or displays. The
+    storage must not keep `native`: neither would ever end.
     """
     _pins[native] = storage
     return native
 
 
+def pinned(native: Any) -> Storage | None:
+    """The storage that `native` keeps alive, if it has one."""
+    return _pins.get(native)
+
+
+def layout_of(native: Any) -> tuple[DType, tuple[int, ...]]:
+    """dtype and shape of an openvino.RemoteTensor.
+
+    Raises:
+        LayoutError: its elements are strings.
+        UnsupportedObjectError: this OpenVINO writes them in a way that is not known here.
+    """
+    found = _REPR.search(repr(native))
+    theirs = getattr(openvino.Type, found[2], None) if found else None
+    if found is None or theirs is None:
+        raise UnsupportedObjectError(
+            f"the element type of {native!r} is not known: pass the tensor that samebytes made"
+        )
+    shape = tuple(int(n) for n in found[1].split(",")) if found[1] else ()
+    return from_element_type(theirs), shape
+
+
 class RemoteTensor(Tensor):
     """A tensor in a remote context. `native` is an openvino.RemoteTensor.
 
-    The CPU cannot read it where it lies. OpenVINO has no read-only tensors: where `readonly` is
-    True, the flag is all there is. `given_info` is always set, since an openvino.RemoteTensor does
-    not tell its element type.
+    OpenVINO has no read-only tensors: where `readonly` is True, the flag is all there is.
     """
 
     __slots__ = ()
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A tensor over the user's openvino.RemoteTensor.
+
+        What it was made over must live as long as it is used: OpenVINO keeps a cl_mem, but no
+        USM, host memory or surface. Tensors that samebytes made keep those as well.
+
+        Raises:
+            UnsupportedObjectError: it is of another device than a GPU or an NPU.
+            LayoutError: its elements are strings.
+        """
+        name = native.get_device_name()
+        home = _WRAPPERS.get(name.partition(".")[0])
+        if home is None:
+            raise UnsupportedObjectError(f"remote tensors of {name!r} are not supported")
+        wrapped: Self = import_module(f"samebytes_openvino.{home}").wrap(native)
+        return wrapped
 
     @property
     def params(self) -> dict[str, int | str]:
         """What OpenVINO tells of it, pointers as ints: SHARED_MEM_TYPE, MEM_HANDLE ..."""
         return params_of(self.native)
+
+    def _describe(self) -> TensorInfo:
+        return TensorInfo(*layout_of(self.native))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fences of a DMA-BUF: what devices still do with it, as sync files and by waiting."""
+
+from __future__ import annotations
+
+import errno
+import select
+from typing import TYPE_CHECKING
+
+from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
+from samebytes.plugins import Fd, check_access
+
+from ._abi import dma_buf
+from ._cpu_access import sync_flags
+from ._ioctl import ioctl
+
+if TYPE_CHECKING:
+    from samebytes import Access
+
+    from ._buffer import DMABuffer
+
+__all__ = ["export_sync_file", "import_sync_file", "wait_for_devices"]
+
+
+def export_sync_file(buffer: DMABuffer, access: Access = "rw") -> Fd:
+    """The fences that an access must wait for, as a sync file; it becomes readable when all passed.
+
+    Args:
+        buffer: a DMA-BUF.
+        access: what will be done: "r" waits for writers, "w" and "rw" for all users.
+
+    Returns:
+        The owner of a new descriptor. Fences added to the buffer later are not in it.
+
+    Raises:
+        UnsupportedObjectError: the buffer is no DMA-BUF.
+        NativeError: the kernel refuses; before Linux 6.0 it does not know the call.
+    """
+    check_access(access)
+    _check_dma_buf(buffer)
+    argument = dma_buf.dma_buf_export_sync_file(sync_flags(access), -1)
+    _call("DMA_BUF_IOCTL_EXPORT_SYNC_FILE", buffer, argument)
+    return Fd(argument.fd)
+
+
+def import_sync_file(buffer: DMABuffer, sync_file: Fd | int, access: Access = "w") -> None:
+    """Let all who use the buffer from now on wait for a sync file.
+
+    Args:
+        buffer: a DMA-BUF.
+        sync_file: a sync file, for instance of a Vulkan or OpenCL semaphore. It stays the caller's.
+        access: what the work behind it does with the buffer: later readers do not wait for "r".
+
+    Raises:
+        UnsupportedObjectError: the buffer is no DMA-BUF.
+        LayoutError: `sync_file` is no descriptor of a sync file.
+        NativeError: the kernel refuses; before Linux 6.0 it does not know the call.
+    """
+    check_access(access)
+    _check_dma_buf(buffer)
+    number = sync_file.fileno() if isinstance(sync_file, Fd) else sync_file
+    argument = dma_buf.dma_buf_import_sync_file(sync_flags(access), number)
+    try:
+        _call("DMA_BUF_IOCTL_IMPORT_SYNC_FILE", buffer, argument)
+    except NativeError as error:
+        # sync_file_get_fence() finds nothing behind any other descriptor.
+        if error.code in (errno.EINVAL, errno.EBADF):
+            raise LayoutError(f"descriptor {number} is no sync file") from error
+        raise
+
+
+def wait_for_devices(fd: Fd) -> None:
+    """Return when no device reads or writes the DMA-BUF any more.
+
+    Linux, Documentation/driver-api/dma-buf.rst, "Implicit Fence Poll Support": POLLOUT waits for
+    all fences.
+    """
+    waiting = select.poll()
+    waiting.register(fd.fileno(), select.POLLOUT)
+    waiting.poll()
+
+
+def _check_dma_buf(buffer: DMABuffer) -> None:
+    if not buffer.is_dma_buf:
+        raise UnsupportedObjectError(
+            f"a {buffer.kind} is no DMA-BUF and has no fences: allocate from "
+            '"dma:heap" or "dma:udmabuf"'
+        )
+
+
+def _call(name: str, buffer: DMABuffer, argument: dma_buf.SyncFileArgument) -> None:
+    try:
+        ioctl(buffer.fileno(), getattr(dma_buf, name), argument)
+    except OSError as error:
+        meaning = error.strerror or ""
+        if error.errno == errno.ENOTTY:
+            meaning = "this kernel does not know it: Linux 6.0 or later is needed"
+        raise NativeError(name, error.errno or 0, meaning) from error

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers in the address space of the CPU: mmap between the begin and end of an access."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from mmap import PAGESIZE
+from typing import TYPE_CHECKING
+
+from samebytes.errors import NativeError
+from samebytes.plugins import Fd, Refused, Storage
+
+from ._abi import mman
+from ._cpu_access import begin_access, end_access
+
+if TYPE_CHECKING:
+    from samebytes import Access
+
+    from ._buffer import DMABuffer
+
+__all__ = ["map_buffers"]
+
+# linux/errno.h: of the kernel's inside, but drivers without mmap let it out.
+_ENOTSUPP = 524
+_NO_MMAP = {
+    _ENOTSUPP: "ENOTSUPP",
+    **{e: errno.errorcode[e] for e in (errno.EINVAL, errno.ENODEV, errno.EOPNOTSUPP, errno.EPERM,
+                                       errno.EACCES, errno.ENXIO)},
+}  # fmt: skip
+
+
+def map_buffers(buffers: Sequence[DMABuffer], access: Access) -> tuple[Storage, tuple[int, ...]]:
+    """Map each buffer whole, all of them in one piece of address space, and begin the access.
+
+    Releasing the storage ends the access and unmaps; flush() ends the access and begins it anew.
+    It has descriptors of its own for that, so the buffers may be gone by then.
+
+    Returns:
+        The owner of the mapping, and where each buffer begins in it, in bytes.
+
+    Raises:
+        Refused: an exporter does not let the CPU map its memory, or a file was cut short.
+        NativeError: mmap or DMA_BUF_IOCTL_SYNC fails.
+    """
+    starts, end = [], 0
+    for buffer in buffers:
+        _check_size(buffer)
+        starts.append(end)
+        end += -(-buffer.size // PAGESIZE) * PAGESIZE
+    with ExitStack() as undo:
+        address = _map(buffers, starts, end, access, undo)
+        synced = [undo.enter_context(b.dup()) for b in buffers if b.is_dma_buf]
+        for fd in synced:
+            begin_access(fd, access)
+            undo.callback(end_access, fd, access)
+        release = undo.pop_all().close
+    flush = partial(_publish, synced, access) if synced else None
+    storage = Storage(release, address=address, nbytes=end, readonly=access == "r", flush=flush)
+    return storage, tuple(starts)
+
+
+def _map(
+    buffers: Sequence[DMABuffer], starts: list[int], nbytes: int, access: Access, undo: ExitStack
+) -> int:
+    if len(buffers) == 1:
+        # The kernel chooses an address that suits the exporter (huge pages are aligned).
+        address = _map_buffer(buffers[0], None, access)
+        undo.callback(_unmap, address, nbytes)
+        return address
+    address = _call_mmap(
+        None, nbytes, mman.PROT_NONE, mman.MAP_PRIVATE | mman.MAP_ANONYMOUS | mman.MAP_NORESERVE, -1
+    )
+    undo.callback(_unmap, address, nbytes)
+    for buffer, start in zip(buffers, starts, strict=True):
+        _map_buffer(buffer, address + start, access)
+    return address
+
+
+def _map_buffer(buffer: DMABuffer, address: int | None, access: Access) -> int:
+    protection = mman.PROT_READ if access == "r" else mman.PROT_READ | mman.PROT_WRITE
+    flags = mman.MAP_SHARED if address is None else mman.MAP_SHARED | mman.MAP_FIXED
+    try:
+        return _call_mmap(address, buffer.size, protection, flags, buffer.fileno())
+    except NativeError as error:
+        if error.code not in _NO_MMAP:
+            raise
+        who, instead = f"the {buffer.kind}", ""
+        if buffer.is_dma_buf:
+            who, instead = f"exporter {buffer.exporter or 'unknown'}", ": use it on a device"
+        raise Refused(
+            f"{who} does not let the CPU map this memory ({_NO_MMAP[error.code]}){instead}"
+        ) from error
+
+
+def _call_mmap(address: int | None, nbytes: int, protection: int, flags: int, fd: int) -> int:
+    found = mman.mmap(address, nbytes, protection, flags, fd, 0)
+    if found == mman.MAP_FAILED:
+        code = ctypes.get_errno()
+        raise NativeError("mmap", code, os.strerror(code))
+    return int(found)
+
+
+def _unmap(address: int, nbytes: int) -> None:
+    # Fails only for arguments that are wrong.
+    mman.munmap(address, nbytes)
+
+
+def _publish(fds: Sequence[Fd], access: Access) -> None:
+    for fd in fds:
+        end_access(fd, access)
+        begin_access(fd, access)
+
+
+def _check_size(buffer: DMABuffer) -> None:
+    """Reading past the end of a file ends the process with SIGBUS."""
+    if not buffer.is_dma_buf and os.fstat(buffer.fileno()).st_size < buffer.size:
+        raise Refused(f"the {buffer.kind} was cut shorter than the {buffer.size} bytes it had")

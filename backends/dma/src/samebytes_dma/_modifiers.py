@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layout modifiers of DRM: whether pixels lie in rows, or in tiles that only devices understand."""
+
+from __future__ import annotations
+
+from operator import index
+
+from samebytes.errors import LayoutError
+
+__all__ = ["INVALID", "LINEAR", "check_modifier", "is_tiled", "modifier_name"]
+
+# drm/drm_fourcc.h: DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID and fourcc_mod_get_vendor().
+LINEAR = 0
+"""Rows one after another."""
+INVALID = (1 << 56) - 1
+"""The exporter did not say; by convention rows, or what its own driver knows by other means."""
+
+_VENDOR_SHIFT = 56
+_VENDORS = {
+    0x01: "Intel",
+    0x02: "AMD",
+    0x03: "NVIDIA",
+    0x04: "Samsung",
+    0x05: "Qualcomm",
+    0x06: "Vivante",
+    0x07: "Broadcom",
+    0x08: "Arm",
+    0x09: "Allwinner",
+    0x0A: "Amlogic",
+}
+
+
+def check_modifier(modifier: int) -> int:
+    """The modifier as an int.
+
+    Raises:
+        LayoutError: it is no unsigned 64-bit number.
+    """
+    try:
+        number = index(modifier)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 1 << 64:
+        raise LayoutError(f"a DRM modifier is an unsigned 64-bit number, not {modifier!r}")
+    return number
+
+
+def is_tiled(modifier: int) -> bool:
+    """Whether the memory has no rows that the CPU could walk along."""
+    return modifier not in (LINEAR, INVALID)
+
+
+def modifier_name(modifier: int) -> str:
+    """For people: "linear", "unknown", or the number with its vendor."""
+    if modifier == LINEAR:
+        return "linear"
+    if modifier == INVALID:
+        return "unknown"
+    vendor = _VENDORS.get(modifier >> _VENDOR_SHIFT, "unknown vendor")
+    return f"{modifier:#018x}, {vendor}"

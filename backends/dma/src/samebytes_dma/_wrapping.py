@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors and frames over descriptors and planes of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from operator import index
+from typing import Any
+
+from samebytes import Fd, Frame, FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
+from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.plugins import dense_strides
+
+from ._buffer import DMABuffer
+from ._context import DMA
+from ._modifiers import LINEAR, check_modifier, is_tiled
+from ._plane import DMAPlane, check_row
+from ._tensor import DMATensor
+
+__all__ = ["frame_from_fds", "frame_of_planes", "from_fd"]
+
+
+def from_fd(
+    fd: int | Fd,
+    shape: Sequence[int],
+    dtype: Any = "uint8",
+    *,
+    offset: int = 0,
+    strides: Sequence[int] | None = None,
+    pitch: int | None = None,
+    modifier: int = LINEAR,
+    take_ownership: bool = False,
+) -> DMATensor:
+    """A tensor over a DMA-BUF, a memfd or a file.
+
+    Args:
+        fd: an open descriptor. It is duplicated, and stays the caller's.
+        offset: bytes from the start of the buffer to element [0, 0, ...].
+        strides: bytes from element to element along each axis; dense if left out.
+        pitch: instead of strides: bytes from row to row, rows being dense in themselves.
+        modifier: layout modifier of drm_fourcc.h. Tiled memory can be given to devices, not
+            mapped to the CPU; its pitch is what the exporter said.
+        take_ownership: the tensor closes `fd` itself. If an error is raised, it does not.
+
+    Raises:
+        LayoutError: the descriptor is not open, or nothing that can be mapped (a pipe, a socket, a
+            directory, a device); the array would reach outside of it; rows are longer than the
+            pitch; strides of tiled memory.
+        AccessError: the descriptor was opened for writing alone.
+        UnknownNameError: no such dtype.
+    """
+    info = _described(dtype, shape, strides, pitch, modifier)
+    with ExitStack() as undo:
+        buffer = DMABuffer(_owner(fd, take_ownership, undo))
+        tensor = DMATensor.wrap(DMAPlane(buffer, info, offset, pitch, modifier))
+        _taken([fd], take_ownership, undo)
+    return tensor
+
+
+def frame_from_fds(
+    fds: int | Fd | Sequence[int | Fd],
+    format: str | ImageFormat,  # the field's word for it
+    width: int,
+    height: int,
+    *,
+    pitches: Sequence[int] | None = None,
+    offsets: Sequence[int] | None = None,
+    modifier: int = LINEAR,
+    take_ownership: bool = False,
+) -> Frame:
+    """An image over one descriptor, or over one for each plane.
+
+    Args:
+        fds: open descriptors. They are duplicated, and stay the caller's. A descriptor that comes
+            again is the same buffer.
+        pitches: bytes from row to row, one for each plane; dense if left out.
+        offsets: bytes from the start of the plane's buffer, one for each plane. Left out, planes
+            in one buffer follow each other without gaps, and planes in buffers of their own begin
+            with them.
+        modifier: layout modifier of drm_fourcc.h, of all planes.
+        take_ownership: the frame closes the descriptors itself. If an error is raised, it does not.
+
+    Raises:
+        LayoutError: as for `from_fd`; or the number of descriptors, pitches or offsets is not that
+            of the planes; or pitches are given for planes in one buffer, and no offsets.
+        AccessError: a descriptor was opened for writing alone.
+        UnknownNameError: no such format.
+    """
+    image = ImageInfo(ImageFormat.of(format), width, height)
+    count = len(image.format.planes)
+    each = [fds] * count if isinstance(fds, int | Fd) else list(fds)
+    if len(each) == 1:
+        each *= count
+    if len(each) != count:
+        raise LayoutError(f"{image} has {count} planes, {len(each)} descriptors were given")
+    numbers = [_number(fd) for fd in each]
+    tiled = is_tiled(check_modifier(modifier))
+    shared = len(set(numbers)) < count
+    if shared and offsets is None and (tiled or pitches is not None):
+        raise LayoutError("planes in one buffer that are padded or tiled need offsets=")
+    if shared and offsets is None:
+        layouts = image.packed_layouts()
+    else:
+        layouts = image.plane_layouts(pitches, offsets, allow_negative=True)
+    with ExitStack() as undo:
+        buffers: dict[int, DMABuffer] = {}
+        for fd, number in zip(each, numbers, strict=True):
+            if number not in buffers:
+                buffers[number] = DMABuffer(_owner(fd, take_ownership, undo))
+        planes = tuple(
+            DMAPlane(
+                buffers[number],
+                TensorInfo(p.dtype, p.shape, None if tiled else p.strides, opaque=tiled),
+                p.offset,
+                None if tiled and pitches is None else p.pitch,
+                modifier,
+            )
+            for number, p in zip(numbers, layouts, strict=True)
+        )
+        frame = frame_of_planes(planes, image)
+        _taken(each, take_ownership, undo)
+    return frame
+
+
+def frame_of_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> Frame:
+    """An image over planes, which stay the user's; `frame.native` is their tuple.
+
+    Raises:
+        LayoutError: planes are not as many or not of the shapes and dtypes that the format has.
+    """
+    layouts = image.plane_layouts()
+    if len(planes) != len(layouts):
+        raise LayoutError(f"{image} has {len(layouts)} planes, {len(planes)} were given")
+    for plane, layout in zip(planes, layouts, strict=True):
+        if (str(plane.info.dtype), plane.info.shape) != (layout.dtype, layout.shape):
+            raise LayoutError(
+                f"plane {layout.name} of {image} is {layout.dtype}{list(layout.shape)}, "
+                f"not {plane.info.dtype}{list(plane.info.shape)}"
+            )
+    native = tuple(planes)
+    readonly = any(p.buffer.readonly for p in native)
+    return Frame(native, DMA, FrameMeta(image), _owner_of(native), None, readonly)
+
+
+def _owner_of(planes: tuple[DMAPlane, ...]) -> Storage:
+    """What holds the buffers of all planes, and waits for each."""
+    storages = {id(p.buffer.storage): p.buffer.storage for p in planes}
+    if len(storages) == 1:
+        return next(iter(storages.values()))
+    waits = [s.wait for s in storages.values() if s.wait is not None]
+    return Storage(keep=planes, wait=lambda: [wait() for wait in waits])
+
+
+def _described(
+    element: Any,
+    shape: Sequence[int],
+    strides: Sequence[int] | None,
+    pitch: int | None,
+    modifier: int,
+) -> TensorInfo:
+    if is_tiled(check_modifier(modifier)):
+        if strides is not None:
+            raise LayoutError("tiled memory has no strides; its pitch can be given")
+        return TensorInfo(element, shape, opaque=True)
+    if pitch is None:
+        return TensorInfo(element, shape, strides)
+    if strides is not None:
+        raise LayoutError("give strides= or pitch=, not both")
+    dense = TensorInfo(element, shape)
+    if dense.ndim < 2 or dense.dtype.itemsize is None:
+        raise LayoutError(f"{dense} has no rows and no pitch")
+    check_row(pitch, dense)
+    return TensorInfo(
+        element, shape, (pitch, *dense_strides(dense.shape[1:], dense.dtype.itemsize))
+    )
+
+
+def _number(fd: int | Fd) -> int:
+    if isinstance(fd, Fd):
+        return fd.fileno()
+    try:
+        number = index(fd)
+    except TypeError:
+        raise UnsupportedObjectError(
+            f"a descriptor is an int or a samebytes.Fd, not {type(fd).__name__}: pass its fileno()"
+        ) from None
+    if not 0 <= number < 1 << 31:
+        raise LayoutError(f"{number} is not a file descriptor")
+    return number
+
+
+def _owner(fd: int | Fd, take_ownership: bool, undo: ExitStack) -> Fd:
+    """What will close the descriptor; `undo` makes it forget one that is still the caller's."""
+    number = _number(fd)
+    if not take_ownership:
+        return Fd.borrow(number)
+    owner = Fd(number)
+    undo.callback(lambda: None if owner.closed else owner.detach())
+    return owner
+
+
+def _taken(fds: Sequence[int | Fd], take_ownership: bool, undo: ExitStack) -> None:
+    """Nothing can fail any more: descriptors that were taken are the caller's no longer."""
+    undo.pop_all()
+    for fd in fds:
+        if take_ownership and isinstance(fd, Fd) and not fd.closed:
+            fd.detach()

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""close() of allocated memory, drops in any order, descriptors that do not leak, fork."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+import samebytes
+from samebytes.errors import BusyError
+from samebytes.testing import assert_steady
+from samebytes_dma import from_fd
+
+MakeMemfd = Callable[..., int]
+PARTS = ("tensor", "plane", "buffer", "view", "array")
+
+
+@pytest.mark.parametrize("holder", ["plane", "buffer", "array"])
+def test_busy(holder: str) -> None:
+    tensor = samebytes.context("dma:memfd").allocate((4, 6), "int16")
+    tensor.map("cpu", "rw").native[...] = 3
+    held: Any = {
+        "plane": lambda: tensor.native,
+        "buffer": lambda: tensor.native.buffer,
+        "array": lambda: tensor.map("cpu").native[1:],
+    }[holder]()
+    before = tensor.info, tensor.handle(), tensor.handle("offset"), repr(tensor)
+    for _ in range(2):
+        with pytest.raises(BusyError, match="still uses this memory"):
+            tensor.close()
+        assert (tensor.info, tensor.handle(), tensor.handle("offset"), repr(tensor)) == before
+        assert tensor.storage is tensor.map("dma").storage
+        assert tensor.map("cpu").native.sum() == 72
+    if holder == "plane":
+        assert tensor.native is held
+    if holder == "buffer":
+        assert tensor.native.buffer is held
+    del held
+    tensor.close()
+    assert tensor.closed
+
+
+def test_drops_in_any_order() -> None:
+    gc.disable()
+    try:
+        for order in permutations(PARTS):
+            tensor = samebytes.context("dma:memfd").allocate((64,))
+            number = tensor.handle()
+            view = tensor.map("cpu", "rw")
+            view.native[...] = 21
+            parts: dict[str, Any] = {
+                "tensor": tensor,
+                "plane": tensor.native,
+                "buffer": tensor.native.buffer,
+                "view": view,
+                "array": view.native[10:],
+            }
+            del tensor, view
+            for name in order:
+                os.fstat(number)
+                del parts[name]
+                if "array" in parts:
+                    assert parts["array"].sum() == 54 * 21
+                if "plane" in parts:
+                    assert parts["plane"].buffer.size == 4096
+            with pytest.raises(OSError, match="Bad file descriptor"):
+                os.fstat(number)
+    finally:
+        gc.enable()
+
+
+def test_nothing_stays_of_allocations() -> None:
+    context = samebytes.context("dma:memfd")
+
+    def once() -> None:
+        frame = context.allocate_frame("NV12", 64, 32)
+        with frame.map("cpu", "rw") as view:
+            view.planes[1].native[...] = 1
+        frame.close()
+
+    assert_steady(once, 2_000)
+
+
+def test_nothing_stays_of_wrapped_descriptors(memfd: MakeMemfd) -> None:
+    fd = memfd()
+
+    def once() -> None:
+        array = from_fd(fd, (64, 64)).map("cpu").native
+        assert array[5, 5] == 0
+
+    assert_steady(once, 5_000)
+
+
+def test_nothing_stays_of_what_is_refused(memfd: MakeMemfd) -> None:
+    fd = memfd()
+
+    def once() -> None:
+        with pytest.raises(ValueError, match="of a buffer"):
+            from_fd(fd, (5000,))
+
+    assert_steady(once, 2_000)
+
+
+def test_a_child_process_writes_through_the_descriptor() -> None:
+    tensor = samebytes.context("dma").allocate((16,), "uint8")
+    view = tensor.map("cpu", "rw")
+    view.native[...] = 1
+    view.flush()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with from_fd(tensor.handle(), (16,)).map("cpu", "rw") as mine:
+                if mine.native.tolist() == [1] * 16:
+                    mine.native[3:] = 2
+                    status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    view.flush()
+    assert view.native.tolist() == [1] * 3 + [2] * 13
+    view.close()
+    tensor.close()

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCLContext: a cl_context with one of its devices and a queue."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pyopencl
+
+from samebytes import Context
+from samebytes.errors import (
+    DeviceMismatchError,
+    LayoutError,
+    NoRouteError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from samebytes.plugins import intern
+
+from ._devices import describe, devices, find_device
+from ._frame import OpenCLFrame
+from ._handles import check_handle
+from ._queues import check_queue
+from ._tensor import OpenCLTensor
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from samebytes import Frame, ImageFormat
+
+    from ._allocation import Kind
+
+__all__ = ["OpenCLContext", "context", "context_of"]
+
+
+class OpenCLContext(Context):
+    """A cl_context, one of its devices, and a queue on which mappings work.
+
+    Get one from `samebytes.context("opencl")` or "opencl:GPU.1", from `context()` for OpenCL
+    objects of your own, or by deriving it from a context that has a cl_context. There is one
+    object for each set of handles. It holds a reference to its cl_context and to a queue it was
+    given, and gives both back when it is closed or dropped.
+
+    Attributes:
+        native: the pyopencl.Context.
+        native_device: the pyopencl.Device.
+    """
+
+    memory_type = "opencl"
+    node = "opencl"
+    tensor_class = OpenCLTensor
+    frame_class = OpenCLFrame
+    primary_handle = "cl_mem"
+    may_be_opaque = True
+
+    native: pyopencl.Context
+    native_device: pyopencl.Device
+
+    def __init__(
+        self,
+        native: pyopencl.Context,
+        device: pyopencl.Device,
+        queue: pyopencl.CommandQueue | None = None,
+        parent: Context | None = None,
+    ) -> None:
+        handles = {"cl_context": native.int_ptr, "cl_device": device.int_ptr}
+        if queue is not None:
+            handles["cl_queue"] = queue.int_ptr
+        super().__init__(describe(device), handles=handles, parent=parent)
+        self.native = native
+        self.native_device = device
+        self._queue = queue
+        self._making_queue = threading.Lock()
+        _living[id(self)] = self
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Self:
+        """The default context of a device, or one with the handles of `parent`.
+
+        The default context of a device is one as long as something holds it.
+
+        Raises:
+            MissingDependencyError: there is no OpenCL device.
+            AmbiguousTargetError: there are several.
+            NoRouteError: `parent` has no cl_context.
+        """
+        if parent is None:
+            return _default(find_device(device))  # type: ignore[return-value]  # of this class
+        try:
+            handle = parent.handle("cl_context")
+        except UnknownNameError as error:
+            raise NoRouteError(parent.node, "opencl", [f"it has no cl_context: {error}"]) from error
+        native = pyopencl.Context.from_int_ptr(handle, retain=True)
+        queue = chosen = None
+        with suppress(UnknownNameError):
+            queue = pyopencl.CommandQueue.from_int_ptr(parent.handle("cl_queue"), retain=True)
+            chosen = queue.device
+        with suppress(UnknownNameError):
+            chosen = _of_context(native, parent.handle("cl_device"))
+        if device is not None:
+            chosen = find_device(device)
+            _of_context(native, chosen.int_ptr)
+        return cls(native, chosen or native.devices[0], queue, parent)
+
+    @property
+    def queue(self) -> pyopencl.CommandQueue:
+        """The queue on which mappings work: the one given, or an in-order one of its own."""
+        self.check_open()
+        if self._queue is None:
+            with self._making_queue:
+                if self._queue is None:
+                    self._queue = pyopencl.CommandQueue(self.native, self.native_device)
+        return self._queue
+
+    def sync(self, queue: pyopencl.CommandQueue | None = None) -> None:
+        """Return when all work on a queue is done.
+
+        Mappings wait for this context's own queue. Work that you enqueued on another queue is
+        unknown to it: call this with that queue before you map, or pass map(queue=).
+
+        Args:
+            queue: of this cl_context; None for the context's own.
+
+        Raises:
+            DeviceMismatchError: a queue of another cl_context.
+        """
+        if queue is None:
+            self.queue.finish()
+            return
+        check_queue(queue, self)
+        queue.finish()
+
+    def allocate(
+        self, shape: tuple[int, ...], dtype: Any = "uint8", kind: Kind = "buffer"
+    ) -> OpenCLTensor:
+        """New memory, owned by the tensor that is returned. Its contents are undefined.
+
+        Args:
+            shape: elements along each axis; of an image (rows, columns[, 2 or 4]).
+            dtype: the element type.
+            kind: "buffer", "image" (2-D), "usm_host", "usm_device", "usm_shared" (with
+                cl_intel_unified_shared_memory), or "svm" (coarse-grained).
+
+        Raises:
+            LayoutError: a shape that this kind cannot have, or a negative extent.
+            UnknownNameError: no such dtype or kind.
+            MissingDependencyError: the device has no such memory.
+            NativeError: the driver has no memory for it.
+        """
+        from ._allocation import allocate
+
+        self.check_open()
+        return allocate(self, shape, dtype, kind)
+
+    def allocate_frame(
+        self,
+        format_: str | ImageFormat,
+        width: int,
+        height: int,
+        kind: Kind = "buffer",
+    ) -> Frame:
+        """A new image, owned by the frame that is returned. Its contents are undefined.
+
+        Of kind "buffer" all planes are sub-buffers of one buffer, dense, each at an offset that
+        the device can take. Of every other kind each plane is an allocation of its own: two
+        images for NV12.
+
+        Raises:
+            LayoutError: a size that the format cannot have.
+            UnknownNameError: no such format or kind.
+            MissingDependencyError: the device has no such memory.
+        """
+        from ._allocation import allocate_frame
+
+        self.check_open()
+        return allocate_frame(self, format_, width, height, kind)
+
+    def _release(self) -> None:
+        self._queue = None
+        del self.native, self.native_device
+
+
+_living: weakref.WeakValueDictionary[int, OpenCLContext] = weakref.WeakValueDictionary()
+_defaults: weakref.WeakValueDictionary[int, OpenCLContext] = weakref.WeakValueDictionary()
+_making_default = threading.Lock()
+
+
+def _default(device: pyopencl.Device) -> OpenCLContext:
+    """The living context made for a device, else a new one: drivers take long to make one."""
+    with _making_default:
+        found = _defaults.get(device.int_ptr)
+        if found is None or found._closed:
+            found = OpenCLContext(pyopencl.Context([device]), device)
+            _defaults[device.int_ptr] = found
+        return found
+
+
+def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
+    """The context over OpenCL objects of yours.
+
+    Args:
+        source: a pyopencl.Context, a cl_context as an int, a pyopencl.CommandQueue (its context
+            and device are taken, and mappings work on it), or a samebytes context that has a
+            cl_context.
+        device_index: which device of a cl_context; a queue has its own.
+
+    Raises:
+        LayoutError: no such device, or a number that is no living cl_context.
+        UnsupportedObjectError: nothing of the above.
+    """
+    if isinstance(source, OpenCLContext):
+        return source
+    if isinstance(source, Context):
+        derived = source.derive("opencl")
+        assert isinstance(derived, OpenCLContext)
+        return derived
+    if isinstance(source, pyopencl.CommandQueue):
+        return _interned(OpenCLContext(source.context, source.device, source))
+    if isinstance(source, int) and not isinstance(source, bool):
+        living = tuple(p.int_ptr for d in devices().values() for p in (d.platform, d))
+        check_handle(source, "cl_context", living)
+        source = pyopencl.Context.from_int_ptr(source, retain=True)
+    if not isinstance(source, pyopencl.Context):
+        raise UnsupportedObjectError(
+            f"a {type(source).__name__} is no OpenCL context: pass a pyopencl.Context or "
+            "CommandQueue, a cl_context as an int, or a samebytes context"
+        )
+    found = source.devices
+    if not 0 <= device_index < len(found):
+        raise LayoutError(
+            f"device_index {device_index} of a cl_context with {len(found)} devices: "
+            f"pass 0 to {len(found) - 1}"
+        )
+    return _interned(OpenCLContext(source, found[device_index]))
+
+
+def context_of(native: pyopencl.Context) -> OpenCLContext:
+    """The context to which memory of a cl_context belongs.
+
+    That is the living one, if there is one alone: it knows the queue. Else the one without a
+    queue, made if need be.
+    """
+    handle = native.int_ptr
+    # By key: one that is about to be dropped for its living equal may be among them.
+    living = {
+        found.key: found
+        for found in list(_living.values())
+        if not found._closed and found.handle("cl_context") == handle
+    }
+    return _interned(next(iter(living.values()))) if len(living) == 1 else context(native)
+
+
+def _interned(made: OpenCLContext) -> OpenCLContext:
+    found = intern(made)
+    assert isinstance(found, OpenCLContext)
+    return found
+
+
+def _of_context(native: pyopencl.Context, device: int) -> pyopencl.Device:
+    for found in native.devices:
+        if found.int_ptr == device:
+            return found
+    raise DeviceMismatchError(
+        f"the cl_device_id {device:#x} is none of the devices of the cl_context {native.int_ptr:#x}"
+    )

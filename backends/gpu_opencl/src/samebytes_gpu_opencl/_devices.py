@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenCL devices of this machine, their names in samebytes, and what identifies them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from ctypes import byref, c_char, c_uint32, sizeof
+from typing import Any
+
+import pyopencl
+
+from samebytes import Device
+from samebytes.errors import (
+    AmbiguousTargetError,
+    MissingDependencyError,
+    NativeError,
+    UnknownNameError,
+)
+
+from ._abi import core
+from ._library import call
+
+__all__ = ["describe", "device_info", "device_names", "devices", "find_device", "has_extension"]
+
+HINT = "install the OpenCL driver of your device; what is missing: samebytes doctor opencl"
+
+_KINDS = (
+    (pyopencl.device_type.GPU, "GPU"),
+    (pyopencl.device_type.CPU, "CPU"),
+    (pyopencl.device_type.ACCELERATOR, "ACCELERATOR"),
+)
+
+
+def devices() -> dict[str, pyopencl.Device]:
+    """Every device by its name: "GPU", or "GPU.0", "GPU.1" where there are several of a kind."""
+    try:
+        platforms = pyopencl.get_platforms()
+    except pyopencl.Error:  # the loader says so if it finds no driver
+        return {}
+    found = [device for platform in platforms for device in _of_platform(platform)]
+    counts = Counter(_kind(device) for device in found)
+    numbers: Counter[str] = Counter()
+    names = {}
+    for device in found:
+        kind = _kind(device)
+        names[f"{kind}.{numbers[kind]}" if counts[kind] > 1 else kind] = device
+        numbers[kind] += 1
+    return names
+
+
+def _of_platform(platform: pyopencl.Platform) -> list[pyopencl.Device]:
+    try:
+        return list(platform.get_devices())
+    except pyopencl.Error:  # a driver without its device says DEVICE_NOT_FOUND
+        return []
+
+
+def device_names() -> tuple[str, ...]:
+    """The names, for messages that ask for a choice."""
+    return tuple(devices())
+
+
+def find_device(name: str | None) -> pyopencl.Device:
+    """The device of that name; None means the only one there is.
+
+    Raises:
+        MissingDependencyError: there is none at all.
+        UnknownNameError: there is none of that name.
+        AmbiguousTargetError: there are several; the message lists them.
+    """
+    found = devices()
+    if not found:
+        raise MissingDependencyError("opencl", "an OpenCL driver with a device", HINT)
+    if name is None:
+        if len(found) > 1:
+            raise AmbiguousTargetError("anywhere", "opencl", [f"opencl:{n}" for n in found])
+        return next(iter(found.values()))
+    if name in found:
+        return found[name]
+    if name.endswith(".0") and name[:-2] in found:
+        return found[name[:-2]]
+    same = [f"opencl:{n}" for n in found if n.startswith(f"{name}.")]
+    if same:
+        raise AmbiguousTargetError("anywhere", f"opencl:{name}", same)
+    raise UnknownNameError("device of opencl", name, found)
+
+
+def has_extension(device: pyopencl.Device, name: str) -> bool:
+    """Whether the device has an extension."""
+    return name in device.extensions.split()
+
+
+def device_info(device: pyopencl.Device, key: int, value: Any) -> Any:
+    """`value`, a ctypes object, filled with one cl_device_info; None if the device has it not."""
+    try:
+        call("clGetDeviceInfo", device.int_ptr, key, sizeof(value), byref(value), None)
+    except NativeError:
+        return None
+    return value
+
+
+def describe(device: pyopencl.Device) -> Device:
+    """What identifies a device, as far as its driver tells."""
+    uuid = luid = pci = None
+    if has_extension(device, "cl_khr_device_uuid"):
+        uuid = _raw(device, core.CL_DEVICE_UUID_KHR, core.CL_UUID_SIZE_KHR)
+        valid = device_info(device, core.CL_DEVICE_LUID_VALID_KHR, c_uint32())
+        if valid is not None and valid.value:
+            luid = _raw(device, core.CL_DEVICE_LUID_KHR, core.CL_LUID_SIZE_KHR)
+    if has_extension(device, "cl_khr_pci_bus_info"):
+        place = device_info(
+            device, core.CL_DEVICE_PCI_BUS_INFO_KHR, core.cl_device_pci_bus_info_khr()
+        )
+        if place is not None:
+            pci = (
+                f"{place.pci_domain:04x}:{place.pci_bus:02x}:"
+                f"{place.pci_device:02x}.{place.pci_function:x}"
+            )
+    return Device(_kind(device), device.name.strip(), uuid, pci, None, luid)
+
+
+def _raw(device: pyopencl.Device, key: int, size: int) -> bytes | None:
+    value = device_info(device, key, (c_char * size)())
+    return None if value is None else ctypes.string_at(value, size)
+
+
+def _kind(device: pyopencl.Device) -> str:
+    return next((kind for bit, kind in _KINDS if device.type & bit), "CUSTOM")

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dma -> opencl by import, opencl -> dma by what Intel's driver tells of a buffer."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from ctypes import c_uint64, c_void_p
+from typing import Any
+
+import pyopencl
+
+from samebytes.errors import LayoutError, MissingDependencyError, NativeError
+from samebytes.plugins import Access, Fd, MemoryMapper, Refused, Storage, Tensor, TensorInfo
+
+from ._abi.external_memory import CL_MEM_ALLOCATION_HANDLE_INTEL
+from ._context import OpenCLContext
+from ._external import ExternalBuffer, import_dma_buf
+from ._handles import mem_info
+from ._natives import pinned_buffer
+from ._parts import check_extent, sub_buffer
+from ._queues import WorkQueue, working_queue
+from ._tensor import OpenCLTensor
+
+__all__ = ["DmaToOpenCL", "OpenCLToDma"]
+
+_LINEAR = 0
+"""drm_fourcc.h: DRM_FORMAT_MOD_LINEAR."""
+
+# (cl_context, id of the DMA-BUF's storage, readonly) -> its import, which holds that storage.
+_imports: weakref.WeakValueDictionary[tuple[int, int, bool], ExternalBuffer] = (
+    weakref.WeakValueDictionary()
+)
+_importing = threading.Lock()
+
+
+class DmaToOpenCL(MemoryMapper):
+    """A buffer over the DMA-BUF, imported once for all tensors in it, which are sub-buffers.
+
+    It is acquired on the context's queue when it is mapped, and released when the last mapping is
+    gone; flush() releases and acquires it. In between only OpenCL may use the memory.
+    """
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """A sub-buffer of the import."""
+        context, info = self.target, item.info
+        assert isinstance(context, OpenCLContext)
+        modifier = item.handle("drm_modifier")
+        if modifier != _LINEAR:
+            raise Refused(f"its layout (DRM modifier {modifier:#x}) is not linear, buffers are")
+        fd, offset = item.handle("dma_fd"), item.handle("offset")
+        size = _size_of(fd)
+        queue = working_queue(context)
+        if not queue.ordered:
+            item.wait()
+        try:
+            nbytes = check_extent(info, size - offset, f"the DMA-BUF after byte {offset}")
+            whole = _imported(context, item, fd, size, queue)
+            part = sub_buffer(context, whole.handle, offset, nbytes, whole)
+        except (LayoutError, MissingDependencyError, NativeError) as error:
+            raise Refused(str(error)) from error
+        if queue.ordered:
+            part.wait = queue.finish
+        return pinned_buffer(part.handle, part, info), info, part
+
+
+class OpenCLToDma(MemoryMapper):
+    """The DMA-BUF behind a buffer. No extension exports memory; one driver tells its descriptor."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: OpenCLTensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """A plane of a new DMA buffer with a duplicate of the driver's descriptor."""
+        if item.kind != "buffer":
+            raise Refused(f"{item.kind} memory has no descriptor that the driver tells")
+        context, handle = item.context, item.native.int_ptr
+        try:
+            # A sub-buffer is a place in its buffer, whose descriptor it is.
+            root = mem_info(handle, pyopencl.mem_info.ASSOCIATED_MEMOBJECT, c_void_p) or handle
+            offset = mem_info(handle, pyopencl.mem_info.OFFSET)
+            fd = mem_info(root, CL_MEM_ALLOCATION_HANDLE_INTEL, c_uint64)
+        except NativeError as error:
+            raise Refused(
+                f"{context.native_device.name.strip()} tells no descriptor of its buffers "
+                f"(CL_MEM_ALLOCATION_HANDLE_INTEL): {error}"
+            ) from error
+        queue = working_queue(context)
+        queue.hand_over()
+        target: Any = self.target
+        try:
+            buffer = target.import_fd(Fd.borrow(fd), keep=item.storage)
+        except LayoutError as error:
+            raise Refused(f"the driver told a descriptor {fd}: {error}") from error
+        return buffer.plane(item.info, offset=offset), None, buffer.storage
+
+
+def _imported(
+    context: OpenCLContext, item: Tensor, fd: int, size: int, queue: WorkQueue
+) -> ExternalBuffer:
+    storage = item.storage
+    key = (context.handle("cl_context"), id(storage), item.readonly)
+    with _importing:
+        found = _imports.get(key)
+        if found is None:
+            found = _imports[key] = import_dma_buf(
+                context, fd, size, queue, readonly=item.readonly, keep=storage
+            )
+        elif found.flush is not None and not queue.ordered:
+            found.flush()  # what others wrote since the last mapping is seen after it
+    return found
+
+
+def _size_of(fd: int) -> int:
+    """The size of a DMA-BUF, which is where its end is (linux/dma-buf.h)."""
+    try:
+        size = os.lseek(fd, 0, os.SEEK_END)
+    except OSError as error:
+        raise Refused(f"descriptor {fd} has no size: {error}") from error
+    if not size:
+        raise Refused(f"descriptor {fd} is empty")
+    return size

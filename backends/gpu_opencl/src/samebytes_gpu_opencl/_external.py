@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of other APIs as buffers: cl_khr_external_memory.
+
+OpenCL's rule (specification, "External Memory Objects"): memory is acquired before commands use it
+and released before the other API does; in between the other side must not touch it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from ctypes import byref, c_int32, c_uint64, c_void_p
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyopencl import mem_flags
+
+from samebytes.errors import (
+    LayoutError,
+    MissingDependencyError,
+    NativeError,
+    UnsupportedObjectError,
+)
+from samebytes.plugins import Fd, TensorInfo
+
+from ._abi import external_memory as abi
+from ._devices import has_extension
+from ._handles import platform_of
+from ._library import call, extension_function, meaning
+from ._natives import pinned_buffer
+from ._parts import MemStorage, check_extent
+from ._queues import WorkQueue
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._context import OpenCLContext
+    from ._tensor import OpenCLTensor
+
+__all__ = ["ExternalBuffer", "import_dma_buf", "import_nt_handle", "nt_handle_properties"]
+
+
+class ExternalBuffer(MemStorage):
+    """The owner of an imported buffer: acquired now, released before it is given back.
+
+    Its flush() lets the other side see what was written: it is released and acquired again.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self, context: OpenCLContext, handle: int, nbytes: int, queue: WorkQueue, keep: object
+    ) -> None:
+        super().__init__(handle, nbytes, keep)
+        platform = platform_of(context.native_device)
+        hand = partial(_hand, platform, queue, handle)
+        hand("clEnqueueAcquireExternalMemObjectsKHR")
+        self.flush = partial(_let_see, hand)
+        self.release = partial(_give_back, hand, handle)
+
+
+def import_dma_buf(
+    context: OpenCLContext, fd: int, nbytes: int, queue: WorkQueue, *, readonly: bool, keep: object
+) -> ExternalBuffer:
+    """A buffer over a whole linear DMA-BUF.
+
+    The specification gives the descriptor to the implementation, and not every driver takes it.
+    One that does gets a duplicate; see `_takes_descriptors`.
+
+    Args:
+        fd: stays the caller's, and open as long as `keep` lives.
+        nbytes: its size.
+        keep: what owns the descriptor.
+
+    Raises:
+        MissingDependencyError: the device imports no DMA-BUFs.
+        NativeError: the driver refuses this one.
+    """
+    _check_extension(context, abi.DMA_BUF_EXTENSION)
+    make = partial(_make, context, nbytes, readonly)
+    if _takes_descriptors(context, fd, make):
+        with Fd.borrow(fd) as own:
+            handle = make(_dma_buf_properties(own.fileno()))
+            own.detach()
+    else:
+        handle = make(_dma_buf_properties(fd))
+    return ExternalBuffer(context, handle, nbytes, queue, keep)
+
+
+def import_nt_handle(
+    context: OpenCLContext, handle: int, shape: Sequence[int], dtype: Any = "uint8"
+) -> OpenCLTensor:
+    """A tensor over memory that Direct3D 12, Vulkan or CUDA exported as an NT handle. Windows only.
+
+    Args:
+        context: where it is imported; its device needs cl_khr_external_memory_win32.
+        handle: the HANDLE, which stays the caller's: close it when the tensor is gone.
+        shape, dtype: its layout, dense.
+
+    Raises:
+        UnsupportedObjectError: this is not Windows.
+        LayoutError: no handle, or an empty layout.
+        MissingDependencyError: the device imports no NT handles.
+        NativeError: the driver refuses this one.
+    """
+    info = TensorInfo(dtype, shape)
+    properties = nt_handle_properties(handle)
+    nbytes = check_extent(info, 1 << 63, "memory")
+    if not nbytes:
+        raise LayoutError("OpenCL has no empty buffers")
+    if sys.platform != "win32":
+        raise UnsupportedObjectError(
+            "NT handles are Windows's: on Linux memory is shared by DMA-BUF, see samebytes-dma"
+        )
+    _check_extension(context, abi.WIN32_EXTENSION)
+    made = _make(context, nbytes, False, properties)
+    storage = ExternalBuffer(context, made, nbytes, WorkQueue(context.queue, False), None)
+    native = pinned_buffer(made, storage, info)
+    return context.tensor_class(native, context, storage, None, False, info, (storage,))
+
+
+def nt_handle_properties(handle: int) -> tuple[int, ...]:
+    """The property list with which clCreateBufferWithProperties imports an NT handle.
+
+    Raises:
+        LayoutError: null, INVALID_HANDLE_VALUE, or more bits than a HANDLE has.
+    """
+    if not isinstance(handle, int) or not 0 < handle < (1 << 64) - 1:
+        raise LayoutError(f"{handle!r} is no NT handle")
+    return abi.CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_WIN32_KHR, handle, 0
+
+
+def _dma_buf_properties(fd: int) -> tuple[int, ...]:
+    return abi.CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR, fd, 0
+
+
+def _check_extension(context: OpenCLContext, name: str) -> None:
+    if not has_extension(context.native_device, name):
+        raise MissingDependencyError(
+            "opencl", f"{name} on {context.native_device.name.strip()}", "use a device that has it"
+        )
+
+
+def _make(context: OpenCLContext, nbytes: int, readonly: bool, properties: tuple[int, ...]) -> int:
+    name, code = "clCreateBufferWithProperties", c_int32()
+    create = extension_function(platform_of(context.native_device), name)
+    if create is None:
+        raise MissingDependencyError("opencl", f"{name} (OpenCL 3.0)", "update the driver")
+    flags = int(mem_flags.READ_ONLY if readonly else mem_flags.READ_WRITE)
+    values = (c_uint64 * len(properties))(*properties)
+    handle = create(context.native.int_ptr, values, flags, nbytes, None, byref(code))
+    if code.value or not handle:
+        raise NativeError(name, code.value, meaning(code.value))
+    return int(handle)
+
+
+_taking: dict[int, bool] = {}
+_asking = threading.Lock()
+
+
+def _takes_descriptors(context: OpenCLContext, fd: int, make: Any) -> bool:
+    """Whether this driver closes the descriptors that it imports.
+
+    Tried once for each driver, with a duplicate: is it still open after the import was undone?
+    """
+    platform = platform_of(context.native_device)
+    with _asking:
+        if platform not in _taking:
+            trial = Fd.borrow(fd)
+            number = trial.fileno()
+            before = os.fstat(number)
+            call("clReleaseMemObject", make(_dma_buf_properties(number)))
+            try:
+                after = os.fstat(number)
+                open_ = (after.st_dev, after.st_ino) == (before.st_dev, before.st_ino)
+            except OSError:
+                open_ = False
+            if not open_:
+                trial.detach()
+            trial.close()
+            _taking[platform] = not open_
+        return _taking[platform]
+
+
+def _hand(platform: int, queue: WorkQueue, handle: int, name: str) -> None:
+    """Acquire or release, by the name of the function."""
+    function = extension_function(platform, name)
+    if function is None:
+        raise MissingDependencyError("opencl", name, "update the driver")
+    code = function(queue.handle, 1, byref(c_void_p(handle)), 0, None, None)
+    if code:
+        raise NativeError(name, code, meaning(code))
+    queue.hand_over()
+
+
+def _let_see(hand: Any) -> None:
+    hand("clEnqueueReleaseExternalMemObjectsKHR")
+    hand("clEnqueueAcquireExternalMemObjectsKHR")
+
+
+def _give_back(hand: Any, handle: int) -> None:
+    try:
+        hand("clEnqueueReleaseExternalMemObjectsKHR")
+    finally:
+        call("clReleaseMemObject", handle)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cpu -> opencl: a buffer over the same pages, or a copy in the device's memory."""
+
+from __future__ import annotations
+
+from ctypes import c_size_t
+from typing import Any
+
+from samebytes.errors import LayoutError
+from samebytes.plugins import (
+    Access,
+    MemoryMapper,
+    Refused,
+    Storage,
+    Tensor,
+    TensorInfo,
+    data_address,
+)
+
+from ._context import OpenCLContext
+from ._host_memory import host_buffer
+from ._library import call, make
+from ._natives import pinned_buffer
+from ._parts import MemStorage, sub_buffer
+from ._queues import working_queue
+
+__all__ = ["CpuCopyToOpenCL", "CpuToOpenCL"]
+
+_READ_WRITE = 1 << 0
+"""CL/cl.h: CL_MEM_READ_WRITE."""
+_NO_ROWS = "its elements are neither dense nor in padded rows: nothing copies that in one command"
+
+
+class CpuToOpenCL(MemoryMapper):
+    """A buffer over the array's own pages, on devices that share the host's memory.
+
+    The memory is the device's while it is mapped. What the device wrote is the host's after
+    flush(), and when the last mapping of the memory is gone; the host should write to it when
+    nothing that is enqueued uses it.
+    """
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The buffer, or a sub-buffer of the one over all of the memory."""
+        context, info = self.target, item.info
+        assert isinstance(context, OpenCLContext)
+        queue = working_queue(context)
+        nbytes = _bytes_of(info)
+        whole, offset = host_buffer(context, item, nbytes, queue)
+        storage: Storage
+        if offset or nbytes < whole.nbytes:
+            try:
+                storage = part = sub_buffer(context, whole.handle, offset, nbytes, whole)
+            except LayoutError as error:
+                raise Refused(str(error)) from error
+            handle = part.handle
+        else:
+            storage, handle = Storage(keep=whole, nbytes=nbytes), whole.handle
+        if queue.ordered:
+            storage.wait = queue.finish
+        return pinned_buffer(handle, storage, info), info, storage
+
+
+class CpuCopyToOpenCL(MemoryMapper):
+    """A new dense buffer with the array's elements. Takes dense arrays and padded rows."""
+
+    __slots__ = ()
+
+    def accepts(self, item: Tensor) -> str | None:
+        """Other layouts are made dense on the host first, by an edge of their own."""
+        return None if _rows_of(item.info) is not None else _NO_ROWS
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The buffer; the array is kept until it was read."""
+        context, info = self.target, item.info
+        assert isinstance(context, OpenCLContext)
+        layout = _rows_of(info)
+        if layout is None:
+            raise Refused(_NO_ROWS)
+        rows, row_nbytes, pitch = layout
+        queue = working_queue(context)
+        dense = TensorInfo(info.dtype, info.shape)
+        size = max(dense.nbytes, 1)
+        handle = make("clCreateBuffer", context.native.int_ptr, _READ_WRITE, size, None)
+        storage = MemStorage(handle, size, item.storage if queue.ordered else None)
+        where = data_address(item.native)
+        if rows == 1:
+            call("clEnqueueWriteBuffer", queue.handle, handle, 0, 0, row_nbytes, where, 0, None,
+                 None)  # fmt: skip
+        elif rows:
+            origin, region = (c_size_t * 3)(), (c_size_t * 3)(row_nbytes, rows, 1)
+            call(
+                "clEnqueueWriteBufferRect", queue.handle, handle, 0, origin, origin, region,
+                row_nbytes, 0, pitch, 0, where, 0, None, None,
+            )  # fmt: skip
+        if queue.ordered:
+            storage.wait = queue.finish
+            storage.release = _after(queue.finish, storage.release)
+        else:
+            queue.finish()
+        return pinned_buffer(handle, storage, dense), dense, storage
+
+
+def _after(wait: Any, release: Any) -> Any:
+    """Release when the queue has read the array, which is kept until then."""
+
+    def both() -> None:
+        try:
+            wait()
+        finally:
+            release()
+
+    return both
+
+
+def _bytes_of(info: TensorInfo) -> int:
+    """How many bytes the array spans.
+
+    Raises:
+        Refused: no buffer can have that layout.
+    """
+    low, high = info.extent
+    if low < 0:
+        raise Refused(f"strides {info.strides} are negative: a buffer begins with its tensor")
+    if info.overlaps:
+        raise Refused(f"elements overlap (strides {info.strides})")
+    if not high:
+        raise Refused("OpenCL has no empty buffers")
+    return high
+
+
+def _rows_of(info: TensorInfo) -> tuple[int, int, int] | None:
+    """(rows, bytes of a row, pitch) as clEnqueueWriteBufferRect takes them, if it can."""
+    if info.is_contiguous:
+        return (1 if info.size else 0), info.nbytes, 0
+    row = TensorInfo(info.dtype, info.shape[1:])
+    strides = info.strides
+    if strides is None or strides[1:] != row.strides or strides[0] < row.nbytes:
+        return None
+    return info.shape[0], row.nbytes, strides[0]

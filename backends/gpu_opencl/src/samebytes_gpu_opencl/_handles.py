@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking at handles before OpenCL does: a released one would crash the driver.
+
+By the rules of cl_khr_icd every OpenCL object begins with the address of its driver's table of
+functions, which the loader follows at each call. A released object has something else there as
+soon as its memory was used for anything. So the first word of a handle is read without following
+it, and compared with that of an object known to live. That finds most released handles and all
+that never were any; it cannot find one whose memory holds a new object of the same driver.
+"""
+
+from __future__ import annotations
+
+import os
+from ctypes import byref, c_size_t, c_uint32, c_void_p, sizeof
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyopencl
+
+from samebytes.errors import DeviceMismatchError, LayoutError, NativeError
+
+from ._library import call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "check_handle",
+    "check_mem",
+    "mem_info",
+    "platform_of",
+    "release_mem",
+    "retain_mem",
+]
+
+_WORD = 8
+
+
+def _first_word(handle: int) -> bytes | None:
+    """The word at an address, b"" if there is no memory; None where that cannot be found out."""
+    if handle <= 0 or handle >= 1 << 63:
+        return b""
+    try:
+        memory = os.open("/proc/self/mem", os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        return os.pread(memory, _WORD, handle)
+    except OSError:
+        return b""
+    finally:
+        os.close(memory)
+
+
+def check_handle(handle: int, what: str, living: tuple[int, ...]) -> None:
+    """See that a handle can be an object of the driver to which `living` belong.
+
+    Args:
+        handle: any number.
+        what: for the error: "cl_mem", "cl_context".
+        living: handles of objects that surely live; any of the drivers.
+
+    Raises:
+        LayoutError: it is no OpenCL object, or was released.
+    """
+    word = _first_word(handle)
+    if word is None:
+        return
+    tables = {_first_word(known) for known in living}
+    if word not in tables:
+        raise LayoutError(
+            f"{handle:#x} is no living {what}: it was released, or never was one; hold the object "
+            "that owns it"
+        )
+
+
+def mem_info(handle: int, key: int, type_: Any = c_size_t) -> int:
+    """One cl_mem_info of a living cl_mem."""
+    value = type_()
+    call("clGetMemObjectInfo", handle, key, sizeof(value), byref(value), None)
+    return int(value.value or 0)
+
+
+def check_mem(handle: int, context: pyopencl.Context, device: pyopencl.Device) -> int:
+    """See that a handle is a living cl_mem of that cl_context; returns its cl_mem_object_type.
+
+    Raises:
+        LayoutError: it is no living cl_mem.
+        DeviceMismatchError: it belongs to another cl_context.
+    """
+    known = context.int_ptr, device.int_ptr
+    check_handle(handle, "cl_mem", known)
+    try:
+        home = mem_info(handle, pyopencl.mem_info.CONTEXT, c_void_p)
+        kind = mem_info(handle, pyopencl.mem_info.TYPE, c_uint32)
+    except NativeError as error:
+        raise LayoutError(f"{handle:#x} is no cl_mem: {error}") from error
+    if home != context.int_ptr:
+        raise DeviceMismatchError(
+            f"the cl_mem {handle:#x} belongs to the cl_context {home:#x}, not to "
+            f"{context.int_ptr:#x}: memory can be used in its own cl_context only"
+        )
+    return kind
+
+
+def retain_mem(handle: int) -> Callable[[], object]:
+    """Take a reference of our own; returns what gives it back."""
+    call("clRetainMemObject", handle)
+    return release_mem(handle)
+
+
+def release_mem(handle: int) -> Callable[[], object]:
+    """What gives one reference back."""
+    return partial(call, "clReleaseMemObject", handle)
+
+
+def platform_of(device: pyopencl.Device) -> int:
+    """The cl_platform_id of a device."""
+    return device.platform.int_ptr

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that the driver makes host-visible for a while, and gives back.
+
+OpenCL's rules (specification, "Mapping Buffer Objects" and "Accessing mapped regions"): what was
+written is seen by the device after the unmapping; a region that is mapped for writing must not be
+mapped again; a mapping of a CL_MEM_USE_HOST_PTR buffer is always at the same address, any other
+may be at a new address each time.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from ctypes import byref, c_size_t, c_uint64
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyopencl import map_flags, mem_flags, mem_info
+
+from samebytes.plugins import Access, Storage, TensorInfo
+
+from ._handles import mem_info as ask
+from ._images import region_of
+from ._library import call, make
+
+if TYPE_CHECKING:
+    from ._queues import WorkQueue
+    from ._tensor import OpenCLTensor
+
+__all__ = ["HostMapping", "map_buffer", "map_image", "map_svm"]
+
+_READ = int(map_flags.READ)
+_READ_WRITE = int(map_flags.READ | map_flags.WRITE)
+_DISCARD = int(map_flags.WRITE_INVALIDATE_REGION)
+_USE_HOST_PTR = int(mem_flags.USE_HOST_PTR)
+_NO_EVENTS = 0, None, None
+
+
+class HostMapping(Storage):
+    """The owner of one mapping.
+
+    Attributes:
+        layout: where the elements lie in it.
+    """
+
+    __slots__ = ("layout",)
+
+    layout: TensorInfo
+
+
+# (kind, handle or pointer, bytes) -> the mapping for writing. It holds the memory, so that what a
+# key names lives as long as its entry.
+_Key = tuple[str, int, int]
+_writing: weakref.WeakValueDictionary[_Key, HostMapping] = weakref.WeakValueDictionary()
+
+
+def map_buffer(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMapping:
+    """The bytes of a buffer tensor.
+
+    Raises:
+        NativeError: the driver refuses, for instance since an overlapping region is mapped.
+    """
+    handle, info = item.native.int_ptr, item.info
+    nbytes = info.extent[1]
+
+    def begin() -> tuple[int, TensorInfo]:
+        # Bytes between padded rows may be somebody else's: they must survive.
+        pointer = _map_buffer(queue, handle, _flags(access, info.is_contiguous), nbytes)
+        return pointer, info
+
+    in_place = bool(ask(handle, mem_info.FLAGS, c_uint64) & _USE_HOST_PTR)
+    publish = _publish_in_place if in_place else _publish_buffer
+    return _mapping(
+        ("buffer", handle, nbytes), item, access, queue, begin,
+        lambda pointer, _: partial(publish, queue, handle, pointer, nbytes),
+    )  # fmt: skip
+
+
+def map_image(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMapping:
+    """The pixels of an image tensor; the driver says how far its rows are apart.
+
+    Raises:
+        NativeError: the driver refuses.
+    """
+    handle, info = item.native.int_ptr, item.info
+
+    def begin() -> tuple[int, TensorInfo]:
+        pitch, slice_pitch = c_size_t(), c_size_t()
+        pointer = make(
+            "clEnqueueMapImage", queue.handle, handle, 0, _flags(access, True), *region_of(info),
+            byref(pitch), byref(slice_pitch), *_NO_EVENTS,
+        )  # fmt: skip
+        pixels = TensorInfo(info.dtype, info.shape[1:]).strides or ()
+        return pointer, TensorInfo(info.dtype, info.shape, (pitch.value, *pixels))
+
+    return _mapping(
+        ("image", handle, 0), item, access, queue, begin,
+        lambda pointer, layout: partial(_publish_image, queue, handle, pointer, layout),
+    )  # fmt: skip
+
+
+def map_svm(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMapping:
+    """Coarse-grained SVM, which is at its own address whenever it is mapped.
+
+    Raises:
+        NativeError: the driver refuses.
+    """
+    info = item.info
+    pointer, nbytes = item.native.svm_ptr, info.extent[1]
+
+    def begin() -> tuple[int, TensorInfo]:
+        _map_svm(queue, _flags(access, info.is_contiguous), pointer, nbytes)
+        return pointer, info
+
+    return _mapping(
+        ("svm", pointer, nbytes), item, access, queue, begin,
+        lambda pointer, _: partial(_publish_svm, queue, pointer, nbytes),
+    )  # fmt: skip
+
+
+def _mapping(
+    key: _Key,
+    item: OpenCLTensor,
+    access: Access,
+    queue: WorkQueue,
+    begin: Callable[[], tuple[int, TensorInfo]],
+    publisher: Callable[[int, TensorInfo], Callable[[], object]],
+) -> HostMapping:
+    """A new mapping, or a part of the living one for writing."""
+    shared = _writing.get(key)
+    if shared is None:
+        shared = _begin(key, item, access, queue, begin, publisher)
+        if access == "r":
+            return shared
+        _writing[key] = shared
+    elif not queue.ordered and shared.wait is not None:
+        shared.wait()
+    # A part of its own for each map(), so that each can be closed while others go on.
+    part = HostMapping(
+        address=shared.address, nbytes=shared.nbytes, keep=shared, readonly=access == "r"
+    )
+    part.layout = shared.layout
+    return part
+
+
+def _begin(
+    key: _Key,
+    item: OpenCLTensor,
+    access: Access,
+    queue: WorkQueue,
+    begin: Callable[[], tuple[int, TensorInfo]],
+    publisher: Callable[[int, TensorInfo], Callable[[], object]],
+) -> HostMapping:
+    kind, handle, _ = key
+    if kind != "svm":
+        # A reference of the mapping's own: the user may release theirs while it is mapped.
+        call("clRetainMemObject", handle)
+    try:
+        pointer, layout = begin()
+        if not queue.ordered:
+            queue.finish()
+    except BaseException:
+        if kind != "svm":
+            call("clReleaseMemObject", handle)
+        raise
+    mapping = HostMapping(
+        partial(_unmap_svm, queue, pointer)
+        if kind == "svm"
+        else partial(_unmap_and_release, queue, handle, pointer),
+        address=pointer,
+        nbytes=layout.extent[1],
+        keep=item.storage,
+        readonly=access == "r",
+        flush=None if access == "r" else publisher(pointer, layout),
+        wait=queue.finish if queue.ordered else None,
+        at_exit=True,
+    )
+    mapping.layout = layout
+    return mapping
+
+
+def _flags(access: Access, every_byte: bool) -> int:
+    if access == "r":
+        return _READ
+    return _DISCARD if access == "w" and every_byte else _READ_WRITE
+
+
+def _map_buffer(queue: WorkQueue, handle: int, flags: int, nbytes: int) -> int:
+    return make("clEnqueueMapBuffer", queue.handle, handle, 0, flags, 0, nbytes, *_NO_EVENTS)
+
+
+def _unmap_and_release(queue: WorkQueue, handle: int, pointer: int) -> None:
+    try:
+        call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
+        queue.hand_over()
+    finally:
+        call("clReleaseMemObject", handle)
+
+
+def _publish_in_place(queue: WorkQueue, handle: int, pointer: int, nbytes: int) -> None:
+    """Unmap and map again, which leaves the address as it is."""
+    call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
+    _map_buffer(queue, handle, _READ_WRITE, nbytes)
+    queue.hand_over()
+
+
+def _publish_buffer(queue: WorkQueue, handle: int, pointer: int, nbytes: int) -> None:
+    """Write the mapped bytes to where they belong, without ending the mapping.
+
+    Unmapping and mapping again might give another address, and arrays at the old one would be
+    left without memory.
+    """
+    call("clEnqueueWriteBuffer", queue.handle, handle, 0, 0, nbytes, pointer, *_NO_EVENTS)
+    queue.hand_over()
+
+
+def _publish_image(queue: WorkQueue, handle: int, pointer: int, layout: TensorInfo) -> None:
+    """The same for an image."""
+    pitch = layout.strides[0] if layout.strides else 0
+    call(
+        "clEnqueueWriteImage", queue.handle, handle, 0, *region_of(layout), pitch, 0, pointer,
+        *_NO_EVENTS,
+    )  # fmt: skip
+    queue.hand_over()
+
+
+def _map_svm(queue: WorkQueue, flags: int, pointer: int, nbytes: int) -> None:
+    call("clEnqueueSVMMap", queue.handle, 0, flags, pointer, nbytes, *_NO_EVENTS)
+
+
+def _unmap_svm(queue: WorkQueue, pointer: int) -> None:
+    call("clEnqueueSVMUnmap", queue.handle, pointer, *_NO_EVENTS)
+    queue.hand_over()
+
+
+def _publish_svm(queue: WorkQueue, pointer: int, nbytes: int) -> None:
+    call("clEnqueueSVMUnmap", queue.handle, pointer, *_NO_EVENTS)
+    _map_svm(queue, _READ_WRITE, pointer, nbytes)
+    queue.hand_over()

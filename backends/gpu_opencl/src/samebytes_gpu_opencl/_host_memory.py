@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers over memory of the CPU (CL_MEM_USE_HOST_PTR), one for each piece of memory.
+
+OpenCL forbids two buffers over the same host memory (specification, clCreateBuffer: results are
+undefined), so that all tensors in a piece of memory share one, as sub-buffers of it.
+
+A driver works on the memory itself only where host memory is unified, and the piece begins at a
+page and is a multiple of 64 bytes long. Elsewhere it works on a copy of its own, and still hands
+the host's address out.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyopencl import map_flags, mem_flags
+
+from samebytes.errors import NativeError
+from samebytes.plugins import Refused, Tensor, data_address
+
+from ._library import call, make
+from ._parts import MemStorage
+
+if TYPE_CHECKING:
+    from ._context import OpenCLContext
+    from ._queues import WorkQueue
+
+__all__ = ["HostBuffer", "host_buffer"]
+
+_PAGE = 4096
+_LINE = 64
+_NO_EVENTS = 0, None, None
+
+
+class HostBuffer(MemStorage):
+    """The owner of a buffer over host memory, which it keeps alive."""
+
+    __slots__ = ()
+
+
+_Key = tuple[int, int, int, bool]
+# What an entry names is held by the entry's own value: no address in it is used again.
+_buffers: weakref.WeakValueDictionary[_Key, HostBuffer] = weakref.WeakValueDictionary()
+_making = threading.Lock()
+
+
+def host_buffer(
+    context: OpenCLContext, item: Tensor, nbytes: int, queue: WorkQueue
+) -> tuple[HostBuffer, int]:
+    """The buffer over the memory in which a CPU tensor lies, and where in it the tensor begins.
+
+    Memory that samebytes allocated is taken as a whole; of other memory, the tensor's bytes.
+
+    Raises:
+        Refused: the device would work on a copy.
+    """
+    device = context.native_device
+    if not device.host_unified_memory:
+        raise Refused(
+            f"{device.name.strip()} has memory of its own (CL_DEVICE_HOST_UNIFIED_MEMORY is "
+            "false): pass copy=True"
+        )
+    where, owner = data_address(item.native), item.storage
+    start, size = where, nbytes
+    # A piece of memory that ends in the middle of a page still has the whole page.
+    if owner.address and owner.address <= where and where + nbytes <= owner.address + owner.nbytes:
+        start, size = owner.address, owner.nbytes
+    if start % _PAGE or size % _LINE:
+        raise Refused(
+            f"the memory begins {start % _PAGE} bytes after a page of {_PAGE} and is {size} bytes "
+            f"long: only whole pages of a length that is a multiple of {_LINE} are shared without "
+            'a copy; samebytes.context("cpu").allocate() gives such memory'
+        )
+    key = (context.handle("cl_context"), start, size, item.readonly)
+    with _making:
+        found = _buffers.get(key)
+        if found is None:
+            found = _buffers[key] = _make(context, start, size, item, queue)
+    return found, where - start
+
+
+def _make(
+    context: OpenCLContext, start: int, size: int, item: Tensor, queue: WorkQueue
+) -> HostBuffer:
+    access = mem_flags.READ_ONLY if item.readonly else mem_flags.READ_WRITE
+    flags = int(access | mem_flags.USE_HOST_PTR)
+    try:
+        handle = make("clCreateBuffer", context.native.int_ptr, flags, size, start)
+    except NativeError as error:
+        raise Refused(f"no buffer over {size} bytes of host memory: {error}") from error
+    made = HostBuffer(handle, size, item.storage)
+    if not item.readonly:
+        made.flush = partial(_show_host, queue, handle, size)
+    made.release = partial(_give_back, queue, handle, made.flush)
+    return made
+
+
+def _show_host(queue: WorkQueue, handle: int, size: int) -> None:
+    """Let the host see what the device wrote, as it does while a buffer is mapped."""
+    pointer = make(
+        "clEnqueueMapBuffer", queue.handle, handle, 0, int(map_flags.READ), 0, size, *_NO_EVENTS
+    )
+    call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
+    queue.hand_over()
+
+
+def _give_back(queue: WorkQueue, handle: int, show: Callable[[], object] | None) -> None:
+    """The host has its memory again. Nothing enqueued may use it after this, so this waits."""
+    try:
+        if show is not None:
+            show()
+        queue.finish()
+    finally:
+        call("clReleaseMemObject", handle)

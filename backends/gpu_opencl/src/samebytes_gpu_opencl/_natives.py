@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The native objects that we hand out. Each keeps its memory alive by itself."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pyopencl
+
+from samebytes.plugins import Storage, TensorInfo
+
+__all__ = ["layout_of", "pinned_buffer", "pinned_image", "pinned_svm"]
+
+
+def pinned_buffer(handle: int, storage: Storage, layout: TensorInfo | None) -> pyopencl.Buffer:
+    """A pyopencl.Buffer with a reference of its own, which also keeps `storage`.
+
+    The reference keeps the cl_mem, but not what a cl_mem lies in: an array, an import. A buffer
+    does not know its layout either, so that is noted on it, and found when it is wrapped again.
+    """
+    native = pyopencl.Buffer.from_int_ptr(handle, retain=True)
+    return cast("pyopencl.Buffer", _pin(native, storage, layout))
+
+
+def pinned_image(handle: int, storage: Storage) -> pyopencl.Image:
+    """The same for an image, which knows its layout."""
+    return cast("pyopencl.Image", _pin(pyopencl.Image.from_int_ptr(handle, True), storage, None))
+
+
+def pinned_svm(storage: Storage, layout: TensorInfo | None) -> Any:
+    """Coarse-grained SVM as a kernel's argument: a pyopencl.SVM over an array that it keeps.
+
+    Args:
+        storage: its address and size are those of the SVM.
+    """
+    return _pin(pyopencl.SVM(np.asarray(storage)), storage, layout)
+
+
+def layout_of(native: Any) -> TensorInfo | None:
+    """What was noted on a native of ours, or by its owner as its attribute `layout`."""
+    layout = getattr(native, "layout", None)
+    return layout if isinstance(layout, TensorInfo) else None
+
+
+def _pin(native: Any, storage: Storage, layout: TensorInfo | None) -> Any:
+    native.pin = storage
+    native.layout = layout
+    return native

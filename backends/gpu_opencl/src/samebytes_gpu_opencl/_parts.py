@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors over parts of other tensors: sub-buffers, USM further on, images over buffers."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_uint32, c_void_p
+from typing import TYPE_CHECKING
+
+import pyopencl
+
+from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.plugins import Storage, TensorInfo
+
+from ._abi import core
+from ._devices import device_info
+from ._handles import mem_info, release_mem
+from ._images import create_image
+from ._library import make
+from ._natives import pinned_buffer, pinned_image
+from ._usm import USMAllocation
+
+if TYPE_CHECKING:
+    from ._context import OpenCLContext
+    from ._tensor import OpenCLTensor
+
+__all__ = ["alignment_of", "check_extent", "image_over", "part_of", "sub_buffer"]
+
+_BUFFER_CREATE_TYPE_REGION = 0x1220
+"""CL/cl.h: CL_BUFFER_CREATE_TYPE_REGION."""
+
+
+def alignment_of(context: OpenCLContext) -> int:
+    """CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes (OpenCL gives bits): where sub-buffers may begin."""
+    return max(context.native_device.mem_base_addr_align // 8, 1)
+
+
+def check_extent(info: TensorInfo, room: int, what: str) -> int:
+    """See that a layout lies within so many bytes; returns how many it needs.
+
+    Raises:
+        LayoutError: it does not.
+    """
+    low, high = info.extent
+    if low < 0:
+        raise LayoutError(
+            f"strides {info.strides} lead before the first element: memory of OpenCL begins there"
+        )
+    if high > room:
+        raise LayoutError(
+            f"{info.dtype}{list(info.shape)} needs {high} bytes, and {what} has {room}"
+        )
+    return high
+
+
+def room_after(whole: OpenCLTensor, offset: int) -> int:
+    """Bytes from `offset` to the end of what a tensor lies in.
+
+    Raises:
+        LayoutError: the offset is negative, or after the end.
+        UnsupportedObjectError: memory of this kind has no parts.
+    """
+    native = whole.native
+    if not isinstance(native, pyopencl.Buffer | USMAllocation):
+        raise UnsupportedObjectError(
+            f"memory of kind {whole.kind} has no parts at offsets: buffers and USM have"
+        )
+    size = native.nbytes if isinstance(native, USMAllocation) else native.size
+    if not 0 <= offset < max(size, 1):
+        raise LayoutError(f"offset {offset} is outside of the {size} bytes of the {whole.kind}")
+    return size - offset
+
+
+def part_of(whole: OpenCLTensor, offset: int, info: TensorInfo) -> OpenCLTensor:
+    """A tensor over the bytes of `whole` from `offset` on."""
+    native, context = whole.native, whole.context
+    room = room_after(whole, offset)
+    nbytes = check_extent(info, room, f"the {whole.kind} after byte {offset}")
+    if isinstance(native, USMAllocation):
+        storage = Storage(keep=whole.storage)
+        part = USMAllocation(
+            native.pointer + offset, nbytes, native.kind, native.context, storage, info
+        )
+        return type(whole)(part, context, storage, whole, whole.readonly, info, (storage,))
+    storage = sub_buffer(context, native.int_ptr, offset, nbytes, whole.storage)
+    buffer = pinned_buffer(storage.handle, storage, info)
+    return type(whole)(buffer, context, storage, whole, whole.readonly, info, (storage,))
+
+
+class MemStorage(Storage):
+    """The owner of one reference to a cl_mem.
+
+    Attributes:
+        handle: the cl_mem.
+    """
+
+    __slots__ = ("handle",)
+
+    def __init__(self, handle: int, nbytes: int, keep: object = None) -> None:
+        super().__init__(release_mem(handle), nbytes=nbytes, keep=keep, at_exit=True)
+        self.handle = handle
+
+
+def sub_buffer(
+    context: OpenCLContext, buffer: int, offset: int, nbytes: int, keep: object
+) -> MemStorage:
+    """A sub-buffer, owned by the storage.
+
+    Args:
+        buffer: a cl_mem; of a sub-buffer its own buffer is taken, since OpenCL has one level.
+        offset: in bytes.
+        keep: what the buffer lies in.
+
+    Raises:
+        LayoutError: the offset is no multiple of the device's alignment.
+    """
+    root = mem_info(buffer, pyopencl.mem_info.ASSOCIATED_MEMOBJECT, c_void_p)
+    origin = offset
+    if root:
+        origin += mem_info(buffer, pyopencl.mem_info.OFFSET)
+    alignment = alignment_of(context)
+    if origin % alignment:
+        raise LayoutError(
+            f"offset {origin} is no multiple of {alignment} bytes, where sub-buffers of "
+            f"{context.native_device.name.strip()} may begin (CL_DEVICE_MEM_BASE_ADDR_ALIGN): "
+            f"place it at {-(-origin // alignment) * alignment}"
+        )
+    region = core.cl_buffer_region(origin, max(nbytes, 1))
+    handle = make("clCreateSubBuffer", root or buffer, 0, _BUFFER_CREATE_TYPE_REGION, byref(region))
+    return MemStorage(handle, nbytes, keep)
+
+
+def image_over(whole: OpenCLTensor) -> OpenCLTensor:
+    """An image over the rows of a buffer tensor."""
+    native, context, info = whole.native, whole.context, whole.info
+    if not isinstance(native, pyopencl.Buffer):
+        raise UnsupportedObjectError(f"an image lies over a buffer, not over {whole.kind} memory")
+    pixel = info.dtype.itemsize or 0
+    if len(info.shape) == 3:
+        pixel *= info.shape[2]
+    strides = info.strides or ()
+    dense = TensorInfo(info.dtype, info.shape[1:]).strides if info.shape else ()
+    if strides[1:] != dense:
+        raise LayoutError(f"the pixels of a row must follow each other, strides are {strides}")
+    pitch_alignment, base_alignment = _image_alignments(context)
+    if not pitch_alignment:
+        raise LayoutError(
+            f"{context.native_device.name.strip()} makes no images over buffers "
+            "(cl_khr_image2d_from_buffer)"
+        )
+    pitch = strides[0] if strides else 0
+    if pixel and pitch % (pitch_alignment * pixel):
+        raise LayoutError(
+            f"rows are {pitch} bytes apart: for an image over a buffer that must be a multiple of "
+            f"{pitch_alignment * pixel} ({pitch_alignment} pixels, CL_DEVICE_IMAGE_PITCH_ALIGNMENT)"
+        )
+    origin = mem_info(native.int_ptr, pyopencl.mem_info.OFFSET)
+    if pixel and base_alignment and origin % (base_alignment * pixel):
+        raise LayoutError(
+            f"the buffer begins at offset {origin}: for an image over it that must be a multiple "
+            f"of {base_alignment * pixel} ({base_alignment} pixels, "
+            "CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT)"
+        )
+    handle = create_image(context, info, over=native.int_ptr, row_pitch=pitch)
+    storage = MemStorage(handle, native.size, whole.storage)
+    image = pinned_image(handle, storage)
+    opaque = TensorInfo(info.dtype, info.shape, opaque=True)
+    return type(whole)(image, context, storage, whole, whole.readonly, opaque, (storage,))
+
+
+def _image_alignments(context: OpenCLContext) -> tuple[int, int]:
+    keys = core.CL_DEVICE_IMAGE_PITCH_ALIGNMENT, core.CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT
+    values = [device_info(context.native_device, key, c_uint32()) for key in keys]
+    pitch, base = (0 if value is None else int(value.value) for value in values)
+    return pitch, base

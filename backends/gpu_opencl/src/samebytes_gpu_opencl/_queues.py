@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queues: whose job it is to order the work, and when it is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyopencl
+
+from samebytes.errors import DeviceMismatchError, UnsupportedObjectError
+from samebytes.plugins import ordering_queue
+
+from ._library import call
+
+if TYPE_CHECKING:
+    from ._context import OpenCLContext
+
+__all__ = ["WorkQueue", "check_queue", "working_queue"]
+
+
+class WorkQueue:
+    """A queue that a mapping works on, and whether its caller orders the work.
+
+    Attributes:
+        native: the pyopencl.CommandQueue, kept alive.
+        handle: its cl_command_queue.
+        ordered: the caller passed it to map(queue=): nothing waits.
+    """
+
+    __slots__ = ("handle", "native", "ordered")
+
+    def __init__(self, native: pyopencl.CommandQueue, ordered: bool) -> None:
+        self.native = native
+        self.handle = native.int_ptr
+        self.ordered = ordered
+
+    def finish(self) -> None:
+        """Return when all that was enqueued is done.
+
+        Never left out for a blocking call: there is a driver whose blocking writes return before
+        they are complete.
+        """
+        call("clFinish", self.handle)
+
+    def hand_over(self) -> None:
+        """What was enqueued must be seen by others: wait, or let the caller's order do it."""
+        call("clFlush" if self.ordered else "clFinish", self.handle)
+
+
+def working_queue(context: OpenCLContext) -> WorkQueue:
+    """The queue that the caller of map() passed, else the context's.
+
+    Raises:
+        UnsupportedObjectError: what was passed is no pyopencl.CommandQueue.
+        DeviceMismatchError: it is a queue of another cl_context.
+    """
+    queue = ordering_queue()
+    if queue is None:
+        return WorkQueue(context.queue, False)
+    check_queue(queue, context)
+    return WorkQueue(queue, True)
+
+
+def check_queue(queue: Any, context: OpenCLContext) -> None:
+    """See that it is a queue of this cl_context."""
+    if not isinstance(queue, pyopencl.CommandQueue):
+        raise UnsupportedObjectError(
+            f"a queue of opencl memory is a pyopencl.CommandQueue, not a {type(queue).__name__}"
+        )
+    home = queue.context.int_ptr
+    if home != context.handle("cl_context"):
+        raise DeviceMismatchError(
+            f"the queue belongs to the cl_context {home:#x}, the memory to "
+            f"{context.handle('cl_context'):#x}: use a queue of the memory's own cl_context"
+        )

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors over the user's OpenCL objects and raw handles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyopencl
+
+from samebytes import FrameMeta, ImageFormat, ImageInfo
+from samebytes.errors import DeviceMismatchError, LayoutError, UnsupportedObjectError
+from samebytes.plugins import Storage, TensorInfo
+
+from ._context import OpenCLContext, context_of
+from ._handles import check_handle, check_mem, mem_info, retain_mem
+from ._images import IMAGE2D, layout_of_image
+from ._natives import layout_of, pinned_buffer, pinned_image
+from ._parts import check_extent, part_of
+from ._usm import USMAllocation, wrap_usm_pointer
+
+if TYPE_CHECKING:
+    from ._frame import OpenCLFrame
+    from ._tensor import OpenCLTensor
+
+__all__ = ["frame", "native_over_mem", "tensor", "usm_tensor"]
+
+_BUFFER = int(pyopencl.mem_object_type.BUFFER)
+
+
+def tensor(
+    native: Any,
+    shape: Sequence[int] | None = None,
+    dtype: Any = "uint8",
+    *,
+    offset: int = 0,
+    strides: Sequence[int] | None = None,
+    context: OpenCLContext | None = None,
+    readonly: bool = False,
+) -> OpenCLTensor:
+    """A tensor over OpenCL memory of yours, which stays yours: one reference of it is held.
+
+    Args:
+        native: a pyopencl.Buffer, a pyopencl.Image, a cl_mem as an int, a pyopencl.SVM or
+            SVMAllocation, or a USMAllocation.
+        shape: elements along each axis; None for all bytes on one axis. An image knows its own.
+        dtype: the element type.
+        offset: byte at which the tensor begins. In a buffer that makes a sub-buffer, and must be
+            a multiple of the device's alignment.
+        strides: in bytes; by default dense.
+        context: where the memory belongs. By default the living context of its cl_context; an
+            int and SVM do not tell theirs.
+        readonly: nobody may write through the tensor.
+
+    Raises:
+        LayoutError: the tensor is larger than the memory, or misaligned; or the object was
+            released.
+        DeviceMismatchError: the memory belongs to another cl_context.
+        UnsupportedObjectError: nothing of the above, or an int or SVM without its context.
+    """
+    made = _whole(native, context, readonly)
+    if shape is None and strides is None and not offset and layout_of(native) is not None:
+        return made
+    if isinstance(made.native, pyopencl.Image):
+        if shape is not None or strides is not None or offset:
+            raise LayoutError("an image has its own shape: leave shape, strides and offset out")
+        return made
+    room = _size_of(made.native)
+    if shape is None:
+        element = TensorInfo(dtype, ())
+        shape = ((room - offset) // max(element.nbytes, 1),)
+    info = TensorInfo(dtype, shape, strides)
+    if offset:
+        part = part_of(made, offset, info)
+        part.parent = None  # what it is a part of is nobody's tensor
+        return part
+    check_extent(info, room, f"the {made.kind}")
+    made.given_info = info
+    return made
+
+
+def frame(
+    natives: Sequence[Any],
+    format: str | ImageFormat,  # the field's word for it
+    width: int,
+    height: int,
+    *,
+    context: OpenCLContext | None = None,
+    readonly: bool = False,
+) -> OpenCLFrame:
+    """A frame over one buffer or image of yours for each plane, for instance two images for NV12.
+
+    Args:
+        natives: pyopencl.Buffer (dense planes), pyopencl.Image, USMAllocation or cl_mem ints.
+        format, width, height: what they hold.
+        context, readonly: as for `tensor`.
+
+    Raises:
+        LayoutError: the wrong number of planes, or one that is too small or of another shape.
+        DeviceMismatchError: they belong to different contexts.
+        UnknownNameError: no such format.
+    """
+    image = ImageInfo(ImageFormat.of(format), width, height)
+    layouts = image.plane_layouts()
+    if len(natives) != len(layouts):
+        raise LayoutError(f"{image} has {len(layouts)} planes, {len(natives)} natives were given")
+    planes = []
+    for native, layout in zip(natives, layouts, strict=True):
+        if isinstance(native, pyopencl.Image):
+            plane = tensor(native, context=context, readonly=readonly)
+            if (plane.shape, str(plane.dtype)) != (layout.shape, layout.dtype):
+                raise LayoutError(
+                    f"plane {layout.name} of {image} is {layout.dtype}{list(layout.shape)}, the "
+                    f"image is {plane.dtype}{list(plane.shape)}"
+                )
+        else:
+            plane = tensor(native, layout.shape, layout.dtype, context=context, readonly=readonly)
+        planes.append(plane)
+    home = planes[0].context
+    if any(plane.context != home for plane in planes):
+        raise DeviceMismatchError("the planes belong to different OpenCL contexts: pass context=")
+    owner = Storage(keep=tuple(plane._owner for plane in planes))
+    made = tuple(p.native for p in planes)
+    return home.frame_class(made, home, FrameMeta(image), owner, None, readonly)
+
+
+def _size_of(native: Any) -> int:
+    return int(native.nbytes if isinstance(native, USMAllocation) else native.size)
+
+
+def usm_tensor(
+    pointer: int,
+    shape: Sequence[int],
+    dtype: Any = "uint8",
+    *,
+    context: OpenCLContext,
+    strides: Sequence[int] | None = None,
+    keep: object = None,
+    readonly: bool = False,
+) -> OpenCLTensor:
+    """A tensor over a USM pointer of yours, which may point into an allocation.
+
+    Its kind, its context and the room behind it are asked of the driver. The memory stays yours:
+    free it when the tensor and all that was mapped from it are gone.
+
+    Args:
+        pointer: an address in USM of the context.
+        shape, dtype, strides: the layout.
+        context: the OpenCLContext in which it was allocated.
+        keep: an object to hold as long as the memory is used, for instance its owner.
+        readonly: nobody may write through the tensor.
+
+    Raises:
+        LayoutError: the allocation ends before the tensor does.
+        DeviceMismatchError: the pointer is no USM of this context.
+        MissingDependencyError: the device has no USM.
+    """
+    info = TensorInfo(dtype, shape, strides)
+    nbytes = check_extent(info, 1 << 63, "memory")
+    native = wrap_usm_pointer(context, pointer, nbytes)
+    native.pin = keep
+    return context.tensor_class(native, context, native, None, readonly, info)
+
+
+def native_over_mem(
+    context: OpenCLContext, handle: int, info: TensorInfo | None = None
+) -> tuple[Any, Storage, int]:
+    """(native, storage, cl_mem_object_type) over a cl_mem of somebody else's, retained.
+
+    Raises:
+        LayoutError: it is no living cl_mem.
+        DeviceMismatchError: it belongs to another cl_context.
+    """
+    kind = check_mem(handle, context.native, context.native_device)
+    storage = Storage(
+        retain_mem(handle), nbytes=mem_info(handle, pyopencl.mem_info.SIZE), at_exit=True
+    )
+    if kind == _BUFFER:
+        return pinned_buffer(handle, storage, info), storage, kind
+    return pinned_image(handle, storage), storage, kind
+
+
+def _whole(native: Any, context: OpenCLContext | None, readonly: bool) -> OpenCLTensor:
+    if isinstance(native, pyopencl.Buffer | pyopencl.Image):
+        home = _home_of(native, context)
+        info = layout_of_image(native) if isinstance(native, pyopencl.Image) else None
+        return home.tensor_class(native, home, native, None, readonly, info)
+    if isinstance(native, USMAllocation):
+        if context is not None and context != native.context:
+            raise DeviceMismatchError("the USM belongs to another context than context=")
+        return native.context.tensor_class(native, native.context, native, None, readonly)
+    if context is None:
+        raise UnsupportedObjectError(
+            f"a {type(native).__name__} does not tell its cl_context: pass context=, for instance "
+            'samebytes.context("opencl")'
+        )
+    if isinstance(native, pyopencl.SVMPointer):
+        return context.tensor_class(native, context, native, None, readonly)
+    if not isinstance(native, int) or isinstance(native, bool):
+        raise UnsupportedObjectError(
+            f"a {type(native).__name__} is no OpenCL memory: pass a pyopencl.Buffer, Image or SVM, "
+            "a cl_mem as an int, or a USMAllocation"
+        )
+    made, storage, kind = native_over_mem(context, native)
+    if kind not in (_BUFFER, IMAGE2D):
+        raise LayoutError("a cl_mem of this type is no tensor: buffers and 2-D images are")
+    return context.tensor_class(made, context, storage, None, readonly, None, (storage,))
+
+
+def _home_of(native: Any, context: OpenCLContext | None) -> OpenCLContext:
+    if context is not None:
+        check_mem(native.int_ptr, context.native, context.native_device)
+        return context
+    check_handle(native.int_ptr, "cl_mem", _living_objects())
+    return context_of(native.context)
+
+
+def _living_objects() -> tuple[int, ...]:
+    """A handle of each driver."""
+    return tuple(p.int_ptr for p in pyopencl.get_platforms())

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device under test: whichever OpenCL device there is, or the software GPU."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import samebytes
+from samebytes import Context
+
+pyopencl = pytest.importorskip("pyopencl", reason="missing package pyopencl: pip install pyopencl")
+
+NO_DEVICE = "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
+
+
+@pytest.fixture(scope="session")
+def device_name() -> str:
+    """The name of one OpenCL device: a GPU before others."""
+    from samebytes_gpu_opencl._devices import device_names
+
+    names = sorted(device_names(), key=lambda name: not name.startswith("GPU"))
+    if not names:
+        pytest.skip(NO_DEVICE)
+    return names[0]
+
+
+@pytest.fixture
+def opencl(device_name: str) -> Iterator[Any]:
+    """An OpenCLContext of its own cl_context."""
+    import samebytes_gpu_opencl
+    from samebytes_gpu_opencl._devices import find_device
+
+    native = pyopencl.Context([find_device(device_name)])
+    context = samebytes_gpu_opencl.context(native)
+    yield context
+    gc.collect()
+
+
+@pytest.fixture
+def usm(opencl: Any) -> Any:
+    """The same, where the device has USM."""
+    name = "cl_intel_unified_shared_memory"
+    if name not in opencl.native_device.extensions.split():
+        pytest.skip(f"device has no {name}")
+    return opencl
+
+
+@pytest.fixture
+def unified(opencl: Any) -> Any:
+    """The same, where the device works on host memory."""
+    if not opencl.native_device.host_unified_memory:
+        pytest.skip("device has memory of its own: nothing on the host is shared with it")
+    return opencl
+
+
+@pytest.fixture
+def kernel() -> Callable[..., Any]:
+    """Compiles a kernel: kernel(context, source) gives the one named "run"."""
+
+    def compile_(context: Any, source: str) -> Any:
+        # Drivers print what their compiler has to say, which is no warning of ours.
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return pyopencl.Kernel(pyopencl.Program(context.native, source).build(), "run")
+
+    return compile_
+
+
+@pytest.fixture
+def references() -> Callable[[Any], int]:
+    """How many references a pyopencl object's handle has."""
+
+    def count(native: Any) -> int:
+        gc.collect()
+        return int(native.reference_count)
+
+    return count
+
+
+@pytest.fixture
+def child() -> Callable[..., str]:
+    """Runs code in a fresh interpreter with other variables; gives what it printed."""
+
+    def run(code: str, **variables: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True,
+            timeout=120, check=False, env={**os.environ, **variables},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+class Foreign(Context):
+    """Memory of another framework, of which only handles are known."""
+
+    memory_type = "foreign"
+    node = "foreign"
+
+
+class ForeignTensor(samebytes.Tensor):
+    """A tensor whose native is a dictionary of handles."""
+
+    __slots__ = ()
+
+    def _handle(self, key: str) -> int:
+        native: dict[str, int] = self.native
+        if key not in native:
+            self.context.no_handle(key)
+        return native[key]
+
+
+@pytest.fixture
+def foreign() -> Callable[..., ForeignTensor]:
+    """foreign(cl_context, info, cl_mem=..., offset=...) is a tensor of another framework."""
+
+    def make(cl_context: int, info: Any, **handles: int) -> ForeignTensor:
+        context = Foreign(handles={"cl_context": cl_context})
+        return ForeignTensor(handles, context, handles, None, False, info)
+
+    return make

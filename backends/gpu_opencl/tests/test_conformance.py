@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenCL backend in the suites that every backend inherits."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import samebytes
+import samebytes_gpu_opencl
+from samebytes import Context, Frame, ImageInfo, TensorInfo, Transfer
+from samebytes.testing import (
+    ArrayMemory,
+    ContextSuite,
+    FrameSuite,
+    MapperSuite,
+    Memory,
+    PluginSuite,
+    TensorSuite,
+)
+from samebytes_gpu_opencl._devices import devices
+
+Array = np.ndarray[Any, Any]
+
+DEVICES = list(devices().values())
+DEVICE = DEVICES[0] if len(DEVICES) == 1 else None
+needs_device = pytest.mark.skipif(
+    DEVICE is None,
+    reason="missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)",
+)
+needs_unified_memory = pytest.mark.skipif(
+    DEVICE is None or not DEVICE.host_unified_memory,
+    reason="device has memory of its own: nothing on the host is shared with it",
+)
+needs_usm = pytest.mark.skipif(
+    DEVICE is None or "cl_intel_unified_shared_memory" not in DEVICE.extensions.split(),
+    reason="device has no cl_intel_unified_shared_memory",
+)
+needs_images = pytest.mark.skipif(
+    DEVICE is None or not DEVICE.image_support, reason="device has no images"
+)
+# Held, so that natives and tensors of a test are of one cl_context.
+_held: list[Any] = []
+
+
+def opencl() -> Any:
+    context: Any = samebytes.context("opencl")
+    if not _held or _held[0] is not context:
+        _held[:] = [context, cl.CommandQueue(context.native)]
+    return context
+
+
+class DeviceArray(np.ndarray[Any, Any]):
+    """What a buffer held when it was looked at; what is written to it is written there too."""
+
+    behind: Any
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.behind = getattr(other, "behind", None)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        if self.behind is not None:
+            self.behind[1](self.behind[0])
+
+    def copy(self, order: Any = "C") -> Any:
+        return np.array(self, order=order)  # a copy has nothing to do with the device
+
+
+def over(native: Any, data: Array, info: TensorInfo, write: Any) -> Array:
+    view = np.ndarray.__new__(DeviceArray, info.shape, info.dtype.carrier, data, 0, info.strides)
+    view.behind = (native, write)
+    return view
+
+
+class BufferMemory(Memory):
+    """Buffers, read and written by commands of a queue that samebytes does not know."""
+
+    memory_type = "opencl"
+    host_visible = False
+    readonly_enforced = False
+    allocates = True
+    allocates_frames = True
+
+    def context(self) -> Context:
+        context: Context = opencl()
+        return context
+
+    def make(self, info: TensorInfo) -> Any:
+        context = opencl()
+        native = cl.Buffer(context.native, cl.mem_flags.READ_WRITE, info.extent[1])
+        native.layout = info  # type: ignore[attr-defined]  # as a user notes it
+        self.view(native)[...] = 0
+        return native
+
+    def view(self, native: Any) -> Array:
+        queue = _held[1]
+        data = np.empty(native.size, np.uint8)
+
+        def write(buffer: Any) -> None:
+            cl.enqueue_copy(queue, buffer, data)
+            queue.finish()
+
+        cl.enqueue_copy(queue, data, native)
+        queue.finish()
+        info = getattr(native, "layout", None) or TensorInfo("uint8", (native.size,))
+        return over(native, data, info, write)
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        return tuple(self.make(TensorInfo(p.dtype, p.shape)) for p in image.plane_layouts())
+
+    def frame(self, native: Any, image: ImageInfo) -> Frame:
+        return samebytes_gpu_opencl.frame(native, image.format, image.width, image.height)
+
+
+class TensorsAlone(BufferMemory):
+    """Without the test of close() that asks for the address of the data."""
+
+    allocates = False
+
+
+class ImageMemory(BufferMemory):
+    """2-D images."""
+
+    allocates = False
+    allocates_frames = False
+
+    def make(self, info: TensorInfo) -> Any:
+        context = opencl()
+        orders = {1: cl.channel_order.R, 4: cl.channel_order.RGBA}
+        types = {"uint8": cl.channel_type.UNORM_INT8, "float32": cl.channel_type.FLOAT}
+        channels = info.shape[2] if len(info.shape) == 3 else 1
+        native = cl.create_image(
+            context.native, cl.mem_flags.READ_WRITE,
+            cl.ImageFormat(orders[channels], types[str(info.dtype)]), shape=info.shape[1::-1],
+        )  # fmt: skip
+        self.view(native)[...] = 0
+        return native
+
+    def view(self, native: Any) -> Array:
+        queue = _held[1]
+        format_ = native.format
+        channels = {cl.channel_order.R: 1, cl.channel_order.RGBA: 4}[format_.channel_order]
+        dtype = np.float32 if format_.channel_data_type == cl.channel_type.FLOAT else np.uint8
+        shape = (native.height, native.width, channels)[: 3 if channels > 1 else 2]
+        data = np.empty(shape, dtype)
+        where: dict[str, Any] = {"origin": (0, 0), "region": (native.width, native.height)}
+
+        def write(image: Any) -> None:
+            cl.enqueue_copy(queue, image, data, **where)
+            queue.finish()
+
+        cl.enqueue_copy(queue, data, native, **where)
+        queue.finish()
+        return over(native, data, TensorInfo(dtype, shape), write)
+
+
+class HostBufferMemory(BufferMemory):
+    """Buffers over host memory on a device that works on it: seen in place, by their address."""
+
+    def view(self, native: Any) -> Array:
+        queue = _held[1]
+        mapped, _ = cl.enqueue_map_buffer(
+            queue, native, cl.map_flags.READ | cl.map_flags.WRITE, 0, (native.size,), np.uint8
+        )
+        address = mapped.__array_interface__["data"][0]
+        mapped.base.release(queue)
+        queue.finish()
+        data = np.frombuffer((ctypes.c_uint8 * native.size).from_address(address), np.uint8)
+        return over(native, data, native.layout, lambda _: None)
+
+
+class PageMemory(ArrayMemory):
+    """Arrays at the beginning of a page."""
+
+    def make(self, info: TensorInfo) -> Array:
+        whole = np.frombuffer(mmap.mmap(-1, max(info.extent[1], 1)), np.uint8)
+        return np.ndarray(info.shape, info.dtype.carrier, whole, 0, info.strides)
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        return tuple(self.make(TensorInfo(p.dtype, p.shape)) for p in image.plane_layouts())
+
+
+class USMMemory(BufferMemory):
+    """Host USM, which the CPU reads in place."""
+
+    host_visible = True
+    allocates = False
+    allocates_frames = False
+    kind: ClassVar[str] = "usm_host"
+
+    def make(self, info: TensorInfo) -> Any:
+        native = opencl().allocate(info.shape, info.dtype, self.kind).native
+        self.view(native)[...] = 0
+        return native
+
+    def view(self, native: Any) -> Array:
+        data = (ctypes.c_uint8 * native.nbytes).from_address(native.pointer)
+        data.native = native  # type: ignore[attr-defined]  # keeps it as long as the array
+        info = native.layout
+        return np.ndarray(
+            info.shape, info.dtype.carrier, np.frombuffer(data, np.uint8), 0, info.strides
+        )
+
+
+CPU = ArrayMemory()
+BUFFERS = BufferMemory()
+LAYOUTS = (
+    TensorInfo("uint8", (6, 8, 3)),
+    TensorInfo("float32", (1, 3, 4, 4)),
+    TensorInfo("int16", (5, 6), (20, 2)),
+    TensorInfo("float16", (9,)),
+)
+WHOLE_LINES = (
+    TensorInfo("uint8", (16, 16, 3)),
+    TensorInfo("float32", (1, 4, 4, 4)),
+    TensorInfo("int32", (4096,)),
+)
+IMAGES = (ImageInfo.of("NV12", 64, 32), ImageInfo.of("I420", 48, 32), ImageInfo.of("BGR", 40, 24))
+
+
+class TestPlugin(PluginSuite):
+    plugin = "opencl"
+
+
+@needs_device
+class TestContext(ContextSuite):
+    memory = BUFFERS
+    singleton = False
+
+
+@needs_device
+class TestTensor(TensorSuite):
+    memory = TensorsAlone()
+    cases = LAYOUTS
+
+
+@needs_device
+@needs_images
+class TestImageTensor(TensorSuite):
+    memory = ImageMemory()
+    cases = (
+        TensorInfo("uint8", (6, 8), opaque=True),
+        TensorInfo("float32", (5, 7, 4), opaque=True),
+    )
+
+
+@needs_usm
+class TestUSMTensor(TensorSuite):
+    memory = USMMemory()
+    cases = WHOLE_LINES
+
+    test_access = None  # its views are writable whatever the tensor says
+
+
+@needs_device
+class TestFrame(FrameSuite):
+    memory = BUFFERS
+    cases = IMAGES
+
+
+@needs_device
+class TestBufferToCpu(MapperSuite):
+    source = BUFFERS
+    target = CPU
+    transfer = Transfer.MAP
+    cases = LAYOUTS
+
+
+@needs_device
+class TestFrameToCpu(MapperSuite):
+    source = BUFFERS
+    target = CPU
+    transfer = Transfer.MAP
+    cases = IMAGES
+
+
+@needs_device
+@needs_images
+class TestImageToCpu(MapperSuite):
+    source = ImageMemory()
+    target = CPU
+    transfer = Transfer.MAP
+    cases = TestImageTensor.cases
+
+
+@needs_usm
+class TestHostUSMToCpu(MapperSuite):
+    source = USMMemory()
+    target = CPU
+    cases = WHOLE_LINES
+
+
+class SharedUSM(USMMemory):
+    kind = "usm_shared"
+
+
+@needs_usm
+class TestSharedUSMToCpu(MapperSuite):
+    source = SharedUSM()
+    target = CPU
+    cases = WHOLE_LINES[:1]
+
+
+@needs_unified_memory
+class TestCpuToOpenCL(MapperSuite):
+    source = PageMemory()
+    target = HostBufferMemory()
+    cases = WHOLE_LINES
+    refused = (
+        (TensorInfo("uint8", (7, 3)), "is 21 bytes long"),
+        (TensorInfo("uint8", (8, 8), (-8, 1)), "are negative"),
+        (TensorInfo("uint8", (64, 64), (0, 1)), "overlap"),
+    )
+
+
+@needs_unified_memory
+class TestCpuFramesToOpenCL(MapperSuite):
+    source = PageMemory()
+    target = HostBufferMemory()
+    cases = (ImageInfo.of("GRAY8", 64, 32), ImageInfo.of("BGRX", 64, 16))
+
+
+@needs_device
+class TestCpuCopiedToOpenCL(MapperSuite):
+    """What cannot be shared: by a copy into the device's memory, where copy=True allows it."""
+
+    source = CPU
+    target = BUFFERS
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = (
+        TensorInfo("uint8", (7, 3, 3)),
+        TensorInfo("float32", (5, 7)),
+        TensorInfo("uint16", (6, 9), (20, 2)),
+    )
+

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One piece of USM: where it is, how it is given back, and its descriptor once it is exported."""
+
+from __future__ import annotations
+
+import threading
+
+from samebytes.errors import LayoutError
+from samebytes.plugins import Fd, Storage
+
+from ._abi.constants import MemoryType
+from ._fd_rules import fd_rules
+from ._native_context import NativeContext
+from ._usm import free, query_fd
+
+__all__ = ["Allocation"]
+
+# What living memory needs, by the id of its Allocation. Held from here and not by the memory's
+# owner alone, since the garbage collector ends the objects of a reference cycle in any order: a
+# context must not be destroyed, nor pages be unmapped, before what lies in them is given back.
+_needed: dict[int, tuple[NativeContext, object]] = {}
+
+
+class Allocation:
+    """One piece of USM. It does not own itself: the Storage does that `storage()` makes.
+
+    Attributes:
+        context: what it was made in.
+        address: of its first byte.
+        nbytes: its size; where a pointer was wrapped, as far as the user's word goes.
+        kind: host, shared or device memory.
+        owned: it is freed with its storage; else it is somebody else's.
+        begins: `address` is where the driver's allocation begins. False for a pointer into the
+            middle of somebody else's, whose offset in a DMA-BUF nobody knows.
+    """
+
+    __slots__ = ("_exported", "_lock", "address", "begins", "context", "kind", "nbytes", "owned")
+
+    def __init__(
+        self,
+        context: NativeContext,
+        address: int,
+        nbytes: int,
+        kind: MemoryType,
+        *,
+        owned: bool = True,
+        begins: bool = True,
+    ) -> None:
+        self.context = context
+        self.address = address
+        self.nbytes = nbytes
+        self.kind = kind
+        self.owned = owned
+        self.begins = begins
+        self._exported: Fd | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def host_visible(self) -> bool:
+        """Whether the CPU reads it where it lies."""
+        return self.kind in (MemoryType.HOST, MemoryType.SHARED)
+
+    def storage(self, keep: object = None) -> Storage:
+        """The owner of the memory. Call it once. `keep` is what the memory lies in."""
+        _needed[id(self)] = self.context, keep
+        return Storage(
+            self._release,
+            address=self.address if self.host_visible else 0,
+            nbytes=self.nbytes,
+            keep=keep,
+            at_exit=True,
+        )
+
+    def exported(self) -> Fd:
+        """The memory's DMA-BUF descriptor, exported at the first call. It stays this object's.
+
+        Raises:
+            NotExportableError: the driver exports none for this memory.
+            LayoutError: it is a pointer into the middle of somebody else's allocation.
+        """
+        if not self.begins:
+            raise LayoutError(
+                f"{self.address:#x} points into an allocation, so where it lies in the exported "
+                "memory is not known: wrap the start of the allocation, with an offset"
+            )
+        with self._lock:
+            if self._exported is None:
+                rules = fd_rules(self.context)
+                number = query_fd(self.context, self.address)
+                self._exported = Fd(number) if rules.export_is_ours else Fd.borrow(number)
+            return self._exported
+
+    def _release(self) -> None:
+        exported, self._exported = self._exported, None
+        try:
+            if exported is not None:
+                exported.close()
+            if self.owned:
+                free(self.context, self.address)
+        finally:
+            _needed.pop(id(self), None)

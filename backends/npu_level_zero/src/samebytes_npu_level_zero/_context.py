@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LevelZeroContext: where USM is allocated, wrapped and imported."""
+
+from __future__ import annotations
+
+import mmap
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
+from samebytes.errors import ClosedError, LayoutError, UnknownNameError
+from samebytes.plugins import Context, Fd, FrameMeta, Storage, intern
+
+from ._abi.constants import ExternalMemoryType
+from ._allocation import Allocation
+from ._devices import DeviceEntry, choose, entries, entry_of
+from ._foreign import LAST_ADDRESS, foreign_allocation
+from ._import_cache import ImportCache
+from ._imports import file_size, import_fd, import_nt_handle
+from ._loader import Library, load
+from ._native_context import NativeContext
+from ._pointer import USMPointer, check_fits, whole
+from ._properties import DeviceMemory, device_memory, external_types, maps_pages
+from ._tensor import LevelZeroTensor
+from ._usm import AllocationProperties, Kind, allocate, export_descriptor, inspect, kind_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["LevelZeroContext"]
+
+_lock = threading.Lock()
+# The context of our own on each device, by ze_device_handle_t, while somebody holds it.
+_own: weakref.WeakValueDictionary[int, LevelZeroContext] = weakref.WeakValueDictionary()
+
+
+class LevelZeroContext(Context):
+    """A Level Zero context on one device: `samebytes.context("level_zero")`, "level_zero:NPU" ...
+
+    Handles: "ze_context", "ze_device", "ze_driver". The ze_context_handle_t that this class made
+    is destroyed after the last memory that was allocated in it.
+    """
+
+    memory_type = "level_zero"
+    node = "level_zero"
+    tensor_class = LevelZeroTensor
+    primary_handle = "usm_ptr"
+
+    def __init__(self, native: NativeContext, parent: Context | None = None) -> None:
+        entry = native.entry
+        handles = {
+            "ze_driver": entry.driver,
+            "ze_device": entry.handle,
+            "ze_context": native.handle,
+        }
+        super().__init__(entry.device, handles=handles, parent=parent)
+        self._native: NativeContext | None = native
+        # For this package's edges.
+        self.imports = ImportCache()
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Self:
+        """The context on a device, or the one that shares the ze_context of `parent`.
+
+        Raises:
+            MissingDependencyError: no loader, no driver, or no permission to use the device.
+            UnknownNameError: no such device.
+            AmbiguousTargetError: several devices answer to the name.
+        """
+        library = load()
+        if parent is not None:
+            return cls._derived(library, device, parent)
+        entry = choose(entries(library), device)
+        with _lock:
+            known = _own.get(entry.handle)
+            if isinstance(known, cls) and known._native is not None:
+                return known
+            made = cls._interned(NativeContext.create(library, entry))
+            _own[entry.handle] = made
+            return made
+
+    @classmethod
+    def from_handles(
+        cls, *, ze_context: int, ze_device: int, ze_driver: int | None = None, keep: object = None
+    ) -> Self:
+        """The context over a ze_context_handle_t that the application made, and destroys.
+
+        Args:
+            ze_context: of a driver that the loader of this process opened. That cannot be checked.
+            ze_device: one of its devices, or a sub-device.
+            ze_driver: if given, the device must be of this driver.
+            keep: held as long as memory of this context is in use, for instance the object that
+                destroys the native context.
+
+        Raises:
+            LayoutError: a handle is null.
+            UnknownNameError: no driver has such a device.
+        """
+        for name, handle in (("ze_context", ze_context), ("ze_device", ze_device)):
+            if not 0 < whole(handle, name) <= LAST_ADDRESS:
+                raise LayoutError(f"{name} {handle:#x} is no handle")
+        library = load()
+        entry = entry_of(library, ze_device)
+        if entry is None or ze_driver not in (None, entry.driver):
+            known = (f"{e.handle:#x}" for e in entries(library))
+            whose = "" if ze_driver is None else f" of ze_driver {ze_driver:#x}"
+            raise UnknownNameError(f"ze_device{whose}", f"{ze_device:#x}", known)
+        return cls._borrowed(library, entry, ze_context, keep)
+
+    @classmethod
+    def _derived(cls, library: Library, device: str | None, parent: Context) -> Self:
+        handle = parent.handle("ze_context")
+        found = entries(library)
+        candidates = [e for e in found if e.device.kind == parent.device.kind]
+        if len(candidates) > 1:
+            candidates = [e for e in candidates if e.device.same(parent.device) is not False]
+        return cls._borrowed(library, choose(candidates, device), handle, parent, parent)
+
+    @classmethod
+    def _borrowed(
+        cls, library: Library, entry: DeviceEntry, handle: int, keep: object,
+        parent: Context | None = None,
+    ) -> Self:  # fmt: skip
+        return cls._interned(NativeContext.borrow(library, entry, handle, keep), parent)
+
+    @classmethod
+    def _interned(cls, native: NativeContext, parent: Context | None = None) -> Self:
+        context = intern(cls(native, parent))
+        assert isinstance(context, cls), "contexts of one node are of one class"
+        return context
+
+    def allocate(
+        self,
+        shape: Sequence[int],
+        dtype: Any = "uint8",
+        kind: Kind = "host",
+        *,
+        exportable: bool = False,
+        alignment: int = mmap.PAGESIZE,
+    ) -> LevelZeroTensor:
+        """New USM, owned by the tensor that is returned. Its contents are undefined.
+
+        Args:
+            shape: elements along each axis.
+            dtype: of the elements.
+            kind: "host" (the CPU's memory, which the device reads), "shared" (both read it; the
+                driver may move it) or "device" (only the device reads it).
+            exportable: it can be handed on as a DMA-BUF, and so to other frameworks, devices and
+                processes. It must be said here: drivers export nothing else.
+            alignment: of the first byte, a power of two; 0 for the driver's choice.
+
+        The size in memory is rounded up to whole pages, as importers want it.
+
+        Raises:
+            LayoutError: a negative extent, more than the device allocates, or an alignment that
+                is no power of two.
+            UnknownNameError: no such dtype or kind.
+            LevelZeroError: the driver refuses, for instance for want of memory.
+        """
+        info = TensorInfo(dtype, shape)
+        allocation = self._allocate(info.nbytes, kind, exportable, alignment)
+        storage = self.imports.owned(allocation)
+        return self._tensor(allocation, storage, 0, info, (storage,))
+
+    def allocate_frame(
+        self,
+        format_: str | ImageFormat,
+        width: int,
+        height: int,
+        kind: Kind = "host",
+        *,
+        exportable: bool = False,
+    ) -> Frame:
+        """A new image in one piece of USM, planes one after another without gaps.
+
+        Raises:
+            LayoutError: a size that the format cannot have.
+            UnknownNameError: no such format or kind.
+            LevelZeroError: the driver refuses.
+        """
+        image = ImageInfo(ImageFormat.of(format_), width, height)
+        layouts = image.format.packed_layouts(width, height)
+        nbytes = max(plane.offset + plane.span for plane in layouts)
+        allocation = self._allocate(nbytes, kind, exportable, mmap.PAGESIZE)
+        storage = self.imports.owned(allocation)
+        native = tuple(
+            USMPointer(
+                self,
+                allocation,
+                allocation.address + plane.offset,
+                TensorInfo(plane.dtype, plane.shape, plane.strides),
+                storage,
+            )
+            for plane in layouts
+        )
+        return Frame(native, self, FrameMeta(image), storage, None, False, (storage,))
+
+    def wrap_pointer(
+        self,
+        pointer: int,
+        shape: Sequence[int],
+        dtype: Any = "uint8",
+        *,
+        offset: int = 0,
+        strides: Sequence[int] | None = None,
+        keep: object = None,
+    ) -> LevelZeroTensor:
+        """A tensor over USM of the application, who frees it after the last use.
+
+        Args:
+            pointer: into memory that was allocated in this context.
+            shape, dtype, strides: the layout; strides in bytes, dense by default.
+            offset: from `pointer` to the first element, in bytes.
+            keep: held as long as the memory is in use, for instance the object that frees it.
+
+        The driver is asked about the first and the last byte. It does not tell the size of an
+        allocation, so that is as far as it is checked.
+
+        Raises:
+            LayoutError: the pointer is not USM of this context, was freed, or the memory ends
+                before the array does.
+        """
+        info = TensorInfo(dtype, shape, strides)
+        start = whole(offset, "offset")
+        allocation = foreign_allocation(
+            self.native_context(), whole(pointer, "pointer"), info, start
+        )
+        return self._tensor(allocation, self.imports.owned(allocation, keep), start, info)
+
+    def import_fd(
+        self,
+        fd: SupportsIndex | Fd,
+        shape: Sequence[int],
+        dtype: Any = "uint8",
+        *,
+        offset: int = 0,
+        strides: Sequence[int] | None = None,
+    ) -> LevelZeroTensor:
+        """A tensor over the memory of a DMA-BUF, as host USM.
+
+        Args:
+            fd: of the DMA-BUF, whoever made it (Vulkan, V4L2, DRM ...). It stays the caller's,
+                and may be closed at once: the import holds the memory.
+            shape, dtype, strides: the layout; strides in bytes, dense by default.
+            offset: from the start of the memory to the first element, in bytes.
+
+        Raises:
+            LayoutError: not an open descriptor, none that has a size, or too small.
+            LevelZeroError: the driver does not take it.
+        """
+        native = self.native_context()
+        info = TensorInfo(dtype, shape, strides)
+        number = fd.fileno() if isinstance(fd, Fd) else whole(fd, "file descriptor")
+        start, nbytes = whole(offset, "offset"), file_size(number)
+        check_fits(info, start, nbytes, f"file descriptor {number}")
+        with Fd.borrow(number) as borrowed:
+            allocation = import_fd(native, borrowed, nbytes)
+        storage = self.imports.owned(allocation)
+        return self._tensor(allocation, storage, start, info, (storage,))
+
+    def import_nt_handle(
+        self,
+        handle: int,
+        nbytes: int,
+        shape: Sequence[int],
+        dtype: Any = "uint8",
+        *,
+        offset: int = 0,
+        strides: Sequence[int] | None = None,
+    ) -> LevelZeroTensor:
+        """A tensor over the memory of an NT handle, as device USM. On Windows only.
+
+        Args:
+            handle: of the memory. It stays the caller's.
+            nbytes: the memory's size, which Windows does not tell.
+            shape, dtype, offset, strides: as for `import_fd`.
+
+        Raises:
+            UnsupportedObjectError: this is not Windows.
+            LayoutError: a null handle, or an array that does not fit.
+            LevelZeroError: the driver does not take it.
+        """
+        native = self.native_context()
+        info = TensorInfo(dtype, shape, strides)
+        start, number = whole(offset, "offset"), whole(handle, "NT handle")
+        check_fits(info, start, whole(nbytes, "size"), f"NT handle {number:#x}")
+        allocation = import_nt_handle(native, number, nbytes)
+        storage = self.imports.owned(allocation)
+        return self._tensor(allocation, storage, start, info, (storage,))
+
+    def inspect(self, pointer: int) -> AllocationProperties | None:
+        """What the driver says of a pointer; None if it is no USM of this context."""
+        native, address = self.native_context(), whole(pointer, "pointer")
+        return inspect(native, address) if 0 < address <= LAST_ADDRESS else None
+
+    def device_memory(self) -> tuple[DeviceMemory, ...]:
+        """The memories of the device, with their sizes."""
+        native = self.native_context()
+        return device_memory(native.library, native.entry.handle)
+
+    def import_types(self) -> ExternalMemoryType:
+        """The kinds of handle that the device imports as memory."""
+        native = self.native_context()
+        return external_types(native.library, native.entry.handle)[0]
+
+    def export_types(self) -> ExternalMemoryType:
+        """The kinds of handle as which the device exports memory."""
+        native = self.native_context()
+        return external_types(native.library, native.entry.handle)[1]
+
+    def readonly_native(self, native: USMPointer) -> USMPointer:
+        """The same pointer with its flag set. Level Zero has no read-only memory."""
+        return native.as_readonly()
+
+    def maps_pages(self) -> bool:
+        """Whether the driver imports pages of the application's own memory."""
+        native = self.native_context()
+        return maps_pages(native.library, native.entry.driver)
+
+    def _allocate(self, nbytes: int, kind: Kind, exportable: bool, alignment: int) -> Allocation:
+        native, type_ = self.native_context(), kind_of(kind)
+        size = max(-(-nbytes // mmap.PAGESIZE), 1) * mmap.PAGESIZE
+        export = export_descriptor() if exportable else None
+        return Allocation(native, allocate(native, size, type_, alignment, export), size, type_)
+
+    def _tensor(
+        self, allocation: Allocation, storage: Storage, offset: int, info: TensorInfo,
+        made: tuple[Storage, ...] = (),
+    ) -> LevelZeroTensor:  # fmt: skip
+        pointer = USMPointer(self, allocation, allocation.address + offset, info, storage)
+        return LevelZeroTensor(pointer, self, storage, None, False, info, made)
+
+    def native_context(self) -> NativeContext:
+        """The native context, for this package; ClosedError once it was closed."""
+        native = self._native
+        if native is None:
+            raise ClosedError(f"this {self.node} context was closed")
+        return native
+
+    def _release(self) -> None:
+        self._native = None
+        self.imports.clear()

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who closes the file descriptors that go to and come from a driver: tried out, once for each.
+
+Neither the Level Zero specification nor its headers say. Intel's NPU driver makes a descriptor
+for each export, which is the caller's, and leaves those it imports alone. A descriptor closed
+twice may by then be another file's, so nothing is taken for granted.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import threading
+from dataclasses import dataclass
+
+from ._abi.constants import ExternalMemoryType, MemoryType
+from ._abi.structures import ze_external_memory_import_fd_t
+from ._errors import LevelZeroError
+from ._native_context import NativeContext
+from ._usm import allocate, export_descriptor, free, query_fd
+
+__all__ = ["FdRules", "fd_rules"]
+
+
+@dataclass(frozen=True, slots=True)
+class FdRules:
+    """What a driver does with descriptors.
+
+    Attributes:
+        export_is_ours: each export gives a new descriptor, which the caller closes. Else it is
+            the driver's, and must be duplicated.
+        import_takes: the driver closes a descriptor that it imported.
+    """
+
+    export_is_ours: bool
+    import_takes: bool
+
+
+# What Intel's NPU driver does; for a driver with which it cannot be tried out. A descriptor that
+# is wrongly left open is a leak, one that is wrongly closed may be another file's.
+_UNTRIED = FdRules(export_is_ours=True, import_takes=False)
+
+_lock = threading.Lock()
+_known: dict[int, FdRules] = {}
+
+
+def fd_rules(context: NativeContext) -> FdRules:
+    """The rules of the context's driver."""
+    driver = context.entry.driver
+    with _lock:
+        if driver not in _known:
+            try:
+                _known[driver] = _try_out(context)
+            except LevelZeroError:
+                _known[driver] = _UNTRIED
+        return _known[driver]
+
+
+def _try_out(like: NativeContext) -> FdRules:
+    # In contexts of its own: a driver may know an allocation again that comes back to the context
+    # which exported it, and free both at once.
+    exporter = NativeContext.create(like.library, like.entry)
+    importer = NativeContext.create(like.library, like.entry)
+    address = allocate(exporter, mmap.PAGESIZE, MemoryType.HOST, 0, export_descriptor())
+    try:
+        first = query_fd(exporter, address)
+        file = _file(first)
+        second = query_fd(exporter, address)
+        takes = _importing_takes(importer, first)
+    finally:
+        free(exporter, address)
+    if first == second or file != _file(first) or file != _file(second):
+        return FdRules(export_is_ours=False, import_takes=takes)
+    os.close(first)
+    os.close(second)
+    return FdRules(export_is_ours=True, import_takes=takes)
+
+
+def _importing_takes(context: NativeContext, exported: int) -> bool:
+    given = os.dup(exported)
+    file = _file(given)
+    extension = ze_external_memory_import_fd_t(flags=ExternalMemoryType.DMA_BUF, fd=given)
+    try:
+        imported = allocate(context, mmap.PAGESIZE, MemoryType.HOST, 0, extension)
+    except LevelZeroError:
+        pass  # it imports nothing, so there will be nothing to close
+    else:
+        free(context, imported)
+    if _file(given) != file:
+        return True
+    os.close(given)
+    return False
+
+
+def _file(number: int) -> tuple[int, int] | None:
+    """Which file a descriptor is of: its number may be given to another one at any time."""
+    try:
+        status = os.fstat(number)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The memory that a context knows already: what comes round again is not imported again."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+from samebytes.plugins import Fd, Storage
+
+from ._allocation import Allocation
+from ._imports import file_size, import_fd, import_pages
+from ._native_context import NativeContext
+
+__all__ = ["ImportCache", "Imported"]
+
+
+class Imported:
+    """Memory of somebody else that was made known to a context, until the last holder is gone.
+
+    Attributes:
+        allocation: where it is.
+        storage: its owner.
+    """
+
+    __slots__ = ("__weakref__", "allocation", "storage")
+
+    def __init__(self, allocation: Allocation, keep: object = None) -> None:
+        self.allocation = allocation
+        self.storage = allocation.storage(keep)
+
+    def let_go(self) -> None:
+        """Nothing. What holds this method holds the import."""
+
+
+class ImportCache:
+    """What lies in one context, and what was imported into it."""
+
+    __slots__ = ("_buffers", "_known", "_lock", "_pages")
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._known: weakref.WeakKeyDictionary[Storage, Allocation] = weakref.WeakKeyDictionary()
+        # By the storage that owns the descriptor, and its number: a number alone is soon another
+        # file's. The driver holds the memory itself, so an import needs no reference to its source.
+        self._buffers: weakref.WeakKeyDictionary[Storage, dict[int, Imported]] = (
+            weakref.WeakKeyDictionary()
+        )
+        # Weak, since pages must outlive their import, which therefore holds them. A driver knows a
+        # page only once, so that two mappings of one array must share the import.
+        self._pages: weakref.WeakValueDictionary[tuple[int, int], Imported] = (
+            weakref.WeakValueDictionary()
+        )
+
+    def owned(self, allocation: Allocation, keep: object = None) -> Storage:
+        """The owner of memory that was made in the context; `keep` is what it lies in."""
+        return self._note(allocation.storage(keep), allocation)
+
+    def mapping(self, imported: Imported) -> Storage:
+        """An owner for one mapping of an import.
+
+        One of its own, since an import may outlive its mappings, and must not hold the source that
+        each of them holds.
+        """
+        address, nbytes = imported.storage.address, imported.storage.nbytes
+        storage = Storage(imported.let_go, address=address, nbytes=nbytes)
+        return self._note(storage, imported.allocation)
+
+    def known(self, storage: Storage) -> Allocation | None:
+        """The USM of this context that `storage` owns, if it does."""
+        with self._lock:
+            return self._known.get(storage)
+
+    def buffer(self, native: NativeContext, source: Storage, fd: int) -> Imported:
+        """The import of a DMA-BUF whose descriptor `source` owns: of the whole, and only once.
+
+        Raises:
+            LayoutError: the descriptor is of nothing that has a size.
+            LevelZeroError: the driver does not take it.
+        """
+        with self._lock:
+            imports = self._buffers.setdefault(source, {})
+            if fd not in imports:
+                with Fd.borrow(fd) as borrowed:
+                    imports[fd] = Imported(import_fd(native, borrowed, file_size(fd)))
+            return imports[fd]
+
+    def pages(self, native: NativeContext, address: int, nbytes: int, source: Storage) -> Imported:
+        """The import of pages that `source` owns, shared by the mappings that live.
+
+        Raises:
+            LayoutError: these are not whole pages.
+            LevelZeroError: the driver does not take them.
+        """
+        with self._lock:
+            imported = self._pages.get((address, nbytes))
+            if imported is None:
+                imported = Imported(import_pages(native, address, nbytes), source)
+                self._pages[address, nbytes] = imported
+            return imported
+
+    def clear(self) -> None:
+        """Forget all. What mappings still use lives on."""
+        with self._lock:
+            self._known.clear()
+            self._buffers.clear()
+            self._pages.clear()
+
+    def _note(self, storage: Storage, allocation: Allocation) -> Storage:
+        with self._lock:
+            self._known[storage] = allocation
+        return storage

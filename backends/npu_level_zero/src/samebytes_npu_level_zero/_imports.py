@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that is there already, as USM: DMA-BUFs, NT handles, pages of the application."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from typing import NoReturn
+
+from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.plugins import Fd
+
+from . import _system
+from ._abi.constants import ExternalMemoryType, MemoryType
+from ._abi.structures import (
+    ze_external_memmap_sysmem_ext_desc_t,
+    ze_external_memory_import_fd_t,
+    ze_external_memory_import_win32_handle_t,
+)
+from ._allocation import Allocation
+from ._fd_rules import fd_rules
+from ._native_context import NativeContext
+from ._usm import allocate
+
+__all__ = ["file_size", "import_fd", "import_nt_handle", "import_pages", "require_windows"]
+
+
+def file_size(fd: int) -> int:
+    """The size of the memory behind a descriptor, in bytes.
+
+    The driver does not look: Intel's NPU driver maps whatever size the memory has.
+
+    Raises:
+        LayoutError: it is not an open descriptor, or of nothing that has a size.
+    """
+    if fd <= 0:
+        _no_memory(fd, "0 is standard input" if fd == 0 else "it is negative")
+    try:
+        status = os.fstat(fd)
+    except OSError as error:
+        raise LayoutError(f"file descriptor {fd} is not open") from error
+    if stat.S_ISREG(status.st_mode) and status.st_size:
+        return status.st_size
+    # A DMA-BUF tells its size to lseek() only, and has no position that this would move
+    # (Documentation/driver-api/dma-buf.rst).
+    try:
+        size = os.lseek(fd, 0, os.SEEK_END)
+    except OSError:
+        _no_memory(fd, "it has no size: a DMA-BUF or a memfd was expected")
+    if size <= 0:
+        _no_memory(fd, "it is empty")
+    return size
+
+
+def _no_memory(fd: int, why: str) -> NoReturn:
+    raise LayoutError(f"file descriptor {fd} is no memory to import: {why}")
+
+
+def import_fd(context: NativeContext, fd: Fd, nbytes: int) -> Allocation:
+    """The memory of a DMA-BUF as host USM. The descriptor stays the caller's.
+
+    Args:
+        context: where to use it.
+        fd: of the memory.
+        nbytes: the size of the whole of it.
+
+    Raises:
+        LevelZeroError: the driver refuses.
+    """
+    given = fd.dup() if fd_rules(context).import_takes else fd
+    extension = ze_external_memory_import_fd_t(flags=ExternalMemoryType.DMA_BUF, fd=given.fileno())
+    address = allocate(context, nbytes, MemoryType.HOST, 0, extension)
+    if given is not fd:
+        given.detach()
+    return Allocation(context, address, nbytes, MemoryType.HOST)
+
+
+def import_nt_handle(context: NativeContext, handle: int, nbytes: int) -> Allocation:
+    """The memory of an NT handle as device USM, on Windows. The handle stays the caller's.
+
+    Host USM cannot be made of it: OpenVINO's NPU plugin imports it so as well.
+
+    Raises:
+        UnsupportedObjectError: this is not Windows.
+        LayoutError: the handle is null, or the size is not positive.
+        LevelZeroError: the driver refuses.
+    """
+    require_windows()
+    if handle <= 0 or nbytes <= 0:
+        raise LayoutError(f"NT handle {handle:#x} of {nbytes} bytes: both must be positive")
+    extension = ze_external_memory_import_win32_handle_t(
+        flags=ExternalMemoryType.OPAQUE_WIN32, handle=handle
+    )
+    address = allocate(context, nbytes, MemoryType.DEVICE, 0, extension)
+    return Allocation(context, address, nbytes, MemoryType.DEVICE)
+
+
+def require_windows() -> None:
+    """Raise UnsupportedObjectError where there are no NT handles."""
+    if not _system.WINDOWS:
+        raise UnsupportedObjectError(
+            "NT handles are Windows's: on Linux memory is shared by DMA-BUF file descriptors"
+        )
+
+
+def import_pages(context: NativeContext, address: int, nbytes: int) -> Allocation:
+    """Whole pages of the application's memory as host USM. They must outlive it.
+
+    Raises:
+        LayoutError: address or size is not a multiple of the page size.
+        LevelZeroError: the driver refuses.
+    """
+    if address % mmap.PAGESIZE or nbytes % mmap.PAGESIZE or nbytes <= 0:
+        raise LayoutError(
+            f"{nbytes} bytes at {address:#x} are not whole pages of {mmap.PAGESIZE} bytes"
+        )
+    extension = ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=address, size=nbytes)
+    made = allocate(context, nbytes, MemoryType.HOST, 0, extension)
+    return Allocation(context, made, nbytes, MemoryType.HOST)

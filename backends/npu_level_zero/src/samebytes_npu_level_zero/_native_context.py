@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ze_context_handle_t and what it was made with; destroyed after the last memory made in it."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_void_p
+from functools import partial
+
+from samebytes.plugins import Storage
+
+from ._abi.structures import ze_context_desc_t
+from ._devices import DeviceEntry
+from ._loader import Library
+
+__all__ = ["NativeContext"]
+
+
+class NativeContext:
+    """A Level Zero context on one device. All memory made in it holds it.
+
+    Attributes:
+        library: through which it is used.
+        entry: the device, and its driver.
+        handle: the ze_context_handle_t.
+    """
+
+    __slots__ = ("_owner", "entry", "handle", "library")
+
+    def __init__(self, library: Library, entry: DeviceEntry, handle: int, owner: Storage) -> None:
+        self.library = library
+        self.entry = entry
+        self.handle = handle
+        self._owner = owner
+
+    @classmethod
+    def create(cls, library: Library, entry: DeviceEntry) -> NativeContext:
+        """A new context, destroyed with the last that holds this object.
+
+        Raises:
+            LevelZeroError: the driver refuses.
+        """
+        made = c_void_p()
+        library.call("zeContextCreate", entry.driver, byref(ze_context_desc_t()), byref(made))
+        handle = made.value or 0
+        # At exit it is destroyed after its memory, since that was made later.
+        destroy = partial(library.call, "zeContextDestroy", handle)
+        return cls(library, entry, handle, Storage(destroy, at_exit=True))
+
+    @classmethod
+    def borrow(
+        cls, library: Library, entry: DeviceEntry, handle: int, keep: object
+    ) -> NativeContext:
+        """A context of somebody else, who destroys it; `keep` is held as long as it is used."""
+        return cls(library, entry, handle, Storage(keep=keep))

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Level Zero backend in the suites that every backend inherits."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from samebytes import Frame, ImageInfo, TensorInfo, Transfer
+from samebytes.plugins import FrameMeta, Storage
+from samebytes.testing import (
+    ArrayMemory,
+    ContextSuite,
+    FrameSuite,
+    MapperSuite,
+    Memory,
+    PluginSuite,
+    TensorSuite,
+)
+from samebytes_npu_level_zero import LevelZeroContext, USMPointer
+from samebytes_npu_level_zero._abi.structures import (
+    ze_device_mem_alloc_desc_t,
+    ze_host_mem_alloc_desc_t,
+)
+from samebytes_npu_level_zero._loader import LIBRARY_NAME
+
+Array = np.ndarray[Any, Any]
+PAGE = mmap.PAGESIZE
+
+
+class Owner:
+    """Frees USM when it is gone, and until then holds what it was allocated in."""
+
+    def __init__(self, context: LevelZeroContext) -> None:
+        self.context = context
+
+
+class HostUSM(Memory):
+    """Host USM that the application allocates and frees by itself, through the loader."""
+
+    memory_type = "level_zero"
+    readonly_enforced = False  # Level Zero has no read-only memory
+    allocates = True
+    allocates_frames = True
+    allocate_call = "zeMemAllocHost"
+
+    def level_zero(self) -> LevelZeroContext:
+        context = self.context()
+        assert isinstance(context, LevelZeroContext)
+        return context
+
+    def allocate(self, nbytes: int) -> tuple[int, Owner]:
+        """Memory, and what frees it when it is gone."""
+        library, context = ctypes.CDLL(LIBRARY_NAME), self.level_zero()
+        handle = ctypes.c_void_p(context.handle("ze_context"))
+        size, made = (ctypes.c_size_t(nbytes), ctypes.c_size_t(64)), ctypes.c_void_p()
+        self.call(library, handle, size, ctypes.c_void_p(context.handle("ze_device")), made)
+        owner = Owner(context)
+        weakref.finalize(owner, library.zeMemFree, handle, made)
+        return made.value or 0, owner
+
+    def call(self, library: Any, handle: Any, size: Any, device: Any, made: Any) -> None:
+        descriptor = ze_host_mem_alloc_desc_t()
+        status = library.zeMemAllocHost(handle, ctypes.byref(descriptor), *size, ctypes.byref(made))
+        assert status == 0
+
+    def make(self, info: TensorInfo) -> USMPointer:
+        address, owner = self.allocate(max(info.extent[1], 1))
+        return self.pointer(address, info, owner)
+
+    def pointer(self, address: int, info: TensorInfo, owner: object, offset: int = 0) -> USMPointer:
+        tensor = self.level_zero().wrap_pointer(
+            address, info.shape, info.dtype, strides=info.strides, offset=offset, keep=owner
+        )
+        return tensor.native
+
+    def view(self, native: USMPointer) -> Array:
+        info = native.info
+        memory = (ctypes.c_uint8 * max(info.extent[1], 1)).from_address(native.address)
+        memory.pin = native  # type: ignore[attr-defined]  # ctypes objects take attributes
+        view = np.ndarray(info.shape, info.dtype.carrier, np.asarray(memory), 0, info.strides)
+        view.flags.writeable = not native.readonly
+        return view
+
+    def make_frame(self, image: ImageInfo) -> tuple[USMPointer, ...]:
+        layouts = image.packed_layouts()
+        address, owner = self.allocate(max(p.offset + p.span for p in layouts))
+        return tuple(
+            self.pointer(address, TensorInfo(p.dtype, p.shape, p.strides), owner, p.offset)
+            for p in layouts
+        )
+
+    def frame(self, native: Any, image: ImageInfo) -> Frame:
+        return Frame(native, self.context(), FrameMeta(image), Storage(keep=native), None, False)
+
+
+class SharedUSM(HostUSM):
+    """Shared USM of the application."""
+
+    allocates = False
+
+    def call(self, library: Any, handle: Any, size: Any, device: Any, made: Any) -> None:
+        host, descriptor = ze_host_mem_alloc_desc_t(), ze_device_mem_alloc_desc_t()
+        status = library.zeMemAllocShared(
+            handle, ctypes.byref(descriptor), ctypes.byref(host), *size, device, ctypes.byref(made)
+        )
+        assert status == 0
+
+
+class DeviceUSM(HostUSM):
+    """Device USM of the application, which the CPU cannot be told to read."""
+
+    host_visible = False
+    allocates = False
+    allocates_frames = False
+
+    def call(self, library: Any, handle: Any, size: Any, device: Any, made: Any) -> None:
+        descriptor = ze_device_mem_alloc_desc_t()
+        status = library.zeMemAllocDevice(
+            handle, ctypes.byref(descriptor), *size, device, ctypes.byref(made)
+        )
+        assert status == 0
+
+
+class WholePages(ArrayMemory):
+    """Arrays that begin at a page and end with one."""
+
+    def make(self, info: TensorInfo) -> Array:
+        assert info.nbytes % PAGE == 0
+        pages = np.frombuffer(mmap.mmap(-1, info.nbytes), np.uint8)
+        return np.ndarray(info.shape, info.dtype.carrier, pages, 0, info.strides)
+
+    def frame_over(self, arrays: Sequence[Array], image: ImageInfo) -> Any:
+        raise NotImplementedError
+
+
+HOST = HostUSM()
+CPU = ArrayMemory()
+DENSE = (
+    TensorInfo("uint8", (6, 8, 3)),
+    TensorInfo("float32", (1, 3, 4, 4)),
+    TensorInfo("bfloat16", (5, 7)),
+)
+PITCHED = TensorInfo("uint8", (20, 30), (64, 1))
+WHOLE = (TensorInfo("uint8", (64, 64)), TensorInfo("float32", (2, 32, 32)))
+
+
+class TestPlugin(PluginSuite):
+    plugin = "level_zero"
+    frameworks = ("samebytes_npu_level_zero._loader", "samebytes_npu_level_zero._context")
+
+
+@pytest.mark.usefixtures("device")
+class TestContext(ContextSuite):
+    memory = HOST
+    singleton = False
+
+
+@pytest.mark.usefixtures("device")
+class TestHostTensor(TensorSuite):
+    memory = HOST
+    cases = (*DENSE[:2], PITCHED)
+
+
+@pytest.mark.usefixtures("device")
+class TestSharedTensor(TensorSuite):
+    memory = SharedUSM()
+    cases = DENSE[:2]
+
+
+@pytest.mark.usefixtures("device")
+class TestFrame(FrameSuite):
+    memory = HOST
+
+
+@pytest.mark.usefixtures("device")
+class TestHostToCpu(MapperSuite):
+    source = HOST
+    target = CPU
+    cases = (*DENSE[:2], PITCHED)
+
+
+@pytest.mark.usefixtures("device")
+class TestSharedToCpu(MapperSuite):
+    source = SharedUSM()
+    target = CPU
+    cases = DENSE[:2]
+
+
+@pytest.mark.usefixtures("device")
+class TestFramesToCpu(MapperSuite):
+    source = HOST
+    target = CPU
+    cases = (ImageInfo.of("NV12", 64, 32), ImageInfo.of("BGR", 40, 24))
+
+
+@pytest.mark.usefixtures("device")
+class TestCpuToHost(MapperSuite):
+    source = WholePages()
+    target = HOST
+    transfer = Transfer.IMPORT
+    cases = WHOLE

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cpu -> level_zero: pages of the application, and arrays that are USM already."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+
+import numpy as np
+import pytest
+
+import samebytes
+from samebytes.errors import NoRouteError
+from samebytes_npu_level_zero import LevelZeroContext, LevelZeroError, _import_cache, copy
+from samebytes_npu_level_zero._abi.results import Result
+
+PAGE = mmap.PAGESIZE
+
+
+def whole_pages(count: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """Zeroed pages of the application."""
+    return np.frombuffer(mmap.mmap(-1, count * PAGE), np.uint8)
+
+
+def test_memory_of_the_cpu_context(context: LevelZeroContext) -> None:
+    host = samebytes.context("cpu").allocate((5, 7), "float32")
+    host.host_array()[...] = 2
+    mapped = host.map("level_zero", "rw")
+    assert mapped.handle("usm_ptr") == host.handle("data")
+    assert context.inspect(mapped.handle())
+    copied = context.allocate((5, 7), "float32")
+    copy(copied, mapped)
+    assert (copied.host_array() == 2).all()
+    mapped.host_array()[0, 0] = 9
+    assert host.host_array()[0, 0] == 9
+    frame = samebytes.context("cpu").allocate_frame("NV12", 64, 32)
+    planes = frame.map("level_zero")
+    assert [p.handle() for p in planes] == [p.handle("data") for p in frame]
+
+
+def test_mappings_of_one_array_share_the_import(context: LevelZeroContext) -> None:
+    host = samebytes.tensor(whole_pages(2))
+    address = host.handle("data")
+    first, second = host.map("level_zero"), host.map("level_zero")
+    assert first.handle() == second.handle() == address
+    first.close()
+    assert context.inspect(address)
+    del second
+    assert context.inspect(address) is None
+    assert host.map("level_zero").handle() == address
+
+
+def test_pages_outlive_their_import() -> None:
+    array = whole_pages(1)
+    array[...] = 4
+    context = samebytes.context("level_zero")
+    native = samebytes.tensor(array).map(context).native
+    del array
+    gc.collect()
+    assert native.array().sum() == 4 * PAGE
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "step"), [(1, PAGE + 1, 1), (0, PAGE - 1, 1), (16, PAGE, 1), (0, PAGE, 2)]
+)
+@pytest.mark.usefixtures("device")
+def test_arrays_that_are_not_whole_pages(start: int, stop: int, step: int) -> None:
+    part = whole_pages(2)[start:stop:step]
+    with pytest.raises(NoRouteError, match="not whole pages"):
+        samebytes.tensor(part).map("level_zero")
+
+
+@pytest.mark.usefixtures("device")
+def test_an_empty_array() -> None:
+    with pytest.raises(NoRouteError, match="no pages to import"):
+        samebytes.tensor(np.zeros((0, 4), np.uint8)).map("level_zero")
+
+
+def test_what_the_driver_refuses_is_a_reason(
+    context: LevelZeroContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise LevelZeroError("zeMemAllocHost", Result.ERROR_INVALID_ARGUMENT)
+
+    monkeypatch.setattr(_import_cache, "import_pages", refuse)
+    with pytest.raises(NoRouteError, match="zeMemAllocHost failed"):
+        samebytes.tensor(whole_pages(1)).map(context)
+
+
+def test_a_driver_that_imports_no_pages(
+    context: LevelZeroContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(context), "maps_pages", lambda self: False)
+    with pytest.raises(NoRouteError, match="cannot import pages"):
+        samebytes.tensor(whole_pages(1)).map(context)
+
+
+def test_an_array_over_usm_is_what_it_was(context: LevelZeroContext) -> None:
+    tensor = context.allocate((3, 50))
+    view = tensor.map("cpu", "rw")
+    again = view.map("level_zero", "rw")
+    assert again.handle() == tensor.handle()
+    assert again.handle("offset") == 0
+    again.host_array()[...] = 5
+    assert (tensor.host_array() == 5).all()
+    del tensor, view
+    assert again.native.array().sum() == 750
+    imported = samebytes.tensor(whole_pages(1)).map("level_zero")
+    assert imported.map("cpu").map("level_zero").handle() == imported.handle()
+
+
+def test_an_array_over_usm_of_another_context(
+    context: LevelZeroContext, other: LevelZeroContext
+) -> None:
+    view = context.allocate((PAGE,)).map("cpu")
+    mapped = view.map(other)
+    assert mapped.context is other
+    assert mapped.handle() == view.handle("data")

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An openvino.Tensor that holds an openvino.RemoteTensor.
+
+Python's set_tensors(), and set_tensor() by port, refuse remote tensors. But what a request gives
+back for one that was set by name is an openvino.Tensor over the very same remote tensor, and that
+is taken everywhere. So there is a request for each element type and rank whose only use is this
+conversion. It is one of the CPU plugin, which takes the tensors of all devices as long as nothing
+runs, and whose models can be dynamic.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import openvino
+from openvino import opset13 as ops
+
+from ._core import default_core
+
+__all__ = ["carried"]
+
+_NAME = "carried"
+
+_carriers: dict[tuple[str, int], _Carrier] = {}
+_lock = threading.Lock()
+
+
+def carried(native: Any, element: Any, rank: int) -> Any:
+    """`native` as an openvino.Tensor, whose data cannot be read by the CPU.
+
+    Args:
+        native: an openvino.RemoteTensor.
+        element: its openvino.Type.
+        rank: its number of dimensions.
+    """
+    key = (element.type_name, rank)
+    with _lock:
+        carrier = _carriers.get(key)
+        if carrier is None:
+            carrier = _carriers[key] = _Carrier(element, rank)
+        return carrier.convert(native)
+
+
+class _Carrier:
+    """One request, which is never run."""
+
+    __slots__ = ("_idle", "_request")
+
+    def __init__(self, element: Any, rank: int) -> None:
+        parameter = ops.parameter(openvino.PartialShape([-1] * rank), element)
+        parameter.output(0).set_names({_NAME})
+        model = openvino.Model([ops.result(parameter)], [parameter], _NAME)
+        self._request = default_core().compile_model(model, "CPU").create_infer_request()
+        # Set between conversions, so that the request does not keep the user's memory.
+        self._idle = openvino.Tensor(element, openvino.Shape([1] * rank))
+
+    def convert(self, native: Any) -> Any:
+        request = self._request
+        try:
+            request.set_tensor(_NAME, native)
+            return request.get_tensor(_NAME)
+        finally:
+            request.set_tensor(_NAME, self._idle)

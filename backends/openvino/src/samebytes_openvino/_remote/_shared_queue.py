@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models that run on a queue of the user's: what the GPU plugin cannot do there.
+
+The plugin submits to one queue only. After a start_async() that failed, the next one of any
+request of the model would wait for ever: observed with OpenVINO 2026.4.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import ClosedError, LayoutError, UnknownNameError
+
+from ._errors import last_line
+
+if TYPE_CHECKING:
+    from samebytes.plugins import Context
+
+    from .._inference import Inference
+
+__all__ = [
+    "HostBlockingWarning",
+    "Submissions",
+    "has_shared_queue",
+    "refuse_streams",
+    "warn_of_host_blocking",
+]
+
+# Read by the plugin only if the model is not compiled on a stream count of its own.
+_ONE_STREAM = "1"
+# The "Limitations" of the document "Remote Tensor API of GPU Plugin", and the versions of the
+# operations as their type names begin.
+_HOST_BLOCKING = ("Loop", "TensorIterator", "DetectionOutput", "NonMaxSuppression")
+
+
+class HostBlockingWarning(UserWarning):
+    """start_async() of this model returns late: some operations wait for the device."""
+
+
+def has_shared_queue(context: Context) -> bool:
+    """Whether models on this context run on a queue of the user's."""
+    try:
+        return context.handle("cl_queue") != 0
+    except UnknownNameError:
+        return False
+
+
+def refuse_streams(core: Any, device: str, config: Mapping[str, str]) -> None:
+    """Raise unless the model would run on one stream.
+
+    Args:
+        config: as `plain_config` gives it.
+
+    Raises:
+        LayoutError: more than one stream, or a hint that makes the plugin choose.
+    """
+    why = "a model on a shared queue runs on exactly one stream"
+    streams = config.get("NUM_STREAMS")
+    if streams is not None:
+        if streams != _ONE_STREAM:
+            raise LayoutError(f"NUM_STREAMS {streams}: {why}; leave it out, or pass 1")
+        return
+    hint = config.get("PERFORMANCE_HINT")
+    if hint == "THROUGHPUT":
+        raise LayoutError(
+            f'PERFORMANCE_HINT THROUGHPUT makes several streams, and {why}: pass "LATENCY"'
+        )
+    core_streams = str(core.get_property(device, "NUM_STREAMS"))
+    if core_streams != _ONE_STREAM:
+        raise LayoutError(
+            f"the Core's NUM_STREAMS for {device} is {core_streams}, and {why}: pass "
+            '{"NUM_STREAMS": 1} for this model'
+        )
+    if hint is None and plain_value(core.get_property(device, "PERFORMANCE_HINT")) == "THROUGHPUT":
+        raise LayoutError(
+            f"the Core's PERFORMANCE_HINT for {device} is THROUGHPUT, which makes several streams, "
+            f'and {why}: pass {{"PERFORMANCE_HINT": "LATENCY"}} for this model'
+        )
+
+
+def plain_config(config: Mapping[Any, Any] | None) -> dict[str, Any]:
+    """A configuration with plain keys, and with stream counts as OpenVINO parses them.
+
+    The bindings refuse an int for NUM_STREAMS.
+    """
+    plain = {str(key): value for key, value in (config or {}).items()}
+    for key in ("NUM_STREAMS", "PERFORMANCE_HINT"):
+        if key in plain:
+            plain[key] = plain_value(plain[key])
+    return plain
+
+
+def plain_value(value: Any) -> str:
+    """A value of a hint or stream count as text: that of OpenVINO's enums and numbers too."""
+    if hasattr(value, "to_integer"):
+        value = value.to_integer()
+    return str(getattr(value, "name", value))
+
+
+def warn_of_host_blocking(model: Any) -> None:
+    """Warn of each operation of an openvino.Model that makes start_async() wait."""
+    for operation in model.get_ops():
+        kind = operation.get_type_name()
+        if kind.startswith(_HOST_BLOCKING):
+            warnings.warn(
+                f"operation {operation.get_friendly_name()!r} ({kind}) waits for the device: "
+                "start_async() returns only when the part of the model before it is done",
+                HostBlockingWarning,
+                stacklevel=3,
+            )
+
+
+class Submissions:
+    """The inferences of one model on a shared queue; one failed start closes them all."""
+
+    __slots__ = ("_inferences", "_why")
+
+    def __init__(self) -> None:
+        self._inferences: weakref.WeakSet[Inference] = weakref.WeakSet()
+        self._why: str | None = None
+
+    def add(self, inference: Inference) -> None:
+        """Watch an inference of the model."""
+        self.check()
+        self._inferences.add(inference)
+
+    def check(self) -> None:
+        """Raise ClosedError if a start failed."""
+        if self._why is not None:
+            raise ClosedError(self._why)
+
+    def fail(self, error: Exception) -> None:
+        """Close the model, since OpenVINO would wait for ever."""
+        self._why = (
+            "this model was closed: a start_async() on its shared queue failed "
+            f"({last_line(error)}), and the next one would wait for ever; compile the model again"
+        )
+        for inference in list(self._inferences):
+            inference.give_up(self._why)

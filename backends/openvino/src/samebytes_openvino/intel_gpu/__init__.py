@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenVINO's GPU remote API, typed: contexts and tensors over OpenCL, USM and video surfaces.
+
+    context = ClContext.from_queue(queue)                       # a pyopencl.CommandQueue
+    tensor = context.create_tensor("float32", (1, 16), buffer)  # a pyopencl.Buffer
+
+The names are those of openvino/runtime/intel_gpu/ocl/{ocl,va,dx}.hpp. Importing this imports
+neither openvino nor OpenCL; using one of its names does.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .._remote._errors import ForeignMemoryError, OpenVINOError, PropertyError
+    from ._context import ClContext
+    from ._d3d import D3DContext
+    from ._memory import FileDescriptor, SharedBufferHandle, VirtualAddressMemory
+    from ._tensors import (
+        ClBufferTensor,
+        ClImage2DTensor,
+        D3DBufferTensor,
+        D3DSurface2DTensor,
+        GpuTensor,
+        USMTensor,
+        VASurfaceTensor,
+    )
+    from ._va import VAContext
+    from ._yuv import i420_inputs, nv12_inputs
+
+__all__ = [
+    "ClBufferTensor",
+    "ClContext",
+    "ClImage2DTensor",
+    "D3DBufferTensor",
+    "D3DContext",
+    "D3DSurface2DTensor",
+    "FileDescriptor",
+    "ForeignMemoryError",
+    "GpuTensor",
+    "OpenVINOError",
+    "PropertyError",
+    "SharedBufferHandle",
+    "USMTensor",
+    "VAContext",
+    "VASurfaceTensor",
+    "VirtualAddressMemory",
+    "i420_inputs",
+    "nv12_inputs",
+]
+
+_HOME = {
+    "ClBufferTensor": "._tensors",
+    "ClContext": "._context",
+    "ClImage2DTensor": "._tensors",
+    "D3DBufferTensor": "._tensors",
+    "D3DContext": "._d3d",
+    "D3DSurface2DTensor": "._tensors",
+    "FileDescriptor": "._memory",
+    "ForeignMemoryError": ".._remote._errors",
+    "GpuTensor": "._tensors",
+    "OpenVINOError": ".._remote._errors",
+    "PropertyError": ".._remote._errors",
+    "SharedBufferHandle": "._memory",
+    "USMTensor": "._tensors",
+    "VAContext": "._va",
+    "VASurfaceTensor": "._tensors",
+    "VirtualAddressMemory": "._memory",
+    "i420_inputs": "._yuv",
+    "nv12_inputs": "._yuv",
+}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    found = globals()[name] = getattr(import_module(home, __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

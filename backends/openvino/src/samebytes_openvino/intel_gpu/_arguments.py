@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users pass: handles in several forms, element types in several spellings."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import openvino
+
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import Context, DType, Tensor, TensorInfo, dtype
+
+from .._element_types import element_type, from_element_type
+from .._remote._errors import PropertyError
+
+__all__ = ["display_of", "element_of", "handle_of", "info_of"]
+
+
+def handle_of(given: Any, property_: str, what: str, key: str) -> int:
+    """A native handle as an int.
+
+    Args:
+        given: an int, a ctypes pointer, an object of pyopencl's (with `int_ptr`), or a context or
+            tensor of samebytes.
+        property_: the property that will carry it, for errors.
+        what: its C type, for errors.
+        key: of the handle in samebytes objects.
+
+    Raises:
+        PropertyError: it is null.
+        UnsupportedObjectError: it is none of these.
+        UnknownNameError: the samebytes object has no such handle.
+    """
+    if isinstance(given, Context | Tensor):
+        handle = given.handle(key)
+    elif isinstance(given, ctypes.c_void_p):
+        handle = given.value or 0
+    else:
+        try:
+            handle = index(getattr(given, "int_ptr", given))
+        except TypeError:
+            raise UnsupportedObjectError(
+                f"{property_}: a {what} is an int or has int_ptr, not {given!r}"
+            ) from None
+    if handle <= 0:
+        raise PropertyError(property_, f"this {what} is null")
+    return handle
+
+
+def display_of(given: Any) -> int:
+    """A VADisplay as an int, from what `handle_of` takes or from a PyCapsule of any name."""
+    if type(given).__name__ == "PyCapsule":
+        return _pointer_in(given)
+    return handle_of(given, "VA_DEVICE", "VADisplay", "va_display")
+
+
+def element_of(type_: Any) -> tuple[DType, Any]:
+    """(dtype, openvino.Type) of an openvino.Type, a name, a numpy dtype or a DType.
+
+    Raises:
+        UnknownNameError: no such type, or none that OpenVINO has.
+        LayoutError: an openvino.Type whose elements are no plain bytes.
+    """
+    if isinstance(type_, openvino.Type):
+        return from_element_type(type_), type_
+    ours = dtype(type_)
+    theirs = element_type(ours)
+    if theirs is None:
+        raise UnknownNameError("element type of OpenVINO", ours.name, ())
+    return ours, theirs
+
+
+def info_of(type_: Any, shape: Sequence[int]) -> tuple[TensorInfo, Any, Any]:
+    """(layout, openvino.Type, openvino.Shape) of a dense tensor.
+
+    Raises:
+        LayoutError, UnknownNameError: as for `TensorInfo` and `element_of`.
+    """
+    ours, theirs = element_of(type_)
+    info = TensorInfo(ours, tuple(shape))
+    return info, theirs, openvino.Shape(info.shape)
+
+
+def _pointer_in(capsule: Any) -> int:
+    api = ctypes.pythonapi
+    name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", api)
+    )
+    return get(capsule, name(capsule)) or 0

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must be so before memory goes to the GPU plugin, which accepts most of it when it is not.
+
+Objects of another cl_context fail at inference, images of another format or size give wrong
+pictures, and a pointer with too little behind it lets kernels write into other memory.
+"""
+
+from __future__ import annotations
+
+from samebytes.plugins import TensorInfo
+
+from .._remote._errors import ForeignMemoryError, PropertyError
+from . import _opencl
+from ._abi import opencl as cl
+from ._memory import ALIGNMENT
+
+__all__ = [
+    "check_buffer",
+    "check_image",
+    "check_object",
+    "check_plane",
+    "check_usm",
+    "cpu_va_size",
+    "is_image",
+    "padded_size",
+    "plane_size",
+]
+
+_TYPES = {
+    cl.CL_MEM_OBJECT_BUFFER: "a buffer",
+    cl.CL_MEM_OBJECT_IMAGE2D: "a two-dimensional image",
+}
+# Channels of an NV12 plane, and the image format that the plugin reads it by.
+_FORMATS = {1: (cl.CL_R, "CL_R"), 2: (cl.CL_RG, "CL_RG")}
+
+
+def check_object(handle: int, property_: str, what: str) -> None:
+    """Raise unless an OpenCL object is at that address."""
+    if not _opencl.is_object(handle):
+        raise PropertyError(
+            property_, f"no {what} is at {handle:#x}: it was released, or this is something else"
+        )
+
+
+def is_image(mem: int) -> bool:
+    """Whether a cl_mem is a two-dimensional image."""
+    return _opencl.mem_type(mem) == cl.CL_MEM_OBJECT_IMAGE2D
+
+
+def check_buffer(mem: int, cl_context: int, info: TensorInfo) -> None:
+    """Raise unless a cl_mem is a buffer of this context that holds the tensor."""
+    _check_mem(mem, cl_context, cl.CL_MEM_OBJECT_BUFFER)
+    size = _opencl.mem_size(mem)
+    if size < info.nbytes:
+        raise PropertyError(
+            "MEM_HANDLE", f"the buffer has {size} bytes, and the tensor {info.nbytes}"
+        )
+
+
+def check_image(mem: int, cl_context: int, info: TensorInfo) -> None:
+    """Raise unless a cl_mem is an image of this context that is the plane `info`."""
+    _check_mem(mem, cl_context, cl.CL_MEM_OBJECT_IMAGE2D)
+    height, width, channels = plane_size(info, "MEM_HANDLE")
+    order, name = _FORMATS[channels]
+    if _opencl.image_format(mem) != (order, cl.CL_UNORM_INT8):
+        raise PropertyError(
+            "MEM_HANDLE",
+            f"an image of {channels} channels must have the format {name} / CL_UNORM_INT8, not "
+            "order {:#x} / type {:#x}".format(*_opencl.image_format(mem)),
+        )
+    size = _opencl.image_size(mem)
+    if size != (width, height):
+        raise PropertyError(
+            "MEM_HANDLE",
+            f"the image has {size[0]}x{size[1]} pixels, and the tensor {width}x{height}",
+        )
+
+
+def check_usm(pointer: int, cl_context: int, info: TensorInfo) -> _opencl.Allocation:
+    """Raise unless a pointer is USM of this context with room for the tensor behind it."""
+    found = _opencl.allocation(cl_context, pointer)
+    if found.kind == "unknown":
+        raise ForeignMemoryError(
+            "MEM_HANDLE",
+            f"{pointer:#x} is no USM of cl_context {cl_context:#x}: allocate it in this context, "
+            "or pass memory of the CPU as VirtualAddressMemory",
+        )
+    room = found.room(pointer)
+    if room < info.nbytes:
+        raise PropertyError(
+            "MEM_HANDLE",
+            f"{room} bytes lie between {pointer:#x} and the end of its allocation, and the tensor "
+            f"has {info.nbytes}",
+        )
+    return found
+
+
+def cpu_va_size(address: int, room: int | None, size: int, info: TensorInfo) -> int:
+    """The CPU_VA_SIZE to pass.
+
+    Args:
+        address: of the first byte.
+        room: bytes that are known to be there, or None.
+        size: what the user said; -1 for nothing.
+
+    Raises:
+        PropertyError: too small, or not aligned such that the GPU works in this very memory.
+    """
+    if address % ALIGNMENT:
+        raise PropertyError(
+            "CPU_VA",
+            f"{address:#x} is no multiple of {ALIGNMENT}: the driver would work on a copy. "
+            'samebytes.context("cpu").allocate() gives memory on whole pages',
+        )
+    if size < -1 or (size != -1 and size < info.nbytes):
+        raise PropertyError("CPU_VA_SIZE", f"{size} bytes, and the tensor has {info.nbytes}")
+    if room is not None and room < max(size, info.nbytes):
+        raise PropertyError(
+            "CPU_VA_SIZE",
+            f"{max(size, info.nbytes)} bytes are needed, and the memory has {room}",
+        )
+    wanted = info.nbytes if size == -1 else size
+    padded = padded_size(wanted)
+    if padded != wanted and (room is None or room < padded):
+        raise PropertyError(
+            "CPU_VA_SIZE",
+            f"{wanted} bytes are no multiple of {ALIGNMENT}: the driver would work on a copy. "
+            f"Pass memory and a size of at least {padded} bytes",
+        )
+    if padded == 0:
+        raise PropertyError("CPU_VA_SIZE", "the tensor is empty")
+    return padded
+
+
+def check_plane(plane: int, info: TensorInfo) -> None:
+    """Raise unless a tensor can be that plane of an NV12 surface."""
+    if plane not in (0, 1):
+        raise PropertyError("VA_PLANE", f"NV12 has the planes 0 (Y) and 1 (UV), not {plane}")
+    _, _, channels = plane_size(info, "VA_PLANE")
+    if channels != plane + 1:
+        raise PropertyError(
+            "VA_PLANE", f"plane {plane} of NV12 has {plane + 1} channels, not {channels}"
+        )
+
+
+def padded_size(nbytes: int) -> int:
+    """The next whole number of cache lines."""
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+def plane_size(info: TensorInfo, property_: str) -> tuple[int, int, int]:
+    """(height, width, channels) of a tensor that is a plane of NV12 or I420.
+
+    Raises:
+        PropertyError: it is not uint8 [1, height, width, 1 or 2].
+    """
+    if (
+        str(info.dtype) != "uint8"
+        or info.ndim != 4
+        or info.shape[0] != 1
+        or info.shape[3] not in _FORMATS
+    ):
+        raise PropertyError(
+            property_,
+            "the plugin reads images and surfaces as planes uint8 [1, height, width, 1 or 2], not "
+            f"{info.dtype} {list(info.shape)}",
+        )
+    _, height, width, channels = info.shape
+    return height, width, channels
+
+
+def _check_mem(mem: int, cl_context: int, wanted: int) -> None:
+    found = _opencl.mem_type(mem)
+    if found != wanted:
+        raise PropertyError(
+            "MEM_HANDLE",
+            f"the cl_mem is {_TYPES.get(found, f'of type {found:#x}')}, not {_TYPES[wanted]}",
+        )
+    context = _opencl.mem_context(mem)
+    if context != cl_context:
+        raise ForeignMemoryError(
+            "MEM_HANDLE",
+            f"the cl_mem belongs to cl_context {context:#x}, and this context is of "
+            f"{cl_context:#x}: make one from the other with ClContext.from_cl_context",
+        )

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ClContext: a remote context of the GPU plugin, over a cl_context."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import UnknownNameError
+from samebytes.plugins import Context, FrameMeta, Storage
+
+from .._remote._context import RemoteContext
+from .._remote._core import default_core
+from .._remote._errors import ForeignMemoryError, PropertyError, naming
+from .._remote._living import Living
+from .._remote._tensor import pin
+from .._remote._values import params_of
+from . import _devices, _opencl, _properties
+from ._arguments import handle_of
+from ._checks import check_object
+from ._creation import TensorMaker, nhwc
+from ._tensors import GpuTensor
+
+if TYPE_CHECKING:
+    from samebytes import Frame, ImageFormat
+
+__all__ = ["LIVING", "ClContext", "handle_or_none"]
+
+# By what a context was made from: (cl_context, cl_device_id, queue or 0), or as VAContext says.
+LIVING: Living[ClContext] = Living()
+
+
+class ClContext(TensorMaker, RemoteContext):
+    """A remote context of OpenVINO's GPU plugin; the samebytes context of "openvino:GPU".
+
+    There is one object for each cl_context, device and queue, since a tensor works only in
+    requests of models that were compiled on the very same context. Compile with
+    `samebytes_openvino.compile_model(model, context)`, or with OpenVINO's own
+    `core.compile_model(model, context.native)`.
+
+    The context holds a reference to the cl_context and to the queue.
+
+    Attributes:
+        core: the openvino.Core that it was made with.
+    """
+
+    node = "openvino:GPU"
+    tensor_class = GpuTensor
+    primary_handle = "cl_mem"
+    may_be_opaque = True
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> ClContext:
+        """The context for `samebytes.context("openvino:GPU.1")` and `parent.derive(...)`.
+
+        Raises:
+            MissingDependencyError: OpenVINO sees no GPU.
+            UnknownNameError: it has none of that name.
+        """
+        if parent is None or device not in (None, "GPU"):
+            return ClContext.default(device=device or "GPU")
+        display = handle_or_none(parent, "va_display")
+        if display is not None:
+            from ._va import VAContext
+
+            return VAContext.from_display(parent)
+        if handle_or_none(parent, "cl_queue") is not None:
+            return ClContext.from_queue(parent)
+        cl_context = parent.handle("cl_context")
+        device_id = handle_or_none(parent, "cl_device")
+        devices = _opencl.context_devices(cl_context)
+        index = 0 if device_id is None else devices.index(device_id)
+        return ClContext.from_cl_context(cl_context, index)
+
+    @classmethod
+    def default(cls, core: Any = None, device: str = "GPU") -> ClContext:
+        """The plugin's own context of a GPU.
+
+        It is the same for every openvino.Core, and stays when properties are set.
+
+        Raises:
+            MissingDependencyError: OpenVINO sees no GPU.
+            UnknownNameError: it has none of that name.
+        """
+        _devices.check_name(device)
+        core = default_core() if core is None else core
+        with naming("Core.get_default_context"):
+            native = core.get_default_context(device)
+        return _over_own(native, core)
+
+    @classmethod
+    def from_cl_context(cls, cl_context: Any, device_index: int = 0, core: Any = None) -> ClContext:
+        """The context over the user's cl_context.
+
+        Args:
+            cl_context: an int, a pyopencl.Context, or a samebytes context that has one.
+            device_index: which of the cl_context's devices.
+            core: an openvino.Core; by default one that samebytes keeps.
+
+        Raises:
+            PropertyError: null, released, or no such device.
+            OpenVINOError: the plugin cannot use it, for instance since the device is no GPU.
+        """
+        handle = handle_of(cl_context, "OCL_CONTEXT", "cl_context", "cl_context")
+        check_object(handle, "OCL_CONTEXT", "cl_context")
+        return _over_cl(handle, 0, device_index, core)
+
+    @classmethod
+    def from_queue(cls, queue: Any, core: Any = None, cl_context: Any = None) -> ClContext:
+        """The context whose inferences run in the user's command queue.
+
+        The cl_context and the device are those of the queue. `start_async()` then returns when
+        all kernels are in the queue, and ordering them with the user's own is the user's part.
+        Models can have one stream only.
+
+        Args:
+            queue: an int, a pyopencl.CommandQueue, or a samebytes context that has one.
+            core: an openvino.Core; by default one that samebytes keeps.
+            cl_context: where given, the queue must be of this cl_context.
+
+        Raises:
+            PropertyError: null or released.
+            ForeignMemoryError: the queue is of another cl_context.
+            OpenVINOError: the plugin cannot use it.
+        """
+        handle = handle_of(queue, "OCL_QUEUE", "cl_command_queue", "cl_queue")
+        check_object(handle, "OCL_QUEUE", "cl_command_queue")
+        context = _opencl.queue_context(handle)
+        if cl_context is not None:
+            given = handle_of(cl_context, "OCL_CONTEXT", "cl_context", "cl_context")
+            if given != context:
+                raise ForeignMemoryError(
+                    "OCL_QUEUE",
+                    f"the queue is of cl_context {context:#x}, not of {given:#x}",
+                )
+        devices = _opencl.context_devices(context)
+        return _over_cl(context, handle, devices.index(_opencl.queue_device(handle)), core)
+
+    @classmethod
+    def from_compiled_model(cls, model: Any, core: Any = None) -> ClContext:
+        """The context that a model was compiled on.
+
+        Args:
+            model: what `samebytes_openvino.compile_model` gave, which remembers its context; or
+                an openvino.CompiledModel that was compiled by the name of a GPU, whose context is
+                the default one. OpenVINO does not tell the context of a model that was compiled
+                on one: keep that object.
+
+        Raises:
+            UnknownNameError: it was compiled for another device.
+        """
+        remembered = getattr(model, "context", None)
+        if isinstance(remembered, ClContext):
+            return remembered
+        device = model.get_property("EXECUTION_DEVICES")[0]
+        if device.partition(".")[0] != "GPU":
+            raise UnknownNameError("device of openvino:GPU", device, _devices.names())
+        return ClContext.default(core, device)
+
+    @classmethod
+    def wrap(cls, native: Any, core: Any = None) -> ClContext:
+        """The context over an openvino.RemoteContext of the user's.
+
+        Raises:
+            PropertyError: there is another context over the same handles already, whose tensors
+                would not work here.
+        """
+        core = default_core() if core is None else core
+        found = _over_own(native, core)
+        if found.native is not native and not _is_default(found, core):
+            raise PropertyError(
+                "OCL_CONTEXT",
+                "another openvino.RemoteContext over this cl_context is in use, and tensors of "
+                "one do not work in the other: use ClContext.from_cl_context, and its `native`",
+            )
+        return found
+
+    def get(self) -> int:
+        """The cl_context. It stays this object's: retain it to keep it."""
+        return self.handle("cl_context")
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> GpuTensor:
+        """New memory of the plugin's, a cl_mem buffer.
+
+        Raises:
+            LayoutError: a negative extent.
+            UnknownNameError: no such dtype, or none that OpenVINO has.
+            OpenVINOError: there is not enough memory.
+        """
+        return self.create_tensor(dtype, shape)
+
+    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> Frame:
+        """A new image, whose planes are cl_mem buffers [1, rows, columns, channels].
+
+        Raises:
+            LayoutError: a size that the format cannot have.
+            UnknownNameError: no such format.
+        """
+        from samebytes import Frame, ImageInfo
+
+        image = ImageInfo.of(format_, width, height)
+        natives = tuple(
+            self.create_tensor(plane.dtype, nhwc(plane.shape)).native
+            for plane in image.plane_layouts()
+        )
+        storage = Storage(keep=natives)
+        return Frame(natives, self, FrameMeta(image), storage, None, False, (storage,))
+
+
+def handle_or_none(context: Context, key: str) -> int | None:
+    """A handle that a context may lack."""
+    try:
+        return context.handle(key)
+    except UnknownNameError:
+        return None
+
+
+def _over_own(native: Any, core: Any) -> ClContext:
+    """The context over an openvino.RemoteContext that exists."""
+    params = params_of(native)
+    cl_context = int(params["OCL_CONTEXT"])
+    queue = int(params.get("OCL_QUEUE", 0))
+    device = _opencl.queue_device(queue) if queue else _opencl.context_devices(cl_context)[0]
+    return LIVING.find_or_make(
+        (cl_context, device, queue), partial(_make, native, core, cl_context, device, queue)
+    )
+
+
+def _over_cl(cl_context: int, queue: int, device_index: int, core: Any) -> ClContext:
+    """The context over handles of the user's, which are looked up before one is made."""
+    devices = _opencl.context_devices(cl_context)
+    if not 0 <= device_index < len(devices):
+        raise PropertyError(
+            "OCL_CONTEXT_DEVICE_ID",
+            f"the cl_context has {len(devices)} devices: there is none at {device_index}",
+        )
+    device = devices[device_index]
+    core = default_core() if core is None else core
+
+    def make() -> ClContext:
+        native = None if queue else _own_of_plugin(cl_context, core)
+        if native is None:
+            properties = (
+                _properties.queue_context(cl_context, queue, device_index)
+                if queue
+                else _properties.ocl_context(cl_context, device_index)
+            )
+            _devices.check_name("GPU")
+            with naming("Core.create_context"):
+                native = core.create_context("GPU", properties)
+        return _make(native, core, cl_context, device, queue)
+
+    return LIVING.find_or_make((cl_context, device, queue), make)
+
+
+def _own_of_plugin(cl_context: int, core: Any) -> Any:
+    """The plugin's own context of a cl_context, which is that of no user."""
+    for name in _devices.names():
+        native = core.get_default_context(name)
+        if params_of(native)["OCL_CONTEXT"] == cl_context:
+            return native
+    return None
+
+
+def _make(native: Any, core: Any, cl_context: int, device: int, queue: int) -> ClContext:
+    handles = {"cl_context": cl_context, "cl_device": device}
+    if queue:
+        # OpenVINO keeps the queue only from the time a model is compiled.
+        _opencl.retain_queue(queue)
+        pin(native, Storage(partial(_opencl.release_queue, queue), at_exit=True))
+        handles["cl_queue"] = queue
+    return ClContext(native, core, _devices.device_of(native.get_device_name()), handles)
+
+
+def _is_default(context: ClContext, core: Any) -> bool:
+    return _own_of_plugin(context.get(), core) is not None

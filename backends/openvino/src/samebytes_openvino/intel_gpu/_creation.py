@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""create_tensor and its relatives: every form that C++'s ClContext has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from samebytes.plugins import Storage, TensorInfo
+
+from .._remote._context import RemoteContext
+from .._remote._errors import ForeignMemoryError, PropertyError, naming
+from .._remote._tensor import layout_of, pin
+from .._remote._values import params_of, written
+from . import _opencl, _properties
+from ._arguments import handle_of, info_of
+from ._checks import check_image, check_object
+from ._plans import Plan, image_plan, plan_for
+from ._tensors import ClImage2DTensor, GpuTensor, USMTensor, specific
+
+if TYPE_CHECKING:
+    from .._tensor import OpenVINOTensor
+
+__all__ = ["TensorMaker", "nhwc", "nv12_planes"]
+
+T = TypeVar("T", bound=GpuTensor)
+
+
+class TensorMaker(RemoteContext):
+    """The methods of a GPU context that make tensors.
+
+    `type` is a name ("uint8"), a numpy dtype, a dtype of samebytes or an openvino.Type. The
+    tensor and its native object keep the object that is passed as memory. Where it is a bare
+    number, what it names must live as long as they do; OpenVINO keeps a cl_mem.
+    """
+
+    def create_tensor(
+        self,
+        type: Any,  # OpenVINO's word for it
+        shape: Sequence[int],
+        memory: Any = None,
+    ) -> GpuTensor:
+        """A tensor over memory that exists, or over a new cl_mem.
+
+        Args:
+            type: of the elements.
+            shape: elements along each axis.
+            memory:
+                None: the plugin allocates a cl_mem;
+                an object of pyopencl's: a cl_mem, buffer or image;
+                a ctypes.c_void_p: a USM pointer of this cl_context, host, device or shared;
+                an int: a USM pointer of this cl_context if it knows it as one, else a cl_mem;
+                a SharedBufferHandle, a VirtualAddressMemory or a FileDescriptor.
+
+        Returns:
+            A ClBufferTensor, ClImage2DTensor or USMTensor.
+
+        Raises:
+            PropertyError: the memory is too small, of another kind or format, null or released.
+            ForeignMemoryError: it belongs to another cl_context.
+            LayoutError, UnknownNameError: a wrong shape or type.
+            OpenVINOError: the plugin refuses it.
+        """
+        info, element, extents = info_of(type, shape)
+        plan = plan_for(memory, info, self.handle("cl_context"))
+        return self.make_tensor(plan, info, element, extents)
+
+    def create_tensor_raw(
+        self, type: Any, shape: Sequence[int], properties: Mapping[str, Any]
+    ) -> GpuTensor:
+        """A tensor by OpenVINO's own properties, as remote_properties.hpp lists them.
+
+        Nothing is checked, and nothing is kept alive but what OpenVINO keeps. Pointers are
+        hexadecimal text, or ints, which become such text.
+
+        Raises:
+            LayoutError, UnknownNameError: a wrong shape or type.
+            OpenVINOError: the plugin refuses it.
+        """
+        info, element, extents = info_of(type, shape)
+        return self.make_tensor(Plan(written(properties)), info, element, extents)
+
+    def wrap_tensor(self, native: Any) -> GpuTensor:
+        """A tensor over an openvino.RemoteTensor of the user's that was made in this context.
+
+        Raises:
+            ForeignMemoryError: it is of another cl_context.
+            LayoutError: its elements are strings.
+        """
+        params = params_of(native)
+        cl_context = self.handle("cl_context")
+        if params["OCL_CONTEXT"] != cl_context:
+            raise ForeignMemoryError(
+                "OCL_CONTEXT",
+                f"the tensor is of cl_context {params['OCL_CONTEXT']:#x}, and this context of "
+                f"{cl_context:#x}",
+            )
+        kind = specific(params, sys.platform == "win32")
+        info = TensorInfo(*layout_of(native), opaque=kind.opaque)
+        return kind(native, self, native, None, False, info)
+
+    def create_usm_host_tensor(self, type: Any, shape: Sequence[int]) -> USMTensor:
+        """A tensor over new USM of the host, which the CPU reads where it lies."""
+        return self._allocate(type, shape, _properties.usm_host())
+
+    def create_usm_device_tensor(self, type: Any, shape: Sequence[int]) -> USMTensor:
+        """A tensor over new USM of the device."""
+        return self._allocate(type, shape, _properties.usm_device())
+
+    def create_host_tensor(self, type: Any, shape: Sequence[int]) -> OpenVINOTensor:
+        """A tensor in host memory that the plugin takes without staging it.
+
+        Its context is that of host memory; `native` is an openvino.Tensor.
+        """
+        from .._tensor import OpenVINOTensor
+
+        _, element, extents = info_of(type, shape)
+        with naming("RemoteContext.create_host_tensor"):
+            native = self.native.create_host_tensor(element, extents)
+        return OpenVINOTensor.wrap(native)
+
+    def create_tensor_nv12(
+        self, y_image: Any, uv_image: Any, /
+    ) -> tuple[ClImage2DTensor, ClImage2DTensor]:
+        """The planes of an NV12 picture in two images, [1, h, w, 1] and [1, h/2, w/2, 2].
+
+        Args:
+            y_image: a cl_mem image of format CL_R / CL_UNORM_INT8.
+            uv_image: CL_RG / CL_UNORM_INT8, half as wide and half as high.
+
+        Raises:
+            PropertyError: another format or size, null or released.
+            ForeignMemoryError: an image of another cl_context.
+        """
+        context = self.handle("cl_context")
+        y = handle_of(y_image, "MEM_HANDLE", "cl_mem of Y", "cl_mem")
+        check_object(y, "MEM_HANDLE", "cl_mem")
+        uv = handle_of(uv_image, "MEM_HANDLE", "cl_mem of UV", "cl_mem")
+        check_object(uv, "MEM_HANDLE", "cl_mem")
+        width, height = _opencl.image_size(y)
+        luma, chroma = nv12_planes(height, width, "MEM_HANDLE")
+        check_image(uv, context, chroma)
+        return (
+            self._over(image_plan(y, y_image, luma, context), luma, ClImage2DTensor),
+            self._over(image_plan(uv, uv_image, chroma, context), chroma, ClImage2DTensor),
+        )
+
+    def _allocate(self, type_: Any, shape: Sequence[int], properties: Any) -> USMTensor:
+        info, element, extents = info_of(type_, shape)
+        return cast(USMTensor, self.make_tensor(Plan(properties), info, element, extents))
+
+    def _over(self, plan: Plan, info: TensorInfo, kind: type[T]) -> T:
+        """A tensor over memory that was checked; `kind` is what it will be."""
+        _, element, extents = info_of(info.dtype, info.shape)
+        return cast(T, self.make_tensor(plan, info, element, extents))
+
+    def make_tensor(self, plan: Plan, info: TensorInfo, element: Any, extents: Any) -> GpuTensor:
+        """The tensor of a plan, whose class is that of what OpenVINO made of it."""
+        native = self.make_native(plan.properties, element, extents)
+        params = params_of(native)
+        kind = specific(params, sys.platform == "win32")
+        if kind.opaque:
+            info = TensorInfo(info.dtype, info.shape, opaque=True)
+        if plan.keep is None and not borrows(plan.properties):
+            storage = Storage(keep=native, nbytes=info.nbytes)
+            pin(native, Storage(keep=self))
+            return kind(native, self, storage, None, False, info, (storage,))
+        storage = Storage(keep=(self, plan.keep), nbytes=info.nbytes)
+        pin(native, storage)
+        return kind(native, self, storage, None, plan.readonly, info)
+
+    def make_native(self, properties: Mapping[str, Any], element: Any, extents: Any) -> Any:
+        """The openvino.RemoteTensor of those properties, which nothing checks."""
+        with naming("RemoteContext.create_tensor"):
+            # The subclass openvino.VAContext hides this form.
+            return self.native.create_tensor(element, extents, dict(properties))
+
+
+def nhwc(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of an image plane, (rows, columns[, channels]), as OpenVINO takes it."""
+    return (1, *shape, *((1,) if len(shape) == 2 else ()))
+
+
+def nv12_planes(height: int, width: int, property_: str) -> tuple[TensorInfo, TensorInfo]:
+    """The layouts of both planes of NV12.
+
+    Raises:
+        PropertyError: an odd or empty size.
+    """
+    if height <= 0 or width <= 0 or height % 2 or width % 2:
+        raise PropertyError(property_, f"NV12 has an even width and height, not {width}x{height}")
+    return (
+        TensorInfo("uint8", (1, height, width, 1)),
+        TensorInfo("uint8", (1, height // 2, width // 2, 2)),
+    )
+
+
+def borrows(properties: Mapping[str, Any]) -> bool:
+    """Whether a tensor with those properties lies in memory that somebody else owns."""
+    return properties.get("SHARED_MEM_TYPE", "OCL_BUFFER") not in (
+        "USM_HOST_BUFFER", "USM_DEVICE_BUFFER",
+    ) and bool(properties)  # fmt: skip

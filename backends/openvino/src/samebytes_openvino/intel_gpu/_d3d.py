@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""D3DContext: a remote context of the GPU plugin that takes textures and buffers of Direct3D 11."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, cast
+
+from samebytes.errors import UnsupportedObjectError
+
+from . import _properties
+from ._arguments import handle_of, info_of
+from ._context import ClContext
+from ._plans import Plan
+from ._surfaces import context_over, surface_pair, surface_tensor
+from ._tensors import D3DBufferTensor, D3DSurface2DTensor
+
+__all__ = ["D3DContext"]
+
+
+class D3DContext(ClContext):
+    """A remote context over an ID3D11Device, on Windows. It does all that ClContext does, too.
+
+    The property maps are built and checked on every system, and the context is made on Windows
+    only. It has not been run on Windows. OpenVINO cannot be told the subresource of a texture
+    array.
+    """
+
+    @classmethod
+    def from_device(cls, device: Any, tile: int = -1, core: Any = None) -> D3DContext:
+        """The context over the user's device.
+
+        Args:
+            device: an ID3D11Device* as an int, or an object that has it as `int_ptr`.
+            tile: a sub-device; -1 is the whole device.
+            core: an openvino.Core; by default one that samebytes keeps.
+
+        Raises:
+            PropertyError: null.
+            UnsupportedObjectError: this is not Windows.
+        """
+        handle = handle_of(device, "VA_DEVICE", "ID3D11Device", "d3d11_device")
+        if sys.platform != "win32":
+            raise UnsupportedObjectError(
+                "D3DContext is for Windows, where Direct3D is: use VAContext on Linux"
+            )
+        return context_over(D3DContext, handle, "d3d11_device", device, tile, core)
+
+    @property
+    def d3d11_device(self) -> int:
+        """The ID3D11Device."""
+        return self.handle("d3d11_device")
+
+    def create_tensor_d3d_buffer(self, type: Any, shape: Any, buffer: Any) -> D3DBufferTensor:
+        """A tensor over an ID3D11Buffer.
+
+        Raises:
+            PropertyError: null.
+            LayoutError, UnknownNameError: a wrong shape or type.
+        """
+        pointer = handle_of(buffer, "DEV_OBJECT_HANDLE", "ID3D11Buffer", "d3d11_texture")
+        info, element, extents = info_of(type, shape)
+        plan = Plan(_properties.d3d_buffer(pointer), buffer)
+        return cast(D3DBufferTensor, self.make_tensor(plan, info, element, extents))
+
+    def create_tensor_d3d_texture(
+        self, type: Any, shape: Any, texture: Any, plane: int = 0
+    ) -> D3DSurface2DTensor:
+        """A tensor over a plane of an ID3D11Texture2D.
+
+        Raises:
+            PropertyError: null, no such plane, or not its type and shape.
+        """
+        pointer = _texture(texture)
+        return cast(D3DSurface2DTensor, surface_tensor(self, type, shape, pointer, plane, texture))
+
+    def create_tensor_d3d_nv12(
+        self, height: int, width: int, texture: Any
+    ) -> tuple[D3DSurface2DTensor, D3DSurface2DTensor]:
+        """The planes of an NV12 texture, [1, h, w, 1] and [1, h/2, w/2, 2].
+
+        Raises:
+            PropertyError: an odd size, or null.
+        """
+        pair = surface_pair(self, height, width, _texture(texture), texture)
+        return cast("tuple[D3DSurface2DTensor, D3DSurface2DTensor]", pair)
+
+
+def _texture(given: Any) -> int:
+    return handle_of(given, "DEV_OBJECT_HANDLE", "ID3D11Texture2D", "d3d11_texture")

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions to OpenCL about handles that the user brings.
+
+Any loader's handles will do: they are the driver's own. So libOpenCL.so.1, which OpenVINO's GPU
+plugin needs anyway, answers for pyopencl's bundled loader too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from samebytes.errors import MissingDependencyError, NativeError
+
+from ._abi import opencl as cl
+
+__all__ = [
+    "Allocation",
+    "allocation",
+    "context_devices",
+    "finish",
+    "has_unified_memory",
+    "image_format",
+    "image_size",
+    "is_object",
+    "library",
+    "mem_context",
+    "mem_flags",
+    "mem_size",
+    "mem_type",
+    "queue_context",
+    "queue_device",
+    "release_queue",
+    "retain_queue",
+]
+
+_NAME = "OpenCL.dll" if sys.platform == "win32" else "libOpenCL.so.1"
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What OpenCL knows of a USM pointer.
+
+    Attributes:
+        kind: "host", "device", "shared", or "unknown": it is no USM of that context.
+        base: where the allocation begins.
+        size: bytes of the whole allocation.
+    """
+
+    kind: str
+    base: int = 0
+    size: int = 0
+
+    def room(self, pointer: int) -> int:
+        """Bytes from `pointer` to the end of the allocation."""
+        return self.base + self.size - pointer
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """libOpenCL, with the prototypes of the functions that are used.
+
+    Raises:
+        MissingDependencyError: there is none.
+    """
+    try:
+        found = ctypes.CDLL(_NAME)
+    except OSError as error:
+        raise MissingDependencyError(
+            "openvino", _NAME, "apt install ocl-icd-libopencl1, and the OpenCL driver of the GPU"
+        ) from error
+    for name, (result, arguments) in cl.PROTOTYPES.items():
+        function = getattr(found, name)
+        function.restype, function.argtypes = result, arguments
+    return found
+
+
+def is_object(handle: int) -> bool:
+    """Whether an OpenCL object seems to be at this address.
+
+    A wild or released handle ends the process inside the driver. The first word of each living
+    object is the driver's dispatch table (cl_khr_icd), which its platform's first word is too.
+    A released object whose memory was not used again can still look alive.
+    """
+    tables = _dispatch_tables()
+    return tables is None or _word_at(handle) in tables
+
+
+def context_devices(context: int) -> tuple[int, ...]:
+    """The cl_device_ids of a cl_context, in its order."""
+    call = library().clGetContextInfo
+    size = ctypes.c_size_t()
+    _check("clGetContextInfo", call(context, cl.CL_CONTEXT_DEVICES, 0, None, size))
+    devices = (ctypes.c_void_p * (size.value // _WORD))()
+    _check("clGetContextInfo", call(context, cl.CL_CONTEXT_DEVICES, size.value, devices, None))
+    return tuple(d or 0 for d in devices)
+
+
+def queue_context(queue: int) -> int:
+    """The cl_context of a cl_command_queue."""
+    return _handle("clGetCommandQueueInfo", queue, cl.CL_QUEUE_CONTEXT)
+
+
+def queue_device(queue: int) -> int:
+    """The cl_device_id of a cl_command_queue."""
+    return _handle("clGetCommandQueueInfo", queue, cl.CL_QUEUE_DEVICE)
+
+
+def retain_queue(queue: int) -> None:
+    """Take one reference to a cl_command_queue."""
+    _check("clRetainCommandQueue", library().clRetainCommandQueue(queue))
+
+
+def release_queue(queue: int) -> None:
+    """Give one reference back."""
+    _check("clReleaseCommandQueue", library().clReleaseCommandQueue(queue))
+
+
+def finish(queue: int) -> None:
+    """Return when everything that was enqueued is done."""
+    _check("clFinish", library().clFinish(queue))
+
+
+def mem_type(mem: int) -> int:
+    """CL_MEM_OBJECT_BUFFER, CL_MEM_OBJECT_IMAGE2D ..."""
+    return _answer("clGetMemObjectInfo", mem, cl.CL_MEM_TYPE, ctypes.c_uint32())
+
+
+def mem_flags(mem: int) -> int:
+    """The flags that a cl_mem was made with."""
+    return _answer("clGetMemObjectInfo", mem, cl.CL_MEM_FLAGS, ctypes.c_uint64())
+
+
+def mem_size(mem: int) -> int:
+    """Bytes of a cl_mem."""
+    return _answer("clGetMemObjectInfo", mem, cl.CL_MEM_SIZE, ctypes.c_size_t())
+
+
+def mem_context(mem: int) -> int:
+    """The cl_context of a cl_mem."""
+    return _handle("clGetMemObjectInfo", mem, cl.CL_MEM_CONTEXT)
+
+
+def image_format(image: int) -> tuple[int, int]:
+    """(channel order, channel type) of an image."""
+    found = cl.cl_image_format()
+    call = library().clGetImageInfo
+    size = ctypes.sizeof(found)
+    _check("clGetImageInfo", call(image, cl.CL_IMAGE_FORMAT, size, ctypes.byref(found), None))
+    return found.image_channel_order, found.image_channel_data_type
+
+
+def image_size(image: int) -> tuple[int, int]:
+    """(width, height) of an image in pixels."""
+    width = _answer("clGetImageInfo", image, cl.CL_IMAGE_WIDTH, ctypes.c_size_t())
+    return width, _answer("clGetImageInfo", image, cl.CL_IMAGE_HEIGHT, ctypes.c_size_t())
+
+
+@cache
+def has_unified_memory(device: int) -> bool:
+    """Whether a cl_device_id works in the memory of the CPU, as integrated GPUs do."""
+    unified = ctypes.c_uint32()
+    return bool(_answer("clGetDeviceInfo", device, cl.CL_DEVICE_HOST_UNIFIED_MEMORY, unified))
+
+
+def allocation(context: int, pointer: int) -> Allocation:
+    """What a cl_context knows of a pointer.
+
+    Drivers without cl_intel_unified_shared_memory know no pointers.
+    """
+    get = _alloc_info(_handle("clGetDeviceInfo", context_devices(context)[0],
+                              cl.CL_DEVICE_PLATFORM))  # fmt: skip
+    if get is None:
+        return Allocation("unknown")
+
+    def ask(name: int, value: Any) -> int:
+        size = ctypes.sizeof(value)
+        code = get(context, pointer, name, size, ctypes.byref(value), None)
+        _check("clGetMemAllocInfoINTEL", code)
+        return value.value or 0
+
+    kind = _USM_KINDS.get(ask(cl.CL_MEM_ALLOC_TYPE_INTEL, ctypes.c_uint32()), "unknown")
+    if kind == "unknown":
+        return Allocation(kind)
+    base = ask(cl.CL_MEM_ALLOC_BASE_PTR_INTEL, ctypes.c_void_p())
+    return Allocation(kind, base, ask(cl.CL_MEM_ALLOC_SIZE_INTEL, ctypes.c_size_t()))
+
+
+_USM_KINDS = {
+    cl.CL_MEM_TYPE_HOST_INTEL: "host",
+    cl.CL_MEM_TYPE_DEVICE_INTEL: "device",
+    cl.CL_MEM_TYPE_SHARED_INTEL: "shared",
+}
+
+
+@cache
+def _alloc_info(platform: int) -> Any:
+    find = library().clGetExtensionFunctionAddressForPlatform
+    address = find(platform, b"clGetMemAllocInfoINTEL")
+    return cl.clGetMemAllocInfoINTEL(address) if address else None
+
+
+@cache
+def _dispatch_tables() -> frozenset[int] | None:
+    """The first words of the platforms, or None where memory cannot be looked at safely."""
+    if not Path("/proc/self/mem").exists():
+        return None
+    count = ctypes.c_uint32()
+    get = library().clGetPlatformIDs
+    if get(0, None, count) != cl.CL_SUCCESS or not count.value:
+        return frozenset()
+    platforms = (ctypes.c_void_p * count.value)()
+    _check("clGetPlatformIDs", get(count.value, platforms, None))
+    words = (_word_at(platform or 0) for platform in platforms)
+    return frozenset(word for word in words if word is not None)
+
+
+def _word_at(address: int) -> int | None:
+    """The pointer at an address, or None if there is no memory."""
+    # Not by ctypes: a read of unmapped memory must fail, not end the process.
+    descriptor = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.pread(descriptor, _WORD, address)
+    except (OSError, OverflowError, ValueError):
+        return None
+    finally:
+        os.close(descriptor)
+    return int.from_bytes(data, sys.byteorder) if len(data) == _WORD else None
+
+
+def _handle(call: str, handle: int, name: int) -> int:
+    return _answer(call, handle, name, ctypes.c_void_p())
+
+
+def _answer(call: str, handle: int, name: int, value: Any) -> int:
+    code = getattr(library(), call)(handle, name, ctypes.sizeof(value), ctypes.byref(value), None)
+    _check(call, code)
+    return value.value or 0
+
+
+_MEANINGS = {
+    cl.CL_INVALID_CONTEXT: "CL_INVALID_CONTEXT: this is no cl_context, or it was released",
+    cl.CL_INVALID_COMMAND_QUEUE: "CL_INVALID_COMMAND_QUEUE: this is no cl_command_queue, or it "
+    "was released",
+    cl.CL_INVALID_MEM_OBJECT: "CL_INVALID_MEM_OBJECT: this is no cl_mem of that kind, or it was "
+    "released",
+}
+
+
+def _check(call: str, code: int) -> None:
+    if code != cl.CL_SUCCESS:
+        raise NativeError(call, code, _MEANINGS.get(code, ""))

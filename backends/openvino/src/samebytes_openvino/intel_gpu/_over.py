@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remote tensors over, from and into memory of other types: what the edges share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+import samebytes
+from samebytes import Context, Tensor, TensorInfo
+from samebytes.errors import NativeError, UnknownNameError
+from samebytes.plugins import Access, Refused, Storage, count_copy, ordering_queue
+
+from .._element_types import element_type, packed_nbytes
+from .._layout import carried_tensor, layout_of, memory_of, tensor_over
+from .._remote._errors import ForeignMemoryError, PropertyError, naming
+from . import _opencl
+from ._arguments import info_of
+from ._checks import padded_size
+from ._context import ClContext, handle_or_none
+from ._memory import VirtualAddressMemory
+from ._plans import Plan, buffer_plan, cpu_plan, image_plan, usm_plan
+from ._tensors import GpuTensor, array_over, host_memory
+
+__all__ = [
+    "copied_from_array",
+    "copied_to_array",
+    "gpu",
+    "is_image",
+    "over_array",
+    "over_host_memory",
+    "over_opencl",
+    "settled",
+]
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+
+def gpu(context: Context) -> ClContext:
+    """`context`, which routing found for the node "openvino:GPU"."""
+    assert isinstance(context, ClContext)
+    return context
+
+
+def settled(item: Any, source: Context) -> None:
+    """Wait for what is still being done to the memory, unless the caller orders it by a queue."""
+    if ordering_queue() is not None:
+        return
+    item.wait()
+    queue = handle_or_none(source, "cl_queue")
+    if queue is not None:
+        _opencl.finish(queue)
+
+
+def is_image(info: TensorInfo) -> bool:
+    """Whether memory has no linear layout."""
+    return info.strides is None and not info.dtype.packed
+
+
+def over_opencl(item: Tensor, info: TensorInfo, target: ClContext, access: Access) -> Any:
+    """The remote tensor over the cl_mem or USM pointer of an OpenCL tensor.
+
+    Args:
+        item: the tensor.
+        info: what OpenVINO shall see of it, dense.
+
+    Raises:
+        Refused: OpenVINO cannot use it.
+    """
+    image = is_image(item.info)
+    if image and access != "r":
+        raise Refused("OpenVINO takes images as inputs only: it does not write to them")
+    _check(item.info)
+    cl_context = target.handle("cl_context")
+    try:
+        mem = _handle_or_none(item, "cl_mem")
+        if mem is None:
+            plan = usm_plan(item.handle("usm_ptr"), item.storage, info, cl_context)
+        elif image:
+            plan = image_plan(mem, item.storage, info, cl_context)
+        else:
+            plan = buffer_plan(mem, item.storage, info, cl_context)
+    except UnknownNameError as error:
+        raise Refused("it has neither a cl_mem nor a USM pointer") from error
+    except (PropertyError, ForeignMemoryError, NativeError) as error:
+        raise Refused(str(error)) from error
+    if plan.readonly and access != "r":
+        raise Refused("its cl_mem was made with CL_MEM_READ_ONLY")
+    return _made(target, plan, info)
+
+
+def over_array(array: Array, info: TensorInfo, target: ClContext, access: Access) -> Any:
+    """The remote tensor over the bytes of an array of the CPU.
+
+    Args:
+        array: what carries the elements.
+        info: what OpenVINO shall see of it, dense.
+
+    Raises:
+        Refused: it has gaps, is not aligned, or the GPU has memory of its own.
+    """
+    _check(TensorInfo.of(array))
+    _check_element(info)
+    mode: Literal["READ", "READ_WRITE"] = "READ" if access == "r" else "READ_WRITE"
+    try:
+        whole = VirtualAddressMemory(_with_tail(array), access=mode)
+        plan = cpu_plan(whole, info, target.handle("cl_context"))
+    except PropertyError as error:
+        raise Refused(str(error)) from error
+    return _made(target, plan, info)
+
+
+def over_host_memory(item: GpuTensor) -> tuple[Array, Storage]:
+    """The array over a tensor that the CPU reads, and what it lies in.
+
+    Raises:
+        Refused: the CPU cannot read it.
+    """
+    memory = host_memory(item)
+    if memory is None:
+        raise Refused(f"the CPU cannot read {item.params['SHARED_MEM_TYPE']} where it lies")
+    return array_over(memory, item.info), memory
+
+
+def copied_from_array(array: Array, info: TensorInfo, shape: Shape, target: ClContext) -> Any:
+    """A new cl_mem of the plugin's with the elements of an array.
+
+    Args:
+        array: what carries the elements.
+        info: of the elements, in the array's shape.
+        shape: what OpenVINO shall see.
+    """
+    _check_element(info)
+    try:
+        host = _host_tensor(array, info, len(shape) > info.ndim)
+    except Refused:
+        # No region of a dense tensor: it is packed, which is a copy more.
+        count_copy("cpu -> openvino:GPU", info.nbytes)
+        host = _host_tensor(np.ascontiguousarray(array), info, len(shape) > info.ndim)
+    native = target.create_tensor(info.dtype, shape).native
+    with naming("RemoteTensor.copy_from"):
+        native.copy_from(host)
+    return native
+
+
+def copied_to_array(native: Any, info: TensorInfo, shape: Shape) -> tuple[Array, Storage]:
+    """New memory with the elements of a remote tensor, as an array of that shape.
+
+    Args:
+        native: of the layout `info`.
+        shape: of the same elements.
+    """
+    element = info.dtype
+    size: Shape = (packed_nbytes(element, math.prod(shape)),) if element.packed else shape
+    host = samebytes.context("cpu").allocate(size, "uint8" if element.packed else element)
+    array = host.native
+    seen = array if element.packed else array.reshape(info.shape)
+    with naming("RemoteTensor.copy_to"):
+        native.copy_to(carried_tensor(seen, element, info.shape, False))
+    return array, host.storage
+
+
+def _made(target: ClContext, plan: Plan, info: TensorInfo) -> Any:
+    _, element, extents = info_of(info.dtype, info.shape)
+    return target.make_tensor(plan, info, element, extents).native
+
+
+def _host_tensor(array: Array, info: TensorInfo, image: bool) -> Any:
+    if info.dtype.numpy is None:
+        return carried_tensor(array, info.dtype, info.shape, True)
+    layout = layout_of(array.shape, array.strides, array.dtype, image)
+    return tensor_over(array, layout, True)
+
+
+def _with_tail(array: Array) -> Array:
+    """The array's bytes, and those after it that make a whole number of cache lines.
+
+    OpenVINO then works in the memory itself. Nothing is written there.
+    """
+    size = padded_size(array.nbytes)
+    if size == array.nbytes:
+        return array
+    memory, start = memory_of(array)
+    return memory[start : start + size] if memory.nbytes - start >= size else array
+
+
+def _check(info: TensorInfo) -> None:
+    if not is_image(info) and not info.is_contiguous:
+        raise Refused(
+            f"strides {info.strides} of shape {info.shape}: the GPU plugin reads tensors as dense, "
+            "whatever their strides, and would give wrong numbers"
+        )
+
+
+def _check_element(info: TensorInfo) -> None:
+    if element_type(info.dtype) is None:
+        raise Refused(f"OpenVINO has no element type for {info.dtype}")
+
+
+def _handle_or_none(item: Tensor, key: str) -> int | None:
+    try:
+        return item.handle(key)
+    except UnknownNameError:
+        return None

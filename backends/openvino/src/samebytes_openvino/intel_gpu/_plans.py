@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a piece of memory to the checked properties of a tensor over it."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from samebytes.errors import UnsupportedObjectError
+from samebytes.plugins import Tensor, TensorInfo
+
+from .._remote._errors import PropertyError
+from . import _opencl, _properties
+from ._abi import opencl as cl
+from ._arguments import handle_of
+from ._checks import (
+    check_buffer,
+    check_image,
+    check_object,
+    check_usm,
+    cpu_va_size,
+    is_image,
+    padded_size,
+)
+from ._memory import (
+    FileDescriptor,
+    SharedBufferHandle,
+    VirtualAddressMemory,
+    address_of,
+)
+
+__all__ = ["Plan", "buffer_plan", "cpu_plan", "image_plan", "plan_for", "usm_plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to make a tensor.
+
+    Attributes:
+        properties: what OpenVINO is told.
+        keep: what must live as long as the tensor.
+        readonly: the memory may not be written.
+    """
+
+    properties: _properties.Properties
+    keep: Any = None
+    readonly: bool = False
+
+
+def plan_for(memory: Any, info: TensorInfo, cl_context: int) -> Plan:
+    """The plan for what a user passed as memory: see `TensorMaker.create_tensor`."""
+    match memory:
+        case None:
+            return Plan(_properties.allocated())
+        case SharedBufferHandle():
+            if memory.value < 0:
+                raise PropertyError("OS_HANDLE", f"{memory.value} is no descriptor")
+            return Plan(_properties.shared_handle(memory.value), memory)
+        case VirtualAddressMemory():
+            return cpu_plan(memory, info, cl_context)
+        case FileDescriptor():
+            return _file_plan(memory, info, cl_context)
+        case Tensor():
+            raise UnsupportedObjectError("this is a tensor of samebytes: use tensor.map(context)")
+        case ctypes.c_void_p():
+            pointer = handle_of(memory, "MEM_HANDLE", "USM pointer", "usm_ptr")
+            return usm_plan(pointer, memory, info, cl_context)
+    handle = handle_of(memory, "MEM_HANDLE", "cl_mem", "cl_mem")
+    if isinstance(memory, int) and _opencl.allocation(cl_context, handle).kind != "unknown":
+        return usm_plan(handle, memory, info, cl_context)
+    check_object(handle, "MEM_HANDLE", "cl_mem, and no USM of this context,")
+    if is_image(handle):
+        return image_plan(handle, memory, info, cl_context)
+    return buffer_plan(handle, memory, info, cl_context)
+
+
+def buffer_plan(mem: int, keep: Any, info: TensorInfo, cl_context: int) -> Plan:
+    """For a cl_mem buffer."""
+    check_buffer(mem, cl_context, info)
+    readonly = bool(_opencl.mem_flags(mem) & cl.CL_MEM_READ_ONLY)
+    return Plan(_properties.cl_buffer(mem), keep, readonly)
+
+
+def image_plan(mem: int, keep: Any, info: TensorInfo, cl_context: int) -> Plan:
+    """For a two-dimensional image."""
+    check_image(mem, cl_context, info)
+    readonly = bool(_opencl.mem_flags(mem) & cl.CL_MEM_READ_ONLY)
+    return Plan(_properties.cl_image(mem), keep, readonly)
+
+
+def usm_plan(pointer: int, keep: Any, info: TensorInfo, cl_context: int) -> Plan:
+    """For a USM pointer."""
+    check_usm(pointer, cl_context, info)
+    return Plan(_properties.usm(pointer), keep)
+
+
+def cpu_plan(memory: VirtualAddressMemory, info: TensorInfo, cl_context: int) -> Plan:
+    """For memory of the CPU."""
+    if memory.access not in ("READ", "READ_WRITE"):
+        raise PropertyError("CPU_VA_ACCESS", f"{memory.access!r} is neither READ nor READ_WRITE")
+    if not all(map(_opencl.has_unified_memory, _opencl.context_devices(cl_context))):
+        raise PropertyError(
+            "CPU_VA", "this GPU has memory of its own: the driver would work on a copy there"
+        )
+    address, room, keep = address_of(memory.ptr)
+    readonly = memory.access == "READ"
+    if isinstance(keep, np.ndarray) and not keep.flags.writeable and not readonly:
+        raise PropertyError("CPU_VA_ACCESS", 'the memory is read-only: pass access="READ"')
+    size = cpu_va_size(address, room, memory.size, info)
+    return Plan(_properties.cpu_va(address, size, memory.access), keep, readonly)
+
+
+def _file_plan(file: FileDescriptor, info: TensorInfo, cl_context: int) -> Plan:
+    pages = file.mapped(info.nbytes)
+    # The last page is mapped whole, so there is memory after the file's last byte.
+    address, _, keep = address_of(pages)
+    whole = VirtualAddressMemory(address, padded_size(info.nbytes), file.access)
+    plan = cpu_plan(whole, info, cl_context)
+    return Plan(plan.properties, keep, plan.readonly)

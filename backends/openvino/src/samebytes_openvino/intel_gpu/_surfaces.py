@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the contexts that share video surfaces have in common: VAContext and D3DContext."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from samebytes.plugins import Storage
+
+from .._remote._core import default_core
+from .._remote._errors import naming
+from .._remote._tensor import pin
+from .._remote._values import params_of
+from . import _devices, _opencl, _properties
+from ._arguments import info_of
+from ._checks import check_plane
+from ._context import LIVING, ClContext
+from ._creation import nv12_planes
+from ._plans import Plan
+from ._tensors import GpuTensor
+
+__all__ = ["context_over", "surface_pair", "surface_tensor"]
+
+C = TypeVar("C", bound=ClContext)
+
+
+def context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, core: Any) -> C:
+    """The context of the plugin's kind VA_SHARED.
+
+    Args:
+        kind: its class.
+        handle: a VADisplay or an ID3D11Device.
+        key: of that handle in samebytes.
+        given: the user's object, which the context keeps.
+        tile: a sub-device, or -1.
+    """
+    core = default_core() if core is None else core
+
+    def make() -> C:
+        _devices.check_name("GPU")
+        with naming("Core.create_context"):
+            native = core.create_context("GPU", _properties.va_context(handle, tile))
+        # OpenVINO keeps no display.
+        pin(native, Storage(keep=given))
+        cl_context = int(params_of(native)["OCL_CONTEXT"])
+        handles = {
+            "cl_context": cl_context,
+            "cl_device": _opencl.context_devices(cl_context)[0],
+            key: handle,
+        }
+        return kind(native, core, _devices.device_of(native.get_device_name()), handles)
+
+    found = LIVING.find_or_make((key, handle, tile), make)
+    assert isinstance(found, kind)  # the key of the handle says so
+    return found
+
+
+def surface_tensor(
+    context: ClContext, type_: Any, shape: Sequence[int], surface: int, plane: int, keep: Any
+) -> GpuTensor:
+    """A tensor over one plane of an NV12 surface or texture; `keep` lives as long."""
+    info, element, extents = info_of(type_, shape)
+    check_plane(plane, info)
+    plan = Plan(_properties.surface(surface, plane), keep)
+    return context.make_tensor(plan, info, element, extents)
+
+
+def surface_pair(
+    context: ClContext, height: int, width: int, surface: int, keep: Any
+) -> tuple[GpuTensor, GpuTensor]:
+    """Tensors over both planes."""
+    luma, chroma = nv12_planes(height, width, "VA_PLANE")
+    return (
+        surface_tensor(context, luma.dtype, luma.shape, surface, 0, keep),
+        surface_tensor(context, chroma.dtype, chroma.shape, surface, 1, keep),
+    )

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VAContext: a remote context of the GPU plugin that takes surfaces of VA-API."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from operator import index
+from typing import Any, cast, overload
+
+from samebytes.errors import UnsupportedObjectError
+from samebytes.plugins import Tensor
+
+from .._remote._errors import PropertyError
+from ._arguments import display_of
+from ._context import ClContext
+from ._surfaces import context_over, surface_pair, surface_tensor
+from ._tensors import ClImage2DTensor, GpuTensor, VASurfaceTensor
+
+__all__ = ["VAContext"]
+
+_INVALID_SURFACE = 0xFFFFFFFF  # VA_INVALID_SURFACE of va/va.h
+
+
+class VAContext(ClContext):
+    """A remote context over a VADisplay, on Linux. It does all that ClContext does, too.
+
+    The plugin takes NV12 surfaces only, and as inputs only. At each inference the OpenCL driver
+    waits until a surface is decoded (vaSyncSurface). OpenVINO keeps neither display nor surface:
+    this object keeps what it was made from, a tensor what it was made over. Bare numbers must
+    live as long as they do.
+    """
+
+    @classmethod
+    def from_display(cls, display: Any, tile: int = -1, core: Any = None) -> VAContext:
+        """The context over the user's display.
+
+        Args:
+            display: a VADisplay as an int or a PyCapsule, or a samebytes context that has one.
+            tile: a sub-device; -1 is the whole device. Devices without tiles ignore it.
+            core: an openvino.Core; by default one that samebytes keeps.
+
+        Raises:
+            PropertyError: null.
+            OpenVINOError: the plugin finds no device for the display.
+            UnsupportedObjectError: this is not Linux.
+        """
+        if sys.platform == "win32":
+            raise UnsupportedObjectError("VAContext is for Linux: use D3DContext on Windows")
+        return context_over(VAContext, display_of(display), "va_display", display, tile, core)
+
+    @property
+    def display(self) -> int:
+        """The VADisplay."""
+        return self.handle("va_display")
+
+    def create_tensor(
+        self,
+        type: Any,  # OpenVINO's word for it
+        shape: Sequence[int],
+        memory: Any = None,
+        plane: int = 0,
+    ) -> GpuTensor:
+        """A tensor over a plane of a surface, or over what ClContext.create_tensor takes.
+
+        Args:
+            type: of the elements; for a surface uint8.
+            shape: for a surface [1, height, width, 1] (Y) or [1, height/2, width/2, 2] (UV).
+            memory: a VASurfaceID, which is any int below 2**32, or a samebytes tensor that has
+                one; else as for ClContext.
+            plane: of the surface: 0 for Y, 1 for UV.
+
+        Raises:
+            PropertyError: no such plane, or not its type and shape.
+            OpenVINOError: there is no such surface, or it is not NV12.
+        """
+        if not _is_surface(memory):
+            return super().create_tensor(type, shape, memory)
+        return surface_tensor(self, type, shape, _surface_of(memory), plane, memory)
+
+    @overload
+    def create_tensor_nv12(
+        self, y_image: Any, uv_image: Any, /
+    ) -> tuple[ClImage2DTensor, ClImage2DTensor]: ...
+    @overload
+    def create_tensor_nv12(
+        self, height: int, width: int, surface: Any, /
+    ) -> tuple[VASurfaceTensor, VASurfaceTensor]: ...
+    def create_tensor_nv12(
+        self, height: Any, width: Any, surface: Any = None, /
+    ) -> tuple[ClImage2DTensor, ClImage2DTensor]:
+        """The planes of an NV12 surface, [1, h, w, 1] and [1, h/2, w/2, 2].
+
+        Args:
+            height, width: of the picture, in this order; or two images, as for ClContext.
+            surface: a VASurfaceID, or a samebytes tensor that has one. The plugin does not
+                compare its size.
+
+        Raises:
+            PropertyError: an odd size, or no surface.
+            OpenVINOError: there is no such surface, or it is not NV12.
+        """
+        if surface is None:
+            return super().create_tensor_nv12(height, width)
+        return self.nv12_of(index(height), index(width), _surface_of(surface), surface)
+
+    def nv12_of(
+        self, height: int, width: int, surface: int, keep: Any
+    ) -> tuple[VASurfaceTensor, VASurfaceTensor]:
+        """As `create_tensor_nv12`, where the tensors keep something else than the surface."""
+        pair = surface_pair(self, height, width, surface, keep)
+        return cast("tuple[VASurfaceTensor, VASurfaceTensor]", pair)
+
+
+def _is_surface(memory: Any) -> bool:
+    if isinstance(memory, Tensor):
+        return True
+    # Addresses are mostly higher. One that is not would be refused as an unknown surface.
+    return isinstance(memory, int) and memory <= _INVALID_SURFACE
+
+
+def _surface_of(given: Any) -> int:
+    surface = given.handle("va_surface") if isinstance(given, Tensor) else index(given)
+    if not 0 <= surface < _INVALID_SURFACE:
+        raise PropertyError("DEV_OBJECT_HANDLE", f"{surface} is no VASurfaceID")
+    return surface

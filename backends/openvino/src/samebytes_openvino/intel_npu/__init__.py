@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenVINO's NPU remote API and the NPU plugin's properties, typed.
+
+    context = ZeroContext()                                   # of the plugin: there is one
+    tensor = context.create_tensor("uint8", (1, 4096), fd)    # a DMA-BUF's descriptor
+    set_properties(core, {"NPU_TURBO": True})                 # an openvino.Core
+
+The names are those of openvino/runtime/intel_npu/level_zero/level_zero.hpp. Importing this does
+not import openvino; using one of its names does.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .._remote._errors import OpenVINOError, PropertyError
+    from ._context import ZeroContext
+    from ._kinds import FileDescriptor, MemType, TensorType
+    from ._latency import Latency, LatencyReport, measure_latency
+    from ._memory import ZeroMemory
+    from ._models import check_static
+    from ._properties import (
+        PLATFORMS,
+        PROPERTIES,
+        CompilationModeParams,
+        NpuPropertyError,
+        NpuPropertyWarning,
+        Platform,
+        Property,
+        Told,
+        find_property,
+        get_properties,
+        platform,
+        properties_as_markdown,
+        set_properties,
+        validate,
+    )
+    from ._states import get_states, reset_states, set_states
+    from ._tensor import ZeroBufferTensor
+
+_HOME = {
+    "CompilationModeParams": "._properties",
+    "FileDescriptor": "._kinds",
+    "Latency": "._latency",
+    "LatencyReport": "._latency",
+    "MemType": "._kinds",
+    "NpuPropertyError": "._properties",
+    "NpuPropertyWarning": "._properties",
+    "OpenVINOError": ".._remote._errors",
+    "PLATFORMS": "._properties",
+    "PROPERTIES": "._properties",
+    "Platform": "._properties",
+    "Property": "._properties",
+    "PropertyError": ".._remote._errors",
+    "TensorType": "._kinds",
+    "Told": "._properties",
+    "ZeroBufferTensor": "._tensor",
+    "ZeroContext": "._context",
+    "ZeroMemory": "._memory",
+    "check_static": "._models",
+    "find_property": "._properties",
+    "get_properties": "._properties",
+    "get_states": "._states",
+    "measure_latency": "._latency",
+    "platform": "._properties",
+    "properties_as_markdown": "._properties",
+    "reset_states": "._states",
+    "set_properties": "._properties",
+    "set_states": "._states",
+    "validate": "._properties",
+}
+
+__all__ = [
+    "PLATFORMS",
+    "PROPERTIES",
+    "CompilationModeParams",
+    "FileDescriptor",
+    "Latency",
+    "LatencyReport",
+    "MemType",
+    "NpuPropertyError",
+    "NpuPropertyWarning",
+    "OpenVINOError",
+    "Platform",
+    "Property",
+    "PropertyError",
+    "TensorType",
+    "Told",
+    "ZeroBufferTensor",
+    "ZeroContext",
+    "ZeroMemory",
+    "check_static",
+    "find_property",
+    "get_properties",
+    "get_states",
+    "measure_latency",
+    "platform",
+    "properties_as_markdown",
+    "reset_states",
+    "set_properties",
+    "set_states",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    found = globals()[name] = getattr(import_module(home, __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of the CPU that the NPU imports: buffers of the user's, the pages of arrays, files."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from typing import Any
+
+import numpy as np
+
+from samebytes.errors import UnsupportedObjectError
+from samebytes.plugins import Tensor, data_address
+
+from .._layout import memory_of
+from .._remote._errors import PropertyError
+from ._kinds import FileDescriptor
+
+__all__ = ["HostMemory", "host_memory_of", "mapped_file", "whole_pages"]
+
+Array = np.ndarray[Any, Any]
+
+
+class HostMemory:
+    """Memory of the CPU that somebody wants to share.
+
+    Attributes:
+        address: of the first byte.
+        nbytes: its size; None where only an address was given.
+        keep: what keeps it alive.
+        readonly: its pages may not be writable.
+    """
+
+    __slots__ = ("address", "keep", "nbytes", "readonly")
+
+    def __init__(self, address: int, nbytes: int | None, keep: object, readonly: bool) -> None:
+        self.address = address
+        self.nbytes = nbytes
+        self.keep = keep
+        self.readonly = readonly
+
+    def check_room(self, nbytes: int) -> None:
+        """Raise PropertyError if a tensor of that size does not fit."""
+        if self.nbytes is not None and self.nbytes < nbytes:
+            raise PropertyError(
+                "MEM_HANDLE", f"the buffer has {self.nbytes} bytes, and the tensor {nbytes}"
+            )
+
+
+def host_memory_of(shared: Any) -> HostMemory:
+    """The memory behind an address, an array, a tensor or another buffer.
+
+    Raises:
+        UnsupportedObjectError: it is none of these.
+        PropertyError: it is not contiguous.
+        NotHostVisibleError: a tensor that is not in memory of the CPU.
+    """
+    if isinstance(shared, int | np.integer) and not isinstance(shared, bool):
+        return HostMemory(int(shared), None, None, False)
+    array: Array
+    if isinstance(shared, np.ndarray):
+        array = shared
+    elif isinstance(shared, Tensor):
+        array = shared.host_array()
+    else:
+        try:
+            array = np.frombuffer(shared, np.uint8)
+        except (TypeError, ValueError, BufferError):
+            raise UnsupportedObjectError(
+                "MEM_HANDLE: memory of the CPU is an address, an array, a tensor or another "
+                f"buffer, not a {type(shared).__name__}"
+            ) from None
+    if not array.flags.c_contiguous:
+        raise PropertyError(
+            "MEM_HANDLE", f"strides {array.strides}: the NPU plugin takes dense tensors only"
+        )
+    return HostMemory(data_address(array), array.nbytes, array, not array.flags.writeable)
+
+
+def mapped_file(file: FileDescriptor, nbytes: int) -> Array:
+    """The bytes of a file from its offset on, in whole read-only pages, at least `nbytes`.
+
+    Raises:
+        PropertyError: the offset cannot be mapped, or the file is too short.
+        OSError: the file cannot be opened.
+    """
+    if file.offset < 0 or file.offset % mmap.ALLOCATIONGRANULARITY:
+        raise PropertyError(
+            "FILE_DESCRIPTOR",
+            f"offset {file.offset} is no multiple of {mmap.ALLOCATIONGRANULARITY}: map the file "
+            "from a page on with import_memory(), and take a tensor at an offset of it",
+        )
+    with open(file.path, "rb") as opened:  # noqa: PTH123 - any path-like
+        size = os.fstat(opened.fileno()).st_size
+        if size - file.offset < nbytes:
+            raise PropertyError(
+                "FILE_DESCRIPTOR",
+                f"{os.fspath(file.path)} has {size} bytes: there are no {nbytes} from "
+                f"{file.offset} on",
+            )
+        pages = mmap.mmap(opened.fileno(), nbytes, access=mmap.ACCESS_READ, offset=file.offset)
+    # The system maps whole pages, and what follows the end of the file in the last one is zero.
+    return np.frombuffer(pages, np.uint8)
+
+
+def whole_pages(array: Array) -> tuple[int, int] | str:
+    """(address, bytes) of the whole pages around a dense array, or why there are none.
+
+    They must belong to the memory that the array lies in: pages at its ends may be shared with
+    memory of somebody else, which the device must not reach.
+    """
+    memory, start = memory_of(array)
+    low, high = data_address(memory), data_address(memory) + memory.nbytes
+    page = mmap.PAGESIZE
+    first, last = -(-low // page) * page, high // page * page
+    begin = low + start
+    if first <= begin and begin + array.nbytes <= last:
+        return first, last - first
+    return (
+        f"its memory, {high - low} bytes at {low:#x}, does not consist of whole pages of {page} "
+        'bytes, and the NPU imports nothing else: samebytes.context("cpu").allocate() gives memory '
+        "on pages of its own; of arrays of your own pad address and size to whole pages"
+    )

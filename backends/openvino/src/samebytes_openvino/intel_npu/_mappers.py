@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edges from and to the memory of OpenVINO's NPU plugin.
+
+What they give are ordinary openvino.Tensors inside memory that was imported whole: see _imports.
+Nothing is synchronised with a device here: an inference has ended when its wait() returns.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import openvino
+
+from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes.errors import (
+    ClosedError,
+    LayoutError,
+    NativeError,
+    NotHostVisibleError,
+    SamebytesError,
+)
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, data_address
+
+from .._element_types import element_type
+from .._pinned import PinnedTensor
+from .._tensor import array_of
+from ._checks import tensor_nbytes
+from ._context import ZeroContext, image_shape
+from ._host_pages import whole_pages
+from ._imports import Imported, holding, tensor_in
+from ._tensor import ZeroBufferTensor, host_memory
+
+__all__ = [
+    "CpuFrameToNpu",
+    "CpuFrameToNpuCopy",
+    "CpuToNpu",
+    "CpuToNpuCopy",
+    "FdFrameToNpu",
+    "FdToNpu",
+    "NpuToCpu",
+    "NpuToCpuCopy",
+    "NpuToLevelZero",
+]
+
+# DRM_FORMAT_MOD_LINEAR and DRM_FORMAT_MOD_INVALID, which is "not told": drm/drm_fourcc.h.
+_IN_ROWS = (0, (1 << 56) - 1)
+
+_Connected = tuple[Any, TensorInfo | None, Storage | None]
+
+
+class FdToNpu(MemoryMapper):
+    """dma or level_zero -> openvino:NPU: the whole buffer imported, and a tensor in it."""
+
+    __slots__ = ()
+
+    def connect(self, item: Tensor, access: Access) -> _Connected:
+        """A tensor over the same bytes."""
+        target = cast(ZeroContext, self.target)
+        info = _dense(item.info, item.shape)
+        imported, offset = _by_descriptor(target, item)
+        storage = holding((imported,))
+        native = _tensor_in(imported, storage, offset, info, access)
+        # What the exporter's devices still do with the memory, no call of Level Zero waits for.
+        item.wait()
+        return native, info, storage
+
+
+class FdFrameToNpu(MemoryMapper):
+    """dma or level_zero -> openvino:NPU for frames: planes become [1, rows, columns, channels]."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of tensors; each buffer is imported once, however many planes lie in it."""
+        target = cast(ZeroContext, self.target)
+        _require_image(item)
+        imports: dict[int, Imported] = {}
+        placed = []
+        for plane in item.planes:
+            info = _dense(plane.info, image_shape(plane.shape))
+            fd = _descriptor(plane)
+            if fd not in imports:
+                imports[fd], _ = _by_descriptor(target, plane)
+            placed.append((imports[fd], _offset_in(imports[fd], plane), info))
+        storage = holding(imports.values())
+        natives = tuple(_tensor_in(i, storage, o, info, access) for i, o, info in placed)
+        item.wait()
+        return natives, None, storage
+
+
+class CpuToNpu(MemoryMapper):
+    """cpu -> openvino:NPU: the whole pages of the array's memory are imported."""
+
+    __slots__ = ()
+
+    def connect(self, item: Tensor, access: Access) -> _Connected:
+        """A tensor over the same bytes."""
+        info = _dense(item.info, item.shape)
+        imported, offset = _by_pages(cast(ZeroContext, self.target), item)
+        storage = holding((imported,))
+        return _tensor_in(imported, storage, offset, info, access), info, storage
+
+
+class CpuFrameToNpu(MemoryMapper):
+    """cpu -> openvino:NPU for frames: planes become [1, rows, columns, channels]."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of tensors, one over each plane."""
+        target = cast(ZeroContext, self.target)
+        _require_image(item)
+        placed = []
+        for plane in item.planes:
+            info = _dense(plane.info, image_shape(plane.shape))
+            placed.append((*_by_pages(target, plane), info))
+        storage = holding({id(imported): imported for imported, _, _ in placed}.values())
+        natives = tuple(_tensor_in(i, storage, o, info, access) for i, o, info in placed)
+        return natives, None, storage
+
+
+class NpuToCpu(MemoryMapper):
+    """openvino:NPU -> cpu: an array over the memory, which is the host's."""
+
+    __slots__ = ()
+
+    def connect(self, item: ZeroBufferTensor, access: Access) -> _Connected:
+        """The array."""
+        info = item.info if item.dtype.numpy is None else None
+        native = item.native
+        if isinstance(native, PinnedTensor):
+            array, _ = array_of(native)
+            if access == "r":
+                array.setflags(write=False)
+            return array, info, None
+        try:
+            memory = host_memory(item)
+        except NotHostVisibleError as error:
+            raise Refused(str(error)) from error
+        return _array_over(memory, item.info, access), info, memory
+
+
+class NpuToCpuCopy(MemoryMapper):
+    """openvino:NPU -> cpu: a copy by the plugin, where the CPU cannot read the memory in place."""
+
+    __slots__ = ()
+
+    def connect(self, item: ZeroBufferTensor, access: Access) -> _Connected:
+        """A new array."""
+        info = item.info
+        made = self.target.allocate(info.shape, info.dtype)
+        native = PinnedTensor(made.native, openvino.Shape(info.shape), element_type(info.dtype))
+        item.native.copy_to(native)
+        made.native.flags.writeable = False
+        return made.native, info if info.dtype.numpy is None else None, made.storage
+
+
+class CpuToNpuCopy(MemoryMapper):
+    """cpu -> openvino:NPU: a copy by the plugin into new memory of its own."""
+
+    __slots__ = ()
+
+    def connect(self, item: Tensor, access: Access) -> _Connected:
+        """A new remote tensor."""
+        info = item.info
+        try:
+            made = self.target.allocate(info.shape, info.dtype)
+        except (LayoutError, NativeError) as error:
+            raise Refused(str(error)) from error
+        array = np.ascontiguousarray(item.native)
+        native = PinnedTensor(array, openvino.Shape(info.shape), element_type(info.dtype))
+        made.native.copy_from(native)
+        return made.native, made.info, made.storage
+
+
+class CpuFrameToNpuCopy(MemoryMapper):
+    """cpu -> openvino:NPU for frames: a copy into one new piece of the plugin's memory."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of tensors in it."""
+        image = _require_image(item)
+        made = self.target.allocate_frame(image.format, image.width, image.height)
+        for plane, native in zip(item.planes, made.native, strict=True):
+            array, _ = array_of(native)
+            np.copyto(array.reshape(plane.shape), plane.native)
+        natives, storage = made.native, made.storage
+        return natives, None, storage
+
+
+class NpuToLevelZero(MemoryMapper):
+    """openvino:NPU -> level_zero: the USM pointer, in the plugin's own ze_context."""
+
+    __slots__ = ()
+
+    def connect(self, item: ZeroBufferTensor, access: Access) -> _Connected:
+        """A pointer of the level_zero plugin, whose class must not be imported here."""
+        target: Any = self.target
+        own, theirs = item.context.handle("ze_context"), target.handle("ze_context")
+        if own != theirs:
+            raise Refused(
+                f"the pointer is valid in ze_context {own:#x}, and the target is of {theirs:#x}"
+            )
+        info = item.info
+        try:
+            keep = item.storage if isinstance(item.native, PinnedTensor) else host_memory(item)
+            made = target.wrap_pointer(item.get(), info.shape, info.dtype, keep=keep)
+        except SamebytesError as error:
+            raise Refused(str(error)) from error
+        pointer = target.readonly_native(made.native) if access == "r" else made.native
+        return pointer, info, made.storage
+
+
+def _require_image(item: Frame) -> ImageInfo:
+    info = item.meta.info
+    if not isinstance(info, ImageInfo):
+        raise Refused("it is no image: map its tensors one by one")
+    return info
+
+
+def _dense(info: TensorInfo, shape: tuple[int, ...]) -> TensorInfo:
+    """The layout as a tensor of that shape, or Refused."""
+    if not info.is_contiguous:
+        raise Refused(
+            f"strides {info.strides} of shape {info.shape}: the NPU plugin takes dense tensors "
+            "only, so the pitch must be the length of a row"
+        )
+    if info.size == 0:
+        raise Refused("it is empty, which the NPU plugin refuses")
+    if element_type(info.dtype) is None:
+        raise Refused(f"OpenVINO has no element type for {info.dtype}")
+    return TensorInfo(info.dtype, shape)
+
+
+def _descriptor(item: Tensor) -> int:
+    try:
+        modifier, fd = item.handle("drm_modifier"), item.handle("dma_fd")
+    except ClosedError:
+        raise
+    except SamebytesError as error:  # memory that its driver cannot export
+        raise Refused(str(error)) from error
+    if modifier not in _IN_ROWS:
+        raise Refused(f"memory of modifier {modifier:#x} is tiled, and the NPU reads it as linear")
+    return fd
+
+
+def _by_descriptor(target: ZeroContext, item: Tensor) -> tuple[Imported, int]:
+    fd = _descriptor(item)
+    try:
+        imported = target.imported_buffer(item.storage, fd, item.readonly)
+    except (LayoutError, NativeError) as error:
+        raise Refused(str(error)) from error
+    return imported, _offset_in(imported, item)
+
+
+def _offset_in(imported: Imported, item: Tensor) -> int:
+    offset = item.handle("offset")
+    end = offset + tensor_nbytes(item.info)
+    if end > imported.nbytes:
+        raise Refused(f"it ends at byte {end} of memory that has {imported.nbytes}")
+    return offset
+
+
+def _by_pages(target: ZeroContext, item: Tensor) -> tuple[Imported, int]:
+    array = item.native
+    pages = whole_pages(array)
+    if isinstance(pages, str):
+        raise Refused(pages)
+    address, nbytes = pages
+    try:
+        imported = target.imported_pages(address, nbytes, item.readonly, item.storage)
+    except (LayoutError, NativeError) as error:
+        raise Refused(str(error)) from error
+    return imported, data_address(array) - address
+
+
+def _tensor_in(
+    imported: Imported, storage: Storage, offset: int, info: TensorInfo, access: Access
+) -> PinnedTensor:
+    return tensor_in(imported, storage, offset, info, access == "r")
+
+
+def _array_over(memory: Storage, info: TensorInfo, access: Access) -> np.ndarray[Any, Any]:
+    array: np.ndarray[Any, Any] = np.asarray(memory)
+    if not info.dtype.packed:
+        array = array.view(info.dtype.carrier).reshape(info.shape)
+    if access == "r":
+        array.setflags(write=False)
+    return array

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NPU platforms, and what the plugin chooses on each for a performance hint.
+
+Tiles, DMA engines and the requests of 3720 and 4000 are the document's. The requests of 5010 and
+5020 are what the plugin of 2026.4.1 answers when a driver reports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+__all__ = ["PLATFORMS", "Platform", "platform"]
+
+Hint = Literal["THROUGHPUT", "LATENCY"]
+Numbers = Mapping[Hint, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """One generation of NPUs. What is not known is None.
+
+    Attributes:
+        name: as DEVICE_ARCHITECTURE tells it, or "unknown".
+        product: the processors that have it.
+        total_tiles: how many tiles (DPU groups) there are: one number, or one for each variant.
+        tiles: those that are used with a hint, if NPU_TILES is not set.
+        dma_engines: those that are used with a hint; all of them.
+        requests: OPTIMAL_NUMBER_OF_INFER_REQUESTS with a hint.
+    """
+
+    name: str
+    product: str = "unknown"
+    total_tiles: tuple[int, ...] | None = None
+    tiles: Numbers | None = None
+    dma_engines: Numbers | None = None
+    requests: Numbers | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether it is in the table."""
+        return self.name in PLATFORMS
+
+
+def _each(throughput: int, latency: int) -> Numbers:
+    return MappingProxyType({"THROUGHPUT": throughput, "LATENCY": latency})
+
+
+PLATFORMS: Mapping[str, Platform] = MappingProxyType(
+    {
+        p.name: p
+        for p in (
+            Platform("3720", "Meteor Lake", (2,), _each(2, 2), _each(2, 2), _each(4, 1)),
+            Platform("4000", "Lunar Lake", (5, 6), _each(2, 4), _each(2, 2), _each(8, 1)),
+            Platform("5010", requests=_each(8, 1)),
+            Platform("5020", requests=_each(8, 1)),
+        )
+    }
+)
+
+
+def platform(name: str) -> Platform:
+    """The platform of that name: "4000", "NPU4000".
+
+    One that is not in the table is named "unknown", and nothing is known of it: a newer NPU is no
+    error.
+    """
+    return PLATFORMS.get(str(name).removeprefix("NPU"), Platform("unknown"))

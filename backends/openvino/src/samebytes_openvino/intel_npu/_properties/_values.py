@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The types of the properties' values: what they accept, and how OpenVINO takes and gives them."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from operator import index
+from typing import Any
+
+__all__ = ["Choice", "Flag", "Kind", "Number", "Params", "Path", "Text", "Unchecked", "plain"]
+
+
+class Kind:
+    """A type of values. `checked` returns a value as OpenVINO takes it, or raises ValueError."""
+
+    name = "any"
+
+    @property
+    def values(self) -> str:
+        """What is accepted, for documents."""
+        return "any"
+
+    def checked(self, value: Any) -> Any:
+        """The value for OpenVINO."""
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked(Kind):
+    """Values that are only read, or that OpenVINO checks well enough.
+
+    Attributes:
+        name: of the type.
+    """
+
+    name: str = "str"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Kind):
+    """Yes or no."""
+
+    name = "bool"
+
+    @property
+    def values(self) -> str:
+        """What is accepted, for documents."""
+        return "YES, NO"
+
+    def checked(self, value: Any) -> bool:
+        """True or False, of a bool or of the texts YES and NO."""
+        if isinstance(value, bool):
+            return value
+        if value in ("YES", "NO"):
+            return bool(value == "YES")
+        raise ValueError("it takes True or False, or the texts YES and NO")
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Kind):
+    """Whole numbers.
+
+    Attributes:
+        minimum: the least one.
+        words: names of numbers.
+    """
+
+    minimum: int
+    words: Mapping[str, int] = field(default_factory=dict)
+    name = "int"
+
+    @property
+    def values(self) -> str:
+        """What is accepted, for documents."""
+        return ", ".join((*self.words, f"{self.minimum} and above"))
+
+    def checked(self, value: Any) -> int:
+        """The number."""
+        if isinstance(value, str) and value in self.words:
+            return self.words[value]
+        try:
+            number = int(value) if isinstance(value, str) else index(value)
+        except (TypeError, ValueError):
+            number = None
+        if number is None or isinstance(value, bool):
+            raise ValueError("it takes a whole number")
+        if number < self.minimum:
+            raise ValueError(f"it takes numbers from {self.minimum} on")
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Kind):
+    """One of several names.
+
+    Attributes:
+        names: what OpenVINO takes.
+        spellings: how its own enumerations and types call some of them.
+    """
+
+    names: tuple[str, ...]
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    name = "str"
+
+    @property
+    def values(self) -> str:
+        """What is accepted, for documents."""
+        return ", ".join(self.names)
+
+    def checked(self, value: Any) -> str:
+        """The name."""
+        text = plain(value)
+        text = self.spellings.get(text, text) if isinstance(text, str) else None
+        if text not in self.names:
+            raise ValueError(f"it takes {', '.join(self.names)}")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Kind):
+    """Any text."""
+
+    name = "str"
+
+    def checked(self, value: Any) -> str:
+        """The text."""
+        if isinstance(value, str):
+            return value
+        raise ValueError("it takes text")
+
+
+@dataclass(frozen=True, slots=True)
+class Path(Kind):
+    """The path of a folder or file; empty for none."""
+
+    name = "str"
+
+    @property
+    def values(self) -> str:
+        """What is accepted, for documents."""
+        return "a path, or empty"
+
+    def checked(self, value: Any) -> str:
+        """The path as text."""
+        try:
+            return os.fsdecode(value)
+        except TypeError:
+            raise ValueError("it takes a path, or an empty text") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Params(Kind):
+    """Parameters of the compiler: see `CompilationModeParams`."""
+
+    name = "str"
+
+    @property
+    def values(self) -> str:
+        """What is accepted, for documents."""
+        return "key=value ..."
+
+    def checked(self, value: Any) -> str:
+        """The text, whose keys and values are checked."""
+        from ._mode_params import CompilationModeParams
+
+        if isinstance(value, str):
+            value = CompilationModeParams.parse(value)
+        if not isinstance(value, CompilationModeParams):
+            raise ValueError("it takes text or CompilationModeParams")
+        return str(value)
+
+
+def plain(value: Any) -> Any:
+    """A value that OpenVINO gave, as a Python value: enumerations and types become their names."""
+    if isinstance(value, str | bool | int | float | None):
+        return value
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, Mapping):
+        return {str(plain(k)): plain(v) for k, v in value.items()}
+    if isinstance(value, tuple | list | set):
+        return [plain(v) for v in value] if not isinstance(value, tuple) else tuple(value)
+    if hasattr(value, "get_type_name"):  # openvino.Type
+        return value.get_type_name()
+    if hasattr(value, "name"):  # an enumeration of the bindings
+        return value.name
+    if hasattr(value, "domain"):  # openvino.properties.device.PCIInfo
+        return f"{value.domain:04x}:{value.bus:02x}:{value.device:02x}.{value.function:x}"
+    return value

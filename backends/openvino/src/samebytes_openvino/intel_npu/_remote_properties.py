@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked of `ZeroContext.create_tensor`, and the map of properties that says so to OpenVINO.
+
+The keys are those of openvino/runtime/intel_npu/remote_properties.hpp; the maps are those that
+the wrapper class of openvino/runtime/intel_npu/level_zero/level_zero.hpp builds.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from samebytes.errors import UnknownNameError
+from samebytes.plugins import Fd, Tensor
+
+from .._remote._errors import PropertyError
+from .._remote._values import pointer
+from ._kinds import FileDescriptor, MemType, TensorType
+
+__all__ = ["Asked", "as_properties", "ask"]
+
+E = TypeVar("E", bound=enum.Enum)
+
+_KEYS = ("MEM_TYPE", "MEM_HANDLE", "TENSOR_TYPE", "FILE_DESCRIPTOR")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A tensor that was asked for.
+
+    Attributes:
+        mem_type: where the memory is from.
+        shared: the descriptor, handle, pointer, buffer or file; None for memory of the plugin's.
+        tensor_type: what the tensor is for.
+    """
+
+    mem_type: MemType
+    shared: Any
+    tensor_type: TensorType
+
+
+def ask(shared: Any, mem_type: MemType | str | None, tensor_type: TensorType | str | None) -> Asked:
+    """What the arguments of `ZeroContext.create_tensor` ask for.
+
+    Raises:
+        PropertyError: they contradict each other, or one is missing.
+        UnknownNameError: no such property, or no such value of one.
+    """
+    if isinstance(shared, Mapping):
+        if mem_type is not None or tensor_type is not None:
+            raise PropertyError("MEM_TYPE", "give it in the map of properties, or as an argument")
+        return _from_map(shared)
+    kind = _inferred(shared) if mem_type is None else _member(MemType, "MEM_TYPE", mem_type)
+    if (shared is None) is not (kind is MemType.L0_INTERNAL_BUF):
+        what = "allocates, so it takes no memory" if shared is not None else "needs memory to share"
+        raise PropertyError("MEM_HANDLE", f"MEM_TYPE {kind.name} {what}")
+    if isinstance(shared, FileDescriptor) is not (kind is MemType.MMAPED_FILE):
+        raise PropertyError("FILE_DESCRIPTOR", "MMAPED_FILE and a FileDescriptor go together")
+    if tensor_type is None:
+        use = TensorType.INPUT if kind is MemType.MMAPED_FILE else TensorType.BINDED
+    else:
+        use = _member(TensorType, "TENSOR_TYPE", tensor_type)
+    if kind is MemType.MMAPED_FILE and use is not TensorType.INPUT:
+        raise PropertyError("TENSOR_TYPE", f"a mapped file can be INPUT, not {use.name}")
+    return Asked(kind, shared, use)
+
+
+def as_properties(
+    mem_type: MemType, tensor_type: TensorType, handle: int | None = None
+) -> dict[str, str]:
+    """The map for OpenVINO."""
+    made = {"MEM_TYPE": mem_type.name, "TENSOR_TYPE": tensor_type.name}
+    if handle is not None:
+        made["MEM_HANDLE"] = pointer(handle)
+    return made
+
+
+def _from_map(properties: Mapping[str, Any]) -> Asked:
+    for key in properties:
+        if key not in _KEYS:
+            raise UnknownNameError("remote property of the NPU", str(key), _KEYS)
+    if properties and "MEM_TYPE" not in properties:
+        raise PropertyError("MEM_TYPE", "it must be given if any property is")
+    if "MEM_HANDLE" in properties and "FILE_DESCRIPTOR" in properties:
+        raise PropertyError("FILE_DESCRIPTOR", "it excludes MEM_HANDLE")
+    shared = properties.get("MEM_HANDLE", properties.get("FILE_DESCRIPTOR"))
+    mem_type = properties.get("MEM_TYPE", MemType.L0_INTERNAL_BUF)
+    return ask(shared, mem_type, properties.get("TENSOR_TYPE"))
+
+
+def _inferred(shared: Any) -> MemType:
+    if shared is None:
+        return MemType.L0_INTERNAL_BUF
+    if isinstance(shared, FileDescriptor):
+        return MemType.MMAPED_FILE
+    if isinstance(shared, int | Fd | np.integer) or hasattr(shared, "fileno"):
+        return MemType.SHARED_BUF
+    if isinstance(shared, Tensor | np.ndarray) or _has_buffer(shared):
+        return MemType.CPU_VA
+    return MemType.SHARED_BUF
+
+
+def _has_buffer(shared: Any) -> bool:
+    try:
+        memoryview(shared).release()
+    except TypeError:
+        return False
+    return True
+
+
+def _member(kind: type[E], property_: str, value: Any) -> E:
+    if isinstance(value, kind):
+        return value
+    try:
+        return kind[value]
+    except KeyError:
+        raise UnknownNameError(f"value of {property_}", str(value), kind.__members__) from None

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the plugin declares for the NPU. Importing it does not import openvino."""
+
+from __future__ import annotations
+
+from samebytes.plugins import ContextSpec, Level, MapperSpec, Transfer
+
+__all__ = ["CONTEXT", "MAPPERS"]
+
+_HERE = "samebytes_openvino.intel_npu._mappers"
+_NPU = "openvino:NPU"
+
+CONTEXT = ContextSpec(
+    node=_NPU,
+    context="samebytes_openvino.intel_npu._context:ZeroContext",
+    derives_from=("level_zero",),
+)
+
+_FD_MAPPERS: tuple[tuple[str, str, Level], ...] = (
+    ("FdToNpu", "the buffer imported once by its descriptor, a tensor in it", "tensor"),
+    ("FdFrameToNpu", "each buffer imported once, planes as tensors in it", "frame"),
+)
+_FD_EDGES = [
+    MapperSpec(
+        source=source,
+        target=_NPU,
+        mapper=f"{_HERE}:{mapper}",
+        transfer=Transfer.IMPORT,
+        summary=summary,
+        level=level,
+        lifts=False,
+    )
+    for source in ("dma", "level_zero")
+    for mapper, summary, level in _FD_MAPPERS
+]
+
+MAPPERS = [
+    *_FD_EDGES,
+    MapperSpec(
+        source="cpu",
+        target=_NPU,
+        mapper=f"{_HERE}:CpuToNpu",
+        transfer=Transfer.ALIAS,
+        summary="the whole pages of the memory imported, a tensor in them",
+        lifts=False,
+    ),
+    MapperSpec(
+        source="cpu",
+        target=_NPU,
+        mapper=f"{_HERE}:CpuFrameToNpu",
+        transfer=Transfer.ALIAS,
+        summary="the whole pages of the planes imported, tensors in them",
+        level="frame",
+    ),
+    MapperSpec(
+        source=_NPU,
+        target="cpu",
+        mapper=f"{_HERE}:NpuToCpu",
+        transfer=Transfer.ALIAS,
+        summary="an array over the Level Zero memory, which is the host's",
+        lifts=False,
+    ),
+    MapperSpec(
+        source=_NPU,
+        target="cpu",
+        mapper="samebytes_openvino._mappers:OpenVINOFrameToCpu",
+        transfer=Transfer.ALIAS,
+        summary="the data of each plane, (rows, columns) or (rows, columns, channels)",
+        level="frame",
+    ),
+    MapperSpec(
+        source=_NPU,
+        target="level_zero",
+        mapper=f"{_HERE}:NpuToLevelZero",
+        transfer=Transfer.ALIAS,
+        summary="the USM pointer, in the plugin's own ze_context",
+    ),
+    MapperSpec(
+        source="cpu",
+        target=_NPU,
+        mapper=f"{_HERE}:CpuToNpuCopy",
+        transfer=Transfer.COPY,
+        summary="copied by the plugin into Level Zero memory of its own",
+        access=("r",),
+        lifts=False,
+    ),
+    MapperSpec(
+        source="cpu",
+        target=_NPU,
+        mapper=f"{_HERE}:CpuFrameToNpuCopy",
+        transfer=Transfer.COPY,
+        summary="copied into one piece of the plugin's Level Zero memory",
+        level="frame",
+        access=("r",),
+    ),
+    MapperSpec(
+        source=_NPU,
+        target="cpu",
+        mapper=f"{_HERE}:NpuToCpuCopy",
+        transfer=Transfer.COPY,
+        summary="copied by the plugin",
+        access=("r",),
+        lifts=False,
+    ),
+]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in the memory of OpenVINO's NPU plugin."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
+from samebytes.plugins import Storage, TensorInfo, data_address
+
+from .._element_types import from_element_type
+from .._pinned import PinnedTensor
+from .._remote._tensor import RemoteTensor, pin, pinned
+from .._tensor import array_of
+from . import _checks
+from ._imports import Imported, tensor_in
+from ._kinds import MemType, TensorType
+
+__all__ = ["ZeroBufferTensor", "host_memory"]
+
+T = TypeVar("T", bound=RemoteTensor)
+
+_REGION = (
+    "OpenVINO gives a region of a remote tensor the address of the whole one, so it is not known "
+    "where this tensor begins: use the tensor that samebytes made, or, if it is no region, "
+    "tensor.as_(ZeroBufferTensor)"
+)
+
+
+class ZeroBufferTensor(RemoteTensor):
+    """A tensor in Level Zero memory that the NPU plugin allocated or imported.
+
+    `native` is an openvino.RemoteTensor, or an ordinary openvino.Tensor inside such memory: what
+    map() gives is that. The plugin copies neither.
+
+    Handles: "usm_ptr", valid in the context's ze_context, and "data".
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def matches(cls, params: Mapping[str, int | str]) -> bool:
+        """Whether a tensor with those properties is one, as the check of the C++ class says."""
+        return "MEM_HANDLE" in params and params.get("MEM_TYPE") in MemType.__members__
+
+    def is_(self, kind: type[RemoteTensor]) -> bool:
+        """Whether this tensor can be used as one of that class."""
+        matches = getattr(kind, "matches", None)
+        return matches is None or bool(matches(self.params))
+
+    def as_(self, kind: type[T]) -> T:
+        """This very tensor as one of that class.
+
+        For an openvino.RemoteTensor that samebytes did not make this takes the caller's word that
+        it is no region of another one; from then on it has a pointer.
+
+        Raises:
+            UnsupportedObjectError: it is of another kind.
+        """
+        if not self.is_(kind):
+            raise UnsupportedObjectError(
+                f"MEM_TYPE: a tensor of the NPU plugin is no {kind.__name__}"
+            )
+        native = self.native
+        if not isinstance(native, PinnedTensor) and pinned(native) is None:
+            pin(native, self.storage)
+        return kind(native, self.context, self.storage, self.parent, self.readonly, self.info)
+
+    @property
+    def params(self) -> dict[str, int | str]:
+        """What OpenVINO tells of it: MEM_TYPE, MEM_HANDLE (the USM pointer), TENSOR_TYPE."""
+        native = self.native
+        if isinstance(native, PinnedTensor):
+            imported: Imported = native.pin
+            return {**imported.params, "MEM_HANDLE": data_address(native.data)}
+        return super().params
+
+    @property
+    def mem_type(self) -> MemType:
+        """Where its memory is from."""
+        return MemType(self.params["MEM_TYPE"])
+
+    @property
+    def tensor_type(self) -> TensorType:
+        """What it is for."""
+        return TensorType(self.params["TENSOR_TYPE"])
+
+    def get(self) -> int:
+        """The USM pointer to its first element. It is valid while the tensor lives.
+
+        Raises:
+            NotHostVisibleError: the openvino.RemoteTensor may be a region.
+        """
+        native = self.native
+        if not isinstance(native, PinnedTensor) and pinned(native) is None:
+            raise NotHostVisibleError(_REGION)
+        return int(self.params["MEM_HANDLE"])
+
+    def host_array(self) -> np.ndarray[Any, Any]:
+        """An array over the bytes in place. It keeps them alive.
+
+        Memory of tensor type INPUT is write-combined: fast to fill, slow to read. An inference
+        that uses the tensor must have ended.
+
+        Raises:
+            NotHostVisibleError: an NT handle, or an openvino.RemoteTensor that may be a region.
+        """
+        native = self.native
+        if isinstance(native, PinnedTensor):
+            array, _ = array_of(native)
+        else:
+            flat = np.asarray(host_memory(self))
+            info = self.info
+            if info.dtype.packed:
+                array = flat
+            else:
+                array = flat.view(info.dtype.carrier).reshape(info.shape)
+        if self.readonly:
+            array.flags.writeable = False
+        return array
+
+    def _describe(self) -> TensorInfo:
+        native = self.native
+        if isinstance(native, PinnedTensor):
+            return TensorInfo(from_element_type(native.element_type), tuple(native.shape))
+        return super()._describe()
+
+    def _handle(self, key: str) -> int:
+        if key == "usm_ptr":
+            return self.get()
+        return super()._handle(key)
+
+    def _native_recipe(self) -> Callable[[Storage], Any]:
+        native = self.native
+        if not isinstance(native, PinnedTensor):
+            return super()._native_recipe()
+        alive, imported = weakref.ref(native), native.pin
+        parts = data_address(native.data) - imported.address, self.info, native.readonly
+        return lambda storage: alive() or tensor_in(imported, storage, *parts)
+
+
+def host_memory(tensor: ZeroBufferTensor) -> Storage:
+    """The bytes of an openvino.RemoteTensor where the CPU reads them. It keeps them alive.
+
+    All imports on Linux are made with zeMemAllocHost, as the plugin's own memory is. On Windows
+    NT handles become memory of the device.
+
+    Raises:
+        NotHostVisibleError: the CPU cannot read it in place.
+    """
+    address = tensor.get()
+    if _checks.WINDOWS and tensor.mem_type is MemType.SHARED_BUF:
+        raise NotHostVisibleError(
+            "an NT handle is imported as memory of the device: use tensor.map('cpu', copy=True)"
+        )
+    return Storage(
+        # The memory ends with the native object, which its own storage must not hold.
+        partial(_let_go, tensor.native),
+        address=address,
+        nbytes=_checks.tensor_nbytes(tensor.info),
+        keep=tensor.storage,
+        readonly=tensor.readonly,
+    )
+
+
+def _let_go(native: object) -> None:
+    """Nothing: a storage holds the native object by holding this function with its argument."""

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ClContext: one object for each set of handles, however it was come by."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import openvino
+import pytest
+
+import samebytes
+from samebytes.errors import (
+    ClosedError,
+    MissingDependencyError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from samebytes_openvino.intel_gpu import (
+    ClContext,
+    ForeignMemoryError,
+    OpenVINOError,
+    PropertyError,
+    _devices,
+)
+
+
+def queue_references(cl: Any, queue: Any) -> int:
+    return int(queue.get_info(cl.command_queue_info.REFERENCE_COUNT))
+
+
+def test_default_context_of_the_core(core: Any) -> None:
+    context = ClContext.default(core)
+    native = core.get_default_context("GPU")
+    assert context.get() == int(native.get_params()["OCL_CONTEXT"].astype(str), 16)
+    assert context.get() == context.params["OCL_CONTEXT"] == context.handle("cl_context")
+    assert context.params["CONTEXT_TYPE"] == "OCL"
+    assert context.device_name == "GPU.0"
+    assert ClContext.default(core) is context
+    assert ClContext.default(openvino.Core(), "GPU.0") is context
+    assert samebytes.context("openvino:GPU") is context
+    assert samebytes.context("openvino:GPU.0") is context
+    assert context.derive("openvino:GPU") is context
+    assert "cl_queue" not in context.key[2]
+
+
+def test_default_context_by_its_own_handle(core: Any) -> None:
+    handle = int(core.get_default_context("GPU").get_params()["OCL_CONTEXT"].astype(str), 16)
+    by_handle = ClContext.from_cl_context(handle)
+    assert by_handle is ClContext.default()
+    # Not a second engine over the same cl_context: a model compiled by name takes its tensors.
+    tensor = by_handle.create_tensor("float32", (1, 16))
+    tensor.native.copy_from(openvino.Tensor(np.full((1, 16), 5, np.float32)))
+    x = openvino.opset13.parameter([1, 16], np.float32, name="x")
+    x.output(0).set_names({"x"})
+    model = openvino.Model([openvino.opset13.relu(x)], [x], "by name")
+    request = core.compile_model(model, "GPU").create_infer_request()
+    request.set_tensor("x", tensor.native)
+    request.infer()
+    assert (request.get_output_tensor().data == 5).all()
+
+
+def test_default_context_stays_when_properties_are_set(core: Any) -> None:
+    before = ClContext.default(core)
+    handle = before.get()
+    fresh = openvino.Core()
+    for properties in (
+        {"PERFORMANCE_HINT": "THROUGHPUT"},
+        {"INFERENCE_PRECISION_HINT": "f32"},
+        {"NUM_STREAMS": "2"},
+    ):
+        fresh.set_property("GPU", properties)
+        assert ClContext.default(fresh) is before
+        native = fresh.get_default_context("GPU")
+        assert int(native.get_params()["OCL_CONTEXT"].astype(str), 16) == handle
+
+
+def test_default_context_from_model(core: Any, model: Any) -> None:
+    compiled = core.compile_model(model, "GPU")
+    assert ClContext.from_compiled_model(compiled) is ClContext.default(core)
+    with pytest.raises(UnknownNameError, match="device of openvino:GPU 'CPU'"):
+        ClContext.from_compiled_model(core.compile_model(model, "CPU"))
+
+
+def test_context_of_a_model_that_remembers_it(model: Any, context: Any) -> None:
+    from samebytes_openvino import compile_model
+
+    assert ClContext.from_compiled_model(compile_model(model, context)) is context
+
+
+def test_context_from_cl_context(context: Any, cl_context: Any, cl_device: Any) -> None:
+    assert context.get() == cl_context.int_ptr
+    assert context.handle("cl_device") == cl_device.int_ptr
+    assert ClContext.from_cl_context(cl_context) is context
+    assert ClContext.from_cl_context(cl_context.int_ptr, 0) is context
+    assert context is not ClContext.default()
+
+
+def test_the_cl_context_lives_as_long(core: Any, cl: Any, cl_device: Any) -> None:
+    theirs = cl.Context([cl_device])
+    context = ClContext.from_cl_context(theirs)
+    del theirs
+    gc.collect()
+    tensor = context.create_tensor("uint8", (4,))
+    del context
+    gc.collect()
+    assert tensor.native.get_byte_size() == 4
+    assert tensor.context.params["CONTEXT_TYPE"] == "OCL"
+
+
+def test_context_from_cl_queue(cl: Any, queue: Any, cl_context: Any, context: Any) -> None:
+    shared = ClContext.from_queue(queue)
+    assert shared.handle("cl_queue") == queue.int_ptr == shared.params["OCL_QUEUE"]
+    assert shared.get() == cl_context.int_ptr
+    assert shared is not context
+    assert ClContext.from_queue(queue.int_ptr, cl_context=cl_context) is shared
+    assert ClContext.from_cl_context(cl_context) is context
+
+
+def test_the_queue_is_retained_and_given_back(cl: Any, queue: Any) -> None:
+    before = queue_references(cl, queue)
+    shared = ClContext.from_queue(queue)
+    assert queue_references(cl, queue) > before
+    shared.close()
+    del shared
+    gc.collect()
+    assert queue_references(cl, queue) == before
+
+
+def test_the_device_is_that_of_the_queue(core: Any, cl: Any, cl_device: Any, queue: Any) -> None:
+    shared = ClContext.from_queue(queue)
+    assert shared.handle("cl_device") == queue.device.int_ptr == cl_device.int_ptr
+
+
+def test_a_queue_of_another_context_is_refused(cl: Any, cl_device: Any, queue: Any) -> None:
+    other = cl.Context([cl_device])
+    with pytest.raises(ForeignMemoryError, match="OCL_QUEUE: the queue is of cl_context") as error:
+        ClContext.from_queue(queue, cl_context=other)
+    assert error.value.property == "OCL_QUEUE"
+
+
+def test_handles_that_cannot_be(core: Any, cl_context: Any) -> None:
+    for give, key in (
+        (lambda: ClContext.from_cl_context(0), "OCL_CONTEXT"),
+        (lambda: ClContext.from_cl_context(0x1230), "OCL_CONTEXT"),
+        (lambda: ClContext.from_queue(0), "OCL_QUEUE"),
+        (lambda: ClContext.from_queue(0x1230), "OCL_QUEUE"),
+        (lambda: ClContext.from_cl_context(cl_context, 1), "OCL_CONTEXT_DEVICE_ID"),
+        (lambda: ClContext.from_cl_context(cl_context, -1), "OCL_CONTEXT_DEVICE_ID"),
+    ):
+        with pytest.raises(PropertyError) as error:
+            give()
+        assert error.value.property == key
+        assert str(error.value).startswith(f"{key}: ")
+    with pytest.raises(UnsupportedObjectError, match="OCL_CONTEXT: a cl_context is an int"):
+        ClContext.from_cl_context("context")
+
+
+def test_released_handles_are_found(core: Any, cl: Any, cl_device: Any) -> None:
+    theirs = cl.Context([cl_device])
+    handle = theirs.int_ptr
+    del theirs
+    gc.collect()
+    with pytest.raises(PropertyError, match="released"):
+        ClContext.from_cl_context(handle)
+
+
+def test_unknown_devices(core: Any) -> None:
+    with pytest.raises(UnknownNameError):
+        ClContext.default(core, "GPU.7")
+    with pytest.raises(UnknownNameError):
+        samebytes.context("openvino:GPU.7")
+
+
+def test_what_a_context_tells_of_its_device(core: Any) -> None:
+    device = ClContext.default(core).device
+    assert device.kind == "GPU"
+    assert device.name == core.get_property("GPU", "FULL_DEVICE_NAME")
+    uuid = bytes.fromhex(core.get_property("GPU", "DEVICE_UUID"))
+    assert device.uuid == (uuid if any(uuid) else None)
+
+
+def test_closing(context: Any, cl_context: Any) -> None:
+    tensor = context.create_tensor("uint8", (4,))
+    context.close()
+    for use in (
+        context.get,
+        lambda: context.native,
+        lambda: context.create_tensor("uint8", (4,)),
+        lambda: context.params,
+    ):
+        with pytest.raises(ClosedError):
+            use()
+    assert tensor.native.get_byte_size() == 4
+    again = ClContext.from_cl_context(cl_context)
+    assert again is not context
+    assert again.get() == cl_context.int_ptr
+
+
+def test_nothing_keeps_a_dropped_context(core: Any, cl: Any, cl_device: Any) -> None:
+    theirs = cl.Context([cl_device])
+    made = ClContext.from_cl_context(theirs)
+    tensor = made.create_tensor("float32", (4, 4))
+    gone = weakref.ref(made)
+    del made, tensor
+    gc.collect()
+    assert gone() is None
+    assert theirs.get_info(cl.context_info.REFERENCE_COUNT) == 1
+
+
+def test_a_native_context_of_the_users(core: Any, cl: Any, cl_device: Any) -> None:
+    theirs = cl.Context([cl_device])
+    properties = {"CONTEXT_TYPE": "OCL", "OCL_CONTEXT": hex(theirs.int_ptr)}
+    native = core.create_context("GPU", properties)
+    context = ClContext.wrap(native)
+    assert context.native is native
+    assert ClContext.from_cl_context(theirs) is context
+    second = core.create_context("GPU", properties)
+    with pytest.raises(PropertyError, match=r"another openvino\.RemoteContext"):
+        ClContext.wrap(second)
+    assert ClContext.wrap(core.get_default_context("GPU")) is ClContext.default()
+
+
+def test_what_the_plugin_refuses_names_the_call(core: Any, context: Any) -> None:
+    with pytest.raises(OpenVINOError, match=r"RemoteContext\.create_tensor failed") as error:
+        context.create_tensor_raw("uint8", (4,), {"SHARED_MEM_TYPE": "OCL_BUFFER"})
+    assert error.value.call == "RemoteContext.create_tensor"
+    assert isinstance(error.value.__cause__, RuntimeError)
+
+
+def test_derived_from_opencl(core: Any, cl_context: Any, queue: Any, context: Any) -> None:
+    opencl = pytest.importorskip(
+        "samebytes_gpu_opencl", reason="missing package samebytes-gpu-opencl: pip install it"
+    )
+    theirs = opencl.context(cl_context)
+    assert theirs.derive("openvino:GPU") is context
+    assert context.derive("opencl") is theirs
+    shared = opencl.context(queue).derive("openvino:GPU")
+    assert shared is ClContext.from_queue(queue)
+    assert shared.derive("opencl").handle("cl_queue") == queue.int_ptr
+
+
+def test_without_a_gpu_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_devices, "names", lambda: ())
+    with pytest.raises(MissingDependencyError, match="intel-opencl-icd") as error:
+        ClContext.default()
+    assert "samebytes-softdevices run --gpu" in error.value.hint

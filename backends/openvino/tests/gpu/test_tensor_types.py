@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""is_ and as_: the type checks of the C++ classes, from the properties alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes_openvino.intel_gpu import (
+    ClBufferTensor,
+    ClImage2DTensor,
+    D3DBufferTensor,
+    D3DSurface2DTensor,
+    GpuTensor,
+    USMTensor,
+    VASurfaceTensor,
+)
+from samebytes_openvino.intel_gpu._tensors import specific
+
+BUFFER, IMAGE, USM = ClBufferTensor, ClImage2DTensor, USMTensor
+SURFACES = {VASurfaceTensor, D3DSurface2DTensor}
+ALL = (BUFFER, IMAGE, USM, VASurfaceTensor, D3DBufferTensor, D3DSurface2DTensor)
+
+# SHARED_MEM_TYPE -> the classes whose type_check passes, of openvino/runtime/intel_gpu/ocl/*.hpp.
+CHECKS: dict[str, set[type[GpuTensor]]] = {
+    "OCL_BUFFER": {BUFFER},
+    "OCL_IMAGE2D": {IMAGE},
+    "USM_USER_BUFFER": {USM},
+    "USM_HOST_BUFFER": {USM},
+    "USM_DEVICE_BUFFER": {USM},
+    "VA_SURFACE": {IMAGE, *SURFACES},
+    "DX_BUFFER": {BUFFER, D3DBufferTensor},
+    "BUFFER_FROM_HANDLE": {BUFFER},
+    "CPU_VA": {BUFFER},
+}
+
+
+def params(kind: str) -> dict[str, int | str]:
+    found: dict[str, int | str] = {"SHARED_MEM_TYPE": kind, "MEM_HANDLE": 0x1000}
+    if kind in ("VA_SURFACE", "DX_BUFFER"):
+        found["DEV_OBJECT_HANDLE"] = 7
+    if kind == "VA_SURFACE":
+        found["VA_PLANE"] = 1
+    return found
+
+
+@pytest.mark.parametrize("kind", CHECKS)
+def test_type_checks(kind: str) -> None:
+    assert {c for c in ALL if c.matches(params(kind))} == CHECKS[kind]
+    assert GpuTensor.matches(params(kind))
+
+
+@pytest.mark.parametrize("kind", CHECKS)
+def test_each_key_is_needed(kind: str) -> None:
+    for missing in params(kind):
+        rest = {k: v for k, v in params(kind).items() if k != missing}
+        matching = {c for c in ALL if c.matches(rest)}
+        assert matching == {
+            c for c in CHECKS[kind] if missing != "SHARED_MEM_TYPE" and missing not in c.keys
+        }
+
+
+def test_the_most_specific_class() -> None:
+    surface, buffer = params("VA_SURFACE"), params("DX_BUFFER")
+    assert specific(surface, windows=False) is VASurfaceTensor
+    assert specific(surface, windows=True) is D3DSurface2DTensor
+    assert specific(buffer, windows=True) is D3DBufferTensor
+    assert specific(params("CPU_VA"), windows=False) is ClBufferTensor
+    assert specific({"SHARED_MEM_TYPE": "OTHER"}, windows=False) is GpuTensor
+
+
+def test_is_and_as(context: Any) -> None:
+    general = context.create_tensor("float32", (1, 4)).map(context, "rw")
+    assert general.is_(ClBufferTensor)
+    assert general.is_(GpuTensor)
+    assert not general.is_(USMTensor)
+    buffer = general.as_(ClBufferTensor)
+    assert type(buffer) is ClBufferTensor
+    assert buffer.native is general.native
+    assert buffer.info == general.info
+    assert buffer.storage is general.storage
+    with pytest.raises(UnsupportedObjectError, match="SHARED_MEM_TYPE.*OCL_BUFFER is no USMTens"):
+        general.as_(USMTensor)
+
+
+def test_handles(context: Any) -> None:
+    buffer = context.create_tensor("float32", (1, 4))
+    usm = context.create_usm_device_tensor("float32", (1, 4))
+    assert buffer.handle() == buffer.handle("cl_mem") == buffer.get()
+    assert usm.handle("usm_ptr") == usm.get()
+    for tensor, key in ((buffer, "usm_ptr"), (usm, "cl_mem"), (buffer, "va_surface")):
+        with pytest.raises(UnknownNameError):
+            tensor.handle(key)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts on the devices, or the reason why there is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import openvino
+import pytest
+
+import samebytes
+
+
+def _present(kind: str) -> None:
+    devices = openvino.Core().available_devices
+    if not any(name.partition(".")[0] == kind for name in devices):
+        pytest.skip(
+            f"missing device {kind}: pytest --softdevices={kind.lower()} "
+            "(pip install samebytes-softdevices)"
+        )
+
+
+@pytest.fixture
+def gpu() -> Any:
+    """The plugin's own context of a GPU."""
+    _present("GPU")
+    return samebytes.context("openvino:GPU")
+
+
+@pytest.fixture
+def npu() -> Any:
+    """The plugin's context of an NPU."""
+    _present("NPU")
+    return samebytes.context("openvino:NPU")
+
+
+@pytest.fixture(params=["GPU", "NPU"])
+def remote(request: pytest.FixtureRequest) -> Any:
+    """The context of each device."""
+    return request.getfixturevalue(request.param.lower())
+
+
+@pytest.fixture
+def cl(gpu: Any) -> Any:
+    """pyopencl."""
+    return pytest.importorskip("pyopencl", reason="missing package pyopencl: pip install pyopencl")
+
+
+@pytest.fixture
+def cl_context(gpu: Any, cl: Any) -> Any:
+    """A cl_context of the user's, on OpenVINO's GPU."""
+    shared = cl.Context.from_int_ptr(gpu.handle("cl_context"))
+    return cl.Context(shared.devices[:1])
+
+
+@pytest.fixture
+def staged(gpu: Any) -> Iterator[Callable[[Any], int]]:
+    """Bytes that the GPU plugin allocates on the device for the first run of a request.
+
+    Where it copies a tensor, it allocates a staging tensor of that size.
+    """
+    keep: list[Any] = []
+
+    def run(request: Any) -> int:
+        def allocated() -> int:
+            return int(gpu.core.get_property("GPU", "GPU_MEMORY_STATISTICS")["usm_device"])
+
+        before = allocated()
+        request.infer()
+        keep.append(request)  # what an earlier request gives back would be subtracted
+        return allocated() - before
+
+    yield run
+    keep.clear()
+
+
+_PREPARE = """
+import mmap, sys
+import numpy as np
+import openvino
+import samebytes
+from samebytes_openvino import InferRequest, compile_model
+from remote.models import N, adding_one, native, numbers
+
+def page_aligned(nbytes, offset=0):
+    return np.frombuffer(mmap.mmap(-1, nbytes + 4096), np.uint8)[offset:offset + nbytes]
+
+def pages(shape=(1, N), offset=0):
+    memory = page_aligned(int(np.prod(shape)) * 4, offset)
+    return memory.view(np.float32).reshape(shape)
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+npu = samebytes.context("openvino:NPU")
+"""
+
+
+@pytest.fixture
+def arguments_of(npu: Any, tmp_path: Path) -> Callable[[str], list[tuple[list[int], list[int]]]]:
+    """Runs code in a process of its own, since the driver reads its environment once.
+
+    The code calls `print("expect", *addresses)` before each inference. Returns for each what it
+    expected, and the pointers that the driver's graph was executed on.
+    """
+
+    def run(code: str) -> list[tuple[list[int], list[int]]]:
+        trace = tmp_path / "trace"
+        output = subprocess.run(
+            [sys.executable, "-c", _PREPARE + textwrap.dedent(code)],
+            cwd=Path(__file__).parent.parent, env={**os.environ, "SOFTNPU_TRACE": str(trace)},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert output.returncode == 0, output.stderr
+        expected = [
+            [int(word) for word in line.split()[1:]]
+            for line in output.stdout.splitlines()
+            if line.startswith("expect")
+        ]
+        executed = [
+            [int(pointer, 16) for pointer in line.split("arguments=")[1].split()[0].split(",")]
+            for line in trace.read_text().splitlines()
+            if line.startswith("softnpu graph_execute")
+        ]
+        return list(zip(expected, executed, strict=True))
+
+    return run

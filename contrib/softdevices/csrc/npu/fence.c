@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fence.h"
+
+#include <stdlib.h>
+
+static void release(void *pointer)
+{
+    struct fence *fence = pointer;
+    waitable_destroy(&fence->state);
+    free(fence);
+}
+
+ze_result_t zeFenceCreate(ze_command_queue_handle_t handle, const ze_fence_desc_t *descriptor,
+                          ze_fence_handle_t *out)
+{
+    HELD struct object *queue = object_get(handle, OBJECT_COMMAND_QUEUE);
+    if (!queue)
+        return object_missing(handle);
+    if (!descriptor || !out)
+        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    struct fence *fence = calloc(1, sizeof *fence);
+    if (!fence)
+        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    waitable_init(&fence->state, descriptor->flags & ZE_FENCE_FLAG_SIGNALED);
+    object_publish(&fence->object, OBJECT_FENCE, release);
+    *out = (ze_fence_handle_t)fence;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeFenceDestroy(ze_fence_handle_t handle)
+{
+    return object_retire(handle, OBJECT_FENCE);
+}
+
+ze_result_t zeFenceHostSynchronize(ze_fence_handle_t handle, uint64_t timeout_ns)
+{
+    HELD struct fence *fence = object_get(handle, OBJECT_FENCE);
+    return fence ? waitable_wait(&fence->state, timeout_ns) : object_missing(handle);
+}
+
+ze_result_t zeFenceQueryStatus(ze_fence_handle_t handle)
+{
+    return zeFenceHostSynchronize(handle, 0);
+}
+
+ze_result_t zeFenceReset(ze_fence_handle_t handle)
+{
+    HELD struct fence *fence = object_get(handle, OBJECT_FENCE);
+    if (!fence)
+        return object_missing(handle);
+    waitable_reset(&fence->state);
+    return ZE_RESULT_SUCCESS;
+}

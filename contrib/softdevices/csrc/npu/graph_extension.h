@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "graph_abi.h"
+
+/* The table of functions behind "ZE_extension_graph". */
+const void *graph_extension_table(void);

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The software NPU: a Level Zero driver of ours, which runs models on OpenVINO's CPU plugin.
+
+It goes under the installed Level Zero loader, or stands in for it where that is missing or too old
+for OpenVINO's NPU plugin. SAMEBYTES_SOFTNPU_LOADER=real or stand-in decides it by hand: Level Zero
+code without OpenVINO runs under an old loader as well.
+
+The environment of the device itself (SOFTNPU_TRACE, SOFTNPU_DELAY_US, ...) is described in
+csrc/npu/config.h.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+from samebytes_softdevices._libraries import library
+from samebytes_softdevices._plan import Plan, SoftDeviceError
+from samebytes_softdevices._private_folder import private_folder
+
+__all__ = ["DRIVER", "LOADER_VARIABLE", "plan"]
+
+DRIVER = "libsoftnpu.so"
+LOADER_VARIABLE = "SAMEBYTES_SOFTNPU_LOADER"
+_LOADER = "libze_loader.so.1"
+# What OpenVINO's plugin looks up, and gives up without: since Level Zero 1.9.
+_NEEDED = b"\0zeCommandListHostSynchronize\0"
+
+
+def plan() -> Plan:
+    """Plan for the software NPU.
+
+    Raises:
+        SoftDeviceError: the driver was not built, or SAMEBYTES_SOFTNPU_LOADER asks for what is not
+            there.
+    """
+    if platform.system() != "Linux":
+        raise SoftDeviceError(f"the software NPU needs Linux; this is {platform.system()}")
+    driver = library(DRIVER)
+    # In both cases: a program may bring a loader of its own, by its RPATH.
+    environment = {"ZE_ENABLE_ALT_DRIVERS": str(driver)}
+    openvino_c = _openvino_c()
+    if openvino_c is not None:
+        environment["SOFTNPU_OPENVINO_C"] = str(openvino_c)
+    if _real_loader_is_to_be_used():
+        return Plan(
+            environment=environment,
+            describes="npu (Level Zero on the CPU, under the installed loader)",
+        )
+    folder = private_folder(links={f"lib/{_LOADER}": driver}, files={})
+    return Plan(
+        environment=environment,
+        search=(folder / "lib",),
+        # By its SONAME it is libze_loader.so.1 for whoever asks later.
+        preload=(driver,),
+        describes="npu (Level Zero on the CPU)",
+    )
+
+
+def _real_loader_is_to_be_used() -> bool:
+    choice = os.environ.get(LOADER_VARIABLE, "")
+    if choice not in ("", "real", "stand-in"):
+        raise SoftDeviceError(f"{LOADER_VARIABLE} is {choice!r}; use real or stand-in")
+    installed = _installed_loader()
+    if choice == "real" and installed is None:
+        raise SoftDeviceError(
+            f"{LOADER_VARIABLE}=real, but there is no {_LOADER}: apt install libze1"
+        )
+    if choice:
+        return choice == "real"
+    # Looked for in the file, since loading a loader here would decide which one this process has.
+    return installed is not None and _NEEDED in installed.read_bytes()
+
+
+def _installed_loader() -> Path | None:
+    """The loader that programs would find: in the folders of LD_LIBRARY_PATH, then of ldconfig."""
+    ours = library(DRIVER)
+    for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
+        path = Path(folder) / _LOADER
+        # A program that we started has our own stand-in first.
+        if folder and path.is_file() and not path.samefile(ours):
+            return path
+    try:
+        listing = subprocess.run(
+            ["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False
+        ).stdout
+    except OSError:
+        return None
+    for line in listing.splitlines():
+        name, arrow, path_text = line.strip().partition(" => ")
+        if arrow and name.split(" ")[0] == _LOADER and Path(path_text).is_file():
+            return Path(path_text)
+    return None
+
+
+def _openvino_c() -> Path | None:
+    """OpenVINO's C library, for graphs in a process that has not loaded OpenVINO by itself."""
+    found = find_spec("openvino")
+    if found is None or found.origin is None:
+        return None
+    libraries = Path(found.origin).parent / "libs"
+    return next(iter(sorted(libraries.glob("libopenvino_c.so*"))), None)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process needs so that the libraries in it find a software device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["Plan", "SoftDeviceError", "combine"]
+
+
+class SoftDeviceError(RuntimeError):
+    """A software device cannot be used here; the message says why and what mends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the libraries of a process are led to a software device.
+
+    Attributes:
+        environment: Variables to set.
+        search: Folders that come first in LD_LIBRARY_PATH.
+        preload: Libraries that a process which already runs loads first, in this order: a running
+            process no longer reads LD_LIBRARY_PATH. Others then find them by their names.
+        interpose: Libraries that must win over others with the same name, or with functions of
+            the same names, which a program finds by its own RPATH: that comes before
+            LD_LIBRARY_PATH. They go to LD_PRELOAD. A process that runs loads them after those of
+            `preload`, for all to see.
+        describes: The device's name and a few words about it: "gpu (OpenCL on the CPU)".
+    """
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    search: tuple[Path, ...] = ()
+    preload: tuple[Path, ...] = ()
+    interpose: tuple[Path, ...] = ()
+    describes: str = ""
+
+
+def combine(plans: Iterable[Plan]) -> Plan:
+    """Make one plan of several.
+
+    Raises:
+        SoftDeviceError: two of them want different values for one variable.
+    """
+    environment: dict[str, str] = {}
+    search: dict[Path, None] = {}
+    preload: dict[Path, None] = {}
+    interpose: dict[Path, None] = {}
+    describes: list[str] = []
+    for plan in plans:
+        for name, value in plan.environment.items():
+            if environment.setdefault(name, value) != value:
+                raise SoftDeviceError(
+                    f"two software devices want different values for {name}: "
+                    f"{environment[name]!r} and {value!r}"
+                )
+        search.update(dict.fromkeys(plan.search))
+        preload.update(dict.fromkeys(plan.preload))
+        interpose.update(dict.fromkeys(plan.interpose))
+        if plan.describes:
+            describes.append(plan.describes)
+    return Plan(
+        environment=environment,
+        search=tuple(search),
+        preload=tuple(preload),
+        interpose=tuple(interpose),
+        describes=", ".join(describes),
+    )

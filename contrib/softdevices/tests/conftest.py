@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the distribution share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+# What the software devices set; a test of switching them on must begin without.
+_SET = ("LD_LIBRARY_PATH", "LD_PRELOAD", "OPENCL_LAYERS", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
+
+
+@pytest.fixture
+def plain_environment() -> dict[str, str]:
+    """The environment without software devices."""
+    return {name: value for name, value in os.environ.items() if name not in _SET}
+
+
+@pytest.fixture
+def run(plain_environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a command on no device, with these variables besides."""
+
+    def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            env={**plain_environment, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run

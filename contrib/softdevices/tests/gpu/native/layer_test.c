@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layer over a runtime made of a few functions, so that sanitizers see every byte of it, and so
+ * that the runtime can fail where the real one never does. Prints nothing when all is well. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Before the headers of OpenCL, since it says which version is meant. */
+#include "../../../csrc/gpu/layer.h"
+
+#include <CL/cl_layer.h>
+
+#include "../../../csrc/gpu/contexts.h"
+#include "../../../csrc/gpu/hooks.h"
+#include "../../../csrc/gpu/shared_memory.h"
+#include "../../../csrc/gpu/va_constants.h"
+#include "../../../csrc/gpu/va_surfaces.h"
+
+enum { SIZE = 4096, ROUNDS = 200, THREADS = 4 };
+
+static const cl_icd_dispatch *layer;
+
+static void check(bool right, const char *what, int line)
+{
+    if (right)
+        return;
+    fprintf(stderr, "line %d: %s\n", line, what);
+    exit(1);
+}
+
+#define CHECK(condition) check((condition), #condition, __LINE__)
+
+/* An object of the runtime: counts references, and calls back at the last. */
+struct object {
+    unsigned int references;
+    void(CL_CALLBACK *mem_gone)(cl_mem, void *);
+    void(CL_CALLBACK *context_gone)(cl_context, void *);
+    void *user;
+    struct object *program;
+};
+
+static bool callbacks_fail, creation_fails;
+
+static struct object *make(cl_int *error)
+{
+    struct object *made = creation_fails ? NULL : calloc(1, sizeof *made);
+
+    softgpu_set_error(error, made ? CL_SUCCESS : CL_OUT_OF_RESOURCES);
+    if (made)
+        made->references = 1;
+    return made;
+}
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size,
+                                        void *host, cl_int *error)
+{
+    (void)context;
+    CHECK(flags & CL_MEM_USE_HOST_PTR);
+    if (!creation_fails)
+        memset(host, 7, size);
+    return (cl_mem)make(error);
+}
+
+static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
+                                       const cl_image_format *format,
+                                       const cl_image_desc *description, void *host, cl_int *error)
+{
+    (void)context;
+    (void)format;
+    CHECK(flags & CL_MEM_USE_HOST_PTR);
+    if (!creation_fails)
+        memset(host, 9, description->image_row_pitch * description->image_height);
+    return (cl_mem)make(error);
+}
+
+static cl_int CL_API_CALL release_mem(cl_mem handle)
+{
+    struct object *object = (struct object *)handle;
+
+    if (--object->references == 0) {
+        if (object->mem_gone)
+            object->mem_gone(handle, object->user);
+        free(object);
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL on_mem_gone(cl_mem handle, void(CL_CALLBACK *gone)(cl_mem, void *),
+                                      void *user)
+{
+    struct object *object = (struct object *)handle;
+
+    if (callbacks_fail)
+        return CL_OUT_OF_HOST_MEMORY;
+    object->mem_gone = gone;
+    object->user = user;
+    return CL_SUCCESS;
+}
+
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint count,
+                                             const cl_device_id *devices,
+                                             softgpu_context_notify notify, void *user,
+                                             cl_int *error)
+{
+    (void)count;
+    (void)devices;
+    (void)notify;
+    (void)user;
+    for (size_t i = 0; properties && properties[i]; i += 2)
+        CHECK(properties[i] != CL_CONTEXT_VA_API_DISPLAY_INTEL);
+    return (cl_context)make(error);
+}
+
+static cl_int CL_API_CALL release_context(cl_context handle)
+{
+    struct object *object = (struct object *)handle;
+
+    if (--object->references == 0) {
+        if (object->context_gone)
+            object->context_gone(handle, object->user);
+        free(object);
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL on_context_gone(cl_context handle,
+                                          void(CL_CALLBACK *gone)(cl_context, void *), void *user)
+{
+    struct object *object = (struct object *)handle;
+
+    if (callbacks_fail)
+        return CL_OUT_OF_HOST_MEMORY;
+    object->context_gone = gone;
+    object->user = user;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t size,
+                                          void *value, size_t *size_ret)
+{
+    static const char extensions[] = " cl_khr_fp64  cl_khr_subgroups cl_khr_fp16 ";
+    const cl_device_type cpu = CL_DEVICE_TYPE_CPU;
+
+    (void)device;
+    if (name == CL_DEVICE_TYPE)
+        return softgpu_answer(&cpu, sizeof cpu, size, value, size_ret);
+    if (name == CL_DEVICE_EXTENSIONS)
+        return softgpu_answer(extensions, sizeof extensions, size, value, size_ret);
+    return CL_INVALID_VALUE;
+}
+
+static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint waits, const cl_event *wait_list,
+                                 cl_event *event)
+{
+    (void)queue;
+    (void)waits;
+    (void)wait_list;
+    (void)event;
+    return CL_SUCCESS;
+}
+
+static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name, cl_int *error)
+{
+    struct object *kernel = make(error);
+
+    (void)name;
+    if (kernel)
+        kernel->program = (struct object *)program;
+    return (cl_kernel)kernel;
+}
+
+static cl_int CL_API_CALL get_kernel_info(cl_kernel handle, cl_kernel_info name, size_t size,
+                                          void *value, size_t *size_ret)
+{
+    struct object *kernel = (struct object *)handle;
+
+    if (name == CL_KERNEL_PROGRAM)
+        return softgpu_answer(&kernel->program, sizeof kernel->program, size, value, size_ret);
+    return softgpu_answer(&kernel->references, sizeof kernel->references, size, value, size_ret);
+}
+
+static cl_int CL_API_CALL release_kernel(cl_kernel handle)
+{
+    struct object *kernel = (struct object *)handle;
+
+    if (--kernel->references == 0)
+        free(kernel);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL retain_program(cl_program program)
+{
+    ((struct object *)program)->references++;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL release_program(cl_program program)
+{
+    ((struct object *)program)->references--;
+    return CL_SUCCESS;
+}
+
+static void start(void)
+{
+    static cl_icd_dispatch runtime;
+    const cl_uint count = sizeof runtime / sizeof(void *);
+    cl_uint ours = 0;
+
+    runtime.clCreateBuffer = create_buffer;
+    runtime.clCreateImage = create_image;
+    runtime.clReleaseMemObject = release_mem;
+    runtime.clSetMemObjectDestructorCallback = on_mem_gone;
+    runtime.clCreateContext = create_context;
+    runtime.clReleaseContext = release_context;
+    runtime.clSetContextDestructorCallback = on_context_gone;
+    runtime.clGetDeviceInfo = get_device_info;
+    runtime.clEnqueueMarkerWithWaitList = marker;
+    runtime.clCreateKernel = create_kernel;
+    runtime.clGetKernelInfo = get_kernel_info;
+    runtime.clReleaseKernel = release_kernel;
+    runtime.clRetainProgram = retain_program;
+    runtime.clReleaseProgram = release_program;
+    CHECK(clInitLayer(count - 1, &runtime, &ours, &layer) == CL_INVALID_VALUE);
+    CHECK(clInitLayer(count, NULL, &ours, &layer) == CL_INVALID_VALUE);
+    CHECK(clInitLayer(count, &runtime, &ours, &layer) == CL_SUCCESS);
+    CHECK(ours == count && layer);
+}
+
+static void extensions(void)
+{
+    char shown[256];
+    size_t size;
+
+    CHECK(layer->clGetDeviceInfo(NULL, CL_DEVICE_EXTENSIONS, sizeof shown, shown, &size) == 0);
+    CHECK(size == strlen(shown) + 1);
+    CHECK(strcmp(shown, "cl_khr_fp64 cl_khr_fp16 cl_khr_external_memory "
+                        "cl_khr_external_memory_dma_buf cl_intel_va_api_media_sharing") == 0);
+}
+
+static cl_mem import(int fd, size_t size, cl_int *error)
+{
+    cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR,
+                                      (cl_mem_properties)fd, 0};
+
+    return layer->clCreateBufferWithProperties(NULL, properties, 0, size, NULL, error);
+}
+
+static void imports(int fd)
+{
+    cl_mem_properties held[3];
+    cl_int error = 1;
+    cl_mem made = import(fd, SIZE, &error);
+
+    CHECK(made && error == CL_SUCCESS && softgpu_live_imports() == 1);
+    CHECK(layer->clGetMemObjectInfo(made, CL_MEM_PROPERTIES, sizeof held, held, NULL) == 0);
+    CHECK(held[1] == (cl_mem_properties)fd);
+    CHECK(release_mem(made) == CL_SUCCESS && softgpu_live_imports() == 0);
+    made = import(fd, SIZE, NULL); /* the place for the error may be missing */
+    CHECK(made && release_mem(made) == CL_SUCCESS);
+    CHECK(!import(fd, SIZE + 1, &error) && error == CL_INVALID_BUFFER_SIZE);
+    creation_fails = true;
+    CHECK(!import(fd, SIZE, &error) && error == CL_OUT_OF_RESOURCES);
+    creation_fails = false;
+    callbacks_fail = true;
+    CHECK(!import(fd, SIZE, &error) && error == CL_OUT_OF_HOST_MEMORY);
+    callbacks_fail = false;
+    CHECK(softgpu_live_imports() == 0);
+}
+
+static cl_context context_of(void *display, cl_int *error)
+{
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, 1, CL_CONTEXT_VA_API_DISPLAY_INTEL,
+                                          (cl_context_properties)display, 0};
+
+    return layer->clCreateContext(properties, 0, NULL, NULL, NULL, error);
+}
+
+static void surfaces(void)
+{
+    char memory[64 * 48] = {0}, display[8];
+    const size_t pitch[] = {64, 64};
+    const ptrdiff_t offset[] = {0, 64 * 32};
+    const uint32_t nv12 = 'N' | 'V' << 8 | '1' << 16 | (uint32_t)'2' << 24;
+    const size_t narrow[] = {64, 32};
+    unsigned int id = 5;
+    cl_int error = 1;
+    cl_context context = context_of(display, &error);
+    cl_mem image;
+    int64_t number;
+
+    CHECK(softgpu_context_va_display(context) == display);
+    CHECK(softgpu_va_register_surface(display, id, 1, memory, 64, 32, pitch, offset) == -EINVAL);
+    CHECK(softgpu_va_register_surface(display, id, nv12, memory, 64, 32, narrow, offset) ==
+          -EINVAL);
+    number = softgpu_va_register_surface(display, id, nv12, memory, 64, 32, pitch, offset);
+    CHECK(number > 0);
+    CHECK(softgpu_va_register_surface(display, id, nv12, memory, 64, 32, pitch, offset) ==
+          -EEXIST);
+    image = softgpu_create_from_va_surface(context, CL_MEM_READ_ONLY, &id, 1, &error);
+    CHECK(image && error == CL_SUCCESS && softgpu_va_live_images(number) == 1);
+    CHECK(memory[64 * 32 - 1] == 0 && memory[64 * 32] == 9); /* the second plane, not the first */
+    CHECK(softgpu_acquire_va(NULL, 1, &image, 0, NULL, NULL) == CL_SUCCESS);
+    CHECK(softgpu_acquire_va(NULL, 1, &image, 0, NULL, NULL) ==
+          CL_VA_API_MEDIA_SURFACE_ALREADY_ACQUIRED_INTEL);
+    CHECK(softgpu_va_unregister_surface(display, id) == 0);
+    CHECK(softgpu_va_unregister_surface(display, id) == -ENOENT);
+    CHECK(softgpu_va_surface_alive(number));
+    CHECK(!softgpu_create_from_va_surface(context, CL_MEM_READ_ONLY, &id, 0, &error));
+    CHECK(error == CL_INVALID_VA_API_MEDIA_SURFACE_INTEL);
+    CHECK(release_mem(image) == CL_SUCCESS && !softgpu_va_surface_alive(number));
+    number = softgpu_va_register_surface(display, id, nv12, memory, 64, 32, pitch, offset);
+    creation_fails = true;
+    CHECK(!softgpu_create_from_va_surface(context, CL_MEM_READ_ONLY, &id, 0, &error));
+    creation_fails = false;
+    CHECK(softgpu_va_live_images(number) == 0);
+    CHECK(softgpu_va_unregister_surface(display, id) == 0);
+    release_context(context);
+    callbacks_fail = true;
+    CHECK(!context_of(display, &error) && error == CL_OUT_OF_HOST_MEMORY);
+    callbacks_fail = false;
+}
+
+static void kernels(void)
+{
+    struct object program = {.references = 1};
+    cl_kernel one = layer->clCreateKernel((cl_program)&program, "one", NULL);
+    cl_kernel two = layer->clCreateKernel((cl_program)&program, "two", NULL);
+
+    CHECK(program.references == 3);
+    CHECK(layer->clReleaseKernel(one) == CL_SUCCESS && program.references == 2);
+    CHECK(layer->clReleaseKernel(two) == CL_SUCCESS && program.references == 1);
+}
+
+static void *work(void *argument)
+{
+    int fd = *(int *)argument;
+    char memory[32 * 24];
+    const size_t pitch[] = {32, 32};
+    const ptrdiff_t offset[] = {0, 32 * 16};
+    const uint32_t nv12 = 'N' | 'V' << 8 | '1' << 16 | (uint32_t)'2' << 24;
+    cl_context context = context_of(memory, NULL);
+
+    for (unsigned int id = 0; id < ROUNDS; id++) {
+        cl_mem buffer = import(fd, SIZE, NULL), image;
+
+        CHECK(softgpu_va_register_surface(memory, id, nv12, memory, 32, 16, pitch, offset) > 0);
+        image = softgpu_create_from_va_surface(context, CL_MEM_READ_WRITE, &id, id % 2, NULL);
+        CHECK(buffer && image);
+        CHECK(softgpu_acquire_external(NULL, 1, &buffer, 0, NULL, NULL) == CL_SUCCESS);
+        CHECK(softgpu_va_unregister_surface(memory, id) == 0);
+        release_mem(image);
+        release_mem(buffer);
+    }
+    release_context(context);
+    return NULL;
+}
+
+/* Each thread has a descriptor of its own, since the runtime here writes into what it is given. */
+static void threads(void)
+{
+    pthread_t running[THREADS];
+    int fds[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        fds[i] = memfd_create("layer_test", 0);
+        CHECK(ftruncate(fds[i], SIZE) == 0);
+        CHECK(pthread_create(&running[i], NULL, work, &fds[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pthread_join(running[i], NULL) == 0);
+        close(fds[i]);
+    }
+    CHECK(softgpu_live_imports() == 0);
+}
+
+int main(void)
+{
+    int fd = memfd_create("layer_test", 0);
+
+    CHECK(ftruncate(fd, SIZE) == 0);
+    start();
+    extensions();
+    imports(fd);
+    surfaces();
+    kernels();
+    threads();
+    close(fd);
+    return 0;
+}

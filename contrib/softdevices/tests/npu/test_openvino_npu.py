@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenVINO's unmodified NPU plugin on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from samebytes_softdevices import npu_trace
+
+Run = Callable[..., str]
+
+
+def test_the_device_is_there_and_answers_all_its_properties(openvino: Run) -> None:
+    printed = openvino(
+        """
+assert core.available_devices == ["CPU", "NPU"]
+for name in core.get_property("NPU", "SUPPORTED_PROPERTIES"):
+    core.get_property("NPU", name)
+print(core.get_property("NPU", "FULL_DEVICE_NAME"), core.get_property("NPU", "DEVICE_ARCHITECTURE"))
+"""
+    )
+    assert printed == "samebytes software NPU 4000\n"
+
+
+@pytest.mark.parametrize("platform", ["3720", "4000", "5010", "5020"])
+def test_the_plugin_knows_the_platforms(openvino: Run, platform: str) -> None:
+    script = 'print(core.get_property("NPU", "DEVICE_ARCHITECTURE"))'
+    assert openvino(script, SOFTNPU_PLATFORM=platform).strip() == platform
+
+
+def test_models_give_the_numbers_of_the_cpu(openvino: Run) -> None:
+    openvino(
+        """
+random = np.random.default_rng(1)
+def normal(*shape):
+    return random.standard_normal(shape).astype(np.float32)
+x = op.parameter([1, 3, 32, 32], np.float32, name="x")
+y = op.convolution(x, op.constant(normal(8, 3, 3, 3)), [1, 1], [1, 1], [1, 1], [1, 1])
+y = op.reshape(op.relu(y), op.constant([1, -1]), False)
+y = op.matmul(y, op.constant(normal(8 * 32 * 32, 10)), False, False)
+model = named(ov.Model([op.softmax(y, 1), y], [x], "network"))
+image = normal(1, 3, 32, 32)
+expected = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(image)
+found = core.compile_model(model, "NPU")(image)
+for i in range(2):
+    np.testing.assert_allclose(found[i], expected[i], rtol=1e-4, atol=1e-4)
+"""
+    )
+
+
+def test_inputs_and_outputs_keep_order_names_and_types(openvino: Run) -> None:
+    openvino(
+        """
+types = ["f32", "f16", "i32", "u8", "i8", "i64", "boolean"]
+inputs = []
+for i, type in enumerate(types):
+    x = op.parameter([1, i + 1], ov.Type(type), name=f'layer {i} <&>"')
+    x.output(0).get_tensor().set_names({f"in{i}", f"also in{i}, yes"})
+    inputs.append(x)
+# The results come in another order than the inputs.
+results = [op.convert(x, "f32") for x in reversed(inputs)]
+model = named(ov.Model(results, inputs, "many"))
+compiled = core.compile_model(model, "NPU")
+for port, other in zip(compiled.inputs + compiled.outputs, model.inputs + model.outputs):
+    assert port.names == other.names
+    assert port.element_type == other.element_type
+    assert port.shape == other.shape
+values = [np.arange(1, i + 2).astype(x.get_element_type().to_dtype())[None]
+          for i, x in enumerate(inputs)]
+found = compiled({f"in{i}": value for i, value in enumerate(values)})
+for i, value in enumerate(reversed(values)):
+    np.testing.assert_array_equal(found[f"out{i}"], value.astype(np.float32))
+"""
+    )
+
+
+def test_remote_tensors_are_used_where_they_lie(openvino: Run, trace_file: str) -> None:
+    """Each kind of remote tensor as input and as output; the graph got exactly their pointers."""
+    printed = openvino(
+        """
+import ctypes, mmap
+context = core.get_default_context("NPU")
+request = core.compile_model(times(3), "NPU").create_infer_request()
+shape, u8 = ov.Shape([1, 4096]), ov.Type.u8
+def by_fd(usage):
+    fd = os.memfd_create("tensor")
+    os.ftruncate(fd, 4096)
+    tensor = context.create_tensor(
+        u8, shape, {"MEM_TYPE": "SHARED_BUF", "MEM_HANDLE": hex(fd), "TENSOR_TYPE": usage})
+    view = np.frombuffer(mmap.mmap(fd, 4096), np.uint8)
+    os.close(fd)
+    return tensor, handle(tensor), view
+def by_pointer(usage):
+    memory = mmap.mmap(-1, 4096)
+    view = np.frombuffer(memory, np.uint8)
+    tensor = context.create_tensor(u8, shape, {"MEM_TYPE": "CPU_VA",
+        "MEM_HANDLE": hex(view.ctypes.data), "TENSOR_TYPE": usage})
+    assert handle(tensor) == view.ctypes.data
+    return tensor, handle(tensor), view
+def internal(usage):
+    tensor = context.create_tensor(u8, shape, {"MEM_TYPE": "L0_INTERNAL_BUF", "TENSOR_TYPE": usage})
+    address = handle(tensor)
+    return tensor, address, np.frombuffer((ctypes.c_uint8 * 4096).from_address(address), np.uint8)
+def host(usage):
+    tensor = context.create_host_tensor(u8, shape)
+    return tensor, tensor.data.ctypes.data, tensor.data.reshape(-1)
+for make in (by_fd, by_pointer, internal, host):
+    source, source_at, read = make("INPUT")
+    result, result_at, written = make("OUTPUT")
+    read[:] = np.arange(4096) % 80
+    request.set_tensor("x", source)
+    request.set_tensor("out0", result)
+    request.start_async()
+    request.wait()
+    np.testing.assert_array_equal(written, read * 3)
+    print(source_at, result_at)
+""",
+        SOFTNPU_TRACE=trace_file,
+    )
+    expected = [tuple(map(int, line.split())) for line in printed.splitlines()]
+    runs = npu_trace(trace_file, "graph_execute")
+    assert [run.pointers() for run in runs] == expected
+    assert {run.number("result") for run in runs} == {0}
+
+
+def test_another_process_writes_what_the_npu_reads(openvino: Run) -> None:
+    openvino(
+        """
+import mmap
+context = core.get_default_context("NPU")
+request = core.compile_model(times(2), "NPU").create_infer_request()
+fd = os.memfd_create("tensor")
+os.ftruncate(fd, 4096)
+tensor = context.create_tensor(ov.Type.u8, ov.Shape([1, 4096]),
+    {"MEM_TYPE": "SHARED_BUF", "MEM_HANDLE": hex(fd), "TENSOR_TYPE": "INPUT"})
+if os.fork() == 0:
+    mmap.mmap(fd, 4096)[:3] = bytes([1, 2, 3])
+    os._exit(0)
+os.wait()
+request.set_tensor("x", tensor)
+request.infer()
+assert request.get_output_tensor(0).data[0, :4].tolist() == [2, 4, 6, 0]
+"""
+    )
+
+
+def test_views_inside_an_import_are_used_in_place(openvino: Run, trace_file: str) -> None:
+    printed = openvino(
+        """
+import ctypes
+context = core.get_default_context("NPU")
+request = core.compile_model(times(5, (1, 100)), "NPU").create_infer_request()
+fd = os.memfd_create("frame")
+os.ftruncate(fd, 8192)
+whole = context.create_tensor(ov.Type.u8, ov.Shape([1, 8192]),
+    {"MEM_TYPE": "SHARED_BUF", "MEM_HANDLE": hex(fd), "TENSOR_TYPE": "INPUT"})
+at = handle(whole) + 4200
+view = np.frombuffer((ctypes.c_uint8 * 100).from_address(at), np.uint8).reshape(1, 100)
+view[:] = 7
+request.set_tensor("x", ov.Tensor(view, shared_memory=True))
+request.infer()
+assert (request.get_output_tensor(0).data == 35).all()
+print(at)
+""",
+        SOFTNPU_TRACE=trace_file,
+    )
+    (run,) = npu_trace(trace_file, "graph_execute")
+    assert run.pointers()[0] == int(printed)
+
+
+def test_many_requests_and_threads_at_once(openvino: Run, trace_file: str) -> None:
+    openvino(
+        """
+import threading
+models = [core.compile_model(times(k), "NPU", {"PERFORMANCE_HINT": "THROUGHPUT"})
+          for k in (2, 3, 5)]
+failed = []
+def work(k, compiled, number):
+    try:
+        requests = [compiled.create_infer_request() for _ in range(4)]
+        for turn in range(5):
+            inputs = [np.full((1, 4096), 1 + (number + turn + i) % 40, np.uint8) for i in range(4)]
+            for request, value in zip(requests, inputs):
+                request.set_input_tensor(ov.Tensor(value))
+                request.start_async()
+            for request, value in zip(requests, inputs):
+                request.wait()
+                np.testing.assert_array_equal(request.get_output_tensor(0).data, value * k)
+    except BaseException as error:
+        failed.append(error)
+        raise
+threads = [threading.Thread(target=work, args=(k, compiled, number))
+           for number in range(2) for k, compiled in zip((2, 3, 5), models)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not failed
+""",
+        SOFTNPU_DELAY_US="2000",
+        SOFTNPU_TRACE=trace_file,
+    )
+    runs = npu_trace(trace_file, "graph_execute")
+    assert len(runs) == 3 * 2 * 4 * 5
+    assert {run.number("result") for run in runs} == {0}
+
+
+def test_a_missing_wait_shows(openvino: Run) -> None:
+    openvino(
+        """
+context = core.get_default_context("NPU")
+request = core.compile_model(times(2), "NPU").create_infer_request()
+out = context.create_host_tensor(ov.Type.u8, ov.Shape([1, 4096]))
+out.data[:] = 0
+request.set_tensor("out0", out)
+request.set_tensor("x", ov.Tensor(np.full((1, 4096), 4, np.uint8)))
+request.start_async()
+assert (out.data == 0).all()
+request.wait()
+assert (out.data == 8).all()
+""",
+        SOFTNPU_DELAY_US="1000000",
+    )
+
+
+def test_models_are_exported_imported_and_cached(
+    openvino: Run, tmp_path: Path, trace_file: str
+) -> None:
+    script = f"""
+value = np.arange(4096, dtype=np.uint8)[None] % 60
+blob = core.compile_model(times(4), "NPU").export_model()
+assert isinstance(blob, bytes) or blob.getvalue()
+data = blob if isinstance(blob, bytes) else blob.getvalue()
+again = core.import_model(data, "NPU")
+np.testing.assert_array_equal(again(value)[0], value * 4)
+assert again.inputs[0].names == {{"x"}}
+core.set_property({{"CACHE_DIR": {str(tmp_path / "cache")!r}}})
+np.testing.assert_array_equal(core.compile_model(times(3), "NPU")(value)[0], value * 3)
+"""
+    openvino(script, SOFTNPU_TRACE=trace_file)
+    first = [r.fields["binary"] for r in npu_trace(trace_file, "graph_create")]
+    assert first == ["0", "1", "0"]
+    Path(trace_file).unlink()
+    openvino(script, SOFTNPU_TRACE=trace_file)
+    second = [r.fields["binary"] for r in npu_trace(trace_file, "graph_create")]
+    assert second == ["0", "1", "1"]  # the last came out of the cache
+
+
+def test_what_is_no_model_is_refused(openvino: Run) -> None:
+    openvino(
+        """
+blob = core.compile_model(times(4), "NPU").export_model()
+data = blob if isinstance(blob, bytes) else blob.getvalue()
+for bad in (data[:64], data.replace(b"SOFTNPU", b"OTHERXX"), data.replace(b"<net", b"<nte")):
+    assert bad != data
+    try:
+        core.import_model(bad, "NPU")
+    except RuntimeError:
+        continue
+    raise AssertionError("imported")
+"""
+    )
+
+
+def test_query_model_names_all_layers(openvino: Run) -> None:
+    openvino(
+        """
+model = times(2)
+for layer in model.get_ops():
+    if layer.get_type_name() == "Multiply":
+        layer.set_friendly_name('a "strange" name & more')
+assert core.query_model(model, "NPU") == {
+    layer.get_friendly_name(): "NPU" for layer in model.get_ops()}
+split = core.compile_model(model, "HETERO:NPU,CPU")
+np.testing.assert_array_equal(split(np.ones((1, 4096), np.uint8))[0], np.full((1, 4096), 2))
+"""
+    )
+
+
+def test_states_are_kept_by_each_request(openvino: Run, trace_file: str) -> None:
+    openvino(
+        """
+def counter():
+    x = op.parameter([1, 64], np.float32, name="x")
+    zero = op.constant(np.zeros((1, 64), np.float32))
+    sums = op.add(op.read_value(zero, "sum"), x)
+    store = op.assign(sums, "sum")
+    # Reads the state after the new one is known: in place this would give other numbers.
+    both = op.subtract(op.multiply(sums, op.constant(np.float32(2))), op.read_value(zero, "last"))
+    last = op.assign(x, "last")
+    return named(ov.Model([both, sums], [store, last], [x], "counter"))
+compiled = core.compile_model(counter(), "NPU")
+expected = core.compile_model(counter(), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+pairs = [(c.create_infer_request(), e.create_infer_request())
+         for c, e in [(compiled, expected)] * 2]
+for turn in range(1, 4):
+    for number, (request, cpu) in enumerate(pairs):
+        value = np.full((1, 64), turn * 10 ** number, np.float32)
+        request.infer([value])
+        cpu.infer([value])
+        for i in range(2):
+            np.testing.assert_array_equal(
+                request.get_output_tensor(i).data, cpu.get_output_tensor(i).data)
+request = pairs[0][0]
+assert sorted(state.name for state in request.query_state()) == ["last", "sum"]
+request.reset_state()
+request.infer([np.ones((1, 64), np.float32)])
+assert (request.get_output_tensor(1).data == 1).all()
+""",
+        SOFTNPU_TRACE=trace_file,
+    )
+    kinds = [r.fields["kind"] for r in npu_trace(trace_file, "graph_argument")]
+    assert sorted(kinds) == sorted(
+        ["input", "output", "output", *["state_input", "state_output"] * 2]
+    )
+
+
+def test_what_the_device_cannot_do_is_refused(openvino: Run) -> None:
+    openvino(
+        """
+x = op.parameter(ov.PartialShape([-1, 8]), np.float32, name="x")
+dynamic = named(ov.Model([op.relu(x)], [x], "dynamic"))
+for model, properties in ((dynamic, {}), (times(2), {"PERF_COUNT": True})):
+    try:
+        core.compile_model(model, "NPU", properties).create_infer_request().infer()
+    except RuntimeError as error:
+        print(str(error).strip().splitlines()[-1])
+        continue
+    raise AssertionError("ran")
+"""
+    )
+
+
+def test_two_hundred_models_leave_nothing(openvino: Run, trace_file: str) -> None:
+    openvino(
+        """
+def opened():
+    return sorted(os.listdir("/proc/self/fd"))
+def threads():
+    return len(os.listdir("/proc/self/task"))
+def resident():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) >> 10
+random = np.random.default_rng(1)
+weights = random.standard_normal((512, 512)).astype(np.float32)  # 1 MiB
+def one():
+    x = op.parameter([1, 512], np.float32, name="x")
+    model = named(ov.Model([op.matmul(x, op.constant(weights), False, False)], [x], "one"))
+    compiled = core.compile_model(model, "NPU")
+    request = compiled.create_infer_request()
+    request.infer([np.ones((1, 512), np.float32)])
+for _ in range(20):
+    one()
+gc.collect()
+before = opened(), threads(), resident()
+for _ in range(200):
+    one()
+gc.collect()
+after = opened(), threads(), resident()
+assert after[:2] == before[:2]
+assert after[2] - before[2] < 60, f"{before[2]} MiB -> {after[2]} MiB"  # of 400 if all stayed
+""",
+        SOFTNPU_TRACE=trace_file,
+    )
+    made = [r.fields["graph"] for r in npu_trace(trace_file, "graph_create")]
+    gone = [r.fields["graph"] for r in npu_trace(trace_file, "graph_free")]
+    assert len(made) == 220
+    assert sorted(made) == sorted(gone)
+
+
+def test_a_process_ends_well_while_the_device_works(openvino: Run) -> None:
+    openvino(
+        """
+compiled = core.compile_model(times(2), "NPU")
+requests = [compiled.create_infer_request() for _ in range(3)]
+for request in requests:
+    request.set_input_tensor(ov.Tensor(np.ones((1, 4096), np.uint8)))
+    request.start_async()
+if os.fork() == 0:
+    import ctypes
+    libc = ctypes.CDLL(None)
+    libc.exit(0)  # runs the handlers of the end, in a child without the device's threads
+_, status = os.wait()
+assert status == 0
+print("end")
+""",
+        SOFTNPU_DELAY_US="100000",
+    )
+
+
+def test_raw_level_zero_and_the_plugin_share_a_context(openvino: Run) -> None:
+    """Memory that a program allocates in the plugin's context goes to it by an fd."""
+    openvino(
+        """
+import ctypes as ct
+zero = ct.CDLL("libze_loader.so.1")
+pointer = ct.c_void_p
+context = core.get_default_context("NPU")
+handle_of_context = pointer(int(context.get_params()["L0_CONTEXT"].astype(str), 16))
+class Desc(ct.Structure):
+    _fields_ = [("stype", ct.c_uint32), ("next", pointer), ("flags", ct.c_uint32)]
+class Fd(ct.Structure):
+    _fields_ = [*Desc._fields_, ("fd", ct.c_int)]
+class Properties(ct.Structure):
+    _fields_ = [*Desc._fields_, ("id", ct.c_uint64), ("page", ct.c_uint64)]
+export = Desc(0x18, None, 2)
+memory = pointer()
+assert zero.zeMemAllocHost(handle_of_context, ct.byref(Desc(0x16, ct.addressof(export), 0)),
+                           ct.c_size_t(4096), ct.c_size_t(0), ct.byref(memory)) == 0
+fd = Fd(0x1A, None, 2, -1)
+assert zero.zeMemGetAllocProperties(handle_of_context, memory,
+    ct.byref(Properties(0x17, ct.addressof(fd), 0)), None) == 0
+tensor = context.create_tensor(ov.Type.u8, ov.Shape([1, 4096]),
+    {"MEM_TYPE": "SHARED_BUF", "MEM_HANDLE": hex(fd.fd), "TENSOR_TYPE": "OUTPUT"})
+os.close(fd.fd)
+request = core.compile_model(times(7), "NPU").create_infer_request()
+request.set_tensor("out0", tensor)
+request.set_input_tensor(ov.Tensor(np.full((1, 4096), 3, np.uint8)))
+request.start_async()
+request.wait()
+assert ct.string_at(memory, 4096) == bytes([21]) * 4096
+del request, tensor
+assert zero.zeMemFree(handle_of_context, memory) == 0
+"""
+    )
