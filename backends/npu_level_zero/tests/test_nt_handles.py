@@ -33,7 +33,9 @@ def driver(fake: Any) -> Any:
 
     def allocate(*arguments: Any) -> None:
         fake.seen = arguments
-        fake.importing = fake.chained(arguments[1], ze_external_memory_import_win32_handle_t)
+        importing = fake.chained(arguments[1], ze_external_memory_import_win32_handle_t)
+        if importing is not None:
+            fake.imported = importing.flags, importing.handle, importing.name
         fake.argument(arguments[-1]).value = 0x5000
 
     def export(_context: int, _pointer: int, properties: Any, _device: Any) -> int | None:
@@ -56,9 +58,7 @@ def test_importing(driver: Any) -> None:
     tensor = context.import_nt_handle(0x1234, PAGE, (8, 8), "float32", offset=64)
     handle, _descriptor, size, alignment, device, _out = driver.seen
     assert (handle, size, alignment, device) == (0xC0, PAGE, 0, 0xDE)
-    importing = driver.importing
-    assert (importing.handle, importing.name) == (0x1234, None)
-    assert importing.flags == ExternalMemoryType.OPAQUE_WIN32
+    assert driver.imported == (ExternalMemoryType.OPAQUE_WIN32, 0x1234, None)
     assert tensor.native.kind == "device"
     assert tensor.handle() == 0x5000 + 64
     tensor.close()

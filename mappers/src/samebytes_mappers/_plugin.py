@@ -23,5 +23,13 @@ def samebytes_mappers() -> list[MapperSpec]:
             level="frame",
             cost=1.5,
             requires=("ffmpeg>=0.1,<1", "openvino>=0.1,<1"),
-        )
+        ),
+        MapperSpec(
+            source="opencl",
+            target="opencv_umat",
+            mapper="samebytes_mappers._opencl_opencv:OpenCLToUMat",
+            transfer=Transfer.COPY,
+            summary="a copy by the device into a new UMat",
+            requires=("opencl>=0.1,<1", "opencv>=0.1,<1"),
+        ),
     ]

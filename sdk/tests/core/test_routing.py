@@ -267,6 +267,13 @@ def test_refusal_tries_the_next_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "the number of rows is odd" in route.explain()
 
 
+def test_refusal_tries_another_edge_between_the_same_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, edge("cpu", "beta", OnlyEven), edge("cpu", "beta", Alias, cost=2.0))
+    assert sb.tensor(np.zeros((3, 2))).map("beta").shape == (3, 2)
+
+
 def test_no_route_carries_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     install(
         monkeypatch,

@@ -107,7 +107,8 @@ def fill(target: Tensor, pattern: bytes | int) -> None:
 
 def _pattern(pattern: bytes | int) -> bytes:
     try:
-        return bytes((pattern,)) if isinstance(pattern, int) else bytes(pattern)
+        # Not bytes(pattern): that makes so many zeros of a number.
+        return bytes((pattern,)) if isinstance(pattern, int) else memoryview(pattern).tobytes()
     except (TypeError, ValueError) as error:
         raise LayoutError(
             f"fill() with {pattern!r}: pass bytes, or a number from 0 to 255 for one byte"

@@ -82,6 +82,8 @@ def prepared(
         raise LayoutError(
             f"the model has {len(model.inputs)} inputs: yuv_inputs takes models with one image"
         )
+    if not set("CHW") <= set(layout):
+        raise LayoutError(f"layout {layout!r} does not say where C, H and W are")
     color_format, planes = _FORMATS[format_]
     processor = PrePostProcessor(model.clone())
     image = processor.input()

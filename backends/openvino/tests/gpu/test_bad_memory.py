@@ -65,17 +65,16 @@ def test_released_and_wild_handles(refused: Any, cl: Any, cl_context: Any) -> No
         refused(handle, "MEM_HANDLE", "no cl_mem")
     refused(0, "MEM_HANDLE", "null")
     refused(ctypes.c_void_p(None), "MEM_HANDLE", "null")
-    refused(1 << 80, "MEM_HANDLE", "")
+    refused(1 << 80, "MEM_HANDLE", "is no address")
+    refused(-1, "MEM_HANDLE", "is no address")
 
 
-def test_a_buffer_as_an_image(context: Any, image_of: Any, planes: Any) -> None:
-    y, uv = planes
-    for memory in (image_of(y), image_of(y).int_ptr):
+def test_an_image_as_a_buffer(context: Any, image_of: Any, planes: Any) -> None:
+    y, _ = planes
+    image = image_of(y)
+    for memory in (image, image.int_ptr):
         with pytest.raises(PropertyError, match=r"uint8 \[1, height, width, 1 or 2\]"):
             context.create_tensor("float32", (1, 256), memory)
-    with pytest.raises(PropertyError, match="is a buffer, not a two-dimensional image|image"):
-        context.create_tensor_nv12(image_of(y), image_of(y))
-    assert uv.shape == (16, 16, 2)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +160,9 @@ def test_read_only_arrays(context: Any, refused: Any, pages: Array) -> None:
     frozen = pages[:64].view(np.float32)
     frozen.setflags(write=False)
     refused(VirtualAddressMemory(frozen), "CPU_VA_ACCESS", 'access="READ"')
-    assert context.create_tensor("float32", SHAPE, VirtualAddressMemory(frozen, access="READ")).readonly
+    assert context.create_tensor(
+        "float32", SHAPE, VirtualAddressMemory(frozen, access="READ")
+    ).readonly
 
 
 def test_strided_host_memory(refused: Any, pages: Array) -> None:

@@ -98,7 +98,7 @@ def test_context_from_cl_context(context: Any, cl_context: Any, cl_device: Any) 
     assert context is not ClContext.default()
 
 
-def test_the_cl_context_lives_as_long(core: Any, cl: Any, cl_device: Any) -> None:
+def test_the_cl_context_lives_as_long(cl: Any, cl_device: Any) -> None:
     theirs = cl.Context([cl_device])
     context = ClContext.from_cl_context(theirs)
     del theirs
@@ -110,7 +110,7 @@ def test_the_cl_context_lives_as_long(core: Any, cl: Any, cl_device: Any) -> Non
     assert tensor.context.params["CONTEXT_TYPE"] == "OCL"
 
 
-def test_context_from_cl_queue(cl: Any, queue: Any, cl_context: Any, context: Any) -> None:
+def test_context_from_cl_queue(queue: Any, cl_context: Any, context: Any) -> None:
     shared = ClContext.from_queue(queue)
     assert shared.handle("cl_queue") == queue.int_ptr == shared.params["OCL_QUEUE"]
     assert shared.get() == cl_context.int_ptr
@@ -129,7 +129,7 @@ def test_the_queue_is_retained_and_given_back(cl: Any, queue: Any) -> None:
     assert queue_references(cl, queue) == before
 
 
-def test_the_device_is_that_of_the_queue(core: Any, cl: Any, cl_device: Any, queue: Any) -> None:
+def test_the_device_is_that_of_the_queue(cl_device: Any, queue: Any) -> None:
     shared = ClContext.from_queue(queue)
     assert shared.handle("cl_device") == queue.device.int_ptr == cl_device.int_ptr
 
@@ -141,7 +141,7 @@ def test_a_queue_of_another_context_is_refused(cl: Any, cl_device: Any, queue: A
     assert error.value.property == "OCL_QUEUE"
 
 
-def test_handles_that_cannot_be(core: Any, cl_context: Any) -> None:
+def test_handles_that_cannot_be(cl_context: Any) -> None:
     for give, key in (
         (lambda: ClContext.from_cl_context(0), "OCL_CONTEXT"),
         (lambda: ClContext.from_cl_context(0x1230), "OCL_CONTEXT"),
@@ -158,7 +158,7 @@ def test_handles_that_cannot_be(core: Any, cl_context: Any) -> None:
         ClContext.from_cl_context("context")
 
 
-def test_released_handles_are_found(core: Any, cl: Any, cl_device: Any) -> None:
+def test_released_handles_are_found(cl: Any, cl_device: Any) -> None:
     theirs = cl.Context([cl_device])
     handle = theirs.int_ptr
     del theirs
@@ -199,7 +199,7 @@ def test_closing(context: Any, cl_context: Any) -> None:
     assert again.get() == cl_context.int_ptr
 
 
-def test_nothing_keeps_a_dropped_context(core: Any, cl: Any, cl_device: Any) -> None:
+def test_nothing_keeps_a_dropped_context(cl: Any, cl_device: Any) -> None:
     theirs = cl.Context([cl_device])
     made = ClContext.from_cl_context(theirs)
     tensor = made.create_tensor("float32", (4, 4))
@@ -223,14 +223,14 @@ def test_a_native_context_of_the_users(core: Any, cl: Any, cl_device: Any) -> No
     assert ClContext.wrap(core.get_default_context("GPU")) is ClContext.default()
 
 
-def test_what_the_plugin_refuses_names_the_call(core: Any, context: Any) -> None:
+def test_what_the_plugin_refuses_names_the_call(context: Any) -> None:
     with pytest.raises(OpenVINOError, match=r"RemoteContext\.create_tensor failed") as error:
         context.create_tensor_raw("uint8", (4,), {"SHARED_MEM_TYPE": "OCL_BUFFER"})
     assert error.value.call == "RemoteContext.create_tensor"
     assert isinstance(error.value.__cause__, RuntimeError)
 
 
-def test_derived_from_opencl(core: Any, cl_context: Any, queue: Any, context: Any) -> None:
+def test_derived_from_opencl(cl_context: Any, queue: Any, context: Any) -> None:
     opencl = pytest.importorskip(
         "samebytes_gpu_opencl", reason="missing package samebytes-gpu-opencl: pip install it"
     )

@@ -63,7 +63,7 @@ def test_results_arrive_in_a_cl_mem(
     out = cl.Buffer(cl_context, cl.mem_flags.READ_WRITE, 64)
     tensors = {"x": buffer_of(numbers), "y": out}
     made = {k: context.create_tensor("float32", SHAPE, v) for k, v in tensors.items()}
-    run(context, model, **made)
+    run(context, model, made)
     np.testing.assert_array_equal(read(out, np.empty(SHAPE, np.float32)), wanted)
 
 
@@ -81,7 +81,7 @@ def test_wrap_cl_buffer_that_is_a_part(
 @pytest.mark.parametrize("kind", ["host", "device", "shared"])
 @pytest.mark.parametrize("form", [int, ctypes.c_void_p])
 def test_wrap_usm_pointer(
-    context: Any, usm_alloc: Any, buffer_of: Any, numbers: Array, shifted: Run, wanted: Array,
+    context: Any, usm_alloc: Any, numbers: Array, shifted: Run, wanted: Array,
     kind: str, form: Any,
 ) -> None:  # fmt: skip
     pointer = usm_alloc(kind, 4096)
@@ -130,9 +130,7 @@ def test_wrap_cpu_pointer(
     array = np.frombuffer(pages, np.float32, 16).reshape(SHAPE)
     array[...] = numbers
     address = array.__array_interface__["data"][0]
-    memory = (
-        VirtualAddressMemory(array) if form == "array" else VirtualAddressMemory(address, 64)
-    )
+    memory = VirtualAddressMemory(array) if form == "array" else VirtualAddressMemory(address, 64)
     tensor = context.create_tensor("float32", SHAPE, memory)
     assert isinstance(tensor, ClBufferTensor)
     assert tensor.params["CPU_VA"] == address
@@ -150,7 +148,7 @@ def test_results_arrive_in_cpu_memory(
     out = np.frombuffer(mmap.mmap(-1, mmap.PAGESIZE), np.float32, 16).reshape(SHAPE)
     x = context.create_tensor("float32", SHAPE, buffer_of(numbers))
     y = context.create_tensor("float32", SHAPE, VirtualAddressMemory(out))
-    run(context, model, x=x, y=y)
+    run(context, model, {"x": x, "y": y})
     np.testing.assert_array_equal(out, wanted)
 
 
@@ -263,7 +261,7 @@ def test_params_are_python_values(context: Any) -> None:
         assert {type(v) for v in made.params.values()} == {int, str}
 
 
-def test_native_objects_of_the_users_are_wrapped(context: Any, numbers: Array) -> None:
+def test_native_objects_of_the_users_are_wrapped(context: Any) -> None:
     native = context.native.create_tensor(openvino.Type.f32, openvino.Shape(SHAPE), {})
     tensor = samebytes.tensor(native)
     assert isinstance(tensor, ClBufferTensor)

@@ -81,7 +81,9 @@ def test_is_and_as(context: Any) -> None:
     assert buffer.native is general.native
     assert buffer.info == general.info
     assert buffer.storage is general.storage
-    with pytest.raises(UnsupportedObjectError, match="SHARED_MEM_TYPE.*OCL_BUFFER is no USMTens"):
+    with pytest.raises(
+        UnsupportedObjectError, match=r"SHARED_MEM_TYPE.*OCL_BUFFER is no USMTensor"
+    ):
         general.as_(USMTensor)
 
 

@@ -47,8 +47,9 @@ def remote(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def cl(gpu: Any) -> Any:
+def cl() -> Any:
     """pyopencl."""
+    _present("GPU")
     return pytest.importorskip("pyopencl", reason="missing package pyopencl: pip install pyopencl")
 
 
@@ -95,6 +96,9 @@ def pages(shape=(1, N), offset=0):
     memory = page_aligned(int(np.prod(shape)) * 4, offset)
     return memory.view(np.float32).reshape(shape)
 
+def host_tensor(shape):
+    return npu.native.create_host_tensor(openvino.Type.f32, openvino.Shape(shape))
+
 def address(array):
     return array.__array_interface__["data"][0]
 
@@ -103,12 +107,14 @@ npu = samebytes.context("openvino:NPU")
 
 
 @pytest.fixture
-def arguments_of(npu: Any, tmp_path: Path) -> Callable[[str], list[tuple[list[int], list[int]]]]:
+def arguments_of(tmp_path: Path) -> Callable[[str], list[tuple[list[int], list[int]]]]:
     """Runs code in a process of its own, since the driver reads its environment once.
 
     The code calls `print("expect", *addresses)` before each inference. Returns for each what it
     expected, and the pointers that the driver's graph was executed on.
     """
+
+    _present("NPU")
 
     def run(code: str) -> list[tuple[list[int], list[int]]]:
         trace = tmp_path / "trace"

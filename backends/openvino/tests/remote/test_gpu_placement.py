@@ -37,7 +37,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "unaligned array": (
         "copied",
         lambda gpu: np.zeros(4 * N + 1, np.uint8)[1:].view(np.float32).reshape(1, N),
-    ),  # fmt: skip
+    ),
 }
 
 

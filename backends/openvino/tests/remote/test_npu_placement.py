@@ -17,19 +17,10 @@ Arguments = Callable[[str], list[tuple[list[int], list[int]]]]
 # How to make a tensor over N float32, its placement, and its address.
 KINDS = {
     "remote": ("native(npu)", "in place", None),
-    "region": (
-        "openvino.RemoteTensor(native(npu, (2, N)), openvino.Coordinate([1, 0]), "
-        "openvino.Coordinate([2, N]))",
-        "in place", None,
-    ),
     "whole pages": ("pages()", "imported", "address(made)"),
-    "host tensor": (
-        "npu.native.create_host_tensor(openvino.Type.f32, openvino.Shape([1, N]))",
-        "in place", "address(made.data)",
-    ),
+    "host tensor": ("host_tensor((1, N))", "in place", "address(made.data)"),
     "view in a host tensor": (
-        "npu.native.create_host_tensor(openvino.Type.f32, openvino.Shape([3 * N])).data"
-        "[16:16 + N].reshape(1, N)",
+        "host_tensor((3 * N,)).data[16:16 + N].reshape(1, N)",
         "in place", "address(made)",
     ),
     "view in an import": ("imported[16:16 + N].reshape(1, N)", "in place", "address(made)"),

@@ -227,15 +227,16 @@ static bool read_tags(struct reader *reader)
 {
     const char *at = reader->xml;
     struct xml_tag tag;
-    struct layer layer = {0};
+    struct layer layer = {0}; /* the one that we are in, else without a start */
     int depth = 0;
     bool is_ir = false;
     while (!reader->failed && xml_next(&at, reader->end, &tag)) {
         if (tag.is_closing) {
             depth--;
-            if (depth == DEPTH_LAYER && xml_is(&tag, "layer")) {
+            if (depth == DEPTH_LAYER && layer.start) {
                 layer.end = tag.end;
                 end_layer(reader, &layer);
+                layer.start = NULL;
             }
             continue;
         }
@@ -244,11 +245,13 @@ static bool read_tags(struct reader *reader)
         else if (depth == DEPTH_LAYER && xml_is(&tag, "layer")) {
             begin_layer(&tag, &layer);
             layer.end = tag.end;
-            if (tag.is_empty)
+            if (tag.is_empty) {
                 end_layer(reader, &layer);
+                layer.start = NULL;
+            }
         } else if (depth == DEPTH_EDGE && xml_is(&tag, "edge"))
             read_edge(reader, &tag);
-        else if (depth > DEPTH_LAYER)
+        else if (depth > DEPTH_LAYER && layer.start)
             read_inside_layer(reader, &tag, depth, &layer);
         if (!tag.is_empty)
             depth++;

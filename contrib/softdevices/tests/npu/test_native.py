@@ -23,24 +23,26 @@ SANITIZERS = {
 Build = Callable[[str, str], Path]
 
 
-@pytest.fixture
-def build(tmp_path: Path) -> Build:
-    """Compile a program together with the driver."""
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compile a program together with the driver, once."""
+    folder = tmp_path_factory.mktemp("programs")
 
     def build(program: str, sanitizer: str) -> Path:
         if shutil.which("gcc") is None or not Path("/usr/include/level_zero/ze_api.h").is_file():
             pytest.skip("missing package libze-dev: apt install gcc libze-dev")
-        made = tmp_path / f"{program}-{sanitizer}"
+        made = folder / f"{program}-{sanitizer}"
         flags = ["-std=gnu11", "-O1", "-g", "-pthread", "-Wall", "-Wextra", "-Werror"]
-        subprocess.run(
-            [
-                *("gcc", *flags, *SANITIZERS[sanitizer]),
-                *(*map(str, SOURCES), str(PROGRAMS / f"{program}.c")),
-                *("-o", str(made), "-ldl"),
-            ],
-            check=True,
-            timeout=300,
-        )
+        if not made.exists():
+            subprocess.run(
+                [
+                    *("gcc", *flags, *SANITIZERS[sanitizer]),
+                    *(*map(str, SOURCES), str(PROGRAMS / f"{program}.c")),
+                    *("-o", str(made), "-ldl"),
+                ],
+                check=True,
+                timeout=300,
+            )
         return made
 
     return build

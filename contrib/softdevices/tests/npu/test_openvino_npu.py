@@ -57,7 +57,7 @@ def test_inputs_and_outputs_keep_order_names_and_types(openvino: Run) -> None:
 types = ["f32", "f16", "i32", "u8", "i8", "i64", "boolean"]
 inputs = []
 for i, type in enumerate(types):
-    x = op.parameter([1, i + 1], ov.Type(type), name=f'layer {i} <&>"')
+    x = op.parameter([1, i + 1], getattr(ov.Type, type), name=f'layer {i} <&>"')
     x.output(0).get_tensor().set_names({f"in{i}", f"also in{i}, yes"})
     inputs.append(x)
 # The results come in another order than the inputs.
@@ -291,7 +291,8 @@ def counter():
     # Reads the state after the new one is known: in place this would give other numbers.
     both = op.subtract(op.multiply(sums, op.constant(np.float32(2))), op.read_value(zero, "last"))
     last = op.assign(x, "last")
-    return named(ov.Model([both, sums], [store, last], [x], "counter"))
+    results = [op.result(both), op.result(sums)]
+    return named(ov.Model(results, [store, last], [x], "counter"))
 compiled = core.compile_model(counter(), "NPU")
 expected = core.compile_model(counter(), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 pairs = [(c.create_infer_request(), e.create_infer_request())
@@ -318,18 +319,32 @@ assert (request.get_output_tensor(1).data == 1).all()
     )
 
 
-def test_what_the_device_cannot_do_is_refused(openvino: Run) -> None:
+def test_dynamic_shapes_are_refused_with_the_reason(openvino: Run) -> None:
     openvino(
         """
-x = op.parameter(ov.PartialShape([-1, 8]), np.float32, name="x")
-dynamic = named(ov.Model([op.relu(x)], [x], "dynamic"))
-for model, properties in ((dynamic, {}), (times(2), {"PERF_COUNT": True})):
-    try:
-        core.compile_model(model, "NPU", properties).create_infer_request().infer()
-    except RuntimeError as error:
-        print(str(error).strip().splitlines()[-1])
-        continue
-    raise AssertionError("ran")
+x = op.parameter(ov.PartialShape([-1, 8]), np.float32, name="the input")
+try:
+    core.compile_model(ov.Model([op.relu(x)], [x], "dynamic"), "NPU")
+except RuntimeError as error:
+    assert "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE" in str(error)
+    assert "the input has a dynamic shape" in str(error)
+else:
+    raise AssertionError("compiled")
+"""
+    )
+
+
+def test_there_is_no_profiling(openvino: Run) -> None:
+    openvino(
+        """
+request = core.compile_model(times(2), "NPU", {"PERF_COUNT": True}).create_infer_request()
+request.infer([np.ones((1, 4096), np.uint8)])
+try:
+    request.get_profiling_info()
+except RuntimeError as error:
+    assert "No available profiling data" in str(error)
+else:
+    raise AssertionError("profiled")
 """
     )
 

@@ -120,9 +120,10 @@ class _Ways:
     def cheapest(self, source: Context, end: Context) -> Run:
         """The function of the cheapest chain, which tries the others where it refuses."""
         broken: list[str] = []
-        for name, way in self._ways(source, end, self._retry):
+        for index, (name, way) in enumerate(self._ways(source, end, self._retry)):
             if not isinstance(way, str):
-                self._first = name
+                # By number: two edges that join the same nodes make chains of one name.
+                self._first = index, name
                 return way
             broken.append(f"{name}: {way}")
         raise failure(source, end, self._level, self._access, self._copy, broken)
@@ -150,8 +151,9 @@ class _Ways:
             return compile_route(source, self._level, self._target, self._access, self._copy)(item)
         with self._lock:
             if self._others is None:
-                self._others = [w for w in self._ways(source, end) if w[0] != self._first]
-        why = [f"{self._first}: {reason}"]
+                ways = enumerate(self._ways(source, end))
+                self._others = [way for index, way in ways if index != self._first[0]]
+        why = [f"{self._first[1]}: {reason}"]
         for name, way in self._others:
             if isinstance(way, str):
                 why.append(f"{name}: {way}")

@@ -129,8 +129,8 @@ class NpuPlaces:
             if not whole_pages:
                 return Place(
                     "copied",
-                    f"address {address:#x} and {nbytes} bytes are not both multiples of "
-                    f"{mmap.PAGESIZE}, and the NPU plugin imports whole pages only: {last_line(error)}",
+                    f"the NPU plugin imports whole pages only, and address {address:#x} and "
+                    f"{nbytes} bytes are not both multiples of {mmap.PAGESIZE} ({last_line(error)})",
                 )
         else:
             return Place("in place", pin=known)

@@ -45,8 +45,10 @@ def handle_of(given: Any, property_: str, what: str, key: str) -> int:
             raise UnsupportedObjectError(
                 f"{property_}: a {what} is an int or has int_ptr, not {given!r}"
             ) from None
-    if handle <= 0:
+    if handle == 0:
         raise PropertyError(property_, f"this {what} is null")
+    if not 0 < handle < 1 << 64:
+        raise PropertyError(property_, f"{handle:#x} is no address")
     return handle
 
 

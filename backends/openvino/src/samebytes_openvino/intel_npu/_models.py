@@ -11,26 +11,23 @@ __all__ = ["check_static"]
 
 
 def check_static(model: Any) -> None:
-    """Raise unless every input of an openvino.Model has a shape of fixed numbers.
+    """Raise unless every input and output of an openvino.Model has a shape of fixed numbers.
 
     The NPU plugin does not support dynamic shapes. What comes of one depends on the compiler: an
     error without the name of the input, or a model whose inference fails.
 
     Raises:
-        LayoutError: the inputs with dynamic shapes, and what to do.
+        LayoutError: what has a dynamic shape, and what to do.
     """
+    ports = [("input", model.inputs), ("output", model.outputs)]
     dynamic = [
-        f"{_name(port, index)} {port.partial_shape}"
-        for index, port in enumerate(model.inputs)
+        f"{kind} {min(port.names, default=index)!r} {port.partial_shape}"
+        for kind, found in ports
+        for index, port in enumerate(found)
         if port.partial_shape.is_dynamic
     ]
     if dynamic:
         raise LayoutError(
-            f"the NPU runs no dynamic shapes: {', '.join(dynamic)}. Give each input its shape "
-            "with model.reshape({name: shape}) before compiling"
+            f"the NPU takes fixed shapes only, and these are dynamic: {', '.join(dynamic)}. Give "
+            "each input its shape with model.reshape({name: shape}) before compiling"
         )
-
-
-def _name(port: Any, index: int) -> str:
-    names = sorted(port.names)
-    return f"input {names[0]!r}" if names else f"input {index}"

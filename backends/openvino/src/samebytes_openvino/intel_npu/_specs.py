@@ -13,7 +13,7 @@ _NPU = "openvino:NPU"
 CONTEXT = ContextSpec(
     node=_NPU,
     context="samebytes_openvino.intel_npu._context:ZeroContext",
-    derives_from=("level_zero",),
+    derives_from=("level_zero", _NPU),
 )
 
 _FD_MAPPERS: tuple[tuple[str, str, Level], ...] = (

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layer's C code over a runtime made for the test, under the compiler's sanitizers."""
+"""The layer's C code over a runtime and loaders made for the tests, partly under sanitizers."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from samebytes_softdevices._gpu import LAYER
+from samebytes_softdevices._libraries import library
 
 HERE = Path(__file__).parent
 SOURCES = sorted((HERE.parents[1] / "csrc" / "gpu").glob("*.c"))
@@ -23,10 +27,14 @@ def can_compile() -> bool:
     return done.returncode == 0
 
 
-@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
-def test_the_layer_is_clean(tmp_path: Path, sanitizers: str) -> None:
+@pytest.fixture(autouse=True)
+def compiler() -> None:
     if not can_compile():
         pytest.skip("missing package opencl-c-headers: apt install gcc opencl-c-headers")
+
+
+@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
+def test_the_layer_is_clean(tmp_path: Path, sanitizers: str) -> None:
     program = tmp_path / "layer_test"
     flags = ["-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
     checked = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
@@ -40,3 +48,23 @@ def test_the_layer_is_clean(tmp_path: Path, sanitizers: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+def test_the_layer_keeps_the_loader_that_started_it(
+    tmp_path: Path, run_python: Callable[..., str]
+) -> None:
+    loader = tmp_path / "loader.so"
+    source = str(HERE / "native" / "loader_that_leaves.c")
+    command = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run([*command, source, "-o", str(loader)], check=True, timeout=120)
+    printed = run_python(
+        "import ctypes, _ctypes, pathlib\n"
+        f"layer = ctypes.CDLL({str(library(LAYER))!r})\n"
+        f"loader = ctypes.CDLL({str(loader)!r})\n"
+        "table = ctypes.c_void_p()\n"
+        "assert loader.start(layer.clInitLayer, ctypes.byref(table)) == 0\n"
+        "_ctypes.dlclose(loader._handle)\n"
+        f"print({str(loader)!r} in pathlib.Path('/proc/self/maps').read_text())\n"
+        "print(loader.list(table))\n"
+    )
+    assert printed.split() == ["True", "-1"]

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NPU's memory in the suites that every backend inherits.
+
+TensorSuite and ContextSuite are not among them: they take a memory type's name for its node, and
+"openvino" is that of host memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+import openvino
+import pytest
+
+import samebytes
+from samebytes import Context, Frame, FrameMeta, ImageInfo, Storage, Tensor, TensorInfo
+from samebytes.testing import ArrayMemory, MapperSuite, Memory
+from samebytes_openvino.intel_npu import ZeroBufferTensor
+
+Array = np.ndarray[Any, Any]
+pytestmark = pytest.mark.usefixtures("npu")
+
+
+class Lying:
+    """Bytes at an address, and what keeps them there."""
+
+    def __init__(self, address: int, info: TensorInfo, keep: object) -> None:
+        self.keep = keep
+        self.__array_interface__ = {
+            "shape": info.shape,
+            "typestr": np.dtype(info.dtype.carrier).str,
+            "data": (address, False),
+            "version": 3,
+        }
+
+
+class NpuMemory(Memory):
+    """Remote tensors that OpenVINO allocates, and ordinary ones inside memory of the plugin's."""
+
+    memory_type = "openvino"
+    readonly_enforced = False
+    allocates = True
+    allocates_frames = True
+
+    def context(self) -> Context:
+        return samebytes.context("openvino:NPU")
+
+    def make(self, info: TensorInfo) -> Any:
+        remote: Any = openvino.Core().get_default_context("NPU")
+        element = openvino.Type(np.dtype(info.dtype.carrier))
+        return remote.create_tensor(element, openvino.Shape(info.shape), {})
+
+    def view(self, native: Any) -> Array:
+        if isinstance(native, openvino.Tensor):
+            view: Array = native.data
+            return view
+        address = int(native.get_params()["MEM_HANDLE"].astype(str), 16)
+        tensor = samebytes.tensor(native)
+        return np.asarray(Lying(address, tensor.info, native))
+
+    def tensor(self, native: Any) -> Tensor:
+        made = samebytes.tensor(native)
+        assert isinstance(made, ZeroBufferTensor)
+        return made.as_(ZeroBufferTensor)
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        return self.context().allocate_frame(image.format, image.width, image.height).native
+
+    def views(self, native: Any) -> tuple[Array, ...]:
+        """The planes as the format shapes them, without the axes that NHWC adds."""
+        return tuple(a[0, :, :, 0] if a.shape[-1] == 1 else a[0] for a in map(self.view, native))
+
+    def frame(self, native: Any, image: ImageInfo) -> Frame:
+        context = self.context()
+        return context.frame_class(
+            native, context, FrameMeta(image), Storage(keep=native), None, False
+        )
+
+
+class PageMemory(ArrayMemory):
+    """Arrays on whole pages of their own, whatever their size."""
+
+    def make(self, info: TensorInfo) -> Array:
+        return np.ndarray(info.shape, info.dtype.carrier, _pages(info.nbytes), 0, info.strides)
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        layouts = image.packed_layouts()
+        pages = _pages(max(p.offset + p.span for p in layouts))
+        return tuple(
+            np.ndarray(p.shape, TensorInfo(p.dtype, p.shape).dtype.carrier, pages, p.offset,
+                       p.strides)
+            for p in layouts
+        )  # fmt: skip
+
+
+class UnguardedPages(PageMemory):
+    """The same for cases that are no whole pages, which memory watched by the suite cannot be."""
+
+    over = Memory.over
+    frame_over = Memory.frame_over
+
+
+def _pages(nbytes: int) -> Array:
+    size = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+
+
+def _no_axes_added(suite: MapperSuite, case: Any) -> tuple[Frame, Frame]:
+    frame = suite.item(case)
+    mapped = suite.map(frame)
+    assert isinstance(frame, Frame)
+    assert isinstance(mapped, Frame)
+    assert mapped.meta is frame.meta
+    return frame, mapped
+
+
+NPU = NpuMemory()
+ODD = (TensorInfo("uint8", (1, 6, 8, 3)), TensorInfo("float32", (1, 3, 5, 4)),
+       TensorInfo("int64", (7,)))  # fmt: skip
+WHOLE = (TensorInfo("uint8", (1, 4096)), TensorInfo("float16", (2, 4, 1024)))
+
+
+class TestPagesToNpu(MapperSuite):
+    source = PageMemory()
+    target = NPU
+    cases = WHOLE
+    refused = (
+        (TensorInfo("uint8", (20, 32), (-32, 1)), "dense tensors only"),
+        (TensorInfo("uint8", (20, 32), (64, 1)), "pitch must be the length of a row"),
+        (TensorInfo("uint8", (0, 4)), "is empty"),
+        (TensorInfo("complex64", (512,)), "no element type for complex64"),
+    )
+
+    def item(self, case: Any) -> Tensor | Frame:
+        if case.size and case.is_contiguous:
+            return super().item(case)
+        return self.source.tensor(ArrayMemory().make(case))
+
+
+class TestArraysToNpu(MapperSuite):
+    """What begins or ends within a page of its memory."""
+
+    source = UnguardedPages()
+    target = NPU
+    cases = ODD
+
+
+class TestNpuToCpu(MapperSuite):
+    source = NPU
+    target = ArrayMemory()
+    cases = ODD
+
+
+IMAGES = (ImageInfo.of("NV12", 64, 32), ImageInfo.of("I420", 48, 32), ImageInfo.of("P010", 16, 8))
+
+
+class TestFramesToNpu(MapperSuite):
+    source = UnguardedPages()
+    target = NPU
+    cases = IMAGES
+
+    def test_what_is_known_of_a_frame_is_kept(self, case: Any) -> None:
+        """As in the suite, but for the shapes of planes, which become NHWC."""
+        frame, mapped = _no_axes_added(self, case)
+        for theirs, ours in zip(mapped, frame, strict=True):
+            rows, columns, *channels = ours.shape
+            assert theirs.shape == (1, rows, columns, *(channels or [1]))
+            assert theirs.dtype == ours.dtype
+
+
+class TestNpuFramesToCpu(MapperSuite):
+    source = NPU
+    target = ArrayMemory()
+    cases = IMAGES
+
+    def test_what_is_known_of_a_frame_is_kept(self, case: Any) -> None:
+        _, mapped = _no_axes_added(self, case)
+        assert [p.shape for p in mapped] == [layout.shape for layout in case.plane_layouts()]

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From OpenCL to OpenCV's UMats, by a copy on the device.
+
+Python's cv2 cannot put a UMat over memory that exists. So a UMat is allocated, and the bytes are
+copied into its buffer without going through the CPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pyopencl as cl
+
+from samebytes import Tensor, TensorInfo
+from samebytes.errors import LayoutError, RouteError
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, ordering_queue
+from samebytes_gpu_opencl import OpenCLContext
+
+__all__ = ["OpenCLToUMat"]
+
+
+class OpenCLToUMat(MemoryMapper):
+    """opencl -> opencv_umat: a new UMat, filled by the device."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The new UMat.
+
+        Raises:
+            Refused: another cl_context than OpenCV's, gaps in the memory, or a shape or elements
+                that no UMat has.
+        """
+        info, context = item.info, cast(OpenCLContext, item.context)
+        if not info.is_contiguous:
+            raise Refused(f"strides {info.strides} leave gaps: a UMat is dense")
+        try:
+            made = self.target.allocate(info.shape, info.dtype)
+        except LayoutError as error:
+            raise Refused(str(error)) from error
+        queue = ordering_queue()
+        try:
+            # Without queue= this waits for what is pending in OpenCV.
+            there = made.map(context, "w")
+        except RouteError as error:
+            raise Refused(f"the UMat cannot be reached from that context: {error}") from error
+        source = item.native
+        if not isinstance(source, cl.Buffer) or not isinstance(there.native, cl.Buffer):
+            raise Refused("only buffers are copied on the device; map USM to cpu first")
+        event = cl.enqueue_copy(
+            queue or context.queue, there.native, source, byte_count=info.nbytes
+        )
+        if queue is None:
+            event.wait()
+        native, storage = made.native, made.storage
+        return native, info, storage
