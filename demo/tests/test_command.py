@@ -124,7 +124,7 @@ def test_allowed_copies_are_told(
     [
         (("--input", "missing.mp4"), "missing.mp4 does not exist"),
         (("--frames", 3, "--model", "missing.xml"), "missing.xml does not exist"),
-        (("--device", "GPU"), "device GPU"),
+        (("--device", "TPU"), "no device TPU here"),
         (("--frames", 3, "--output", "out.png"), "another ending"),
         (("--frames", 3, "--output", "none/out.mp4"), "there is no folder none"),
         (("--frames", 3, "--output", ""), "no name of a file"),

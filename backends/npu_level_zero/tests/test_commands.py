@@ -49,7 +49,7 @@ def test_copies_are_counted(context: LevelZeroContext, tensor: LevelZeroTensor) 
 @pytest.mark.parametrize("pattern", [7, b"\7", b"\1\2", bytearray(b"\1\2\3\4"), np.uint16(513)])
 def test_patterns(tensor: LevelZeroTensor, pattern: Any) -> None:
     fill(tensor, pattern)
-    unit = bytes([pattern]) if isinstance(pattern, int) else bytes(pattern)
+    unit = bytes([pattern]) if isinstance(pattern, int) else memoryview(pattern).tobytes()
     assert tensor.host_array().tobytes() == unit * (64 // len(unit))
 
 

@@ -134,7 +134,7 @@ def test_cycles_end_in_the_right_order(
     """The collector may end the context of a cycle before its memory, but for our precautions."""
     failures: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", failures.append)
-    for _ in range(20):
+    for _ in range(5):
         owner = make_owner()
         destroy = owner.destroy
         tensor = owner.context().allocate((8,))

@@ -81,7 +81,7 @@ def _memory(context: OpenCLContext, info: TensorInfo, kind: str) -> Storage:
     if kind == "buffer":
         return _buffer(context, info.nbytes)
     if kind == "image":
-        return MemStorage(create_image(context, info), info.nbytes)
+        return MemStorage(context, create_image(context, info), info.nbytes)
     if kind == "svm":
         return _svm(context, info.nbytes)
     if kind in get_args(Kind):
@@ -111,7 +111,8 @@ def _buffer(context: OpenCLContext, nbytes: int) -> MemStorage:
         )
     flags = int(pyopencl.mem_flags.READ_WRITE)
     size = max(nbytes, 1)  # OpenCL has no empty buffers
-    return MemStorage(make("clCreateBuffer", context.native.int_ptr, flags, size, None), size)
+    handle = make("clCreateBuffer", context.native.int_ptr, flags, size, None)
+    return MemStorage(context, handle, size)
 
 
 def _svm(context: OpenCLContext, nbytes: int) -> Storage:

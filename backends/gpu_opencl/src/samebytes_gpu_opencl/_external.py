@@ -53,7 +53,7 @@ class ExternalBuffer(MemStorage):
     def __init__(
         self, context: OpenCLContext, handle: int, nbytes: int, queue: WorkQueue, keep: object
     ) -> None:
-        super().__init__(handle, nbytes, keep)
+        super().__init__(context, handle, nbytes, keep)
         platform = platform_of(context.native_device)
         hand = partial(_hand, platform, queue, handle)
         hand("clEnqueueAcquireExternalMemObjectsKHR")

@@ -87,7 +87,7 @@ class CpuCopyToOpenCL(MemoryMapper):
         dense = TensorInfo(info.dtype, info.shape)
         size = max(dense.nbytes, 1)
         handle = make("clCreateBuffer", context.native.int_ptr, _READ_WRITE, size, None)
-        storage = MemStorage(handle, size, item.storage if queue.ordered else None)
+        storage = MemStorage(context, handle, size, item.storage if queue.ordered else None)
         where = data_address(item.native)
         if rows == 1:
             call("clEnqueueWriteBuffer", queue.handle, handle, 0, 0, row_nbytes, where, 0, None,

@@ -103,15 +103,22 @@ def check_mem(handle: int, context: pyopencl.Context, device: pyopencl.Device) -
     return kind
 
 
-def retain_mem(handle: int) -> Callable[[], object]:
+def retain_mem(handle: int, context: pyopencl.Context) -> Callable[[], object]:
     """Take a reference of our own; returns what gives it back."""
     call("clRetainMemObject", handle)
-    return release_mem(handle)
+    return release_mem(handle, context)
 
 
-def release_mem(handle: int) -> Callable[[], object]:
-    """What gives one reference back."""
-    return partial(call, "clReleaseMemObject", handle)
+def release_mem(handle: int, context: pyopencl.Context) -> Callable[[], object]:
+    """What gives one reference back.
+
+    It holds the cl_context: there is a driver whose memory does not, and is invalid without it.
+    """
+    return partial(_release, handle, context)
+
+
+def _release(handle: int, _: pyopencl.Context) -> None:
+    call("clReleaseMemObject", handle)
 
 
 def platform_of(device: pyopencl.Device) -> int:

@@ -92,7 +92,7 @@ def _make(
         handle = make("clCreateBuffer", context.native.int_ptr, flags, size, start)
     except NativeError as error:
         raise Refused(f"no buffer over {size} bytes of host memory: {error}") from error
-    made = HostBuffer(handle, size, item.storage)
+    made = HostBuffer(context, handle, size, item.storage)
     if not item.readonly:
         made.flush = partial(_show_host, queue, handle, size)
     made.release = partial(_give_back, queue, handle, made.flush)

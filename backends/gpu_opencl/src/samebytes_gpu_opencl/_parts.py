@@ -95,8 +95,11 @@ class MemStorage(Storage):
 
     __slots__ = ("handle",)
 
-    def __init__(self, handle: int, nbytes: int, keep: object = None) -> None:
-        super().__init__(release_mem(handle), nbytes=nbytes, keep=keep, at_exit=True)
+    def __init__(
+        self, context: OpenCLContext, handle: int, nbytes: int, keep: object = None
+    ) -> None:
+        release = release_mem(handle, context.native)
+        super().__init__(release, nbytes=nbytes, keep=keep, at_exit=True)
         self.handle = handle
 
 
@@ -126,7 +129,7 @@ def sub_buffer(
         )
     region = core.cl_buffer_region(origin, max(nbytes, 1))
     handle = make("clCreateSubBuffer", root or buffer, 0, _BUFFER_CREATE_TYPE_REGION, byref(region))
-    return MemStorage(handle, nbytes, keep)
+    return MemStorage(context, handle, nbytes, keep)
 
 
 def image_over(whole: OpenCLTensor) -> OpenCLTensor:
@@ -160,11 +163,30 @@ def image_over(whole: OpenCLTensor) -> OpenCLTensor:
             f"of {base_alignment * pixel} ({base_alignment} pixels, "
             "CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT)"
         )
-    handle = create_image(context, info, over=native.int_ptr, row_pitch=pitch)
-    storage = MemStorage(handle, native.size, whole.storage)
+    buffer, keep = _with_whole_rows(context, native, info.shape[0] * pitch, whole.storage)
+    handle = create_image(context, info, over=buffer, row_pitch=pitch)
+    storage = MemStorage(context, handle, native.size, keep)
     image = pinned_image(handle, storage)
     opaque = TensorInfo(info.dtype, info.shape, opaque=True)
     return type(whole)(image, context, storage, whole, whole.readonly, opaque, (storage,))
+
+
+def _with_whole_rows(
+    context: OpenCLContext, native: pyopencl.Buffer, nbytes: int, keep: Storage
+) -> tuple[int, Storage]:
+    """A buffer in which the last row is padded like the others, as an image wants it."""
+    if native.size >= nbytes:
+        return native.int_ptr, keep
+    root = mem_info(native.int_ptr, pyopencl.mem_info.ASSOCIATED_MEMOBJECT, c_void_p)
+    origin = mem_info(native.int_ptr, pyopencl.mem_info.OFFSET)
+    room = mem_info(root, pyopencl.mem_info.SIZE) - origin if root else native.size
+    if room < nbytes:
+        raise LayoutError(
+            f"an image over {nbytes} bytes of rows, padding after the last one included, has "
+            f"{room} bytes: allocate the last row as long as the others"
+        )
+    wider = sub_buffer(context, root, origin, nbytes, keep)
+    return wider.handle, wider
 
 
 def _image_alignments(context: OpenCLContext) -> tuple[int, int]:

@@ -23,14 +23,17 @@ class WorkQueue:
 
     Attributes:
         native: the pyopencl.CommandQueue, kept alive.
+        context: its pyopencl.Context, kept alive.
         handle: its cl_command_queue.
         ordered: the caller passed it to map(queue=): nothing waits.
     """
 
-    __slots__ = ("handle", "native", "ordered")
+    __slots__ = ("context", "handle", "native", "ordered")
 
     def __init__(self, native: pyopencl.CommandQueue, ordered: bool) -> None:
         self.native = native
+        # There is a driver whose queues do not keep their cl_context.
+        self.context = native.context
         self.handle = native.int_ptr
         self.ordered = ordered
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +163,8 @@ class OpenCLTensor(Tensor):
             return lambda storage: pinned_image(handle, storage)
         if isinstance(native, USMAllocation):
             parts = native.pointer, native.nbytes, native.kind, native.context
-            return lambda storage: USMAllocation(*parts, storage, info)
+            alive = weakref.ref(native)
+            return lambda storage: alive() or USMAllocation(*parts, storage, info)
         pointer, nbytes = native.svm_ptr, native.size
 
         def svm_again(storage: Storage) -> Any:

@@ -173,7 +173,9 @@ def native_over_mem(
     """
     kind = check_mem(handle, context.native, context.native_device)
     storage = Storage(
-        retain_mem(handle), nbytes=mem_info(handle, pyopencl.mem_info.SIZE), at_exit=True
+        retain_mem(handle, context.native),
+        nbytes=mem_info(handle, pyopencl.mem_info.SIZE),
+        at_exit=True,
     )
     if kind == _BUFFER:
         return pinned_buffer(handle, storage, info), storage, kind
@@ -212,7 +214,14 @@ def _home_of(native: Any, context: OpenCLContext | None) -> OpenCLContext:
         check_mem(native.int_ptr, context.native, context.native_device)
         return context
     check_handle(native.int_ptr, "cl_mem", _living_objects())
-    return context_of(native.context)
+    try:
+        home = native.context
+    except pyopencl.Error as error:
+        raise LayoutError(
+            f"the cl_context of the cl_mem {native.int_ptr:#x} was released ({error}): hold it as "
+            "long as its memory"
+        ) from error
+    return context_of(home)
 
 
 def _living_objects() -> tuple[int, ...]:

@@ -132,9 +132,9 @@ class Bindings:
             native = self._native.get_tensor(port.native)
         return OpenVINOTensor(native, OPENVINO, self._native, None, False)
 
-    def output_contexts(self, ports: Sequence[Port]) -> set[Context]:
-        """Where the outputs lie."""
-        return {OPENVINO}
+    def output_context(self, ports: Sequence[Port]) -> Context | None:
+        """Where the outputs lie, or None if they lie in different memory."""
+        return OPENVINO
 
     def report(self, port: Port) -> Binding:
         """How the port is bound."""

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Access, Context, Frame, FrameMeta, Tensor
 from samebytes.errors import BusyError, LayoutError
+
+from ._context import OPENVINO
 
 if TYPE_CHECKING:
     from ._request import InferRequest
@@ -42,11 +43,11 @@ class OutputFrame(Frame):
             self._request = parent._request
 
     @classmethod
-    def of(cls, request: InferRequest, contexts: Set[Context]) -> OutputFrame:
-        """The outputs of `request`, which lie in `contexts`."""
+    def of(cls, request: InferRequest, context: Context | None) -> OutputFrame:
+        """The outputs of `request`, which lie in `context`; None for different memory."""
         native = request.native
-        kind = cls if len(contexts) == 1 else _MixedOutputFrame
-        frame = kind(native, next(iter(contexts)), FrameMeta(None), native, None, False)
+        kind = cls if context is not None else _MixedOutputFrame
+        frame = kind(native, context or OPENVINO, FrameMeta(None), native, None, False)
         frame._request = request
         return frame
 

@@ -32,14 +32,26 @@ class InferRequest:
 
     Inputs must be dense, or be copied. The CPU plugin copies an input with padded rows by itself,
     to where the input of the inference before lay, even if that was the user's own memory
-    (Graph::PushInputData in the plugin's sources). So padded inputs need copy=True; then the
-    copy is made, and counted, here, when the tensor is set.
+    (Graph::PushInputData in the plugin's sources); the GPU plugin reads it as if it were dense. So
+    padded inputs need copy=True; then the copy is made, and counted, here, when the tensor is set.
+
+    On a GPU or NPU tensors are mapped to the context that the model was compiled on, wherever
+    that takes no copy. What the plugin would copy without a word needs copy=True too: ordinary
+    memory on a GPU, memory that is not whole pages on an NPU. `bindings()` tells what becomes of
+    each tensor. The NPU plugin copies state variables to and from memory of its own.
+
+    A model on a shared queue runs in the user's own queue: `start_async()` returns when all of it
+    is in the queue, and work that is enqueued behind a barrier (or simply later, if the queue is in
+    order) sees its outputs without a `wait()`. If such a start fails, the model is closed: OpenVINO
+    would wait for ever at the next one.
 
     One request is used by one thread at a time. Dropping it waits for a running inference.
 
     Args:
-        model: an openvino.CompiledModel, of which a new request is made; or an idle
-            openvino.InferRequest. What was set on that one before is not held.
+        model: what `compile_model` gave; or an openvino.CompiledModel, which is taken to be
+            compiled by the name of its device, since OpenVINO does not tell its context; of both a
+            new request is made. Or an idle openvino.InferRequest of either. What was set on that
+            one before is not held.
 
     Attributes:
         input_ports, output_ports: name, index, element and shape of each, in the model's order.
@@ -73,10 +85,11 @@ class InferRequest:
 
         Args:
             port: a name, or a port object of the model.
-            tensor: a Tensor of any memory type, an openvino.Tensor, or an array. Inputs are
-                mapped with access "r", outputs with "w".
-            copy: allow a copy, of an input, where it cannot be used in place. It is made now:
-                what is written to the tensor later is not seen.
+            tensor: a Tensor of any memory type, an openvino.Tensor, an openvino.RemoteTensor, or
+                an array. Inputs are mapped with access "r", outputs with "w".
+            copy: allow a copy where it cannot be used in place. That of an input is made now: what
+                is written to the tensor later is not seen. Outputs, on a GPU or NPU, and element
+                types that a GPU lacks, are copied by the plugin at each inference.
 
         Raises:
             UnknownNameError: no such port.
@@ -84,7 +97,9 @@ class InferRequest:
             AccessError: an output is read-only.
             CopyRequiredError: it cannot be used in place.
             NoRouteError: the tensor cannot be mapped to OpenVINO.
+            DeviceMismatchError: it is of another context than the model's.
             BusyError: an inference is running.
+            ClosedError: this request, or its model, was closed.
         """
         self._bind(self._named_port(port, "set"), tensor, copy)
 
@@ -197,7 +212,10 @@ class InferRequest:
         return self.outputs()
 
     def start_async(self, inputs: Any = None, *, copy: bool = False) -> None:
-        """Start an inference and return. Arguments and errors are those of `infer`."""
+        """Start an inference and return. Arguments and errors are those of `infer`.
+
+        On a shared queue the whole inference was enqueued when this returns.
+        """
         self._prepare(inputs, copy)
         bindings = self._bindings
         self._inference.start()
@@ -229,8 +247,7 @@ class InferRequest:
 
     def outputs(self) -> OutputFrame:
         """The outputs as a frame; the first look at its tensors waits for a running inference."""
-        self.native  # a closed request has none  # noqa: B018
-        return OutputFrame.of(self, self._bindings.output_contexts(self.output_ports))
+        return OutputFrame.of(self, self._bindings.output_context(self.output_ports))
 
     def output_tensors(self) -> tuple[Tensor, ...]:
         """One tensor for each output. Waits for a running inference.

@@ -13,7 +13,12 @@ import openvino
 import pytest
 
 import samebytes
-from samebytes.errors import DeviceMismatchError, LayoutError, UnknownNameError
+from samebytes.errors import (
+    DeviceMismatchError,
+    LayoutError,
+    SamebytesError,
+    UnknownNameError,
+)
 from samebytes_openvino.intel_gpu import (
     ClContext,
     ForeignMemoryError,
@@ -31,8 +36,9 @@ def refused(context: Any) -> Callable[..., None]:
 
     def call(memory: Any, key: str, message: str, shape: Any = SHAPE, type_: Any = "f") -> None:
         dtype = "float32" if type_ == "f" else type_
-        with pytest.raises((PropertyError, ForeignMemoryError), match=message) as error:
+        with pytest.raises(SamebytesError, match=message) as error:
             context.create_tensor(dtype, shape, memory)
+        assert isinstance(error.value, PropertyError | ForeignMemoryError)
         assert error.value.property == key
         assert str(error.value).startswith(f"{key}: ")
 

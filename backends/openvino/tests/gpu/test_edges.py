@@ -15,7 +15,7 @@ import samebytes
 from samebytes import Context, Tensor, TensorInfo
 from samebytes.errors import AccessError, BusyError, CopyRequiredError, NoRouteError
 from samebytes.plugins import Device, Storage
-from samebytes_openvino.intel_gpu import ClBufferTensor, ClContext, USMTensor, VAContext
+from samebytes_openvino.intel_gpu import ClBufferTensor, ClContext, GpuTensor, USMTensor, VAContext
 
 Array = np.ndarray[Any, Any]
 SHAPE = (1, 16)
@@ -49,6 +49,11 @@ def cpu_tensor(shape: Any = SHAPE, dtype: str = "float32") -> Tensor:
     tensor = samebytes.context("cpu").allocate(shape, dtype)
     tensor.native[...] = np.arange(tensor.info.size).reshape(shape)
     return tensor
+
+
+def params(tensor: Tensor) -> dict[str, Any]:
+    assert isinstance(tensor, GpuTensor)
+    return dict(tensor.params)
 
 
 def address(array: Array) -> int:
@@ -138,7 +143,7 @@ def test_cpu_memory_is_used_in_place(context: Any, shifted: Any) -> None:
     source = cpu_tensor()
     samebytes.reset_stats()
     remote = source.map(context, "rw")
-    assert remote.params["CPU_VA"] == address(source.native)
+    assert params(remote)["CPU_VA"] == address(source.native)
     np.testing.assert_array_equal(shifted(remote), np.maximum(source.native - 2, 0))
     source.native[...] = 9
     assert (shifted(remote) == 7).all()
@@ -150,7 +155,7 @@ def test_cpu_memory_is_used_in_place(context: Any, shifted: Any) -> None:
 def test_sizes_that_are_no_whole_lines_use_the_bytes_behind(context: Any) -> None:
     source = cpu_tensor((3, 5))
     remote = source.map(context)
-    assert remote.params["CPU_VA"] == address(source.native)
+    assert params(remote)["CPU_VA"] == address(source.native)
     assert remote.shape == (3, 5)
     np.testing.assert_array_equal(remote.map("cpu").native, source.native)
 
@@ -256,7 +261,7 @@ def test_frames_of_cpu_memory(context: Any) -> None:
     samebytes.reset_stats()
     remote = frame.map(context, "rw")
     assert [p.shape for p in remote] == [(1, 32, 64, 1), (1, 16, 32, 2)]
-    assert [p.params["CPU_VA"] for p in remote] == [address(a) for a in frame.native]
+    assert [params(p)["CPU_VA"] for p in remote] == [address(a) for a in frame.native]
     back = remote.map("cpu", "rw")
     assert [a.shape for a in back.native] == [(32, 64), (16, 32, 2)]
     assert [address(a) for a in back.native] == [address(a) for a in frame.native]
@@ -281,7 +286,7 @@ def test_frames_are_copied_when_asked(context: Any, edge: Any) -> None:
 def test_host_tensors_of_openvino_go_through_cpu_memory(context: Any) -> None:
     source = samebytes.context("openvino").allocate(SHAPE, "float32")
     remote = source.map(context, "rw")
-    assert remote.params["CPU_VA"] == source.handle("data")
+    assert params(remote)["CPU_VA"] == source.handle("data")
     back = remote.map("openvino", "rw")
     assert back.memory_type == "openvino"
     assert back.handle("data") == source.handle("data")
@@ -293,8 +298,8 @@ class FakeTensor(Tensor):
     __slots__ = ()
 
     def _handle(self, key: str) -> int:
-        surface, plane = self.native
-        return {"va_surface": surface, "plane_index": plane}[key]
+        handles: dict[str, int] = dict(zip(("va_surface", "plane_index"), self.native, strict=True))
+        return handles[key]
 
 
 class FakeContext(Context):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mmap
 import re
 from typing import Any, ClassVar
 
@@ -32,6 +33,14 @@ class Bytes:
         self.__array_interface__ = {
             "shape": shape, "typestr": np.dtype(dtype).str, "data": (address, False), "version": 3,
         }  # fmt: skip
+
+
+class AlignedArrays(ArrayMemory):
+    """Arrays that begin with a cache line."""
+
+    def make(self, info: TensorInfo) -> Array:
+        pages = np.frombuffer(mmap.mmap(-1, max(info.extent[1], mmap.PAGESIZE)), np.uint8)
+        return np.ndarray(info.shape, info.dtype.carrier, pages, 0, info.strides)
 
 
 class HostGpuMemory(Memory):
@@ -68,7 +77,7 @@ GPU = HostGpuMemory()
 
 
 class TestCpuToGpu(MapperSuite):
-    source = ArrayMemory()
+    source = AlignedArrays()
     target = GPU
     cases = CASES
     refused = (

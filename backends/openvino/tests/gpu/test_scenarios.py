@@ -14,6 +14,8 @@ from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_gpu import ClContext, VAContext, nv12_inputs
 
 Array = np.ndarray[Any, Any]
+# The compiler of the CPU runtime, under the software GPU, says each time that it is done.
+pytestmark = pytest.mark.filterwarnings("ignore:Non-empty compiler output")
 EXACT = {"INFERENCE_PRECISION_HINT": "f32"}
 SHAPE = (1, 16)
 KERNELS = """

@@ -75,7 +75,9 @@ def test_is_and_as(context: Any) -> None:
     general = context.create_tensor("float32", (1, 4)).map(context, "rw")
     assert general.is_(ClBufferTensor)
     assert general.is_(GpuTensor)
-    assert not general.is_(USMTensor)
+    assert not general.is_(USMTensor, ClImage2DTensor)
+    assert general.is_(USMTensor, ClBufferTensor)
+    assert type(general.as_()) is ClBufferTensor
     buffer = general.as_(ClBufferTensor)
     assert type(buffer) is ClBufferTensor
     assert buffer.native is general.native

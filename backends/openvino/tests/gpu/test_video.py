@@ -110,7 +110,7 @@ def test_preprocessing_errors(picture: Any) -> None:
         ({"layout": "NC??"}, LayoutError),
     ):
         with pytest.raises(error):
-            nv12_inputs(picture, **wrong)  # type: ignore[arg-type]  # that is the point
+            nv12_inputs(picture, **wrong)
     built, _ = nv12_inputs(picture)
     with pytest.raises(LayoutError, match="2 inputs"):
         i420_inputs(built)

@@ -34,8 +34,10 @@ def core() -> Any:
 
 @pytest.fixture
 def fresh_core(core: Any) -> Any:
-    """Another one, for tests that set properties."""
-    return openvino.Core()
+    """Another one, for tests that set properties, with the plugin loaded."""
+    made = openvino.Core()
+    made.get_property("NPU", "SUPPORTED_PROPERTIES")
+    return made
 
 
 @pytest.fixture

@@ -14,9 +14,10 @@ import openvino
 import pytest
 
 import samebytes
-from samebytes.errors import BusyError
+from samebytes.errors import BusyError, UnsupportedObjectError
 from samebytes.plugins import Fd
 from samebytes_openvino import OpenVINOTensor, PinnedTensor
+from samebytes_openvino.intel_gpu import ClBufferTensor
 from samebytes_openvino.intel_npu import (
     FileDescriptor,
     MemType,
@@ -186,7 +187,10 @@ def test_scalars(npu: Any) -> None:
 def test_is_and_as(npu: Any) -> None:
     tensor = npu.create_l0_host_tensor("uint8", (1, 8))
     assert tensor.is_(ZeroBufferTensor)
+    assert tensor.is_()
     again = tensor.as_(ZeroBufferTensor)
+    with pytest.raises(UnsupportedObjectError, match="no ClBufferTensor"):
+        tensor.as_(ClBufferTensor)
     assert again.get() == tensor.get()
     assert not ZeroBufferTensor.matches({"MEM_HANDLE": 1, "SHARED_MEM_TYPE": "OCL_BUFFER"})
     assert not ZeroBufferTensor.matches({"MEM_TYPE": "CPU_VA"})

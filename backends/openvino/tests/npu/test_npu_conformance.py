@@ -63,7 +63,7 @@ class NpuMemory(Memory):
     def tensor(self, native: Any) -> Tensor:
         made = samebytes.tensor(native)
         assert isinstance(made, ZeroBufferTensor)
-        return made.as_(ZeroBufferTensor)
+        return made.as_()
 
     def make_frame(self, image: ImageInfo) -> Any:
         return self.context().allocate_frame(image.format, image.width, image.height).native

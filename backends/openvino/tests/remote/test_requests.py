@@ -102,7 +102,8 @@ def test_async(remote: Any) -> None:
 
 def test_models_compiled_by_name(remote: Any) -> None:
     model = compile_model(adding_one(), remote.device_name)
-    assert model.context is remote
+    context: Any = model.context
+    assert context is remote
     plain = remote.core.compile_model(adding_one(), remote.device_name)
     for request in (InferRequest(model), InferRequest(model.create_infer_request()),
                     InferRequest(plain)):  # fmt: skip

@@ -138,12 +138,52 @@ static void trace_argument(const struct graph *graph, size_t i)
                      word + sizeof word / 2, sizeof word / 2));
 }
 
-static ze_result_t describe(struct graph *graph, const struct ir *ir, char *log, size_t log_size)
+/* Describe one argument from what OpenVINO says about the compiled model's port. */
+static ze_result_t describe_argument(struct graph *graph, size_t i, char *log, size_t log_size)
 {
     const struct openvino *ov = graph->openvino;
+    struct graph_argument *argument = &graph->arguments[i];
+    void *port = NULL;
+    int status = argument->is_input
+                     ? ov->compiled_input(graph->compiled, argument->index, &port)
+                     : ov->compiled_output(graph->compiled, argument->index, &port);
+    const bool is_described = !status && describe_port(ov, port, argument);
+    if (port)
+        ov->port_free(port);
+    if (!is_described) {
+        snprintf(log, log_size, "%s has a dynamic shape, or a type that the software NPU has not",
+                 argument->port.name);
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    }
+    if (argument->port.is_state && !argument->is_input) {
+        graph->staging[i] = malloc(argument->size + 1);
+        if (!graph->staging[i])
+            return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    trace_argument(graph, i);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Add the inputs or outputs that are states, or those that are not. */
+static void add_arguments(struct graph *graph, const struct ir *ir, bool inputs, bool states)
+{
+    const size_t count = inputs ? ir->input_count : ir->output_count;
+    for (size_t index = 0; index < count; index++) {
+        const struct ir_port *port = inputs ? &ir->inputs[index] : &ir->outputs[index];
+        if (port->is_state != states)
+            continue;
+        struct graph_argument *argument = &graph->arguments[graph->count++];
+        argument->port = *port;
+        argument->is_input = inputs;
+        argument->index = index;
+    }
+}
+
+static ze_result_t describe(struct graph *graph, const struct ir *ir, char *log, size_t log_size)
+{
     size_t inputs = 0, outputs = 0;
-    ov->compiled_input_count(graph->compiled, &inputs);
-    ov->compiled_output_count(graph->compiled, &outputs);
+    graph->openvino->compiled_input_count(graph->compiled, &inputs);
+    graph->openvino->compiled_output_count(graph->compiled, &outputs);
     if (inputs != ir->input_count || outputs != ir->output_count) {
         snprintf(log, log_size, "the model's inputs and outputs are not those of its file");
         return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
@@ -153,33 +193,15 @@ static ze_result_t describe(struct graph *graph, const struct ir *ir, char *log,
     graph->staging = calloc(inputs + outputs + 1, sizeof *graph->staging);
     if (!graph->arguments || !graph->values || !graph->staging)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-    graph->count = inputs + outputs;
-    for (size_t i = 0; i < graph->count; i++) {
-        struct graph_argument *argument = &graph->arguments[i];
-        void *port = NULL;
-        argument->is_input = i < inputs;
-        argument->index = argument->is_input ? i : i - inputs;
-        argument->port = argument->is_input ? ir->inputs[i] : ir->outputs[i - inputs];
-        int status = argument->is_input
-                         ? ov->compiled_input(graph->compiled, argument->index, &port)
-                         : ov->compiled_output(graph->compiled, argument->index, &port);
-        const bool is_described = !status && describe_port(ov, port, argument);
-        if (port)
-            ov->port_free(port);
-        if (!is_described) {
-            snprintf(log, log_size,
-                     "%s has a dynamic shape, or a type that the software NPU does not know",
-                     argument->port.name);
-            return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-        }
-        if (argument->port.is_state && !argument->is_input) {
-            graph->staging[i] = malloc(argument->size + 1);
-            if (!graph->staging[i])
-                return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-        }
-        trace_argument(graph, i);
-    }
-    return ZE_RESULT_SUCCESS;
+    /* The plugin counts a model's own inputs and outputs from 0, so states come behind them. */
+    add_arguments(graph, ir, true, false);
+    add_arguments(graph, ir, true, true);
+    add_arguments(graph, ir, false, false);
+    add_arguments(graph, ir, false, true);
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    for (size_t i = 0; i < graph->count && result == ZE_RESULT_SUCCESS; i++)
+        result = describe_argument(graph, i, log, log_size);
+    return result;
 }
 
 static ze_result_t build(struct graph *graph, char *log, size_t log_size)

@@ -152,9 +152,12 @@ class RemoteBindings(Bindings):
                 f"{port} has no memory of its own, as an input of GPU_SURFACE memory: set a tensor"
             ) from error
 
-    def output_contexts(self, ports: Sequence[Port]) -> set[Context]:
-        """Where the outputs lie."""
-        return {self._set[port].context if port in self._set else OPENVINO for port in ports}
+    def output_context(self, ports: Sequence[Port]) -> Context | None:
+        """Where the outputs lie, or None if they lie in different memory."""
+        there = [port in self._set and self._set[port].context is self._context for port in ports]
+        if all(there):
+            return self._context
+        return None if any(there) else OPENVINO
 
     def report(self, port: Port) -> Binding:
         """How the port is bound."""

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
@@ -60,17 +61,24 @@ class GpuTensor(RemoteTensor):
             return True
         return params.get("SHARED_MEM_TYPE") in cls.kinds and all(k in params for k in cls.keys)
 
-    def is_(self, kind: type[GpuTensor]) -> bool:
-        """Whether this tensor can be used as one of that class."""
-        return kind.matches(self.params)
+    def is_(self, *kinds: type[GpuTensor]) -> bool:
+        """Whether this tensor can be used as one of these classes."""
+        params = self.params
+        return any(kind.matches(params) for kind in kinds)
 
-    def as_(self, kind: type[T]) -> T:
-        """This very tensor as one of that class.
+    @overload
+    def as_(self) -> GpuTensor: ...
+    @overload
+    def as_(self, kind: type[T]) -> T: ...
+    def as_(self, kind: type[GpuTensor] | None = None) -> GpuTensor:
+        """This very tensor as one of that class; without one, of the most specific one.
 
         Raises:
             UnsupportedObjectError: it is of another kind.
         """
         params = self.params
+        if kind is None:
+            kind = specific(params, sys.platform == "win32")
         if not kind.matches(params):
             raise UnsupportedObjectError(
                 f"SHARED_MEM_TYPE: a tensor over {params.get('SHARED_MEM_TYPE')} is no "

@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -28,7 +28,7 @@ T = TypeVar("T", bound=RemoteTensor)
 _REGION = (
     "OpenVINO gives a region of a remote tensor the address of the whole one, so it is not known "
     "where this tensor begins: use the tensor that samebytes made, or, if it is no region, "
-    "tensor.as_(ZeroBufferTensor)"
+    "tensor.as_()"
 )
 
 
@@ -48,13 +48,19 @@ class ZeroBufferTensor(RemoteTensor):
         """Whether a tensor with those properties is one, as the check of the C++ class says."""
         return "MEM_HANDLE" in params and params.get("MEM_TYPE") in MemType.__members__
 
-    def is_(self, kind: type[RemoteTensor]) -> bool:
-        """Whether this tensor can be used as one of that class."""
-        matches = getattr(kind, "matches", None)
+    def is_(self, kind: type[RemoteTensor] | None = None) -> bool:
+        """Whether this tensor can be used as one of that class: by default, of this one."""
+        matches = getattr(kind or ZeroBufferTensor, "matches", None)
         return matches is None or bool(matches(self.params))
 
-    def as_(self, kind: type[T]) -> T:
-        """This very tensor as one of that class.
+    @overload
+    def as_(self) -> ZeroBufferTensor: ...
+
+    @overload
+    def as_(self, kind: type[T]) -> T: ...
+
+    def as_(self, kind: type[Any] | None = None) -> Any:
+        """This very tensor as one of that class: by default, of this one.
 
         For an openvino.RemoteTensor that samebytes did not make this takes the caller's word that
         it is no region of another one; from then on it has a pointer.
@@ -62,6 +68,7 @@ class ZeroBufferTensor(RemoteTensor):
         Raises:
             UnsupportedObjectError: it is of another kind.
         """
+        kind = kind or ZeroBufferTensor
         if not self.is_(kind):
             raise UnsupportedObjectError(
                 f"MEM_TYPE: a tensor of the NPU plugin is no {kind.__name__}"

@@ -52,6 +52,8 @@ def set_properties(target: Any, properties: Mapping[Any, Any]) -> dict[str, Any]
         UnknownNameError, NpuPropertyError: as for `validate`. Then nothing was set.
         OpenVINOError: the plugin or model refuses.
     """
+    # A Core that has not loaded the plugin yet takes everything, and fails when it loads it.
+    _get(target, "SUPPORTED_PROPERTIES")
     made = validate(properties, core=target)
     if _is_compiled(target):
         with naming("CompiledModel.set_property"):
