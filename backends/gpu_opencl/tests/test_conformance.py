@@ -174,11 +174,11 @@ class HostBufferMemory(BufferMemory):
 
     def view(self, native: Any) -> Array:
         queue = _held[1]
-        mapped, _ = cl.enqueue_map_buffer(
-            queue, native, cl.map_flags.READ | cl.map_flags.WRITE, 0, (native.size,), np.uint8
-        )
-        address = mapped.__array_interface__["data"][0]
-        mapped.base.release(queue)
+        flags: Any = cl.map_flags.READ | cl.map_flags.WRITE
+        shape: Any = (native.size,)
+        found: Any = cl.enqueue_map_buffer(queue, native, flags, 0, shape, np.dtype("uint8"))
+        address = found[0].__array_interface__["data"][0]
+        found[0].base.release(queue)
         queue.finish()
         data = np.frombuffer((ctypes.c_uint8 * native.size).from_address(address), np.uint8)
         return over(native, data, native.layout, lambda _: None)
@@ -210,7 +210,7 @@ class USMMemory(BufferMemory):
 
     def view(self, native: Any) -> Array:
         data = (ctypes.c_uint8 * native.nbytes).from_address(native.pointer)
-        data.native = native  # type: ignore[attr-defined]  # keeps it as long as the array
+        data.native = native  # keeps it as long as the array
         info = native.layout
         return np.ndarray(
             info.shape, info.dtype.carrier, np.frombuffer(data, np.uint8), 0, info.strides
@@ -264,7 +264,7 @@ class TestUSMTensor(TensorSuite):
     memory = USMMemory()
     cases = WHOLE_LINES
 
-    test_access = None  # its views are writable whatever the tensor says
+    test_access = None  # type: ignore[assignment]  # the views are writable in any case
 
 
 @needs_device

@@ -64,7 +64,7 @@ def test_the_layout_of_an_image(
     native = cl.create_image(
         images.native, cl.mem_flags.READ_WRITE, cl.ImageFormat(order, type_), shape=(8, 6)
     )
-    tensor = samebytes.tensor(native)
+    tensor: Any = samebytes.tensor(native)
     assert (tensor.shape, str(tensor.dtype), tensor.strides) == (shape, dtype, None)
     assert tensor.native is native
     assert tensor.kind == "image"
@@ -129,8 +129,9 @@ def test_images_over_pitched_rows(images_over_buffers: Any, kernel: Callable[...
     assert image.map("cpu").native[3, 5] == 5
 
 
+@pytest.mark.usefixtures("unified")
 def test_planes_of_a_pitched_host_array(
-    images_over_buffers: Any, unified: Any, kernel: Callable[..., Any]
+    images_over_buffers: Any, kernel: Callable[..., Any]
 ) -> None:
     """NV12 as a decoder has it, to two images, without a copy."""
     context = images_over_buffers
@@ -139,8 +140,9 @@ def test_planes_of_a_pitched_host_array(
     whole = samebytes.context("cpu").allocate((48, 512))
     whole.native[...] = 9
     samebytes.reset_stats()
-    y = whole.map(context, "rw").sub(0, (32, 64), strides=(512, 1)).as_image()
-    uv = whole.map(context, "rw").sub(32 * 512, (16, 32, 2), strides=(512, 2, 1)).as_image()
+    rows: Any = whole.map(context, "rw")
+    y = rows.sub(0, (32, 64), strides=(512, 1)).as_image()
+    uv = rows.sub(32 * 512, (16, 32, 2), strides=(512, 2, 1)).as_image()
     run = kernel(context, PAINT)
     run(context.queue, (64, 32), None, y.native)
     run(context.queue, (32, 16), None, uv.native)

@@ -70,7 +70,7 @@ def test_device_usm_is_never_read_by_the_cpu(usm: Any, kernel: Callable[..., Any
     with pytest.raises(NoRouteError):
         tensor.map("cpu", "rw", copy=True)
     ones = cl.Buffer(usm.native, cl.mem_flags.READ_WRITE, 256)
-    cl.enqueue_fill_buffer(usm.queue, ones, np.float32(1), 0, 256)
+    cl.enqueue_fill_buffer(usm.queue, ones, np.array(1, np.float32), 0, 256)
     run = kernel(usm, "kernel void run(global float* a, global float* b)"
                       "{ int i = get_global_id(0); a[i] = b[i] + i; }")  # fmt: skip
     tensor.native.set_arg(run, 0)
@@ -134,7 +134,12 @@ def test_wrong_arguments(usm: Any, kernel: Callable[..., Any]) -> None:
 def test_freed_exactly_once(usm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     freed = []
     free = _usm._free
-    monkeypatch.setattr(_usm, "_free", lambda *a: (freed.append(a[-1]), free(*a)))
+
+    def watched(function: Any, native: Any, pointer: int) -> None:
+        freed.append(pointer)
+        free(function, native, pointer)
+
+    monkeypatch.setattr(_usm, "_free", watched)
     tensor = usm.allocate((64,), kind="usm_shared")
     pointer, native = tensor.handle("usm_ptr"), tensor.native
     with pytest.raises(BusyError):

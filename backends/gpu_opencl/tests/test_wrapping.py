@@ -66,7 +66,7 @@ def test_tensors_larger_than_their_buffer(
 def test_offsets_make_sub_buffers(opencl: Any) -> None:
     alignment = alignment_of(opencl)
     buffer = buffer_of(opencl, 4 * alignment)
-    whole = samebytes.tensor(buffer)
+    whole = sbo.tensor(buffer)
     with whole.map("cpu", "w") as view:
         view.native[...] = np.arange(view.native.size) // alignment
     part = sbo.tensor(buffer, (alignment,), offset=alignment)
@@ -88,7 +88,7 @@ def test_misaligned_offsets_name_the_alignment(opencl: Any) -> None:
     with pytest.raises(LayoutError, match=rf"no multiple of {alignment} bytes.*at {alignment}"):
         sbo.tensor(buffer, (8,), offset=alignment // 2)
     with pytest.raises(LayoutError, match="MEM_BASE_ADDR_ALIGN"):
-        samebytes.tensor(buffer).sub(1)
+        sbo.tensor(buffer).sub(1)
 
 
 def test_parts_outside(opencl: Any) -> None:
@@ -247,6 +247,7 @@ def test_busy(opencl: Any) -> None:
 
 def test_memory_is_given_back_once(opencl: Any, references: Callable[[Any], int]) -> None:
     watch = opencl.native
+    _ = opencl.queue.context  # which pyopencl keeps from now on
     before = references(watch)
     for kind in ("buffer", "image"):
         try:

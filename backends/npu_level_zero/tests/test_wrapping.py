@@ -60,6 +60,20 @@ def test_keep(context: LevelZeroContext, memory: LevelZeroTensor) -> None:
     assert alive() is None
 
 
+def test_a_keeper_that_holds_its_tensor_is_collected(
+    context: LevelZeroContext, memory: LevelZeroTensor
+) -> None:
+    class Camera:
+        tensor: LevelZeroTensor
+
+    camera = Camera()
+    camera.tensor = context.wrap_pointer(memory.handle(), (16,), keep=camera)
+    alive = weakref.ref(camera)
+    del camera
+    gc.collect()
+    assert alive() is None
+
+
 def test_pointers_that_are_no_usm(context: LevelZeroContext) -> None:
     plain = ctypes.create_string_buffer(64)
     for pointer in (ctypes.addressof(plain), 0, -8, 8, (1 << 64) - 1, 1 << 64, 1 << 80):

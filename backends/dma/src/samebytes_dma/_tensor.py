@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from samebytes import Storage, Tensor, TensorInfo
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import HandleKey, register_handle_key
 
 from ._modifiers import is_tiled, modifier_name
 from ._plane import DMAPlane
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DMATensor"]
 
-register_handle_key(
-    HandleKey("pitch", "uint32_t", "tensor", "bytes from row to row, also of tiled memory")
-)
 _HANDLES = ("dma_fd", "drm_modifier", "offset", "pitch")
 
 

@@ -15,9 +15,9 @@ from ._usm import free, query_fd
 
 __all__ = ["Allocation"]
 
-# What living memory needs, by the id of its Allocation. Held from here and not by the memory's
-# owner alone, since the garbage collector ends the objects of a reference cycle in any order: a
-# context must not be destroyed, nor pages be unmapped, before what lies in them is given back.
+# What memory that we free needs until then, by the id of its Allocation. Held from here, and not by
+# the memory's owner alone, since the garbage collector ends the objects of a reference cycle in any
+# order: no context may be destroyed, and no page unmapped, before what lies in them is given back.
 _needed: dict[int, tuple[NativeContext, object]] = {}
 
 
@@ -62,7 +62,8 @@ class Allocation:
 
     def storage(self, keep: object = None) -> Storage:
         """The owner of the memory. Call it once. `keep` is what the memory lies in."""
-        _needed[id(self)] = self.context, keep
+        if self.owned:
+            _needed[id(self)] = self.context, keep
         return Storage(
             self._release,
             address=self.address if self.host_visible else 0,

@@ -92,7 +92,8 @@ class LevelZeroContext(Context):
             ze_device: one of its devices, or a sub-device.
             ze_driver: if given, the device must be of this driver.
             keep: held as long as memory of this context is in use, for instance the object that
-                destroys the native context.
+                destroys the native context. If it holds such memory itself, close that: the
+                garbage collector cannot, since it must not destroy a context before its memory.
 
         Raises:
             LayoutError: a handle is null.

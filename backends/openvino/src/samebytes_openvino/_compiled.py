@@ -32,6 +32,9 @@ class CompiledModel(openvino.CompiledModel):
         native: the openvino.CompiledModel.
         context: the RemoteContext that it was compiled on; None if it was compiled for a device
             by name.
+
+    Attributes:
+        submissions: for `InferRequest`: the inferences on a shared queue, or None.
     """
 
     def __init__(self, native: Any, context: RemoteContext | None = None) -> None:

@@ -16,7 +16,6 @@ from ._compiled import CompiledModel, context_of
 from ._inference import Inference
 from ._outputs import Loans, OutputFrame
 from ._ports import Port, as_index, find_port, ports_of
-from ._remote._bindings import RemoteBindings
 
 if TYPE_CHECKING:
     from typing import Self
@@ -353,4 +352,9 @@ def _bindings_of(native: Any, compiled: Any, known: CompiledModel | None) -> Bin
     if set(compiled.get_property("EXECUTION_DEVICES")) == {"CPU"}:
         return Bindings(native, True)
     context = known.context if known else context_of(compiled)
-    return RemoteBindings(native, context) if context else Bindings(native, False)
+    if context is None:
+        return Bindings(native, False)
+    # Not at the top: programs for the CPU need none of it.
+    from ._remote._bindings import RemoteBindings
+
+    return RemoteBindings(native, context)

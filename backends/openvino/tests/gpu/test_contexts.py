@@ -108,7 +108,7 @@ def test_the_cl_context_lives_as_long(cl: Any, cl_device: Any) -> None:
     del context
     gc.collect()
     assert tensor.native.get_byte_size() == 4
-    assert tensor.context.params["CONTEXT_TYPE"] == "OCL"
+    assert tensor.context.params["CONTEXT_TYPE"] == "OCL"  # type: ignore[attr-defined]
 
 
 def test_context_from_cl_queue(queue: Any, cl_context: Any, context: Any) -> None:
@@ -143,16 +143,16 @@ def test_a_queue_of_another_context_is_refused(cl: Any, cl_device: Any, queue: A
 
 
 def test_handles_that_cannot_be(cl_context: Any) -> None:
-    for give, key in (
-        (lambda: ClContext.from_cl_context(0), "OCL_CONTEXT"),
-        (lambda: ClContext.from_cl_context(0x1230), "OCL_CONTEXT"),
-        (lambda: ClContext.from_queue(0), "OCL_QUEUE"),
-        (lambda: ClContext.from_queue(0x1230), "OCL_QUEUE"),
-        (lambda: ClContext.from_cl_context(cl_context, 1), "OCL_CONTEXT_DEVICE_ID"),
-        (lambda: ClContext.from_cl_context(cl_context, -1), "OCL_CONTEXT_DEVICE_ID"),
+    for make, arguments, key in (
+        (ClContext.from_cl_context, (0,), "OCL_CONTEXT"),
+        (ClContext.from_cl_context, (0x1230,), "OCL_CONTEXT"),
+        (ClContext.from_queue, (0,), "OCL_QUEUE"),
+        (ClContext.from_queue, (0x1230,), "OCL_QUEUE"),
+        (ClContext.from_cl_context, (cl_context, 1), "OCL_CONTEXT_DEVICE_ID"),
+        (ClContext.from_cl_context, (cl_context, -1), "OCL_CONTEXT_DEVICE_ID"),
     ):
         with pytest.raises(PropertyError) as error:
-            give()
+            make(*arguments)
         assert error.value.property == key
         assert str(error.value).startswith(f"{key}: ")
     with pytest.raises(UnsupportedObjectError, match="OCL_CONTEXT: a cl_context is an int"):

@@ -76,3 +76,8 @@ def test_what_cannot_be(context: Any) -> None:
         with pytest.raises(PropertyError) as error:
             use()
         assert error.value.property == key
+
+
+def test_the_device(core: Any, context: Any) -> None:
+    made = D3DContext(context.native, core, context.device, {"d3d11_device": 0x4000})
+    assert made.d3d11_device == 0x4000

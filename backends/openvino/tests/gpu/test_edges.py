@@ -365,4 +365,6 @@ def test_natives_that_were_mapped_are_wrapped_again(context: Any) -> None:
     native = source.map(context).native
     again = samebytes.tensor(native)
     assert again.info == source.info
+    assert again.readonly
+    assert not samebytes.tensor(source.map(context, "rw").native).readonly
     assert again.map("cpu").native.ctypes.data == source.native.ctypes.data

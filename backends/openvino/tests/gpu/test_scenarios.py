@@ -46,7 +46,7 @@ def test_kernel_on_a_shared_buffer(cl: Any, model: Any, numbers: Array) -> None:
     add(cl, cl_context, queue, buffer, 3)
     queue.finish()  # the plugin works on a queue of its own
     request = InferRequest(compiled)
-    request.set_tensor(0, tensor)
+    request.set_input_tensor(0, tensor)
     request.start_async()
     request.wait()
     result = request.get_output_tensor().native.data

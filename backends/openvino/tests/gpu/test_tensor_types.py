@@ -97,3 +97,14 @@ def test_handles(context: Any) -> None:
     for tensor, key in ((buffer, "usm_ptr"), (usm, "cl_mem"), (buffer, "va_surface")):
         with pytest.raises(UnknownNameError):
             tensor.handle(key)
+
+
+def test_objects_of_direct3d(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = context.create_tensor("float32", (1, 4))
+    surface = params("VA_SURFACE")
+    monkeypatch.setattr(GpuTensor, "params", property(lambda self: surface))
+    texture = plain.as_(D3DSurface2DTensor)
+    assert (texture.texture, texture.plane, texture.get()) == (7, 1, 0x1000)
+    surface["SHARED_MEM_TYPE"] = "DX_BUFFER"
+    buffer = plain.as_(D3DBufferTensor)
+    assert (buffer.buffer, buffer.get()) == (7, 0x1000)

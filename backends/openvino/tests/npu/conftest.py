@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An NPU of OpenVINO's, memory behind descriptors, models with known results, the driver's trace."""
+"""An NPU of OpenVINO's, memory behind descriptors, models, and the driver's trace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def core() -> Any:
 @pytest.fixture
 def fresh_core(core: Any) -> Any:
     """Another one, for tests that set properties, with the plugin loaded."""
-    made = openvino.Core()
+    made = type(core)()
     made.get_property("NPU", "SUPPORTED_PROPERTIES")
     return made
 
@@ -43,6 +43,7 @@ def fresh_core(core: Any) -> Any:
 @pytest.fixture
 def npu(core: Any) -> Any:
     """The plugin's context."""
+    assert "NPU" in core.available_devices
     return samebytes.context("openvino:NPU")
 
 
@@ -100,11 +101,12 @@ def infer(core: Any, doubling: Callable[..., Any]) -> Callable[[Any, Any], None]
 
 
 @pytest.fixture
-def traced(core: Any, tmp_path: Path) -> Callable[[str], tuple[str, list[Any]]]:
+def traced(npu: Any, tmp_path: Path) -> Callable[[str], tuple[str, list[Any]]]:
     """Runs code in a process of its own; gives what it printed, and the driver's trace of it.
 
     The driver reads its environment once, so this process cannot switch its trace on.
     """
+    assert npu.device.kind == "NPU"
     softdevices = pytest.importorskip(
         "samebytes_softdevices",
         reason="missing package samebytes-softdevices: pip install samebytes-softdevices",

@@ -89,7 +89,7 @@ def test_descriptors_that_are_no_memory(npu: Any, tmp_path: Path) -> None:
 
 
 def test_what_is_no_memory_at_all(npu: Any) -> None:
-    for thing in (object(), 1.5):
+    for thing in (object(), 1.5, True):
         with pytest.raises(UnsupportedObjectError, match="MEM_HANDLE"):
             npu.create_tensor("uint8", (1, N), thing)
     with pytest.raises(UnsupportedObjectError, match="MEM_HANDLE"):
@@ -216,19 +216,18 @@ def test_a_closed_context(core: Any, shared: Any) -> None:
             call()
 
 
-def test_what_the_driver_refuses_names_the_call(npu: Any) -> None:
-    """Pages that are not there: only the driver can know. It must say so, not crash."""
-    pages = mmap.mmap(-1, N)
-    address = int(np.frombuffer(pages, np.uint8).__array_interface__["data"][0])
-    pages.close()
-    try:
-        npu.create_tensor("uint8", (1, N), address, mem_type="CPU_VA")
-    except OpenVINOError as error:
-        assert error.call == "RemoteContext.create_tensor"
-    except SamebytesError:
-        raise
-    else:
-        pytest.skip("this driver looks at pages when they are used")
+def test_what_the_driver_refuses_names_the_call(npu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own message stays, without the places in OpenVINO's sources before it."""
+
+    class Refusing:
+        def create_tensor(self, *_: Any) -> Any:
+            raise RuntimeError("Exception from src/a.cpp:1:\nL0 zeMemAllocHost result: 0x78000004")
+
+    monkeypatch.setattr(npu, "_native", Refusing())
+    with pytest.raises(OpenVINOError, match="zeMemAllocHost result: 0x78000004") as caught:
+        npu.allocate((1, 8))
+    assert caught.value.call == "RemoteContext.create_tensor"
+    assert "a.cpp" not in str(caught.value)
 
 
 def test_memory_of_the_plugins_own_cannot_be_exported(npu: Any) -> None:
@@ -244,7 +243,7 @@ def test_a_region_has_no_address(npu: Any) -> None:
     """OpenVINO tells that of the whole, so nobody may use it as the region's."""
     whole = npu.native.create_tensor(openvino.Type.u8, openvino.Shape([4, 8]), {})
     region = openvino.RemoteTensor(whole, openvino.Coordinate([1, 0]), openvino.Coordinate([2, 8]))
-    tensor = samebytes.tensor(region)
+    tensor: Any = samebytes.tensor(region)
     assert (tensor.shape, str(tensor.dtype)) == ((1, 8), "uint8")
     for use in (tensor.get, tensor.host_array, lambda: tensor.handle("usm_ptr")):
         with pytest.raises(NotHostVisibleError, match="region"):

@@ -92,17 +92,16 @@ def test_cpu_va(npu: Any, infer: Any) -> None:
 def test_buffers_are_held(npu: Any, infer: Any, kind: str) -> None:
     """The tensor, and its native object, keep a buffer of the CPU's alive."""
     allocated = samebytes.context("cpu").allocate((2, N))
-    pages = mmap.mmap(-1, N)
     buffers: dict[str, Callable[[], Any]] = {
         "array": lambda: page_aligned(N),
-        "memoryview": lambda: memoryview(pages),
-        "mmap": lambda: pages,
+        "memoryview": lambda: memoryview(mmap.mmap(-1, N)),
+        "mmap": lambda: mmap.mmap(-1, N),
         "samebytes tensor": lambda: allocated,
     }
     buffer = buffers[kind]()
     x = npu.create_tensor("uint8", (1, N), buffer)
     np.asarray(buffer).reshape(-1)[:N] = 6
-    del buffer, pages
+    del buffer
     if kind == "samebytes tensor":
         with pytest.raises(BusyError):
             allocated.close()

@@ -103,7 +103,8 @@ def test_closing(core: Any) -> None:
     fresh.allocate((1, 8))
 
 
-def test_other_devices(npu: Any) -> None:
+@pytest.mark.usefixtures("npu")
+def test_other_devices() -> None:
     with pytest.raises(UnknownNameError) as caught:
         samebytes.context("openvino:NPU.7")
     assert "NPU" in str(caught.value)

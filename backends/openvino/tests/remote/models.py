@@ -10,7 +10,7 @@ import numpy as np
 import openvino
 from openvino import opset13 as ops
 
-__all__ = ["N", "adding_one", "named", "native", "numbers", "nv12_model"]
+__all__ = ["N", "adding_one", "named", "native", "numbers", "nv12_model", "unaligned"]
 
 N = 4096
 """Elements of a test tensor: float32 then are whole pages."""
@@ -68,3 +68,11 @@ def native(context: Any, shape: Sequence[int] = (1, N), type_: str = "f32") -> A
     """An openvino.RemoteTensor, made with OpenVINO alone."""
     create = openvino.RemoteContext.create_tensor
     return create(context.native, getattr(openvino.Type, type_), openvino.Shape(shape), {})
+
+
+def unaligned(shape: Sequence[int] = (1, N)) -> Any:
+    """Zeros at an address that no device takes."""
+    size = 4 * int(np.prod(shape))
+    memory = np.zeros(size + 128, np.uint8)
+    begin = -memory.ctypes.data % 64 + 4
+    return memory[begin : begin + size].view(np.float32).reshape(shape)

@@ -14,7 +14,7 @@ import samebytes
 from samebytes.errors import CopyRequiredError, LayoutError
 from samebytes_openvino import InferRequest, compile_model
 
-from .models import N, adding_one, named, native, numbers
+from .models import N, adding_one, named, native, numbers, unaligned
 
 Staged = Callable[[Any], int]
 
@@ -34,10 +34,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "host tensor": ("in place", lambda gpu: host_memory(gpu, [1, N])),
     "view in a host tensor": ("in place", lambda gpu: view_at(gpu, 0)),
     "view at an offset": ("in place", lambda gpu: view_at(gpu, 16)),
-    "unaligned array": (
-        "copied",
-        lambda gpu: np.zeros(4 * N + 1, np.uint8)[1:].view(np.float32).reshape(1, N),
-    ),
+    "unaligned array": ("copied", lambda _: unaligned()),
 }
 
 
@@ -74,7 +71,7 @@ def test_the_plugin_would_copy_ordinary_memory(gpu: Any, staged: Staged) -> None
 
 def test_a_plugin_that_copies_outputs_is_counted_each_time(gpu: Any) -> None:
     request = InferRequest(compile_model(adding_one(), gpu))
-    memory = np.zeros((1, N), np.float32)
+    memory = unaligned()
     request.set_output_tensor(0, memory, copy=True)
     samebytes.reset_stats()
     for turn in range(3):

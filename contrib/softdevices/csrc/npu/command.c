@@ -85,8 +85,8 @@ static ze_result_t run_copy(const struct command *command)
         memmove(command->to, command->from, command->size);
         result = ZE_RESULT_SUCCESS;
     }
-    memory_unpin(to);
-    memory_unpin(from);
+    allocation_unpin(to);
+    allocation_unpin(from);
     trace("copy to=%p from=%p size=%zu result=0x%x", command->to, command->from, command->size,
           result);
     return result;
@@ -101,7 +101,7 @@ static ze_result_t run_fill(const struct command *command)
             ((unsigned char *)command->to)[i] = command->pattern[i % command->pattern_size];
         result = ZE_RESULT_SUCCESS;
     }
-    memory_unpin(to);
+    allocation_unpin(to);
     trace("fill to=%p size=%zu pattern_size=%zu result=0x%x", command->to, command->size,
           command->pattern_size, result);
     return result;
@@ -116,7 +116,7 @@ static ze_result_t run_timestamp(const struct command *command)
         memcpy(command->to, &now, sizeof now);
         result = ZE_RESULT_SUCCESS;
     }
-    memory_unpin(to);
+    allocation_unpin(to);
     return result;
 }
 

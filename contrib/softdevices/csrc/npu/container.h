@@ -3,8 +3,8 @@
  * How models come to the driver and leave it.
  *
  * OpenVINO's plugin hands a model to the driver's compiler as one block (its VCLSerializer; format
- * "NGRAPH_LITE" of the graph extension): compiler version (2 x uint16), number of parts (uint32, 2),
- * size of the XML (uint64), the XML, size of the weights (uint64), the weights.
+ * "NGRAPH_LITE" of the graph extension): compiler version (2 x uint16), number of parts (uint32,
+ * 2), size of the XML (uint64), the XML, size of the weights (uint64), the weights.
  * Our "native binary", what compiled models are exported as, is a mark and that same block.
  */
 #pragma once

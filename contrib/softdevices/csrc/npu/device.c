@@ -182,8 +182,8 @@ ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t handle, ui
     if (!count)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
     if (*count > 0 && groups) {
-        groups->flags =
-            ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
+        groups->flags = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE |
+                        ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
         groups->maxMemoryFillPatternSize = device->largest_fill_pattern;
         groups->numQueues = 1;
     }

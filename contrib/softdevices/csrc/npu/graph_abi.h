@@ -2,7 +2,7 @@
 /*
  * The structures of the NPU's graph extension, version 1.12, which no header package has.
  * Source: ze_graph_ext.h of https://github.com/intel/level-zero-npu-extensions; each comment names
- * the structure there. tests/npu checks the sizes.
+ * the structure there. tests/npu/c checks the sizes.
  */
 #pragma once
 

@@ -4,6 +4,7 @@
 
 #include "command_list.h"
 #include "graph.h"
+#include "graph_extension_arguments.h"
 #include "graph_query.h"
 #include "memory.h"
 #include "trace.h"
@@ -145,93 +146,6 @@ static ze_result_t get_properties_3(graph_handle handle, struct graph_properties
     return result;
 }
 
-static void copy_name(char *out, const char *name)
-{
-    snprintf(out, GRAPH_NAME_SIZE, "%s", name);
-}
-
-/* Find the argument; false with the answer to give. */
-static bool find_argument(graph_handle handle, uint32_t index, const void *out, struct graph **graph,
-                          const struct graph_argument **argument, ze_result_t *result)
-{
-    *graph = object_get(handle, OBJECT_GRAPH);
-    *argument = *graph ? graph_argument(*graph, index) : NULL;
-    *result = !*graph      ? object_missing(handle)
-              : !out       ? ZE_RESULT_ERROR_INVALID_NULL_POINTER
-              : !*argument ? ZE_RESULT_ERROR_INVALID_ARGUMENT
-                           : ZE_RESULT_SUCCESS;
-    return *result == ZE_RESULT_SUCCESS;
-}
-
-/* Version 1.0: the part that all versions of the structure have. */
-static ze_result_t get_argument(graph_handle handle, uint32_t index,
-                                struct graph_argument_properties *out)
-{
-    HELD struct graph *graph = NULL;
-    const struct graph_argument *argument;
-    ze_result_t result;
-    if (!find_argument(handle, index, out, &graph, &argument, &result))
-        return result;
-    copy_name(out->name, argument->port.name);
-    out->type = argument->is_input ? GRAPH_ARGUMENT_INPUT : GRAPH_ARGUMENT_OUTPUT;
-    for (size_t i = 0; i < GRAPH_PROPERTIES_RANK; i++)
-        out->dimensions[i] = i < argument->rank ? (uint32_t)argument->dimensions[i] : 1;
-    out->network_precision = out->device_precision = argument->type->graph_precision;
-    out->network_layout = out->device_layout = 0; /* any */
-    return ZE_RESULT_SUCCESS;
-}
-
-static ze_result_t get_argument_2(graph_handle handle, uint32_t index,
-                                  struct graph_argument_properties *out)
-{
-    ze_result_t result = get_argument(handle, index, out);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    out->scale = 1;
-    out->zero_point = 0;
-    return ZE_RESULT_SUCCESS;
-}
-
-static ze_result_t get_argument_3(graph_handle handle, uint32_t index,
-                                  struct graph_argument_properties *out)
-{
-    HELD struct graph *graph = NULL;
-    const struct graph_argument *argument;
-    ze_result_t result;
-    if (!find_argument(handle, index, out, &graph, &argument, &result))
-        return result;
-    result = get_argument_2(handle, index, out);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    out->rank = (uint32_t)argument->rank;
-    copy_name(out->friendly_name, argument->port.name);
-    for (size_t i = 0; i < argument->port.tensor_name_count; i++)
-        copy_name(out->tensor_names[i], argument->port.tensor_names[i]);
-    out->tensor_name_count = (uint32_t)argument->port.tensor_name_count;
-    return ZE_RESULT_SUCCESS;
-}
-
-static ze_result_t get_metadata(graph_handle handle, uint32_t index,
-                                struct graph_argument_metadata *out)
-{
-    HELD struct graph *graph = NULL;
-    const struct graph_argument *argument;
-    ze_result_t result;
-    if (!find_argument(handle, index, out, &graph, &argument, &result))
-        return result;
-    out->type = argument->is_input ? GRAPH_ARGUMENT_INPUT : GRAPH_ARGUMENT_OUTPUT;
-    copy_name(out->friendly_name, argument->port.name);
-    copy_name(out->input_name, argument->port.name);
-    out->data_type = argument->type->graph_metadata;
-    for (size_t i = 0; i < GRAPH_METADATA_RANK; i++)
-        out->shape[i] = i < argument->rank ? (uint64_t)argument->dimensions[i] : 0;
-    out->rank = (uint32_t)argument->rank;
-    for (size_t i = 0; i < argument->port.tensor_name_count; i++)
-        copy_name(out->tensor_names[i], argument->port.tensor_names[i]);
-    out->tensor_name_count = (uint32_t)argument->port.tensor_name_count;
-    return ZE_RESULT_SUCCESS;
-}
-
 static ze_result_t set_argument(graph_handle handle, uint32_t index, const void *value)
 {
     HELD struct graph *graph = object_get(handle, OBJECT_GRAPH);
@@ -328,7 +242,8 @@ static ze_result_t get_device_properties_2(ze_device_handle_t handle,
     return ZE_RESULT_SUCCESS;
 }
 
-static ze_result_t get_memory(ze_context_handle_t handle, uint32_t type, struct graph_memory *memory)
+static ze_result_t get_memory(ze_context_handle_t handle, uint32_t type,
+                              struct graph_memory *memory)
 {
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     if (!context)
@@ -401,10 +316,10 @@ static ze_result_t query_destroy(const void *handle)
 /* ze_graph_dditable_ext_t, in the order of the header; the versions say when each came. */
 static const void *const table[] = {
     /* 1.0 */ (const void *)create, (const void *)destroy, (const void *)get_properties,
-    (const void *)get_argument, (const void *)set_argument, (const void *)append_initialize,
+    (const void *)graph_get_argument, (const void *)set_argument, (const void *)append_initialize,
     (const void *)append_execute, (const void *)get_binary, (const void *)get_device_properties,
-    /* 1.1 */ (const void *)get_metadata, (const void *)get_argument_2,
-    /* 1.2 */ (const void *)get_argument_3,
+    /* 1.1 */ (const void *)graph_get_metadata, (const void *)graph_get_argument_2,
+    /* 1.2 */ (const void *)graph_get_argument_3,
     /* 1.3 */ (const void *)query_create, (const void *)query_destroy,
     (const void *)query_get_layers,
     /* 1.4 */ (const void *)get_last_log,

@@ -104,6 +104,7 @@ static void add_port_of(struct reader *reader, const struct layer *layer)
                  is_input ? READ_VALUE_PREFIX : ASSIGN_PREFIX, layer->variable);
     else
         snprintf(port->name, sizeof port->name, "%s", layer->name);
+    snprintf(port->layer, sizeof port->layer, "%s", layer->id);
     split_names(layer->names, port);
 }
 
@@ -209,11 +210,25 @@ static void read_inside_layer(const struct reader *reader, const struct xml_tag 
     }
 }
 
+/* Layers stand before edges in the file, so inputs and outputs are known by now. */
+static void note_if_input_is_passed(struct ir *ir, const char *source, const char *target)
+{
+    for (size_t o = 0; o < ir->output_count; o++)
+        for (size_t i = 0; i < ir->input_count; i++)
+            if (strcmp(ir->outputs[o].layer, target) == 0 &&
+                strcmp(ir->inputs[i].layer, source) == 0) {
+                ir->outputs[o].passes_input = true;
+                ir->outputs[o].input = i;
+            }
+}
+
 /* The edge of a ReadValue's initial value goes: a Parameter has no inputs. */
 static void read_edge(struct reader *reader, const struct xml_tag *tag)
 {
-    char target[24];
+    char source[24], target[24];
+    xml_attribute(tag, "from-layer", source, sizeof source);
     xml_attribute(tag, "to-layer", target, sizeof target);
+    note_if_input_is_passed(reader->ir, source, target);
     for (size_t i = 0; i < reader->read_value_count; i++) {
         if (strcmp(reader->read_values[i], target) != 0)
             continue;

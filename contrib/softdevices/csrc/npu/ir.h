@@ -14,6 +14,9 @@ struct ir_port {
     char name[IR_NAME_SIZE]; /* of the layer; for a state as OpenVINO's plugin expects it */
     char tensor_names[IR_TENSOR_NAMES][IR_NAME_SIZE];
     size_t tensor_name_count;
+    char layer[24];    /* its number in the file */
+    bool passes_input; /* an output that is an input, unchanged ... */
+    size_t input;      /* ... this one */
 };
 
 /* Inputs and outputs come in the order in which OpenVINO numbers them. */

@@ -2,63 +2,13 @@
 #define _GNU_SOURCE
 #include "memory.h"
 
+#include "allocation.h"
 #include "newer_abi.h"
 #include "trace.h"
 
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#define PAGE ((size_t)4096)
-
-enum source { FROM_NOTHING, FROM_FD, FROM_HOST_MEMORY };
-
-struct allocation {
-    struct allocation *next;
-    atomic_uint pins; /* 1 for the list of the context, 1 for each memory_pin() */
-    char *base;
-    size_t size;   /* of the buffer */
-    size_t mapped; /* the same in whole pages; 0 if the mapping is not ours */
-    int fd;        /* -1: not exportable */
-    ze_memory_type_t type;
-    uint64_t id;
-    ze_device_handle_t device;
-};
-
-/* How an allocation is asked for, after its descriptors were read. */
-struct request {
-    struct context *context;
-    const void *next;
-    size_t size;
-    size_t alignment;
-    ze_memory_type_t type;
-    ze_device_handle_t device;
-    enum source source;
-    bool exportable;
-    int fd;
-    void *host_memory;
-};
 
 static const char *const type_names[] = {"unknown", "host", "device", "shared"};
-static atomic_ullong last_id;
-
-static size_t whole_pages(size_t size)
-{
-    return (size + PAGE - 1) & ~(PAGE - 1);
-}
-
-void memory_unpin(struct allocation *allocation)
-{
-    if (!allocation || atomic_fetch_sub(&allocation->pins, 1) != 1)
-        return;
-    if (allocation->mapped)
-        munmap(allocation->base, allocation->mapped);
-    if (allocation->fd >= 0)
-        close(allocation->fd);
-    free(allocation);
-}
 
 /* The mutex of the context is held. */
 static struct allocation *find(const struct context *context, const void *pointer)
@@ -85,7 +35,7 @@ struct allocation *memory_pin(struct context *context, const void *pointer, size
 bool memory_is_known(struct context *context, const void *pointer, size_t size)
 {
     struct allocation *allocation = memory_pin(context, pointer, size);
-    memory_unpin(allocation);
+    allocation_unpin(allocation);
     /* A GPU reads and writes plain host memory too, an NPU does not. */
     return allocation || !context->driver->device->is_npu;
 }
@@ -95,7 +45,7 @@ void memory_free_all(struct context *context)
     while (context->allocations) {
         struct allocation *first = context->allocations;
         context->allocations = first->next;
-        memory_unpin(first);
+        allocation_unpin(first);
     }
 }
 
@@ -141,82 +91,6 @@ static ze_result_t read_extension(struct request *request)
     }
 }
 
-/* Map `fd`, or fresh memory if it is -1, at an address of the wanted alignment. */
-static char *map_aligned(int fd, size_t size, size_t alignment)
-{
-    const size_t spare = alignment > PAGE ? alignment : 0;
-    /* Reserve too much, then put the real mapping at the aligned place and give the rest back. */
-    char *reserved = mmap(NULL, size + spare, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (reserved == MAP_FAILED)
-        return NULL;
-    char *base = reserved;
-    if (spare)
-        base = (char *)(((uintptr_t)reserved + alignment - 1) & ~(uintptr_t)(alignment - 1));
-    /* Shared also without an fd: like device memory it stays one memory across fork(). */
-    const int flags = MAP_FIXED | MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0);
-    if (mmap(base, size, PROT_READ | PROT_WRITE, flags, fd, 0) == MAP_FAILED) {
-        munmap(reserved, size + spare);
-        return NULL;
-    }
-    if (base > reserved)
-        munmap(reserved, (size_t)(base - reserved));
-    char *end = base + size, *reserved_end = reserved + size + spare;
-    if (reserved_end > end)
-        munmap(end, (size_t)(reserved_end - end));
-    return base;
-}
-
-static ze_result_t fill_fresh(struct allocation *allocation, const struct request *request)
-{
-    allocation->size = allocation->mapped = whole_pages(request->size);
-    /* Only what may be exported costs a descriptor: programs have few of them. */
-    if (request->exportable) {
-        allocation->fd = memfd_create("softnpu", MFD_CLOEXEC);
-        if (allocation->fd < 0 || ftruncate(allocation->fd, (off_t)allocation->mapped))
-            return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-    }
-    allocation->base = map_aligned(allocation->fd, allocation->mapped, request->alignment);
-    return allocation->base ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-}
-
-static ze_result_t fill_from_fd(struct allocation *allocation, const struct request *request)
-{
-    /* A descriptor of our own: the caller's may be closed right after the import. */
-    allocation->fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 3);
-    const off_t size = allocation->fd < 0 ? -1 : lseek(allocation->fd, 0, SEEK_END);
-    if (size <= 0)
-        return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY; /* what Intel's driver answers for a bad fd */
-    /* DMA-BUFs are whole pages; the rest of a file's last page can be touched as well. */
-    allocation->size = allocation->mapped = whole_pages((size_t)size);
-    allocation->base = map_aligned(allocation->fd, allocation->mapped, request->alignment);
-    return allocation->base ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-}
-
-static ze_result_t fill_from_host_memory(struct allocation *allocation,
-                                         const struct request *request)
-{
-    const uintptr_t address = (uintptr_t)request->host_memory;
-    if (!request->host_memory)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    if (address % PAGE || request->size % PAGE)
-        return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY; /* the kernel driver refuses partial pages */
-    allocation->base = request->host_memory;
-    allocation->size = request->size;
-    return ZE_RESULT_SUCCESS;
-}
-
-static ze_result_t fill(struct allocation *allocation, const struct request *request)
-{
-    switch (request->source) {
-    case FROM_FD:
-        return fill_from_fd(allocation, request);
-    case FROM_HOST_MEMORY:
-        return fill_from_host_memory(allocation, request);
-    default:
-        return fill_fresh(allocation, request);
-    }
-}
-
 /* Put the allocation on the context's list; refused where host memory is known already. */
 static bool enlist(struct context *context, struct allocation *allocation, enum source source)
 {
@@ -253,22 +127,12 @@ static ze_result_t allocate(struct request *request, void **out)
     if (request->alignment & (request->alignment - 1))
         return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
 
-    struct allocation *allocation = calloc(1, sizeof *allocation);
+    struct allocation *allocation = allocation_create(request, &result);
     if (!allocation)
-        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-    atomic_init(&allocation->pins, 1);
-    allocation->fd = -1;
-    allocation->type = request->type;
-    allocation->device = request->device;
-    allocation->id = atomic_fetch_add(&last_id, 1) + 1;
-    result = fill(allocation, request);
-    if (result == ZE_RESULT_SUCCESS && !enlist(request->context, allocation, request->source))
-        result = ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    if (result != ZE_RESULT_SUCCESS) {
-        if (!allocation->base)
-            allocation->mapped = 0;
-        memory_unpin(allocation);
         return result;
+    if (!enlist(request->context, allocation, request->source)) {
+        allocation_unpin(allocation);
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     }
     *out = allocation->base;
     trace_allocation(request, allocation);
@@ -328,8 +192,11 @@ ze_result_t zeMemAllocShared(ze_context_handle_t handle,
                              ze_device_handle_t device_handle, void **out)
 {
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
+    HELD struct device *device = object_get(device_handle, OBJECT_DEVICE);
     if (!context)
         return object_missing(handle);
+    if (device_handle && !device) /* NULL: shared between all devices */
+        return object_missing(device_handle);
     if (!on_device || !on_host)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
     if (!host_flags_are_known(on_host->flags))
@@ -364,7 +231,7 @@ ze_result_t zeMemFree(ze_context_handle_t handle, void *pointer)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     trace("mem_free context=%p pointer=%p id=%llu", (void *)context, pointer,
           (unsigned long long)allocation->id);
-    memory_unpin(allocation);
+    allocation_unpin(allocation);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -412,7 +279,7 @@ ze_result_t zeMemGetAllocProperties(ze_context_handle_t handle, const void *poin
         /* Intel's NPU driver makes it an error, its GPU driver only says "unknown". */
         return context->driver->device->is_npu ? ZE_RESULT_ERROR_NOT_AVAILABLE : ZE_RESULT_SUCCESS;
     ze_result_t result = export_fd(allocation, properties->pNext);
-    memory_unpin(allocation);
+    allocation_unpin(allocation);
     return result;
 }
 
@@ -431,6 +298,6 @@ ze_result_t zeMemGetAddressRange(ze_context_handle_t handle, const void *pointer
         *base = allocation->base;
     if (size)
         *size = allocation->size;
-    memory_unpin(allocation);
+    allocation_unpin(allocation);
     return ZE_RESULT_SUCCESS;
 }

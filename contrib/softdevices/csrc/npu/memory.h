@@ -2,7 +2,7 @@
 /*
  * USM allocations. All three kinds are host memory here.
  *
- * As with Intel's Linux NPU driver (intel/linux-npu-driver, umd/level_zero_driver/source/memory.cpp):
+ * As with Intel's Linux NPU driver (intel/linux-npu-driver, level_zero_driver/source/memory.cpp):
  *  - only the first structure of a pNext chain is looked at;
  *  - an fd can be exported of an allocation that was made with an export descriptor whose flags are
  *    exactly DMA_BUF, or that was itself imported; else ZE_RESULT_ERROR_NOT_AVAILABLE;
@@ -15,15 +15,14 @@
  */
 #pragma once
 
-#include "context.h"
+#include "allocation.h"
 
 /*
- * Keep the allocation that holds [pointer, pointer + size) mapped until memory_unpin(), so that a
- * zeMemFree() during a submission is an error of that submission and not a crash. NULL if there is
- * none, or if it ends too early.
+ * Keep the allocation that holds [pointer, pointer + size) mapped until allocation_unpin(), so that
+ * a zeMemFree() during a submission is an error of that submission and not a crash. NULL if there
+ * is none, or if it ends too early.
  */
 struct allocation *memory_pin(struct context *context, const void *pointer, size_t size);
-void memory_unpin(struct allocation *allocation);
 
 /* Whether the device of `context` may touch the range. */
 bool memory_is_known(struct context *context, const void *pointer, size_t size);

@@ -66,14 +66,16 @@ enum {
  */
 #define SOFTNPU_EXPORTED __attribute__((visibility("default")))
 
-SOFTNPU_EXPORTED ze_result_t softnpu_init_drivers(uint32_t *count, ze_driver_handle_t *drivers,
-                                 const struct softnpu_init_driver_type *descriptor)
-    __asm__("zeInitDrivers");
-SOFTNPU_EXPORTED ze_result_t softnpu_list_host_synchronize(ze_command_list_handle_t list, uint64_t timeout_ns)
+SOFTNPU_EXPORTED ze_result_t
+softnpu_init_drivers(uint32_t *count, ze_driver_handle_t *drivers,
+                     const struct softnpu_init_driver_type *descriptor) __asm__("zeInitDrivers");
+SOFTNPU_EXPORTED ze_result_t
+softnpu_list_host_synchronize(ze_command_list_handle_t list, uint64_t timeout_ns)
     __asm__("zeCommandListHostSynchronize");
-SOFTNPU_EXPORTED ze_result_t softnpu_list_get_next_command_id(ze_command_list_handle_t list, const void *descriptor,
-                                             uint64_t *id)
-    __asm__("zeCommandListGetNextCommandIdExp");
-SOFTNPU_EXPORTED ze_result_t softnpu_list_update_mutable_commands(ze_command_list_handle_t list,
-                                                 const struct softnpu_mutable_commands *commands)
+SOFTNPU_EXPORTED ze_result_t
+softnpu_list_get_next_command_id(ze_command_list_handle_t list, const void *descriptor,
+                                 uint64_t *id) __asm__("zeCommandListGetNextCommandIdExp");
+SOFTNPU_EXPORTED ze_result_t
+softnpu_list_update_mutable_commands(ze_command_list_handle_t list,
+                                     const struct softnpu_mutable_commands *commands)
     __asm__("zeCommandListUpdateMutableCommandsExp");

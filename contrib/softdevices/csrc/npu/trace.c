@@ -34,7 +34,7 @@ void trace(const char *format, ...)
 {
     if (!trace_is_on())
         return;
-    char line[4096] = "softnpu ";
+    char line[16384] = "softnpu ";
     const size_t prefix = strlen(line);
     va_list arguments;
     va_start(arguments, format);

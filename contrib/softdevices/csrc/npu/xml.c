@@ -54,7 +54,9 @@ static char unescape(const char **at, const char *end)
     static const struct {
         const char *entity;
         char character;
-    } entities[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
+    } entities[] = {
+        {"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''},
+    };
     for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
         const size_t length = strlen(entities[i].entity);
         if ((size_t)(end - *at) >= length && memcmp(*at, entities[i].entity, length) == 0) {

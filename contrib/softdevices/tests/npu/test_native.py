@@ -22,6 +22,8 @@ SANITIZERS = {
 
 Build = Callable[[str, str], Path]
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:

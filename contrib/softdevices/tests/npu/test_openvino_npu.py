@@ -77,6 +77,25 @@ for i, value in enumerate(reversed(values)):
     )
 
 
+def test_an_input_may_be_an_output_too(openvino: Run) -> None:
+    openvino(
+        """
+x = op.parameter([1, 8], np.float32, name="x")
+y = op.parameter([1, 8], np.float32, name="y")
+results = [op.result(op.subtract(x, y)), op.result(x), op.result(x)]
+model = ov.Model(results, [x, y], "through")
+compiled = core.compile_model(model, "NPU")
+request = compiled.create_infer_request()
+for turn in range(3):
+    a = np.arange(8, dtype=np.float32)[None] + turn
+    request.infer([a, a * 3])
+    found = [request.get_output_tensor(i).data for i in range(3)]
+    for tensor, expected in zip(found, (a * -2, a, a), strict=True):
+        np.testing.assert_array_equal(tensor, expected)
+"""
+    )
+
+
 def test_remote_tensors_are_used_where_they_lie(openvino: Run, trace_file: str) -> None:
     """Each kind of remote tensor as input and as output; the graph got exactly their pointers."""
     printed = openvino(
@@ -351,6 +370,7 @@ else:
     )
 
 
+@pytest.mark.slow
 def test_two_hundred_models_leave_nothing(openvino: Run, trace_file: str) -> None:
     openvino(
         """

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from ..errors import ClosedError, LayoutError
@@ -34,10 +35,13 @@ class Fd(Uncopyable):
 
         Raises:
             LayoutError: `number` is not an open descriptor.
+            OSError: the process has no descriptor left.
         """
         try:
             return cls(os.dup(number))
         except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
             raise LayoutError(f"{number} is not an open file descriptor") from error
 
     def fileno(self) -> int:

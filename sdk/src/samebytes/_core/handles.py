@@ -37,6 +37,7 @@ _KEYS = (
     HandleKey("offset", "size_t", "tensor", "bytes from the start of the native object"),
     HandleKey("plane_index", "int", "tensor", "which plane of a native frame this tensor is"),
     HandleKey("dma_fd", "int", "tensor", "DMA-BUF descriptor, owned by the tensor's Fd: dup it"),
+    HandleKey("pitch", "uint32_t", "tensor", "bytes from row to row, also of tiled memory"),
     HandleKey("drm_modifier", "uint64_t", "tensor", "layout modifier, see drm_fourcc.h"),
     HandleKey("va_surface", "VASurfaceID", "tensor", "surface of the context's va_display"),
     HandleKey("cl_mem", "cl_mem", "tensor", "one reference is the tensor's: retain to keep"),

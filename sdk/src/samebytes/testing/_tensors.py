@@ -102,14 +102,14 @@ class TensorSuite(ObjectSuite):
         tensor = self.memory.context().allocate(case.shape, case.dtype)
         fill(self.memory.view(tensor.native), 11)
         held = self.memory.view(tensor.native)[1:]
-        info, where = tensor.info, tensor.handle("data")
+        info, where = tensor.info, tensor.handle()
         for _ in range(2):
             with pytest.raises(BusyError, match="still uses this memory"):
                 tensor.close()
             with pytest.raises(BusyError), tensor:
                 pass
             assert not tensor.closed
-            assert (tensor.info, tensor.handle("data")) == (info, where)
+            assert (tensor.info, tensor.handle()) == (info, where)
             assert tensor.storage is tensor.map(tensor.memory_type).storage
         held[...] = 0
         assert not self.memory.view(tensor.native)[1:].any()

@@ -10,7 +10,7 @@ from typing import Any
 import openvino
 
 import samebytes
-from samebytes import Access, Context, Frame, Tensor, TensorInfo
+from samebytes import Access, Context, Frame, Tensor
 from samebytes.errors import (
     CopyRequiredError,
     DeviceMismatchError,
@@ -25,7 +25,6 @@ from .._bindings import (
     Binding,
     Bindings,
     Placement,
-    check_fixed_shape,
     check_kind,
     check_output,
     mapped,
@@ -40,6 +39,8 @@ from ._context import RemoteContext
 from ._errors import last_line
 from ._foreign import foreign_tensor
 from ._placement import places_of
+from ._remote_fit import check_remote
+from ._tensor import pin
 
 __all__ = ["RemoteBindings"]
 
@@ -93,7 +94,8 @@ class RemoteBindings(Bindings):
         if bound.plugin_copies:
             self._plugin_copies[port] = bound.given.info.nbytes
         if bound.pin is not None:
-            self._pins[port] = bound.pin
+            # The plugin's import ends before the memory does.
+            self._pins[port] = pin(bound.pin, bound.given.storage)
 
     def bind_batch(self, port: Port, values: Sequence[Any], copy: bool) -> None:
         """Give OpenVINO one tensor for each item of a batch, and hold them.
@@ -116,9 +118,10 @@ class RemoteBindings(Bindings):
         if remote:
             self._bind_remote_batch(port, remote, copy)
         else:
-            self._drop(port)
             self._bind_merged(port, parts, copy)
             self._placements[port] = "copied"
+            self._plugin_copies.pop(port, None)
+            self._pins.pop(port, None)
 
     def planes_of(self, frame: Frame, copy: bool) -> tuple[tuple[Tensor, ...], bool]:
         """The planes of a frame in memory that can be bound, and whether that took a copy."""
@@ -191,7 +194,7 @@ class RemoteBindings(Bindings):
     def _remote(self, port: Port, tensor: Tensor, copy: bool) -> _Bound:
         """A tensor of this context, whole: used in place, unless its elements are converted."""
         check_layout(port, tensor)
-        self._check_remote(port, tensor)
+        check_remote(port, tensor, self._places)
         if self._converts(port):
             if not copy:
                 raise self._needs_copy(port, tensor, [self._conversion(port)])
@@ -207,7 +210,7 @@ class RemoteBindings(Bindings):
             check_layout(port, host)
             if access == "w":
                 check_output(port, host)
-            bound = self._in_place(port, host, source.readonly, refusals)
+            bound = self._in_place(port, host, refusals)
             if bound is not None:
                 return bound
         if isinstance(source.context, HostContext) and not self._converts(port):
@@ -216,17 +219,14 @@ class RemoteBindings(Bindings):
                 return self._remote(port, remote, copy)
         if not copy or (host is None and access == "w"):
             raise self._needs_copy(port, source, refusals)
-        if access == "w" or self._converts(port):
-            dense = host if host is not None else mapped(source, access, True)[0]
-            return _Bound(dense, dense, "copied", plugin_copies=True)
         if host is None:
             host = mapped(source, access, True)[0]
             check_layout(port, host)
+        if access == "w" or (self._converts(port) and host.native.is_continuous()):
+            return _Bound(host, host, "copied", plugin_copies=True)
         return _Bound(host, self._densely(port, host), "copied")
 
-    def _in_place(
-        self, port: Port, host: Tensor, readonly: bool, refusals: list[str]
-    ) -> _Bound | None:
+    def _in_place(self, port: Port, host: Tensor, refusals: list[str]) -> _Bound | None:
         if self._converts(port):
             refusals.append(self._conversion(port))
         elif not host.native.is_continuous():
@@ -236,7 +236,7 @@ class RemoteBindings(Bindings):
         elif not host.info.nbytes:
             return _Bound(host, host, "in place")
         else:
-            place = self._places.look(host.native, readonly)
+            place = self._places.look(host.native, port.kind == "output")
             if place.placement != "copied":
                 return _Bound(host, host, place.placement, pin=place.pin)
             refusals.append(place.reason)
@@ -280,7 +280,7 @@ class RemoteBindings(Bindings):
         )
 
     def _drop(self, port: Port) -> None:
-        for table in (self._set, self._given, self._batches, self._plugin_copies, self._pins):
+        for table in (self._pins, self._set, self._given, self._batches, self._plugin_copies):
             table.pop(port, None)
 
     def _try_remote(self, source: Tensor, access: Access, refusals: list[str]) -> Tensor | None:
@@ -317,22 +317,6 @@ class RemoteBindings(Bindings):
                 f"the tensor is of {context!r}, and the model was compiled on {self._context!r}: "
                 "OpenVINO uses a tensor only in models of the very context that made it. Compile "
                 "the model on that one, or make the tensor with this one"
-            )
-
-    def _check_remote(self, port: Port, tensor: Tensor) -> None:
-        info = tensor.info
-        if port.kind == "output":
-            check_fixed_shape(port)
-            if info.strides is None and not info.dtype.packed:
-                raise LayoutError(f"{port}: an inference writes to buffers, not to images")
-        elif info.dtype.name in self._places.refuses_remote:
-            raise LayoutError(
-                f"{port} is {info.dtype}, and the GPU plugin takes no remote tensors for such "
-                "inputs: set memory of the CPU, or compile the model with a uint8 input"
-            )
-        if info.strides is not None and info.strides != TensorInfo(info.dtype, info.shape).strides:
-            raise LayoutError(
-                f"{port}: strides {info.strides} leave gaps, and the plugin would read them as data"
             )
 
     def _converts(self, port: Port) -> bool:

@@ -14,7 +14,7 @@ import threading
 from typing import Any
 
 import openvino
-from openvino import opset13 as ops
+from openvino import op
 
 from ._core import default_core
 
@@ -48,9 +48,9 @@ class _Carrier:
     __slots__ = ("_idle", "_request")
 
     def __init__(self, element: Any, rank: int) -> None:
-        parameter = ops.parameter(openvino.PartialShape([-1] * rank), element)
+        parameter = op.Parameter(element, openvino.PartialShape([-1] * rank))
         parameter.output(0).set_names({_NAME})
-        model = openvino.Model([ops.result(parameter)], [parameter], _NAME)
+        model = openvino.Model([op.Result(parameter.output(0))], [parameter], _NAME)
         self._request = default_core().compile_model(model, "CPU").create_infer_request()
         # Set between conversions, so that the request does not keep the user's memory.
         self._idle = openvino.Tensor(element, openvino.Shape([1] * rank))

@@ -52,11 +52,11 @@ class Places(Protocol):
     refuses_remote: frozenset[str]
     takes_remote_batches: bool
 
-    def look(self, native: Any, readonly: bool) -> Place:
+    def look(self, native: Any, writes: bool) -> Place:
         """What happens to a dense openvino.Tensor that is not empty, in memory of the CPU.
 
         Args:
-            readonly: nobody may write to the memory, the device included.
+            writes: it is an output.
         """
 
     def may_be_region(self, tensor: Tensor) -> bool:
@@ -83,7 +83,7 @@ class GpuPlaces:
         integrated = kind == openvino.properties.device.Type.INTEGRATED
         self.own: Placement = "in place" if integrated else "unknown"
 
-    def look(self, native: Any, readonly: bool) -> Place:
+    def look(self, native: Any, writes: bool) -> Place:
         """As `Places.look`."""
         found = allocation(self._cl_context, data_address(native.data))
         if found.kind == "host":
@@ -118,39 +118,45 @@ class NpuPlaces:
     def __init__(self, context: RemoteContext) -> None:
         self._native = context.native
 
-    def look(self, native: Any, readonly: bool) -> Place:
+    def look(self, native: Any, writes: bool) -> Place:
         """As `Places.look`."""
         address, nbytes = data_address(native.data), native.byte_size
         whole_pages = not (address % mmap.PAGESIZE or nbytes % mmap.PAGESIZE)
+        # One byte is no whole page: this fails unless the memory is known already.
+        known = not whole_pages or self._is_known(address)
         try:
-            # One byte is no whole page: this fails unless the memory is known already.
-            known = self._over(address, 1 if whole_pages else nbytes, readonly)
+            pin = self._over(address, nbytes, writes)
         except RuntimeError as error:
-            if not whole_pages:
-                return Place(
-                    "copied",
-                    f"the NPU plugin imports whole pages only, and address {address:#x} and "
-                    f"{nbytes} bytes are not both multiples of {mmap.PAGESIZE} ({last_line(error)})",
-                )
-        else:
-            return Place("in place", pin=known)
-        try:
-            return Place("imported", pin=self._over(address, nbytes, readonly))
-        except RuntimeError as error:
-            return Place("copied", f"the NPU plugin cannot import it: {last_line(error)}")
+            return Place(
+                "copied",
+                f"the NPU plugin imports whole pages of {mmap.PAGESIZE} bytes only, and refuses "
+                f"these {nbytes} bytes at {address:#x}: {last_line(error)}",
+            )
+        return Place("in place" if known else "imported", pin=pin)
 
     def may_be_region(self, tensor: Tensor) -> bool:
         """As `Places.may_be_region`: regions are used in place, or refused."""
         return False
 
-    def _over(self, address: int, nbytes: int, readonly: bool) -> Any:
+    def _is_known(self, address: int) -> bool:
+        try:
+            self._over(address, 1, True)
+        except RuntimeError:
+            return False
+        return True
+
+    def _over(self, address: int, nbytes: int, writes: bool) -> Any:
         properties = {"MEM_TYPE": "CPU_VA", "MEM_HANDLE": pointer(address)}
-        if readonly:
-            # The driver takes memory of this kind as read-only for the device; pages that cannot
-            # be written could not be imported otherwise.
-            properties["TENSOR_TYPE"] = "INPUT"
         shape = openvino.Shape([1, nbytes])
-        return self._native.create_tensor(openvino.Type.u8, shape, properties)
+        make = self._native.create_tensor
+        try:
+            return make(openvino.Type.u8, shape, properties)
+        except RuntimeError:
+            if writes:
+                raise
+            # Pages that cannot be written. Not tried first: who finds this import in the plugin's
+            # list later may want to write to the same memory.
+            return make(openvino.Type.u8, shape, properties | {"TENSOR_TYPE": "INPUT"})
 
 
 def places_of(context: RemoteContext) -> Places:

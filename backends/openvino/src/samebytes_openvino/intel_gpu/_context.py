@@ -59,6 +59,8 @@ class ClContext(TensorMaker, RemoteContext):
         """
         if parent is None or device not in (None, "GPU"):
             return ClContext.default(device=device or "GPU")
+        if isinstance(parent, ClContext):
+            return parent
         display = handle_or_none(parent, "va_display")
         if display is not None:
             from ._va import VAContext

@@ -11,7 +11,7 @@ from samebytes.plugins import Storage, TensorInfo
 
 from .._remote._context import RemoteContext
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
-from .._remote._tensor import layout_of, pin
+from .._remote._tensor import layout_of, pin, pinned
 from .._remote._values import params_of, written
 from . import _opencl, _properties
 from ._arguments import handle_of, info_of
@@ -98,7 +98,8 @@ class TensorMaker(RemoteContext):
             )
         kind = specific(params, sys.platform == "win32")
         info = TensorInfo(*layout_of(native), opaque=kind.opaque)
-        return kind(native, self, native, None, False, info)
+        ours = pinned(native)
+        return kind(native, self, native, None, ours is not None and ours.readonly, info)
 
     def create_usm_host_tensor(self, type: Any, shape: Sequence[int]) -> USMTensor:
         """A tensor over new USM of the host, which the CPU reads where it lies."""
@@ -157,18 +158,20 @@ class TensorMaker(RemoteContext):
 
     def make_tensor(self, plan: Plan, info: TensorInfo, element: Any, extents: Any) -> GpuTensor:
         """The tensor of a plan, whose class is that of what OpenVINO made of it."""
-        native = self.make_native(plan.properties, element, extents)
-        params = params_of(native)
-        kind = specific(params, sys.platform == "win32")
+        native = self.native_over(plan, element, extents)
+        kind = specific(params_of(native), sys.platform == "win32")
         if kind.opaque:
             info = TensorInfo(info.dtype, info.shape, opaque=True)
-        if plan.keep is None and not borrows(plan.properties):
+        if allocates(plan.properties):
             storage = Storage(keep=native, nbytes=info.nbytes)
-            pin(native, Storage(keep=self))
             return kind(native, self, storage, None, False, info, (storage,))
-        storage = Storage(keep=(self, plan.keep), nbytes=info.nbytes)
-        pin(native, storage)
-        return kind(native, self, storage, None, plan.readonly, info)
+        return kind(native, self, pinned(native), None, plan.readonly, info)
+
+    def native_over(self, plan: Plan, element: Any, extents: Any) -> Any:
+        """The openvino.RemoteTensor of a plan. It keeps what the plan says."""
+        native = self.make_native(plan.properties, element, extents)
+        # The openvino.RemoteContext keeps the queue or display that it was made from.
+        return pin(native, Storage(keep=(self.native, plan.keep), readonly=plan.readonly))
 
     def make_native(self, properties: Mapping[str, Any], element: Any, extents: Any) -> Any:
         """The openvino.RemoteTensor of those properties, which nothing checks."""
@@ -196,8 +199,7 @@ def nv12_planes(height: int, width: int, property_: str) -> tuple[TensorInfo, Te
     )
 
 
-def borrows(properties: Mapping[str, Any]) -> bool:
-    """Whether a tensor with those properties lies in memory that somebody else owns."""
-    return properties.get("SHARED_MEM_TYPE", "OCL_BUFFER") not in (
-        "USM_HOST_BUFFER", "USM_DEVICE_BUFFER",
-    ) and bool(properties)  # fmt: skip
+def allocates(properties: Mapping[str, Any]) -> bool:
+    """Whether the plugin allocates the memory of a tensor with those properties."""
+    kind = properties.get("SHARED_MEM_TYPE")
+    return not properties or kind in ("USM_HOST_BUFFER", "USM_DEVICE_BUFFER")

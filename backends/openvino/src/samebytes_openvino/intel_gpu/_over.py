@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -89,7 +90,7 @@ def over_opencl(item: Tensor, info: TensorInfo, target: ClContext, access: Acces
         raise Refused(str(error)) from error
     if plan.readonly and access != "r":
         raise Refused("its cl_mem was made with CL_MEM_READ_ONLY")
-    return _made(target, plan, info)
+    return _made(target, plan, info, access)
 
 
 def over_array(array: Array, info: TensorInfo, target: ClContext, access: Access) -> Any:
@@ -110,7 +111,7 @@ def over_array(array: Array, info: TensorInfo, target: ClContext, access: Access
         plan = cpu_plan(whole, info, target.handle("cl_context"))
     except PropertyError as error:
         raise Refused(str(error)) from error
-    return _made(target, plan, info)
+    return _made(target, plan, info, access)
 
 
 def over_host_memory(item: GpuTensor) -> tuple[Array, Storage]:
@@ -163,9 +164,9 @@ def copied_to_array(native: Any, info: TensorInfo, shape: Shape) -> tuple[Array,
     return array, host.storage
 
 
-def _made(target: ClContext, plan: Plan, info: TensorInfo) -> Any:
+def _made(target: ClContext, plan: Plan, info: TensorInfo, access: Access) -> Any:
     _, element, extents = info_of(info.dtype, info.shape)
-    return target.make_tensor(plan, info, element, extents).native
+    return target.native_over(replace(plan, readonly=access == "r"), element, extents)
 
 
 def _host_tensor(array: Array, info: TensorInfo, image: bool) -> Any:

@@ -68,6 +68,8 @@ def number_of(shared: Any) -> int:
     """
     fileno = getattr(shared, "fileno", None)
     try:
+        if isinstance(shared, bool):
+            raise TypeError
         return index(shared if fileno is None else fileno())
     except TypeError:
         raise UnsupportedObjectError(

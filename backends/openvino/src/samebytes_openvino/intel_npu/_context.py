@@ -220,12 +220,12 @@ class ZeroContext(RemoteContext):
         """
         asked = ask(shared_buffer, mem_type, None)
         if asked.mem_type is MemType.SHARED_BUF and not _checks.WINDOWS:
-            return ZeroMemory(self, self._import_fd(_checks.number_of(shared_buffer), False), False)
+            return ZeroMemory(self, self._import_fd(_checks.number_of(asked.shared), False), False)
         if asked.mem_type is not MemType.CPU_VA:
             raise PropertyError(
                 "MEM_TYPE", f"memory of type {asked.mem_type.name} has no size: use create_tensor()"
             )
-        memory = host_memory_of(shared_buffer)
+        memory = host_memory_of(asked.shared)
         if memory.nbytes is None:
             raise PropertyError("MEM_HANDLE", "an address has no size: pass an array or a buffer")
         imported = self.imported_pages(memory.address, memory.nbytes, memory.readonly, memory.keep)

@@ -103,8 +103,8 @@ def mapped_file(file: FileDescriptor, nbytes: int) -> Array:
     return np.frombuffer(pages, np.uint8)
 
 
-def whole_pages(array: Array) -> tuple[int, int] | str:
-    """(address, bytes) of the whole pages around a dense array, or why there are none.
+def whole_pages(array: Array) -> tuple[int, int, bool] | str:
+    """(address, bytes, read-only) of the whole pages around a dense array, or why there are none.
 
     They must belong to the memory that the array lies in: pages at its ends may be shared with
     memory of somebody else, which the device must not reach.
@@ -115,7 +115,9 @@ def whole_pages(array: Array) -> tuple[int, int] | str:
     first, last = -(-low // page) * page, high // page * page
     begin = low + start
     if first <= begin and begin + array.nbytes <= last:
-        return first, last - first
+        # Not the array's own flag: the plugin keeps one import of a page, and one for reading alone
+        # would serve a writable mapping of the same memory too.
+        return first, last - first, not memory.flags.writeable
     return (
         f"its memory, {high - low} bytes at {low:#x}, does not consist of whole pages of {page} "
         'bytes, and the NPU imports nothing else: samebytes.context("cpu").allocate() gives memory '

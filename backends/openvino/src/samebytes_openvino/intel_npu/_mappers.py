@@ -268,9 +268,9 @@ def _by_pages(target: ZeroContext, item: Tensor) -> tuple[Imported, int]:
     pages = whole_pages(array)
     if isinstance(pages, str):
         raise Refused(pages)
-    address, nbytes = pages
+    address, nbytes, readonly = pages
     try:
-        imported = target.imported_pages(address, nbytes, item.readonly, item.storage)
+        imported = target.imported_pages(address, nbytes, readonly, item.storage)
     except (LayoutError, NativeError) as error:
         raise Refused(str(error)) from error
     return imported, data_address(array) - address

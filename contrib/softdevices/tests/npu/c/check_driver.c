@@ -18,6 +18,15 @@
 #define ROUNDS 50
 #define FOR_EVER UINT64_MAX
 
+/* Of the structures in ze_graph_ext.h, for 64 bits. */
+_Static_assert(sizeof(struct graph_device_properties) == 56, "ze_device_graph_properties_2_t");
+_Static_assert(sizeof(struct graph_descriptor) == 56, "ze_graph_desc_2_t");
+_Static_assert(sizeof(struct graph_properties) == 32, "ze_graph_properties_3_t");
+_Static_assert(sizeof(struct graph_argument_properties) == 8776,
+               "ze_graph_argument_properties_3_t");
+_Static_assert(sizeof(struct graph_argument_metadata) == 8800, "ze_graph_argument_metadata_t");
+_Static_assert(sizeof(struct graph_memory) == 16, "ze_graph_memory_query_t");
+
 #define EXPECT(result, call) expect(result, call, #call, __LINE__)
 
 static void expect(ze_result_t wanted, ze_result_t found, const char *call, int line)
@@ -208,6 +217,27 @@ static void check_bad_graphs(ze_context_handle_t context)
     }
 }
 
+/* Tables have the length of the loader's version: an old one must not be written beyond its end. */
+static void check_tables(void)
+{
+    const void *table[64];
+    const int old = ZE_MAKE_VERSION(1, 4), newer = ZE_MAKE_VERSION(1, 10);
+    memset(table, 0, sizeof table);
+    EXPECT(ZE_RESULT_SUCCESS, zeGetCommandListProcAddrTable(old, (void *)table));
+    EXPECT(1, table[SOFTNPU_LIST_HOST_SYNCHRONIZE] == NULL);
+    EXPECT(1, table[SOFTNPU_LIST_HOST_SYNCHRONIZE - 1] == NULL); /* images are left out */
+    EXPECT(ZE_RESULT_SUCCESS, zeGetCommandListProcAddrTable(newer, (void *)table));
+    EXPECT(1, table[SOFTNPU_LIST_HOST_SYNCHRONIZE] == (void *)softnpu_list_host_synchronize);
+    memset(table, 0, sizeof table);
+    EXPECT(ZE_RESULT_SUCCESS, zeGetGlobalProcAddrTable(old, (void *)table));
+    EXPECT(1, table[0] == (void *)zeInit && table[SOFTNPU_GLOBAL_INIT_DRIVERS] == NULL);
+    EXPECT(ZE_RESULT_SUCCESS, zeGetGlobalProcAddrTable(newer, (void *)table));
+    EXPECT(1, table[SOFTNPU_GLOBAL_INIT_DRIVERS] == (void *)softnpu_init_drivers);
+    EXPECT(ZE_RESULT_ERROR_UNSUPPORTED_VERSION,
+           zeGetGlobalProcAddrTable(ZE_MAKE_VERSION(2, 0), (void *)table));
+    EXPECT(ZE_RESULT_ERROR_INVALID_NULL_POINTER, zeGetGlobalProcAddrTable(old, NULL));
+}
+
 static void *work(void *shared)
 {
     ze_context_handle_t context = shared;
@@ -232,6 +262,7 @@ int main(void)
     EXPECT(ZE_RESULT_SUCCESS, zeDriverGet(&count, &driver));
     EXPECT(ZE_RESULT_SUCCESS, zeDeviceGet(driver, &count, &device));
 
+    check_tables();
     ze_context_handle_t context = new_context();
     check_destruction_at_once();
     check_immediate_list(context);

@@ -78,7 +78,7 @@ static void check_damaged_models(void)
         read_exactly(model, length);
     EXPECT(!ir_read(model, size / 2, &ir));
     EXPECT(!ir_read("<other></other>", 15, &ir));
-    static const char damage[] = {'<', '>', '"', '&', '/', '=', ' ', '\0', 'x', '\\', ','};
+    static const char damage[] = {'<', '>', '"', '/', '\0'};
     for (size_t at = 0; at < size; at++)
         for (size_t i = 0; i < sizeof damage; i++) {
             char *copy = strdup(model);

@@ -32,7 +32,7 @@ def _read(key: str, name: str, type_: str, description: str, *, observed: bool =
 def _flag(key: str, name: str, description: str) -> Property:
     """A row of the document for a switch that is off."""
     return Property(
-        key, name, Flag(), description, Told("RW", _FLAG, "NO"), Told("RW", _FLAG, False)
+        key, name, Flag(), description, Told("RW", _FLAG, False), Told("RW", _FLAG, False)
     )
 
 
@@ -86,7 +86,7 @@ _ROWS = (
              Told("RW", "LOW, MEDIUM, HIGH", "MEDIUM"), Told("RW", "LOW, MEDIUM, HIGH", "MEDIUM")),
     Property("ENABLE_CPU_PINNING", "ov::hint::enable_cpu_pinning", Flag(),
              "Binds the threads of the CPU during inference. Deprecated.",
-             Told("RW", _FLAG, "NO"), Told("RW", _FLAG, False), listed=False),
+             Told("RW", _FLAG, False), Told("RW", _FLAG, False), listed=False),
     Property("LOG_LEVEL", "ov::log::level", Choice(_LOG, _LOG_ENUM),
              "What the plugin logs. The variable OV_NPU_LOG_LEVEL sets it from the start.",
              Told("RW", ", ".join(_LOG), "LOG_NONE"), Told("RW", ", ".join(_LOG), "LOG_ERROR")),
@@ -105,7 +105,7 @@ _ROWS = (
     _read("FULL_DEVICE_NAME", "ov::device::full_name", "str", "The NPU's full name."),
     Property("EXCLUSIVE_ASYNC_REQUESTS", "ov::internal::exclusive_async_requests", Flag(),
              "An executor of its own for asynchronous requests.",
-             Told("RW", _FLAG, "NO"), None, listed=False),
+             Told("RW", _FLAG, False), None, listed=False),
     _read("DEVICE_TYPE", "ov::device::type", "str", "DISCRETE or INTEGRATED."),
     _read("DEVICE_GOPS", "ov::device::gops", "dict",
           "10^9 operations in a second, for each precision."),

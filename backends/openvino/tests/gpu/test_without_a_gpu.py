@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Importing loads nothing, and every public name is documented."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from samebytes_openvino import intel_gpu
+
+
+def run(code: str) -> None:
+    # Libraries that a software device preloads are there before anything is imported.
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=environment)
+
+
+def test_importing_loads_neither_openvino_nor_opencl() -> None:
+    code = (
+        "import sys, samebytes_openvino.intel_gpu\n"
+        "import samebytes_openvino._plugin\n"
+        "assert not {'openvino', 'pyopencl'} & sys.modules.keys()\n"
+        "assert 'libOpenCL' not in open('/proc/self/maps').read()\n"
+    )
+    run(code)
+
+
+def test_using_a_class_does_not_load_opencl() -> None:
+    code = (
+        "from samebytes_openvino.intel_gpu import ClContext, USMTensor, nv12_inputs\n"
+        "assert 'libOpenCL' not in open('/proc/self/maps').read()\n"
+    )
+    run(code)
+
+
+@pytest.mark.parametrize("name", intel_gpu.__all__)
+def test_public_names_are_documented(name: str) -> None:
+    found = getattr(intel_gpu, name)
+    assert found.__doc__
+    assert name in dir(intel_gpu)
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(AttributeError, match="ClContex'"):
+        _ = intel_gpu.ClContex
