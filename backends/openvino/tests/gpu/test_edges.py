@@ -77,6 +77,36 @@ def test_opencl_buffers(opencl: Any, context: Any, shifted: Any) -> None:
     assert samebytes.stats().copies == 0
 
 
+SLOW = """
+__kernel void slow(__global float *x) {
+    float sum = 0;
+    for (int i = 0; i < 20000; i++) sum = sin(sum + i);
+    x[get_global_id(0)] = sum;
+}
+"""
+
+
+@pytest.mark.filterwarnings("ignore:Non-empty compiler output")  # the software GPU's compiler
+@pytest.mark.parametrize("level", ["tensor", "frame"])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_mapping_waits_for_opencl(
+    opencl: Any, context: Any, cl: Any, level: str, ordered: bool
+) -> None:
+    item = (
+        opencl.allocate_frame("GRAY8", 256, 256)
+        if level == "frame"
+        else opencl.allocate((1, 1 << 16), "uint8")
+    )
+    buffer = item.native[0] if level == "frame" else item.native
+    kernel = cl.Kernel(cl.Program(opencl.native, SLOW).build(cache_dir=False), "slow")
+    event = kernel(opencl.queue, (1 << 14,), None, buffer)
+    opencl.queue.flush()
+    item.map(context, queue=opencl.queue if ordered else None)
+    done = event.command_execution_status == cl.command_execution_status.COMPLETE
+    assert done or ordered  # with a queue the caller orders, and nothing may be said of now
+    event.wait()
+
+
 @pytest.mark.usefixtures("usm_alloc")  # it skips where there is no USM
 @pytest.mark.parametrize("kind", ["usm_host", "usm_device", "usm_shared"])
 def test_opencl_usm(opencl: Any, context: Any, kind: str) -> None:

@@ -37,9 +37,9 @@ from .._tensor import OpenVINOTensor
 from ._carrier import carried
 from ._context import RemoteContext
 from ._errors import last_line
+from ._fit import check_remote
 from ._foreign import foreign_tensor
 from ._placement import places_of
-from ._remote_fit import check_remote
 from ._tensor import pin
 
 __all__ = ["RemoteBindings"]

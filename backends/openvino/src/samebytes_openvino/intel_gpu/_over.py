@@ -54,6 +54,8 @@ def settled(item: Any, source: Context) -> None:
     queue = handle_or_none(source, "cl_queue")
     if queue is not None:
         _opencl.finish(queue)
+    elif (finish := getattr(source, "sync", None)) is not None:
+        finish()  # an OpenCL context has a queue of its own where it was given none
 
 
 def is_image(info: TensorInfo) -> bool:
