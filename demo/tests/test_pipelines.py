@@ -159,9 +159,10 @@ def test_moved_bytes_are_noticed(clip: Path, tmp_path: Path) -> None:
     class Moving(SamebytesWay):
         def take(self, frame: object) -> object:  # type: ignore[override]
             held = super().take(frame)  # type: ignore[arg-type]
-            held.tensors = tuple(
-                samebytes.tensor(np.array(t.native.data)).map("openvino") for t in held.tensors
-            )
+            held.tensors = {
+                number: samebytes.tensor(np.array(t.native.data)).map("openvino")
+                for number, t in held.tensors.items()
+            }
             return held
 
     with pytest.MonkeyPatch.context() as patch:

@@ -128,17 +128,13 @@ def test_references_are_given_back_once(opencl: Any, references: Callable[[Any],
     native = cl.Context([opencl.native_device])
     queue = cl.CommandQueue(native)
     _ = queue.context  # which pyopencl keeps from now on
-
-    def once() -> tuple[int, int]:
+    before = references(native), references(queue)
+    for _ in range(3):
         context = samebytes_gpu_opencl.context(queue)
         by_number = samebytes_gpu_opencl.context(native.int_ptr)
-        _ = by_number.queue
+        by_number.queue.finish()
         del context, by_number
-        return references(native), references(queue)
-
-    before = once()  # there is a driver that keeps something of its own from the first queue on
-    for _ in range(3):
-        assert once() == before
+    assert (references(native), references(queue)) == before
     context = samebytes_gpu_opencl.context(native.int_ptr)
     context.close()
     context.close()

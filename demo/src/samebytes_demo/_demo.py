@@ -51,6 +51,7 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
             f"{sheet} is the input, and the contact sheet would overwrite it: give --output "
             "another name"
         )
+    own_pages = args.device.startswith("NPU")
     with Reader(source) as reader:
         picture, codec = reader.picture, reader.codec
         total = min(filter(None, (args.frames, reader.expected)), default=None)
@@ -58,7 +59,14 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
     if not not_compared:
         # Whoever comes first would pay for what both need, such as the codecs' code in memory.
         scratch = folder / "warm-up.mp4"
-        run_samebytes(source, scratch, detector=detector, frames=_WARM_UP, allow_copy=True)
+        run_samebytes(
+            source,
+            scratch,
+            detector=detector,
+            frames=_WARM_UP,
+            allow_copy=True,
+            own_pages=own_pages,
+        )
         run_copying(source, scratch, detector=detector, frames=_WARM_UP)
     with progress("samebytes", total, quiet=args.json) as on_frame:
         result = run_samebytes(
@@ -68,6 +76,7 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
             frames=args.frames,
             wait=args.wait or WAIT,
             allow_copy=args.allow_copy,
+            own_pages=own_pages,
             on_frame=on_frame,
         )
     make_sheet(args.output, sheet, result.frames)

@@ -31,10 +31,10 @@ __all__ = ["SamebytesWay"]
 
 @dataclass(slots=True)
 class _Held:
-    """A frame, its planes as OpenVINO has them, and what they were mapped from."""
+    """A frame, planes of it by their numbers as OpenVINO has them, and what was mapped."""
 
     frame: FFmpegFrame
-    tensors: tuple[Tensor, ...]
+    tensors: dict[int, Tensor]
     source: Frame | Tensor
 
 
@@ -54,6 +54,11 @@ class SamebytesWay(Way[_Held]):
         self._verify = verify
         # A device is given its tensors in the context on which the model was compiled.
         self._memory = detector.compiled.context or "openvino"
+        # An NPU imports every page once: planes that the model does not read are left out.
+        context = detector.compiled.context
+        on_npu = context is not None and context.node == "openvino:NPU"
+        self._by_plane = picture.padded or on_npu
+        self._read = sorted({entry.plane for entry in detector.inputs})
         self._request = sbo.InferRequest(detector.compiled)
         self._copied_before = sb.stats().copied_bytes
         # Plugins are found and routes are compiled once, when first used: here, as the model is.
@@ -70,10 +75,11 @@ class SamebytesWay(Way[_Held]):
         """Two calls: this is what samebytes is for. Padded rows go the way of _padding.py."""
         wrapped = sb.frame(frame)
         assert isinstance(wrapped, FFmpegFrame)
-        if self.picture.padded:
-            rows = self._whole_rows(frame)
-            return _Held(wrapped, tuple([row.map(self._memory) for row in rows]), rows[0])
-        return _Held(wrapped, wrapped.map(self._memory).planes, wrapped)
+        if self._by_plane:
+            rows = {number: self._whole_rows(frame, number) for number in self._read}
+            tensors = {number: row.map(self._memory) for number, row in rows.items()}
+            return _Held(wrapped, tensors, rows[self._read[0]])
+        return _Held(wrapped, dict(enumerate(wrapped.map(self._memory).planes)), wrapped)
 
     def infer(self, now: _Held, before: _Held) -> Array:
         """The planes are bound, not copied; the mask is the output tensor's own memory."""
@@ -99,7 +105,7 @@ class SamebytesWay(Way[_Held]):
         frame, tensors = held.frame, held.tensors
         if not frame.writable:
             # A copy puts the frame elsewhere, away from the tensors.
-            tensors = held.tensors = ()
+            tensors = held.tensors = {}
             held.source = frame
         try:
             frame.make_writable(copy=self.allow_copy)
@@ -112,8 +118,8 @@ class SamebytesWay(Way[_Held]):
                 planes = [plane.buffer_ptr for plane in frame.native.planes]
                 self._same("a plane in FFmpeg and OpenCV", planes, mats)
                 if tensors:
-                    seen = [tensor.handle("data") for tensor in tensors]
-                    self._same("a plane in OpenVINO and OpenCV", seen, mats)
+                    seen = [tensor.handle("data") for tensor in tensors.values()]
+                    self._same("a plane in OpenVINO and OpenCV", seen, [mats[n] for n in tensors])
         assert isinstance(frame.native, av.VideoFrame)
         return frame.native
 
@@ -122,12 +128,10 @@ class SamebytesWay(Way[_Held]):
         self._request.close()
         self.copied_bytes = sb.stats().copied_bytes - self._copied_before
 
-    def _whole_rows(self, frame: av.VideoFrame) -> list[Tensor]:
-        planes: list[Any] = list(frame.planes)  # PyAV's stubs do not tell that they are buffers
-        return [
-            sb.tensor(np.frombuffer(plane, np.uint8).reshape(1, plane.height, -1, layout.channels))
-            for plane, layout in zip(planes, self.image.format.planes, strict=True)
-        ]
+    def _whole_rows(self, frame: av.VideoFrame, number: int) -> Tensor:
+        plane: Any = frame.planes[number]  # PyAV's stubs do not tell that it is a buffer
+        channels = self.image.format.planes[number].channels
+        return sb.tensor(np.frombuffer(plane, np.uint8).reshape(1, plane.height, -1, channels))
 
     def _check_input(self, name: str, held: _Held, number: int) -> None:
         plane = held.frame.native.planes[number].buffer_ptr

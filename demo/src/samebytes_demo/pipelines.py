@@ -22,6 +22,7 @@ from ._detector import Detector, MotionDetector
 from ._errors import DemoError
 from ._loop import Result, Way, run_loop
 from ._native import NativeWay
+from ._pages import give_planes_pages_of_their_own
 from ._pipeline import SamebytesWay
 from ._video import Picture, Reader, Writer
 
@@ -56,6 +57,7 @@ def run_samebytes(
     wait: int = WAIT,
     allow_copy: bool = False,
     verify: bool = True,
+    own_pages: bool = False,
     options: Mapping[str, str] | None = None,
     on_frame: OnFrame | None = None,
 ) -> Result:
@@ -69,12 +71,15 @@ def run_samebytes(
         wait: how many frames may wait for the decoder to let go of them.
         allow_copy: copy a frame that has waited in vain. It is counted.
         verify: compare the addresses in every frame, and stop where they differ.
+        own_pages: have FFmpeg's planes lie on pages of their own, as an NPU wants them.
         options: for the encoder, for instance {"preset": "ultrafast"}.
         on_frame: called with the number of frames decoded so far.
 
     Raises:
         DemoError: a file cannot be read or written; or a copy is needed and not allowed.
     """
+    if own_pages:
+        give_planes_pages_of_their_own()
     make = partial(SamebytesWay, allow_copy=allow_copy, verify=verify)
     return _run(make, source, target, detector, frames, wait, options, on_frame)
 

@@ -88,10 +88,7 @@ __kernel void slow(__global float *x) {
 
 @pytest.mark.filterwarnings("ignore:Non-empty compiler output")  # the software GPU's compiler
 @pytest.mark.parametrize("level", ["tensor", "frame"])
-@pytest.mark.parametrize("ordered", [False, True])
-def test_a_mapping_waits_for_opencl(
-    opencl: Any, context: Any, cl: Any, level: str, ordered: bool
-) -> None:
+def test_a_mapping_waits_for_opencl(opencl: Any, context: Any, cl: Any, level: str) -> None:
     item = (
         opencl.allocate_frame("GRAY8", 256, 256)
         if level == "frame"
@@ -101,10 +98,21 @@ def test_a_mapping_waits_for_opencl(
     kernel = cl.Kernel(cl.Program(opencl.native, SLOW).build(cache_dir=False), "slow")
     event = kernel(opencl.queue, (1 << 14,), None, buffer)
     opencl.queue.flush()
-    item.map(context, queue=opencl.queue if ordered else None)
-    done = event.command_execution_status == cl.command_execution_status.COMPLETE
-    assert done or ordered  # with a queue the caller orders, and nothing may be said of now
-    event.wait()
+    item.map(context)
+    assert event.command_execution_status == cl.command_execution_status.COMPLETE
+
+
+def test_with_a_queue_the_caller_orders(opencl: Any, context: Any, cl: Any) -> None:
+    source = opencl.allocate(SHAPE, "float32")
+    gate = cl.UserEvent(opencl.native)
+    event = cl.enqueue_fill_buffer(
+        opencl.queue, source.native, np.float32(3), 0, 64, wait_for=[gate]
+    )
+    remote = source.map(context, queue=opencl.queue)  # it would wait for ever otherwise
+    assert event.command_execution_status != cl.command_execution_status.COMPLETE
+    gate.set_status(cl.command_execution_status.COMPLETE)
+    opencl.queue.finish()
+    assert remote.handle("cl_mem") == source.handle("cl_mem")
 
 
 @pytest.mark.usefixtures("usm_alloc")  # it skips where there is no USM

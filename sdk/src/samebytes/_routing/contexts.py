@@ -36,7 +36,8 @@ def find_spec(name: str) -> tuple[ContextSpec, str | None]:
         raise UnknownNameError(f"device of {memory_type}", "", ())
     for node in (name, f"{memory_type}:{kind}", memory_type):
         if node in contexts:
-            return contexts[node], device or None
+            # "openvino:GPU" is a node of its own: it names a kind, and no device of it.
+            return contexts[node], None if node == name else device
     raise UnknownNameError("memory type", name, contexts, _advice(memory_type))
 
 

@@ -39,7 +39,7 @@ class ContextSuite:
         """Equal contexts are one living object."""
         context = self.memory.context()
         assert self.memory.context() is context
-        assert context == samebytes.context(context.memory_type)
+        assert context == samebytes.context(context.node)
         assert hash(context) == hash(self.memory.context())
         assert context.memory_type == self.memory.memory_type
         assert context.node in repr(context)

@@ -73,7 +73,7 @@ class FrameSuite(ObjectSuite):
         frame.meta.pts, frame.meta.time_base = 42, Fraction(1, 90_000)
         frame.metadata["camera"] = "left"
         frame.regions.append(Region(1, 2, 3, 4, "cat"))
-        mapped = frame.map(frame.memory_type)
+        mapped = frame.map(frame.context.node)
         assert mapped.meta is frame.meta
         assert (mapped.pts, mapped.metadata["camera"]) == (42, "left")
         assert mapped.regions[0].label == "cat"
@@ -105,7 +105,7 @@ class FrameSuite(ObjectSuite):
         """Rule 2: a plane maps on its own, to a tensor whose parent is the plane."""
         frame = self.frame(case)
         for plane in frame:
-            mapped = plane.map(frame.memory_type)
+            mapped = plane.map(frame.context.node)
             assert mapped.parent is plane
             assert isinstance(mapped.info, TensorInfo)
             assert mapped.info == plane.info

@@ -92,7 +92,7 @@ class MapperSuite(LifetimeChecks):
         return views_of(self._memory_of(item), item)
 
     def _memory_of(self, item: Tensor | Frame) -> Memory:
-        return self.target if item.memory_type == self.target.memory_type else self.source
+        return self.target if item.context.node == self.target.context().node else self.source
 
     def test_same_bytes(self, case: Case, access: Access) -> None:
         """Rule 1: the mapping has the source's addresses (an alias) and layout."""

@@ -87,7 +87,7 @@ class ObjectSuite:
     def test_map_to_itself_is_a_new_object(self, case: Case) -> None:
         """Rule 2: an identity, too, gives a new object on the same bytes, whose parent is this."""
         item = self.item(case)
-        mapped = item.map(item.memory_type, "rw")
+        mapped = item.map(item.context.node, "rw")
         assert mapped is not item
         assert mapped.parent is item
         assert mapped.context is item.context
@@ -104,27 +104,27 @@ class ObjectSuite:
         """Rule 10: "r" gives a read-only object, which never becomes writable again."""
         item = self.item(case)
         assert not item.readonly
-        assert not item.map(item.memory_type, "rw").readonly
-        assert not item.map(item.memory_type, "w").readonly
-        reading = item.map(item.memory_type)
+        assert not item.map(item.context.node, "rw").readonly
+        assert not item.map(item.context.node, "w").readonly
+        reading = item.map(item.context.node)
         assert reading.readonly
         if self.memory.readonly_enforced:
             assert not any(v.flags.writeable for v in views_of(self.memory, reading))
         writing: tuple[Access, ...] = ("w", "rw")
         for access in writing:
             with pytest.raises(AccessError, match="read-only"):
-                reading.map(item.memory_type, access)
-        assert reading.map(item.memory_type).readonly
+                reading.map(item.context.node, access)
+        assert reading.map(item.context.node).readonly
 
     def test_unknown_names(self, case: Case) -> None:
         """Rule 5: a mistyped name gets an error that names the nearest ones."""
         item = self.item(case)
-        mistyped = item.memory_type[:-1] + "_"
+        mistyped = item.context.node[:-1] + "_"
         with pytest.raises(UnknownNameError) as caught:
             item.map(mistyped)
-        assert item.memory_type in caught.value.nearest
+        assert item.context.node in caught.value.nearest
         with pytest.raises(UnknownNameError, match="access mode 'wr'"):
-            item.map(item.memory_type, "wr")  # type: ignore[arg-type]  # that is the point
+            item.map(item.context.node, "wr")  # type: ignore[arg-type]  # that is the point
         with pytest.raises(UnknownNameError) as caught:
             item.handle("dat")
         assert "data" in caught.value.nearest
@@ -132,7 +132,7 @@ class ObjectSuite:
     def test_closed(self, case: Case) -> None:
         """Rule 2: after close() everything raises ClosedError; closing again does nothing."""
         item = self.item(case)
-        mapped = item.map(item.memory_type, "rw")
+        mapped = item.map(item.context.node, "rw")
         item.close()
         assert_closed(item)
         mapped.close()
@@ -143,7 +143,7 @@ class ObjectSuite:
         item = self.item(case)
         native = item.native
         expected = [fill(v, 5) for v in views_of(self.memory, item)]
-        mapped = item.map(item.memory_type)
+        mapped = item.map(item.context.node)
         views = views_of(self.memory, mapped)
         item.close()
         mapped.close()
@@ -174,7 +174,7 @@ class ObjectSuite:
         gc.disable()
         try:
             item = self.item(case)
-            mapped = item.map(item.memory_type)
+            mapped = item.map(item.context.node)
             dead = weakref.ref(item), weakref.ref(mapped)
             del item
             assert dead[0]() is not None, "a mapped object holds what it was mapped from"

@@ -82,7 +82,7 @@ class TensorSuite(ObjectSuite):
 
     def test_arrays_of_read_only_tensors(self, case: TensorInfo) -> None:
         """Rule 10: numpy.asarray and DLPack of a read-only tensor cannot be written either."""
-        reading = self.tensor(case).map(self.memory.memory_type)
+        reading = self.tensor(case).map(self.memory.context().node)
         assert not np.asarray(reading).flags.writeable
         assert not np.from_dlpack(reading).flags.writeable
         with pytest.raises(BufferError):
@@ -110,7 +110,7 @@ class TensorSuite(ObjectSuite):
                 pass
             assert not tensor.closed
             assert (tensor.info, tensor.handle()) == (info, where)
-            assert tensor.storage is tensor.map(tensor.memory_type).storage
+            assert tensor.storage is tensor.map(tensor.context.node).storage
         held[...] = 0
         assert not self.memory.view(tensor.native)[1:].any()
         with pytest.raises(KeyError, match="of the user"), tensor:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from samebytes.errors import UnknownNameError
 from samebytes.plugins import Context, FrameMeta, Storage
 
-from .._remote._context import RemoteContext
 from .._remote._core import default_core
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
 from .._remote._living import Living
@@ -30,7 +29,7 @@ __all__ = ["LIVING", "ClContext", "handle_or_none"]
 LIVING: Living[ClContext] = Living()
 
 
-class ClContext(TensorMaker, RemoteContext):
+class ClContext(TensorMaker):
     """A remote context of OpenVINO's GPU plugin; the samebytes context of "openvino:GPU".
 
     There is one object for each cl_context, device and queue, since a tensor works only in

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, cast, overload
 
+import numpy as np
+
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Tensor
 
@@ -116,7 +118,7 @@ def _is_surface(memory: Any) -> bool:
     if isinstance(memory, Tensor):
         return True
     # Addresses are mostly higher. One that is not would be refused as an unknown surface.
-    return isinstance(memory, int) and memory <= _INVALID_SURFACE
+    return isinstance(memory, int | np.integer) and bool(memory <= _INVALID_SURFACE)
 
 
 def _surface_of(given: Any) -> int:

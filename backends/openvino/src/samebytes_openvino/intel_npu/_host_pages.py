@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from .._layout import memory_of
 from .._remote._errors import PropertyError
 from ._kinds import FileDescriptor
 
-__all__ = ["HostMemory", "host_memory_of", "mapped_file", "whole_pages"]
+__all__ = ["HostMemory", "Pages", "host_memory_of", "mapped_file", "merged", "whole_pages"]
 
 Array = np.ndarray[Any, Any]
+Pages = tuple[int, int, bool]
+"""Address, bytes, and whether they may only be read."""
 
 
 class HostMemory:
@@ -103,11 +106,12 @@ def mapped_file(file: FileDescriptor, nbytes: int) -> Array:
     return np.frombuffer(pages, np.uint8)
 
 
-def whole_pages(array: Array) -> tuple[int, int, bool] | str:
-    """(address, bytes, read-only) of the whole pages around a dense array, or why there are none.
+def whole_pages(array: Array, *, reading: bool = False) -> Pages | str:
+    """The whole pages around a dense array, or why there are none.
 
-    They must belong to the memory that the array lies in: pages at its ends may be shared with
-    memory of somebody else, which the device must not reach.
+    Pages that the device may write must belong to the memory that the array lies in: what else
+    lies on them would be at the mercy of the device's caches. For reading, pages that are shared
+    with other data of this process will do; decoded frames lie so.
     """
     memory, start = memory_of(array)
     low, high = data_address(memory), data_address(memory) + memory.nbytes
@@ -118,8 +122,24 @@ def whole_pages(array: Array) -> tuple[int, int, bool] | str:
         # Not the array's own flag: the plugin keeps one import of a page, and one for reading alone
         # would serve a writable mapping of the same memory too.
         return first, last - first, not memory.flags.writeable
+    if reading:
+        first = begin // page * page
+        last = -(-(begin + array.nbytes) // page) * page
+        return first, last - first, not memory.flags.writeable
     return (
         f"its memory, {high - low} bytes at {low:#x}, does not consist of whole pages of {page} "
-        'bytes, and the NPU imports nothing else: samebytes.context("cpu").allocate() gives memory '
-        "on pages of its own; of arrays of your own pad address and size to whole pages"
+        'bytes, and the NPU writes to nothing else: samebytes.context("cpu").allocate() gives '
+        "memory on pages of its own; of arrays of your own pad address and size to whole pages"
     )
+
+
+def merged(ranges: Iterable[Pages]) -> list[Pages]:
+    """Ranges that share pages as one, since the plugin takes no page twice."""
+    found: list[Pages] = []
+    for address, nbytes, readonly in sorted(ranges):
+        if found and address < found[-1][0] + found[-1][1]:
+            first, before, also = found[-1]
+            found[-1] = (first, max(before, address + nbytes - first), also and readonly)
+        else:
+            found.append((address, nbytes, readonly))
+    return found

@@ -20,6 +20,7 @@ from samebytes.plugins import Storage, TensorInfo
 
 from .._layout import carried_tensor
 from .._pinned import PinnedTensor
+from .._remote._errors import PropertyError
 
 __all__ = ["ImportCache", "Imported", "bytes_of", "holding", "tensor_in"]
 
@@ -78,12 +79,29 @@ class ImportCache:
     def pages(
         self, address: int, nbytes: int, readonly: bool, make: Callable[[], Imported]
     ) -> Imported:
-        """The import of pages of the CPU's."""
+        """The import of pages of the CPU's, or a living one that has all of them.
+
+        Raises:
+            PropertyError: some of them were imported with other ones. The plugin keeps one import
+                of a page, and refuses a range that begins in one and ends behind it.
+        """
         with self._lock:
             key = (address, nbytes, readonly)
             found = self._pages.get(key)
-            if found is None:
-                found = self._pages[key] = make()
+            if found is not None:
+                return found
+            end = address + nbytes
+            for known in list(self._pages.values()):
+                first, last = known.address, known.address + known.nbytes
+                if first <= address and end <= last:
+                    return known
+                if first < end and address < last:
+                    raise PropertyError(
+                        "MEM_HANDLE",
+                        "it shares a page with other memory that the NPU holds at the moment: "
+                        'give it pages of its own, as samebytes.context("cpu").allocate() does',
+                    )
+            found = self._pages[key] = make()
             return found
 
     def clear(self) -> None:

@@ -27,7 +27,7 @@ from .._pinned import PinnedTensor
 from .._tensor import array_of
 from ._checks import tensor_nbytes
 from ._context import ZeroContext, image_shape
-from ._host_pages import whole_pages
+from ._host_pages import Pages, merged, whole_pages
 from ._imports import Imported, holding, tensor_in
 from ._tensor import ZeroBufferTensor, host_memory
 
@@ -97,7 +97,7 @@ class CpuToNpu(MemoryMapper):
     def connect(self, item: Tensor, access: Access) -> _Connected:
         """A tensor over the same bytes."""
         info = _dense(item.info, item.shape)
-        imported, offset = _by_pages(cast(ZeroContext, self.target), item)
+        imported, offset = _by_pages(cast(ZeroContext, self.target), item, access)
         storage = holding((imported,))
         return _tensor_in(imported, storage, offset, info, access), info, storage
 
@@ -111,12 +111,16 @@ class CpuFrameToNpu(MemoryMapper):
         """A tuple of tensors, one over each plane."""
         target = cast(ZeroContext, self.target)
         _require_image(item)
-        placed = []
-        for plane in item.planes:
-            info = _dense(plane.info, image_shape(plane.shape))
-            placed.append((*_by_pages(target, plane), info))
-        storage = holding({id(imported): imported for imported, _, _ in placed}.values())
-        natives = tuple(_tensor_in(i, storage, o, info, access) for i, o, info in placed)
+        infos = [_dense(plane.info, image_shape(plane.shape)) for plane in item.planes]
+        ranges = [_pages(plane, access) for plane in item.planes]
+        imports = [_import_pages(target, pages, item) for pages in merged(ranges)]
+        storage = holding(imports)
+        natives = tuple(
+            _tensor_in(imported, storage, address - imported.address, info, access)
+            for address, info in zip(map(_address, item.planes), infos, strict=True)
+            for imported in imports
+            if 0 <= address - imported.address < imported.nbytes
+        )
         return natives, None, storage
 
 
@@ -263,17 +267,27 @@ def _offset_in(imported: Imported, item: Tensor) -> int:
     return offset
 
 
-def _by_pages(target: ZeroContext, item: Tensor) -> tuple[Imported, int]:
-    array = item.native
-    pages = whole_pages(array)
+def _by_pages(target: ZeroContext, item: Tensor, access: Access) -> tuple[Imported, int]:
+    imported = _import_pages(target, _pages(item, access), item)
+    return imported, _address(item) - imported.address
+
+
+def _address(item: Tensor) -> int:
+    return data_address(item.native)
+
+
+def _pages(item: Tensor, access: Access) -> Pages:
+    pages = whole_pages(item.native, reading=access == "r")
     if isinstance(pages, str):
         raise Refused(pages)
-    address, nbytes, readonly = pages
+    return pages
+
+
+def _import_pages(target: ZeroContext, pages: Pages, item: Tensor | Frame) -> Imported:
     try:
-        imported = target.imported_pages(address, nbytes, readonly, item.storage)
+        return target.imported_pages(*pages, item.storage)
     except (LayoutError, NativeError) as error:
         raise Refused(str(error)) from error
-    return imported, data_address(array) - address
 
 
 def _tensor_in(

@@ -29,6 +29,8 @@ _FD_EDGES = [
         summary=summary,
         level=level,
         lifts=False,
+        # From level_zero, below the way by the cpu, which the plugin refuses for USM.
+        cost=1.5 if source == "level_zero" else None,
     )
     for source in ("dma", "level_zero")
     for mapper, summary, level in _FD_MAPPERS

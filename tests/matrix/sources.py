@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the matrix of devices: kinds of memory, and how their frameworks make them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import av
+import numpy as np
+import openvino
+import pyopencl as cl
+
+import samebytes
+import samebytes_dma
+import samebytes_gpu_opencl
+from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+
+__all__ = ["IMAGES", "SOURCES", "TENSORS", "Layout", "Source"]
+
+Item = Tensor | Frame
+
+
+class Layout(NamedTuple):
+    """What is mapped.
+
+    Attributes:
+        what: a tensor's layout, or an image's.
+        pitches: bytes from row to row of each plane of an image; None for dense planes.
+        readonly: nobody may write to the source.
+    """
+
+    what: TensorInfo | ImageInfo
+    pitches: tuple[int, ...] | None = None
+    readonly: bool = False
+
+
+TENSORS = {
+    "page": Layout(TensorInfo("uint8", (64, 64))),
+    "float NCHW": Layout(TensorInfo("float32", (1, 3, 32, 32))),
+    "odd size": Layout(TensorInfo("uint8", (5, 7, 3))),
+    "padded rows": Layout(TensorInfo("uint8", (32, 48), (64, 1))),
+    "read-only": Layout(TensorInfo("uint8", (64, 64)), readonly=True),
+}
+IMAGES = {
+    "NV12": Layout(ImageInfo.of("NV12", 64, 32)),
+    "I420": Layout(ImageInfo.of("I420", 128, 64)),
+    "BGR": Layout(ImageInfo.of("BGR", 64, 32)),
+    "GRAY8": Layout(ImageInfo.of("GRAY8", 64, 64)),
+    "NV12 padded": Layout(ImageInfo.of("NV12", 64, 32), (128, 128)),
+}
+
+
+class Source(NamedTuple):
+    """A row.
+
+    Attributes:
+        node: where its memory is.
+        tensor: makes a tensor of a layout; None where the framework has none.
+        image: makes a frame.
+        layouts: the names of the layouts that this memory can have.
+    """
+
+    node: str
+    tensor: Callable[[TensorInfo], Tensor] | None
+    image: Callable[[Layout], Frame] | None
+    layouts: Sequence[str]
+
+    def make(self, layout: Layout) -> Item:
+        """A new object, read-only if the layout is."""
+        what = layout.what
+        if isinstance(what, ImageInfo):
+            assert self.image is not None
+            item: Item = self.image(layout)
+        else:
+            assert self.tensor is not None
+            item = self.tensor(what)
+        return item.map(item.context, "r") if layout.readonly else item
+
+
+def _cpu_tensor(info: TensorInfo) -> Tensor:
+    """In an array that is not aligned to anything."""
+    memory = np.zeros(info.extent[1] + 65, np.uint8)
+    return samebytes.tensor(_inside(memory[1:], info, 0))
+
+
+def _cpu_image(layout: Layout) -> Frame:
+    planes = _planes(layout)
+    arrays = [_inside(np.zeros(p.span + 65, np.uint8)[1:], _info(p), 0) for p in planes]
+    return samebytes.frame(arrays, **_named(layout))
+
+
+def _pages_tensor(info: TensorInfo) -> Tensor:
+    """In memory of the CPU on pages of its own."""
+    return samebytes.tensor(_inside(_pages(info.extent[1]), info, 0))
+
+
+def _pages_image(layout: Layout) -> Frame:
+    planes = _planes(layout)
+    memory = _pages(sum(p.span for p in planes))
+    starts = np.cumsum([0, *(p.span for p in planes)])
+    arrays = [_inside(memory, _info(p), int(s)) for p, s in zip(planes, starts, strict=False)]
+    return samebytes.frame(arrays, **_named(layout))
+
+
+def _opencv_tensor(info: TensorInfo) -> Tensor:
+    return _pages_tensor(info).map("opencv", "rw")
+
+
+def _opencv_image(layout: Layout) -> Frame:
+    return _pages_image(layout).map("opencv", "rw")
+
+
+def _openvino_tensor(info: TensorInfo) -> Tensor:
+    element = openvino.Type(np.dtype(info.dtype.carrier))
+    return samebytes.tensor(openvino.Tensor(element, openvino.Shape(info.shape)))
+
+
+def _ffmpeg_image(layout: Layout) -> Frame:
+    image = layout.what
+    assert isinstance(image, ImageInfo)
+    names = {"NV12": "nv12", "I420": "yuv420p", "BGR": "bgr24", "GRAY8": "gray"}
+    return samebytes.frame(av.VideoFrame(image.width, image.height, names[str(image.format)]))
+
+
+def _ffmpeg_image_on_pages(layout: Layout) -> Frame:
+    return _pages_image(layout).map("ffmpeg", "rw")
+
+
+def _dma_tensor(info: TensorInfo) -> Tensor:
+    fd = _memfd(info.extent[1])
+    return samebytes_dma.from_fd(
+        fd, info.shape, info.dtype, strides=info.strides, take_ownership=True
+    )
+
+
+def _dma_image(layout: Layout) -> Frame:
+    """All planes in one buffer."""
+    planes = _planes(layout)
+    starts = [int(n) for n in np.cumsum([0, *(p.pitch * p.shape[0] for p in planes)])]
+    image = _named(layout)
+    return samebytes_dma.frame_from_fds(
+        _memfd(starts[-1]), image["format"], image["width"], image["height"],
+        pitches=[p.pitch for p in planes], offsets=starts[:-1], take_ownership=True,
+    )  # fmt: skip
+
+
+def _opencl_tensor(info: TensorInfo) -> Tensor:
+    context: Any = samebytes.context("opencl")
+    buffer = cl.Buffer(context.native, cl.mem_flags.READ_WRITE, info.extent[1])
+    return samebytes_gpu_opencl.tensor(buffer, info.shape, info.dtype, strides=info.strides)
+
+
+def _opencl_image(layout: Layout) -> Frame:
+    context: Any = samebytes.context("opencl")
+    planes = _planes(layout)
+    buffers = [cl.Buffer(context.native, cl.mem_flags.READ_WRITE, p.span) for p in planes]
+    image = _named(layout)
+    return samebytes_gpu_opencl.frame(buffers, image["format"], image["width"], image["height"])
+
+
+def _opencl_kind(kind: str) -> Callable[[TensorInfo], Tensor]:
+    def make(info: TensorInfo) -> Tensor:
+        context: Any = samebytes.context("opencl")
+        made: Tensor = context.allocate(info.shape, info.dtype, kind)
+        return made
+
+    return make
+
+
+def _opencl_frames(kind: str) -> Callable[[Layout], Frame]:
+    def make(layout: Layout) -> Frame:
+        context: Any = samebytes.context("opencl")
+        made: Frame = context.allocate_frame(*_named(layout).values(), kind=kind)
+        return made
+
+    return make
+
+
+def _umat_tensor(info: TensorInfo) -> Tensor:
+    return samebytes.context("opencv_umat").allocate(info.shape, info.dtype)
+
+
+def _umat_image(layout: Layout) -> Frame:
+    """Uploaded: OpenCV has no frames."""
+    return _cpu_image(layout).map("opencv_umat", "rw", copy=True)
+
+
+def _level_zero_tensor(**how: Any) -> Callable[[TensorInfo], Tensor]:
+    def make(info: TensorInfo) -> Tensor:
+        context: Any = samebytes.context("level_zero")
+        whole = context.allocate((info.extent[1],), **how)
+        made: Tensor = context.wrap_pointer(
+            whole.handle("usm_ptr"), info.shape, info.dtype, strides=info.strides, keep=whole
+        )
+        return made
+
+    return make
+
+
+def _level_zero_image(**how: Any) -> Callable[[Layout], Frame]:
+    def make(layout: Layout) -> Frame:
+        context: Any = samebytes.context("level_zero")
+        made: Frame = context.allocate_frame(*_named(layout).values(), **how)
+        return made
+
+    return make
+
+
+def _gpu_tensor(info: TensorInfo) -> Tensor:
+    return samebytes.context("openvino:GPU").allocate(info.shape, info.dtype)
+
+
+def _gpu_image(layout: Layout) -> Frame:
+    return samebytes.context("openvino:GPU").allocate_frame(*_named(layout).values())
+
+
+def _gpu_usm(method: str) -> Callable[[TensorInfo], Tensor]:
+    def make(info: TensorInfo) -> Tensor:
+        made: Tensor = getattr(samebytes.context("openvino:GPU"), method)(info.dtype, info.shape)
+        return made
+
+    return make
+
+
+def _gpu_pages_tensor(info: TensorInfo) -> Tensor:
+    return _pages_tensor(info).map("openvino:GPU", "rw")
+
+
+def _gpu_pages_image(layout: Layout) -> Frame:
+    return _pages_image(layout).map("openvino:GPU", "rw")
+
+
+def _npu_tensor(info: TensorInfo) -> Tensor:
+    return samebytes.context("openvino:NPU").allocate(info.shape, info.dtype)
+
+
+def _npu_image(layout: Layout) -> Frame:
+    return samebytes.context("openvino:NPU").allocate_frame(*_named(layout).values())
+
+
+def _named(layout: Layout) -> dict[str, Any]:
+    image = layout.what
+    assert isinstance(image, ImageInfo)
+    return {"format": str(image.format), "width": image.width, "height": image.height}
+
+
+def _planes(layout: Layout) -> tuple[Any, ...]:
+    image = layout.what
+    assert isinstance(image, ImageInfo)
+    return image.plane_layouts(layout.pitches)
+
+
+def _info(plane: Any) -> TensorInfo:
+    return TensorInfo(plane.dtype, plane.shape, plane.strides)
+
+
+def _inside(memory: Any, info: TensorInfo, offset: int) -> np.ndarray[Any, Any]:
+    return np.ndarray(info.shape, info.dtype.carrier, memory, offset, info.strides)
+
+
+def _pages(nbytes: int) -> Any:
+    return samebytes.context("cpu").allocate((nbytes,)).native
+
+
+def _memfd(nbytes: int) -> int:
+    fd = os.memfd_create("matrix")
+    os.ftruncate(fd, nbytes)
+    return fd
+
+
+_DENSE = ("page", "float NCHW", "odd size", "read-only")
+_FRAMES = ("NV12", "I420", "BGR", "GRAY8")
+_ALL = (*TENSORS, *IMAGES)
+# OpenCV has no tensors of four axes.
+_PICTURES = ("page", "odd size", "read-only", *_FRAMES)
+
+SOURCES = {
+    "cpu": Source("cpu", _cpu_tensor, _cpu_image, _ALL),
+    "cpu, own pages": Source("cpu", _pages_tensor, _pages_image, _ALL),
+    "ffmpeg": Source("ffmpeg", None, _ffmpeg_image, _FRAMES),
+    "ffmpeg, own pages": Source("ffmpeg", None, _ffmpeg_image_on_pages, ("NV12", "NV12 padded")),
+    "opencv": Source("opencv", _opencv_tensor, _opencv_image, ("page", "padded rows", *_FRAMES)),
+    "openvino": Source("openvino", _openvino_tensor, None, ("page", "float NCHW")),
+    "dma": Source("dma", _dma_tensor, _dma_image, _ALL),
+    "opencl": Source("opencl", _opencl_tensor, _opencl_image, (*TENSORS, *_FRAMES)),
+    "opencl, image": Source(
+        "opencl", _opencl_kind("image"), _opencl_frames("image"), ("page", "read-only", "NV12")
+    ),
+    "opencl, SVM": Source("opencl", _opencl_kind("svm"), _opencl_frames("svm"), ("page", "NV12")),
+    "opencl, host USM": Source(
+        "opencl", _opencl_kind("usm_host"), _opencl_frames("usm_host"), (*_DENSE, *_FRAMES)
+    ),
+    "opencl, shared USM": Source("opencl", _opencl_kind("usm_shared"), None, ("page",)),
+    "opencl, device USM": Source("opencl", _opencl_kind("usm_device"), None, ("page", "odd size")),
+    "opencv_umat": Source("opencv_umat", _umat_tensor, _umat_image, _PICTURES),
+    "level_zero": Source(
+        "level_zero", _level_zero_tensor(), _level_zero_image(), (*TENSORS, *_FRAMES)
+    ),
+    "level_zero, exportable": Source(
+        "level_zero",
+        _level_zero_tensor(exportable=True),
+        _level_zero_image(exportable=True),
+        (*TENSORS, *_FRAMES),
+    ),
+    "level_zero, device USM": Source(
+        "level_zero", _level_zero_tensor(kind="device"), None, ("page",)
+    ),
+    "openvino:GPU": Source("openvino:GPU", _gpu_tensor, _gpu_image, (*_DENSE, *_FRAMES)),
+    "openvino:GPU, host USM": Source(
+        "openvino:GPU", _gpu_usm("create_usm_host_tensor"), None, _DENSE
+    ),
+    "openvino:GPU, device USM": Source(
+        "openvino:GPU", _gpu_usm("create_usm_device_tensor"), None, ("page",)
+    ),
+    "openvino:GPU, CPU_VA": Source(
+        "openvino:GPU", _gpu_pages_tensor, _gpu_pages_image, ("page", "float NCHW", *_FRAMES)
+    ),
+    "openvino:NPU": Source("openvino:NPU", _npu_tensor, _npu_image, (*_DENSE, *_FRAMES)),
+}
