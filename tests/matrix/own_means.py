@@ -156,6 +156,8 @@ class RemoteTensors(Means):
             return {"address": _address(native.data)}
         told = {key: str(value.astype(str)) for key, value in native.get_params().items()}
         kind, handle = told.get("SHARED_MEM_TYPE"), int(told["MEM_HANDLE"], 16)
+        if kind == "CPU_VA":
+            return {"address": int(told["CPU_VA"], 16)}
         if kind is None or kind.startswith("USM"):  # Level Zero's memory, or USM of OpenCL's
             return {"address": handle}
         return opencl_means.place_of_mem(part, handle)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where bytes lie, as far as it can be told: what two tensors over the same bytes have in common.
 
-A place is {kind: where}. The kinds, in the order in which they are compared:
+A place is {kind: where}. The kinds:
 
     "cl_mem"    (handle of the whole buffer, offset in it)
     "file"      (device, inode, offset in it): what is behind a descriptor, or mapped at an address
@@ -38,12 +38,18 @@ def file_at(address: int) -> tuple[int, int, int] | None:
 
 
 def same_place(one: Place, other: Place) -> bool | None:
-    """Whether these are the same bytes; None if the two are not told in comparable terms."""
-    for kind in ("cl_mem", "file", "address"):
+    """Whether these are the same bytes; None if the two are not told in comparable terms.
+
+    Two handles of cl_mem may be over the same memory, so that only equal ones say something.
+    """
+    if "cl_mem" in one and one.get("cl_mem") == other.get("cl_mem"):
+        return True
+    for kind in ("address", "file"):
         here, there = _told(one, kind), _told(other, kind)
-        if here is not None and there is not None:
+        if here is not None and there is not None and (kind == "file" or here == there):
             return here == there
-    return None
+    both = "address" in one and "address" in other
+    return False if both else None
 
 
 def _told(place: Place, kind: str) -> object:

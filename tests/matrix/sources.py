@@ -7,9 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import av
 import numpy as np
-import openvino
 import pyopencl as cl
 
 import samebytes
@@ -92,40 +90,32 @@ def _cpu_image(layout: Layout) -> Frame:
 
 
 def _pages_tensor(info: TensorInfo) -> Tensor:
-    """In memory of the CPU on pages of its own."""
-    return samebytes.tensor(_inside(_pages(info.extent[1]), info, 0))
+    """In memory of the CPU on pages of its own. Padded rows are a part of dense ones."""
+    context = samebytes.context("cpu")
+    if info.is_contiguous:
+        return context.allocate(info.shape, info.dtype)
+    assert info.strides is not None
+    rows = context.allocate((info.shape[0], info.strides[0]), info.dtype)
+    return samebytes.tensor(rows.native[:, : info.shape[1]])
 
 
 def _pages_image(layout: Layout) -> Frame:
+    image = _named(layout)
+    if layout.pitches is None:
+        return samebytes.context("cpu").allocate_frame(*image.values())
     planes = _planes(layout)
-    memory = _pages(sum(p.span for p in planes))
-    starts = np.cumsum([0, *(p.span for p in planes)])
-    arrays = [_inside(memory, _info(p), int(s)) for p, s in zip(planes, starts, strict=False)]
-    return samebytes.frame(arrays, **_named(layout))
+    starts = [int(n) for n in np.cumsum([0, *(p.pitch * p.shape[0] for p in planes)])]
+    memory = samebytes.context("cpu").allocate((starts[-1],)).native
+    arrays = [_inside(memory, _info(p), s) for p, s in zip(planes, starts, strict=False)]
+    return samebytes.frame(arrays, **image)
 
 
-def _opencv_tensor(info: TensorInfo) -> Tensor:
-    return _pages_tensor(info).map("opencv", "rw")
-
-
-def _opencv_image(layout: Layout) -> Frame:
-    return _pages_image(layout).map("opencv", "rw")
-
-
-def _openvino_tensor(info: TensorInfo) -> Tensor:
-    element = openvino.Type(np.dtype(info.dtype.carrier))
-    return samebytes.tensor(openvino.Tensor(element, openvino.Shape(info.shape)))
-
-
-def _ffmpeg_image(layout: Layout) -> Frame:
-    image = layout.what
-    assert isinstance(image, ImageInfo)
-    names = {"NV12": "nv12", "I420": "yuv420p", "BGR": "bgr24", "GRAY8": "gray"}
-    return samebytes.frame(av.VideoFrame(image.width, image.height, names[str(image.format)]))
-
-
-def _ffmpeg_image_on_pages(layout: Layout) -> Frame:
-    return _pages_image(layout).map("ffmpeg", "rw")
+def _over_pages(node: str) -> tuple[Any, Any]:
+    """Makers of tensors and frames of a host framework over such memory."""
+    return (
+        lambda info: _pages_tensor(info).map(node, "rw"),
+        lambda layout: _pages_image(layout).map(node, "rw"),
+    )
 
 
 def _dma_tensor(info: TensorInfo) -> Tensor:
@@ -148,7 +138,8 @@ def _dma_image(layout: Layout) -> Frame:
 
 def _opencl_tensor(info: TensorInfo) -> Tensor:
     context: Any = samebytes.context("opencl")
-    buffer = cl.Buffer(context.native, cl.mem_flags.READ_WRITE, info.extent[1])
+    whole_rows = info.shape[0] * (info.strides or (info.nbytes,))[0]
+    buffer = cl.Buffer(context.native, cl.mem_flags.READ_WRITE, whole_rows)
     return samebytes_gpu_opencl.tensor(buffer, info.shape, info.dtype, strides=info.strides)
 
 
@@ -190,8 +181,12 @@ def _umat_image(layout: Layout) -> Frame:
 def _level_zero_tensor(**how: Any) -> Callable[[TensorInfo], Tensor]:
     def make(info: TensorInfo) -> Tensor:
         context: Any = samebytes.context("level_zero")
+        made: Tensor
+        if info.is_contiguous:
+            made = context.allocate(info.shape, info.dtype, **how)
+            return made
         whole = context.allocate((info.extent[1],), **how)
-        made: Tensor = context.wrap_pointer(
+        made = context.wrap_pointer(
             whole.handle("usm_ptr"), info.shape, info.dtype, strides=info.strides, keep=whole
         )
         return made
@@ -224,14 +219,6 @@ def _gpu_usm(method: str) -> Callable[[TensorInfo], Tensor]:
     return make
 
 
-def _gpu_pages_tensor(info: TensorInfo) -> Tensor:
-    return _pages_tensor(info).map("openvino:GPU", "rw")
-
-
-def _gpu_pages_image(layout: Layout) -> Frame:
-    return _pages_image(layout).map("openvino:GPU", "rw")
-
-
 def _npu_tensor(info: TensorInfo) -> Tensor:
     return samebytes.context("openvino:NPU").allocate(info.shape, info.dtype)
 
@@ -260,10 +247,6 @@ def _inside(memory: Any, info: TensorInfo, offset: int) -> np.ndarray[Any, Any]:
     return np.ndarray(info.shape, info.dtype.carrier, memory, offset, info.strides)
 
 
-def _pages(nbytes: int) -> Any:
-    return samebytes.context("cpu").allocate((nbytes,)).native
-
-
 def _memfd(nbytes: int) -> int:
     fd = os.memfd_create("matrix")
     os.ftruncate(fd, nbytes)
@@ -279,10 +262,9 @@ _PICTURES = ("page", "odd size", "read-only", *_FRAMES)
 SOURCES = {
     "cpu": Source("cpu", _cpu_tensor, _cpu_image, _ALL),
     "cpu, own pages": Source("cpu", _pages_tensor, _pages_image, _ALL),
-    "ffmpeg": Source("ffmpeg", None, _ffmpeg_image, _FRAMES),
-    "ffmpeg, own pages": Source("ffmpeg", None, _ffmpeg_image_on_pages, ("NV12", "NV12 padded")),
-    "opencv": Source("opencv", _opencv_tensor, _opencv_image, ("page", "padded rows", *_FRAMES)),
-    "openvino": Source("openvino", _openvino_tensor, None, ("page", "float NCHW")),
+    "ffmpeg": Source("ffmpeg", None, _over_pages("ffmpeg")[1], (*_FRAMES, "NV12 padded")),
+    "opencv": Source("opencv", *_over_pages("opencv"), ("page", "padded rows", *_FRAMES)),
+    "openvino": Source("openvino", *_over_pages("openvino"), ("page", "float NCHW", *_FRAMES)),
     "dma": Source("dma", _dma_tensor, _dma_image, _ALL),
     "opencl": Source("opencl", _opencl_tensor, _opencl_image, (*TENSORS, *_FRAMES)),
     "opencl, image": Source(
@@ -315,7 +297,7 @@ SOURCES = {
         "openvino:GPU", _gpu_usm("create_usm_device_tensor"), None, ("page",)
     ),
     "openvino:GPU, CPU_VA": Source(
-        "openvino:GPU", _gpu_pages_tensor, _gpu_pages_image, ("page", "float NCHW", *_FRAMES)
+        "openvino:GPU", *_over_pages("openvino:GPU"), ("page", "float NCHW", *_FRAMES)
     ),
     "openvino:NPU": Source("openvino:NPU", _npu_tensor, _npu_image, (*_DENSE, *_FRAMES)),
 }

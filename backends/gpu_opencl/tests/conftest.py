@@ -101,6 +101,15 @@ def child() -> Callable[..., str]:
     return run
 
 
+@pytest.fixture
+def gate(opencl: Any) -> Iterator[Any]:
+    """A user event that nothing has set. It is set at the end: no queue must wait for ever."""
+    event = pyopencl.UserEvent(opencl.native)
+    yield event
+    if event.command_execution_status > pyopencl.command_execution_status.COMPLETE:
+        event.set_status(pyopencl.command_execution_status.COMPLETE)
+
+
 class Foreign(Context):
     """Memory of another framework, of which only handles are known."""
 

@@ -139,9 +139,8 @@ def test_copies(opencl: Any, order: str) -> None:
     assert found.any(), "it is a copy"
 
 
-def test_a_copy_on_the_callers_queue(opencl: Any) -> None:
+def test_a_copy_on_the_callers_queue(opencl: Any, gate: Any) -> None:
     queue = cl.CommandQueue(opencl.native)
-    gate = cl.UserEvent(opencl.native)
     array = np.arange(1000, dtype=np.uint16)
     cl.enqueue_barrier(queue, wait_for=[gate])
     tensor = samebytes.tensor(array).map(opencl, copy=True, queue=queue)

@@ -122,10 +122,9 @@ def test_released_by_its_owner_while_mapped(opencl: Any) -> None:
     mapped.close()
 
 
-def test_the_callers_queue(opencl: Any, kernel: Callable[..., Any]) -> None:
+def test_the_callers_queue(opencl: Any, gate: Any, kernel: Callable[..., Any]) -> None:
     """Nothing waits: the mapping comes after what is in the queue, and before what follows."""
     queue = cl.CommandQueue(opencl.native)
-    gate = cl.UserEvent(opencl.native)
     tensor = opencl.allocate((64,))
     with tensor.map("cpu", "w") as view:
         view.native[...] = 1

@@ -274,6 +274,38 @@ def test_refusal_tries_another_edge_between_the_same_nodes(
     assert sb.tensor(np.zeros((3, 2))).map("beta").shape == (3, 2)
 
 
+def test_a_direct_mapping_comes_before_a_cheaper_one_through_a_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its driver would be loaded, and its context made, for memory that has nothing to do there."""
+    install(
+        monkeypatch,
+        edge("cpu", "beta", Mapped, transfer=Transfer.MAP),
+        edge("cpu", "gpu", Alias),
+        edge("gpu", "beta", Alias),
+    )
+    assert [h.spec.name for h in sb.route("cpu", "beta", level="tensor").hops] == ["cpu -> beta"]
+
+
+def test_a_way_through_a_device_comes_before_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("alpha", "beta", Copy),
+        edge("alpha", "gpu", Alias),
+        edge("gpu", "beta", Alias),
+    )
+    route = sb.route("alpha", "beta", level="tensor", copy=True)
+    assert [h.spec.name for h in route.hops] == ["alpha -> gpu", "gpu -> beta"]
+
+
+def test_copies_are_tried_however_many_ways_without_one_refuse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refusing = [edge("cpu", "beta", RefusesAll, cost=float(n), summary=str(n)) for n in range(20)]
+    install(monkeypatch, *refusing, edge("cpu", "beta", Copy))
+    assert sb.tensor(np.zeros((3, 2))).map("beta", copy=True).shape == (3, 2)
+
+
 def test_no_route_carries_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     install(
         monkeypatch,

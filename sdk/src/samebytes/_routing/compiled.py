@@ -24,9 +24,9 @@ from .._core.mapper import (
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
 from .._plugins.tables import Edge
-from ..errors import CopyRequiredError, NoRouteError, PluginError, RouteError
+from ..errors import CopyRequiredError, NoRouteError, RouteError, SamebytesError
 from .contexts import remember, resolve
-from .search import Chain, chains, copies, usable
+from .search import Chain, chains, copies, device_nodes, usable
 
 __all__ = [
     "chain_function",
@@ -133,11 +133,11 @@ class _Ways:
     ) -> Iterator[tuple[str, Run | str]]:
         """(name, function) of each chain, or (name, reason) where it cannot be loaded."""
         found, _ = find_chains(source, end, self._level, self._access, self._copy)
-        for chain in islice(found, _MAX_TRIES):
+        for chain in _first(found):
             name = chain_name(chain)
             try:
                 mappers, _ = mappers_of(chain, source, end)
-            except (PluginError, RouteError) as error:
+            except SamebytesError as error:
                 yield name, str(error)
             else:
                 yield name, chain_function(mappers, self._level, self._access, refused)
@@ -252,10 +252,23 @@ def find_chains(
     image_format: str | None = None,
 ) -> tuple[Iterator[Chain], list[str]]:  # fmt: skip
     """The chains that may serve, cheapest first, and the reasons of edges that cannot."""
-    edges, bad = usable(tables().edges, level, access, image_format)
-    found = chains(edges, source.node, target.node)
+    known = tables()
+    edges, bad = usable(known.edges, level, access, image_format)
+    found = chains(edges, source.node, target.node, device_nodes(known.contexts))
     reasons = [f"{e.spec.name} [{e.plugin}]: {why}" for e, why in bad]
     return (c for c in found if copy or not copies(c)), reasons
+
+
+def _first(found: Iterator[Chain]) -> Iterator[Chain]:
+    """Those that are tried: so many without a copy, and as many with one."""
+    left = {False: _MAX_TRIES, True: _MAX_TRIES}
+    for chain in found:
+        kind = copies(chain)
+        if left[kind]:
+            left[kind] -= 1
+            yield chain
+        elif not any(left.values()):
+            return
 
 
 def mappers_of(
@@ -314,7 +327,7 @@ def _may_take(chain: Chain, source: Context, target: Context, item: Any) -> bool
     """Whether a chain can be loaded and its first edge has nothing against the object, if any."""
     try:
         (first, *_), _ = mappers_of(chain, source, target)
-    except (PluginError, RouteError):
+    except SamebytesError:
         return False
     if item is None:
         return True

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 
 from .._core.context import Context, intern
 from .._plugins.discovery import tables
 from .._plugins.distributions import install_hint
 from .._plugins.loading import call, load, load_class
 from .._plugins.specs import ContextSpec
-from ..errors import AmbiguousTargetError, NoRouteError, UnknownNameError
+from ..errors import AmbiguousTargetError, DeviceMismatchError, NoRouteError, UnknownNameError
 
 __all__ = ["context", "derive", "find_spec", "remember", "resolve"]
 
@@ -99,7 +100,9 @@ def resolve(source: Context, target: str | Context) -> Context:
         return source  # "type" where the only nodes are "type:KIND"
     spec, device = find_spec(target)
     if source.node in spec.derives_from and device is None:
-        return remember(_make(spec, None, source))
+        # Of handles that the framework does not take, the memory may still be handed over.
+        with suppress(DeviceMismatchError):
+            return remember(_make(spec, None, source))
     choices = _choices(spec)
     if device is None and len(choices) > 1:
         raise AmbiguousTargetError(source.node, target, choices)

@@ -16,8 +16,7 @@ from .._plugins.discovery import tables
 from ..errors import (
     CopyRequiredError,
     NoRouteError,
-    PluginError,
-    RouteError,
+    SamebytesError,
     UnknownNameError,
 )
 from ..formats import ImageFormat
@@ -182,7 +181,7 @@ def route(
     for chain in found:
         try:
             hops, contexts = mappers_of(chain, start, end)
-        except (PluginError, RouteError) as error:
+        except SamebytesError as error:
             refused.append(f"{chain_name(chain)}: {error}")
             continue
         if item is not None and (reason := _refusal(item, hops, level, access)) is not None:

@@ -5,17 +5,28 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from .._core.edge import Transfer
+from .._plugins.specs import ContextSpec
 from .._plugins.tables import Edge
 
-__all__ = ["Chain", "chains", "usable"]
+__all__ = ["Chain", "chains", "copies", "device_nodes", "usable"]
 
 Chain = tuple[Edge, ...]
 
 # The longest chain of the design has five hops; more would be a mistake of the tables.
 _MAX_HOPS = 6
+
+# What it costs to go through a device that is neither source nor target: more than any mapping to
+# the CPU, less than a copy. Its driver is loaded for it, and its contexts are made.
+_DETOUR = 1_000.0
+_MAX_DETOURS = 2
+
+
+def device_nodes(contexts: Mapping[str, ContextSpec]) -> frozenset[str]:
+    """The nodes whose contexts are of a device: those that have a choice, or derive from others."""
+    return frozenset(n for n, spec in contexts.items() if spec.devices or spec.derives_from)
 
 
 def usable(
@@ -44,8 +55,12 @@ def usable(
     return good, bad
 
 
-def chains(edges: list[Edge], source: str, target: str) -> Iterator[Chain]:
+def chains(
+    edges: list[Edge], source: str, target: str, devices: Collection[str] = ()
+) -> Iterator[Chain]:
     """Every chain from `source` to `target`, cheapest first, ties by the names of the edges.
+
+    Chains through `devices`, other than source and target, come after those that need none.
 
     No node is visited twice, save by an edge from a node to itself (a dense copy), and no edge
     is used twice. A chain that copies once the bytes are where they should be is left out.
@@ -66,17 +81,24 @@ def chains(edges: list[Edge], source: str, target: str) -> Iterator[Chain]:
             loop = edge.spec.target == node
             if edge in chain or (not loop and edge.spec.target in seen):
                 continue
+            detour = not loop and edge.spec.target != target and edge.spec.target in devices
+            if detour and _detours(chain, devices) == _MAX_DETOURS:
+                continue
             serial += 1
             heapq.heappush(
                 queue,
                 (
-                    cost + edge.spec.weight,
+                    cost + edge.spec.weight + (_DETOUR if detour else 0.0),
                     (*names, f"{edge.spec.name} {edge.plugin}"),
                     serial,
                     edge.spec.target,
                     (*chain, edge),
                 ),
             )
+
+
+def _detours(chain: Chain, devices: Collection[str]) -> int:
+    return len({edge.spec.target for edge in chain} & set(devices))
 
 
 def copies(chain: Chain) -> bool:
