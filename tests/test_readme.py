@@ -10,12 +10,15 @@ from fractions import Fraction
 from pathlib import Path
 
 import av
+import openvino
 import pytest
 
 import samebytes
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+# What a document's blocks need, as it says itself: "runs on: gpu, npu", in a comment.
+DEVICES = re.compile(r"<!-- runs on: ([a-z, ]+) -->")
 # Its pieces name modules that only the reader's own package would have.
 NOT_RUN = {"docs/how-to/write-a-backend.md"}
 
@@ -51,6 +54,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture(scope="session")
+def found_devices() -> set[str]:
+    """The kinds of device that OpenVINO finds, "gpu" and "npu" among them."""
+    return {name.partition(".")[0].lower() for name in openvino.Core().available_devices}
+
+
+@pytest.fixture
+def devices(document: str, found_devices: set[str]) -> None:
+    """Those that the document needs are there, or its blocks are skipped."""
+    for names in DEVICES.findall((ROOT / document).read_text()):
+        for name in names.split(", "):
+            if name not in found_devices:
+                pytest.skip(
+                    f"missing device {name.upper()}: pytest --softdevices={name} "
+                    "(pip install samebytes-softdevices)"
+                )
+
+
+@pytest.mark.usefixtures("devices")
 @pytest.mark.parametrize(
     ("document", "code"), blocks(), ids=lambda text: text if text.endswith(".md") else "code"
 )
@@ -75,7 +97,7 @@ def test_readme_example_is_short_and_prints_the_route(folder: Path) -> None:
 
 def test_table_of_edges_names_every_edge_and_no_other() -> None:
     text = (ROOT / "README.md").read_text()
-    rows = re.findall(r"^\| ([a-z]+ -> .*?) \| (\w+):.*\| tested \|$", text, re.MULTILINE)
+    rows = re.findall(r"^\| ([\w:]+ -> .*?) \| ([A-Z]+): .*\| tested.*\|$", text, re.MULTILINE)
     written = {(edge, transfer) for edges, transfer in rows for edge in edges.split(", ")}
     declared = {
         (edge.name, edge.transfer.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory types of the matrix as their own frameworks see them, and the table of results.
+"""Host memory types as their own frameworks see them, the devices, and the table of results.
 
 The table is printed at the end of a run. SAMEBYTES_MATRIX=FILE also writes it there, as the page
 of the reference manual.
@@ -8,7 +8,7 @@ of the reference manual.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,13 +16,17 @@ import av
 import cv2
 import numpy as np
 import openvino
+import pyopencl
 import pytest
 
+import samebytes
 from samebytes import ImageInfo, TensorInfo
 from samebytes.testing import ArrayMemory, Memory
 
 Array = np.ndarray[Any, Any]
 
+PAGE = "docs/reference/matrix.md"
+_DEVICE_NODES = ("dma", "opencl", "opencv_umat", "level_zero", "openvino:GPU", "openvino:NPU")
 _FFMPEG_NAMES = {"NV12": "nv12", "I420": "yuv420p", "BGR": "bgr24", "GRAY8": "gray",
                  "P010": "p010le"}  # fmt: skip
 
@@ -89,6 +93,21 @@ def memories() -> dict[str, Memory]:
     return MEMORIES
 
 
+@pytest.fixture(scope="session")
+def devices() -> Iterator[None]:
+    """A GPU and an NPU, whose contexts live as long as the tests; or the tests are skipped."""
+    found = openvino.Core().available_devices
+    for kind in ("GPU", "NPU"):
+        if not any(name.startswith(kind) for name in found):
+            pytest.skip(
+                f"missing device {kind}: pytest --softdevices={kind.lower()} "
+                "(pip install samebytes-softdevices)"
+            )
+    held = [samebytes.context(node) for node in _DEVICE_NODES]
+    yield
+    held.clear()
+
+
 class Cell(NamedTuple):
     """One place of the matrix, and what was found there."""
 
@@ -129,6 +148,10 @@ _LEGEND = (
     "Access modes that share the bytes, as shown by equal pointers and by writes on either side "
     "that are read on the other. no: refused, with the reason. A gap: the source has no such thing."
 )
+_EDGES = (
+    "Every edge that a plugin declares, used alone, by what it does with the bytes. COPY: equal "
+    "values, only with copy=True, and counted."
+)
 
 
 def _table(cells: list[Cell]) -> list[str]:
@@ -148,16 +171,25 @@ def _table(cells: list[Cell]) -> list[str]:
 def _page(cells: list[Cell]) -> str:
     versions = (
         f"numpy {np.__version__}, PyAV {av.__version__} (FFmpeg {av.ffmpeg_version_info}), "
-        f"OpenCV {cv2.__version__}, OpenVINO {openvino.__version__.split('-')[0]}"
+        f"OpenCV {cv2.__version__}, OpenVINO {openvino.__version__.split('-')[0]}, "
+        f"pyopencl {pyopencl.VERSION_TEXT}"
     )
+    devices = openvino.Core()
+    names = [devices.get_property(name, "FULL_DEVICE_NAME") for name in devices.available_devices]
     parts = [
         "# What maps to what\n",
         f"{_LEGEND}\n",
-        f"Written by the tests in tests/matrix, with {versions}.\n",
+        "`dma` is a memfd here, which stands in for DMA-BUFs. A row names memory, and where it "
+        "matters how it was allocated.\n",
+        "Written by the tests in tests/matrix: "
+        f"`SAMEBYTES_MATRIX={PAGE} pytest --softdevices=gpu,npu tests/matrix`\n",
+        f"With {versions}, on {', '.join(names[1:]) or 'no device'}.\n",
     ]
     for level in dict.fromkeys(c.level for c in cells):
         header, rows = _rows([c for c in cells if c.level == level])
         parts.append(f"## {level.capitalize()}s\n")
+        if level.endswith("edge"):
+            parts.append(f"{_EDGES}\n")
         parts.append(f"| source -> target | {' | '.join(header)} |")
         parts.append(f"|{'---|' * (len(header) + 1)}")
         parts += [f"| {' | '.join(row)} |" for row in rows]

@@ -57,6 +57,7 @@ def assert_same_bytes(item: Item, mapped: Item, access: Access, expected: list[A
     """
     for source, target in zip(parts_of(item), parts_of(mapped), strict=True):
         assert target.dtype == source.dtype
+        assert target.shape == _shape_in(mapped, source)
         assert same_place(_place(source), _place(target)) is not False
     if access != "w":
         assert_equal_values(read(mapped), expected)
@@ -68,6 +69,20 @@ def assert_same_bytes(item: Item, mapped: Item, access: Access, expected: list[A
         written = write(item, 180)
         mapped.flush()
         assert_equal_values(read(mapped), written)
+
+
+def _shape_in(mapped: Item, source: Tensor) -> tuple[int, ...]:
+    """The shape that a part has in the target.
+
+    OpenVINO has planes of images, and images of OpenCL, as [1, rows, columns, channels].
+    """
+    openvino = mapped.context.memory_type == "openvino"
+    plain = source.shape
+    if isinstance(mapped, Frame) and len(plain) == 4:  # a plane of OpenVINO's
+        plain = plain[1:3] if plain[3] == 1 else plain[1:]
+    if openvino and (isinstance(mapped, Frame) or mapped.info.strides is None):
+        return (1, *plain, *((1,) if len(plain) == 2 else ()))
+    return plain
 
 
 def _place(part: Tensor) -> Any:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be shared between devices, and why: all else in the matrix must be.
-
-The first rule that fits counts. Patterns are those of fnmatch.
-"""
+"""What devices cannot share, and why. All else in the matrix must be the same bytes."""
 
 from __future__ import annotations
 
@@ -13,59 +10,92 @@ __all__ = ["REFUSALS", "Refusal", "refusal"]
 
 
 class Refusal(NamedTuple):
-    """A part of the matrix that is refused.
+    """A part of the matrix. The first one that fits a cell counts.
 
     Attributes:
-        source, target: patterns for the row and the node.
-        reasons: parts of the message, one of which must be in it: a route of several hops may
-            end at one edge or another.
-        layouts: patterns for the layouts.
+        source, target, layouts: patterns, as fnmatch has them, for the row, the node, the layout.
+        reasons: one of them must be part of the message, since a route of several hops can end at
+            one edge or another. None at all: it is not refused.
         accesses: the access modes.
-        by_chance: where a driver allocates whole pages of its own, it is the same bytes instead.
+        by_chance: where the driver put the source decides. If it is on whole pages, it is shared.
     """
 
     source: str
     target: str
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
     layouts: tuple[str, ...] = ("*",)
-    accesses: str = "r w rw"
+    accesses: tuple[str, ...] = ("r", "w", "rw")
     by_chance: bool = False
 
+    def fits(self, source: str, target: str, layout: str, access: str) -> bool:
+        """Whether a cell is in that part."""
+        return (
+            access in self.accesses
+            and fnmatchcase(source, self.source)
+            and fnmatchcase(target, self.target)
+            and any(fnmatchcase(layout, pattern) for pattern in self.layouts)
+        )
 
+
+_WRITING = ("w", "rw")
 _PADDED = ("*padded*",)
-_PLANES = ("NV12", "I420", "BGR")
+_PLANES = ("NV12", "I420", "BGR")  # planes that are no whole pages
 _PAGES = ("whole pages",)
-_NOT_EXPORTED = ("exportable", "tells no descriptor", "whole pages", "not linear", "pitch must be")
-# Where a driver puts its memory is its own affair.
 _BY_DRIVER = ("opencl*", "opencv_umat", "openvino:GPU", "openvino:GPU, host USM")
+_NOT_EXPORTED = ("exportable", "tells no descriptor", "whole pages", "not linear", "pitch must be")
+_NOT_READ = ("device USM", "usm_device", "USM_DEVICE_BUFFER")
 
 REFUSALS = (
-    # Python's cv2 makes no UMat over memory that is there.
-    Refusal("opencv_umat", "opencv_umat", ()),
+    Refusal("opencv_umat", "opencv_umat"),
+    Refusal("opencl, of a UMat", "opencv_umat"),
     Refusal("*", "opencv_umat", ("cannot put a UMat", "needs a copy")),
-    # Memory that the CPU cannot read stays where it is.
-    Refusal("level_zero, device USM", "level_zero", ()),
-    Refusal("level_zero, device USM", "*", ("device USM",)),
-    *(
-        Refusal(source, target, ())
-        for source in ("opencl, device USM", "openvino:GPU, device USM")
-        for target in ("opencl", "openvino:GPU")
-    ),
-    Refusal("opencl, device USM", "*", ("usm_device", "USM_DEVICE_BUFFER")),
-    Refusal("openvino:GPU, device USM", "*", ("USM_DEVICE_BUFFER", "usm_device")),
-    # OpenVINO's plugins read dense tensors only; its host tensors need whole rows.
+    # USM of a device is for that device.
+    Refusal("level_zero, device USM", "level_zero"),
+    Refusal("level_zero, device USM", "*", _NOT_READ),
+    Refusal("*, device USM", "opencl"),
+    Refusal("*, device USM", "openvino:GPU"),
+    Refusal("*, device USM", "*", _NOT_READ),
+    # OpenVINO's plugins read tensors as dense, and its host tensors consist of whole rows.
     Refusal("*", "openvino:GPU", ("wrong numbers",), _PADDED),
     Refusal("*", "openvino:NPU", ("pitch must be",), _PADDED),
-    Refusal("level_zero", "openvino", ("whole number of padded rows", "pitch must be"), _PADDED),
-    Refusal("ffmpeg", "openvino", ("buffer ends before the padding",), _PADDED),
-    # A descriptor is exported only of what was made for it.
-    Refusal("dma", "dma", ()),
-    Refusal("level_zero, exportable", "dma", ()),
+    Refusal("level_zero", "openvino", ("whole number of padded rows",), _PADDED),
+    Refusal("opencl", "openvino", ("whole number of padded rows",), _PADDED),
+    # A descriptor is told of memory that was allocated for that.
+    Refusal("dma", "dma"),
+    Refusal("level_zero, exportable", "dma"),
     Refusal("*", "dma", _NOT_EXPORTED),
-    # Drivers import whole pages of the CPU's memory, and use whole lines of it.
-    Refusal("cpu", "level_zero", _PAGES),
+    # Drivers import whole pages of the CPU's memory, with nobody else's bytes on them.
     Refusal("cpu", "opencl", ("begins",)),
     Refusal("cpu", "openvino:GPU", ("multiple of",)),
-    Refusal("cpu", "openvino:NPU", _PAGES, accesses="w rw"),
-    Refusal("*", "level_zero", _PAGES, _PADDED) if False else Refusal("cpu, own pages", "level_zero", _PAGES, _PADDED),
+    Refusal("cpu", "level_zero", _PAGES),
+    Refusal("cpu", "openvino:NPU", _PAGES, accesses=_WRITING),
+    *(
+        Refusal(source, target, reasons, ("padded rows",))
+        for source in ("cpu, own pages", "opencv", "level_zero")
+        for target, reasons in (("opencl", ("multiple of 64",)), ("level_zero", _PAGES))
+        if source != target
+    ),
+    # By its name, openvino:GPU is the plugin's own cl_context. OpenCV has another one.
+    Refusal("opencv_umat", "openvino:GPU", ("multiple of 64",), ("odd size",)),
+    Refusal("openvino:NPU", "opencl", ("multiple of 64",), ("odd size",)),
+    Refusal("openvino:NPU", "openvino:GPU", ("multiple of 64",), ("odd size",)),
+    *(
+        Refusal(source, "openvino:NPU", _PAGES, _PLANES, _WRITING)
+        for source in ("ffmpeg", "openvino", "openvino:GPU, CPU_VA")
+    ),
+    Refusal("openvino:GPU, CPU_VA", "level_zero", _PAGES, _PLANES),
+    Refusal("cpu, own pages", "level_zero", _PAGES, ("NV12 padded",)),
+    Refusal("ffmpeg", "level_zero", _PAGES, ("NV12 padded",)),
+    *(Refusal(source, "level_zero", _PAGES, by_chance=True) for source in _BY_DRIVER),
+    *(
+        Refusal(source, "openvino:NPU", _PAGES, accesses=_WRITING, by_chance=True)
+        for source in _BY_DRIVER
+    ),
 )
+
+
+def refusal(source: str, target: str, layout: str, access: str) -> Refusal | None:
+    """The one that fits, if the cell is refused."""
+    cell = (source, target, layout, access)
+    found = next((r for r in REFUSALS if r.fits(*cell)), None)
+    return found if found and found.reasons else None

@@ -173,6 +173,10 @@ def _umat_tensor(info: TensorInfo) -> Tensor:
     return samebytes.context("opencv_umat").allocate(info.shape, info.dtype)
 
 
+def _opencl_of_umat(info: TensorInfo) -> Tensor:
+    return _umat_tensor(info).map("opencl", "rw")
+
+
 def _umat_image(layout: Layout) -> Frame:
     """Uploaded: OpenCV has no frames."""
     return _cpu_image(layout).map("opencv_umat", "rw", copy=True)
@@ -276,6 +280,7 @@ SOURCES = {
     ),
     "opencl, shared USM": Source("opencl", _opencl_kind("usm_shared"), None, ("page",)),
     "opencl, device USM": Source("opencl", _opencl_kind("usm_device"), None, ("page", "odd size")),
+    "opencl, of a UMat": Source("opencl", _opencl_of_umat, None, ("page", "odd size")),
     "opencv_umat": Source("opencv_umat", _umat_tensor, _umat_image, _PICTURES),
     "level_zero": Source(
         "level_zero", _level_zero_tensor(), _level_zero_image(), (*TENSORS, *_FRAMES)

@@ -190,8 +190,13 @@ def test_svm(svm: Any, kernel: Callable[..., Any]) -> None:
     assert mapped.native.tolist() == [42.0] * 64
     mapped.native[...] = 1
     mapped.flush()
-    run(svm.queue, (64,), None, tensor.native)
+    seen = svm.allocate((64,), "float32")
+    show = kernel(svm, "kernel void run(global float* a, global float* b)"
+                       "{ b[get_global_id(0)] = a[get_global_id(0)]; }")  # fmt: skip
+    show(svm.queue, (64,), None, tensor.native, seen.native)
+    assert seen.map("cpu").native.tolist() == [1.0] * 64
     mapped.close()
+    run(svm.queue, (64,), None, tensor.native)
     assert tensor.map("cpu").native.tolist() == [2.0] * 64
     native = tensor.native
     with pytest.raises(BusyError):

@@ -117,6 +117,19 @@ def test_parts_keep_the_whole(opencl: Any) -> None:
 def test_a_native_of_ours_knows_its_layout(opencl: Any) -> None:
     tensor = opencl.allocate((3, 5), "float32")
     assert samebytes.tensor(tensor.native).info == tensor.info
+    buffer = buffer_of(opencl, 64)
+    buffer.layout = samebytes.TensorInfo("uint8", (65,))  # type: ignore[attr-defined]  # the user's
+    with pytest.raises(LayoutError, match="needs 65 bytes"):
+        samebytes.tensor(buffer)
+
+
+def test_padded_planes_stay_padded(opencl: Any) -> None:
+    whole = np.zeros((32, 96), np.uint8)
+    whole[:, 64:] = 1
+    frame = samebytes.frame([whole[:, :64]], format="GRAY8").map(opencl, copy=True)
+    again = frame.map(opencl)
+    assert again.planes[0].info == frame.planes[0].info
+    assert not again.planes[0].map("cpu").native.any()
 
 
 def test_raw_cl_mem(opencl: Any, references: Callable[[Any], int]) -> None:

@@ -220,8 +220,8 @@ def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
     if isinstance(source, pyopencl.CommandQueue):
         return _interned(OpenCLContext(source.context, source.device, source))
     if isinstance(source, int) and not isinstance(source, bool):
-        living = tuple(p.int_ptr for d in devices().values() for p in (d.platform, d))
-        check_handle(source, "cl_context", living)
+        drivers = [(d.platform.int_ptr, d.int_ptr) for d in devices().values()]
+        check_handle(source, "cl_context", drivers)
         source = pyopencl.Context.from_int_ptr(source, retain=True)
     if not isinstance(source, pyopencl.Context):
         raise UnsupportedObjectError(

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyopencl
 
 from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+
+from ._natives import layout_of
 
 __all__ = ["OpenCLFrame"]
 
@@ -22,11 +26,14 @@ class OpenCLFrame(Frame):
         make, context, owner = self.context.tensor_class, self.context, self._owner
         parent, readonly = self.parent, self.readonly
         return tuple(
-            make(
-                native, context, owner, parent, readonly,
-                TensorInfo(
-                    layout.dtype, layout.shape, opaque=isinstance(native, pyopencl.Image)
-                ),
-            )
+            make(native, context, owner, parent, readonly, _layout(native, layout))
             for native, layout in zip(self.native, info.plane_layouts(), strict=True)
-        )  # fmt: skip
+        )
+
+
+def _layout(native: Any, plane: Any) -> TensorInfo:
+    """What is noted on the native (its rows may be padded), else dense rows."""
+    noted = layout_of(native)
+    if noted is not None and noted.shape == plane.shape:
+        return noted
+    return TensorInfo(plane.dtype, plane.shape, opaque=isinstance(native, pyopencl.Image))

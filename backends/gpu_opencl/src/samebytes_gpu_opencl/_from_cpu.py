@@ -6,9 +6,11 @@ from __future__ import annotations
 from ctypes import c_size_t
 from typing import Any
 
-from samebytes.errors import LayoutError
+from samebytes.errors import LayoutError, NoRouteError
 from samebytes.plugins import (
     Access,
+    Context,
+    MapperSpec,
     MemoryMapper,
     Refused,
     Storage,
@@ -40,6 +42,18 @@ class CpuToOpenCL(MemoryMapper):
     """
 
     __slots__ = ()
+
+    def __init__(self, spec: MapperSpec, source: Context, target: Context) -> None:
+        super().__init__(spec, source, target)
+        assert isinstance(target, OpenCLContext)
+        device = target.native_device
+        if not device.host_unified_memory:
+            # Said before anything is mapped: a way that leads here may begin with a copy.
+            reason = (
+                f"{device.name.strip()} has memory of its own (CL_DEVICE_HOST_UNIFIED_MEMORY is "
+                "false): pass copy=True"
+            )
+            raise NoRouteError(spec.source, spec.target, [reason])
 
     def connect(
         self, item: Tensor, access: Access

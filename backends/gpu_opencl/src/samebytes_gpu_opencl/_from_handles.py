@@ -58,7 +58,7 @@ class HandleToOpenCL(MemoryMapper):
             nbytes = check_extent(item.info, 1 << 63, "memory")
             native = wrap_usm_pointer(context, pointer + offset, nbytes)
             storage = Storage(nbytes=nbytes)
-            native.pin = (storage, item.storage)
+            native.pin, native.layout = (storage, item.storage), item.info
             return native, item.info, storage
         handle = _handle(item, "cl_mem")
         if handle is None:

@@ -11,7 +11,7 @@ that never were any; it cannot find one whose memory holds a new object of the s
 from __future__ import annotations
 
 import os
-from ctypes import byref, c_size_t, c_uint32, c_void_p, sizeof
+from ctypes import byref, c_size_t, c_uint32, c_void_p, sizeof, string_at
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from samebytes.errors import DeviceMismatchError, LayoutError, NativeError
 from ._library import call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "check_handle",
@@ -52,13 +52,13 @@ def _first_word(handle: int) -> bytes | None:
         os.close(memory)
 
 
-def check_handle(handle: int, what: str, living: tuple[int, ...]) -> None:
-    """See that a handle can be an object of the driver to which `living` belong.
+def check_handle(handle: int, what: str, drivers: Sequence[tuple[int, int]]) -> None:
+    """See that a handle can be an object of one of these drivers.
 
     Args:
         handle: any number.
         what: for the error: "cl_mem", "cl_context".
-        living: handles of objects that surely live; any of the drivers.
+        drivers: of each driver, two objects of different types that surely live.
 
     Raises:
         LayoutError: it is no OpenCL object, or was released.
@@ -66,12 +66,18 @@ def check_handle(handle: int, what: str, living: tuple[int, ...]) -> None:
     word = _first_word(handle)
     if word is None:
         return
-    tables = {_first_word(known) for known in living}
-    if word not in tables:
+    tables = [(_living_word(one), _living_word(other)) for one, other in drivers]
+    # A driver with a table for each type of object cannot be judged by this.
+    alike = all(one == other for one, other in tables)
+    if not word or (alike and word not in [one for one, _ in tables]):
         raise LayoutError(
             f"{handle:#x} is no living {what}: it was released, or never was one; hold the object "
             "that owns it"
         )
+
+
+def _living_word(handle: int) -> bytes:
+    return string_at(handle, _WORD)
 
 
 def mem_info(handle: int, key: int, type_: Any = c_size_t) -> int:
@@ -88,8 +94,7 @@ def check_mem(handle: int, context: pyopencl.Context, device: pyopencl.Device) -
         LayoutError: it is no living cl_mem.
         DeviceMismatchError: it belongs to another cl_context.
     """
-    known = context.int_ptr, device.int_ptr
-    check_handle(handle, "cl_mem", known)
+    check_handle(handle, "cl_mem", [(context.int_ptr, device.int_ptr)])
     try:
         home = mem_info(handle, pyopencl.mem_info.CONTEXT, c_void_p)
         kind = mem_info(handle, pyopencl.mem_info.TYPE, c_uint32)

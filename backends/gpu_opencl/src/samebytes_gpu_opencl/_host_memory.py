@@ -58,12 +58,6 @@ def host_buffer(
     Raises:
         Refused: the device would work on a copy.
     """
-    device = context.native_device
-    if not device.host_unified_memory:
-        raise Refused(
-            f"{device.name.strip()} has memory of its own (CL_DEVICE_HOST_UNIFIED_MEMORY is "
-            "false): pass copy=True"
-        )
     where, owner = data_address(item.native), item.storage
     start, size = where, nbytes
     # A piece of memory that ends in the middle of a page still has the whole page.

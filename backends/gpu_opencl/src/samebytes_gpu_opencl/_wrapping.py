@@ -13,6 +13,7 @@ from samebytes.errors import DeviceMismatchError, LayoutError, UnsupportedObject
 from samebytes.plugins import Storage, TensorInfo
 
 from ._context import OpenCLContext, context_of
+from ._devices import devices
 from ._handles import check_handle, check_mem, mem_info, retain_mem
 from ._images import IMAGE2D, layout_of_image
 from ._natives import layout_of, pinned_buffer, pinned_image
@@ -59,7 +60,9 @@ def tensor(
         UnsupportedObjectError: nothing of the above, or an int or SVM without its context.
     """
     made = _whole(native, context, readonly)
-    if shape is None and strides is None and not offset and layout_of(native) is not None:
+    noted = layout_of(native)
+    if noted is not None and shape is None and strides is None and not offset:
+        check_extent(noted, _size_of(native), f"the {made.kind}")
         return made
     if isinstance(made.native, pyopencl.Image):
         if shape is not None or strides is not None or offset:
@@ -158,7 +161,7 @@ def usm_tensor(
     info = TensorInfo(dtype, shape, strides)
     nbytes = check_extent(info, 1 << 63, "memory")
     native = wrap_usm_pointer(context, pointer, nbytes)
-    native.pin = keep
+    native.pin, native.layout = keep, info
     return context.tensor_class(native, context, native, None, readonly, info)
 
 
@@ -213,7 +216,8 @@ def _home_of(native: Any, context: OpenCLContext | None) -> OpenCLContext:
     if context is not None:
         check_mem(native.int_ptr, context.native, context.native_device)
         return context
-    check_handle(native.int_ptr, "cl_mem", _living_objects())
+    drivers = [(d.platform.int_ptr, d.int_ptr) for d in devices().values()]
+    check_handle(native.int_ptr, "cl_mem", drivers)
     try:
         home = native.context
     except pyopencl.Error as error:
@@ -222,8 +226,3 @@ def _home_of(native: Any, context: OpenCLContext | None) -> OpenCLContext:
             "long as its memory"
         ) from error
     return context_of(home)
-
-
-def _living_objects() -> tuple[int, ...]:
-    """A handle of each driver."""
-    return tuple(p.int_ptr for p in pyopencl.get_platforms())

@@ -143,6 +143,7 @@ class LifetimeChecks:
             mapped = self.map(item, access)  # again, for a copy too to have the values
         else:
             values = [fill(v, 17) for v in views_of(self.target, mapped)]
+            mapped.flush()  # a device sees what was written when it is published
         alive: dict[str, Any] = {
             "native": native,
             "object": item,

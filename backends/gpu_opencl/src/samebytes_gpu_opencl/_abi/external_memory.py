@@ -6,8 +6,6 @@ from __future__ import annotations
 from ctypes import POINTER, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 
 __all__ = [
-    "CL_DEVICE_HANDLE_LIST_END_KHR",
-    "CL_DEVICE_HANDLE_LIST_KHR",
     "CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR",
     "CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_WIN32_KHR",
     "CL_MEM_ALLOCATION_HANDLE_INTEL",
@@ -21,8 +19,6 @@ WIN32_EXTENSION = "cl_khr_external_memory_win32"
 
 CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_WIN32_KHR = 0x2061
 CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR = 0x2067
-CL_DEVICE_HANDLE_LIST_KHR = 0x2051
-CL_DEVICE_HANDLE_LIST_END_KHR = 0
 
 CL_MEM_ALLOCATION_HANDLE_INTEL = 0x10050
 """No Khronos extension exports memory. Intel's driver for its GPUs (compute-runtime) answers this

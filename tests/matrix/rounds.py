@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that maps every row to every target again and again, and tells what is left over.
+
+It prints a line of JSON for each round: what is alive when all of it was dropped.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import samebytes
+from samebytes.errors import RouteError
+from samebytes_softdevices import gpu_live_imports, npu_trace
+
+from .proof import write
+from .sources import IMAGES, SOURCES, TENSORS
+
+TARGETS = ("cpu", "ffmpeg", "opencv", "openvino", "dma", "opencl", "opencv_umat", "level_zero",
+           "openvino:GPU", "openvino:NPU")  # fmt: skip
+LAYOUTS = {"page": TENSORS["page"], "NV12": IMAGES["NV12"]}
+
+
+def one_round() -> None:
+    """Map, write where that is allowed, and drop, in the order in which names go."""
+    for row in SOURCES.values():
+        for name, layout in LAYOUTS.items():
+            if name not in row.layouts:
+                continue
+            for target in TARGETS:
+                for access in ("r", "rw"):
+                    item = row.make(layout)
+                    try:
+                        mapped = item.map(target, access)
+                    except RouteError:
+                        continue
+                    if access == "rw":
+                        write(mapped, 1)
+
+
+def left(trace: str, contexts: list[Any]) -> dict[str, int]:
+    """What is alive, when routing has let go of what it keeps for a while."""
+    samebytes.refresh()
+    gc.collect()
+    calls = [record.call for record in npu_trace(trace)]
+    return {
+        "descriptors": len(list(Path("/proc/self/fd").iterdir())),
+        "imports of the GPU": gpu_live_imports(),
+        "references to cl_contexts": sum(c.native.reference_count for c in contexts),
+        "memory of the NPU": calls.count("mem_alloc") - calls.count("mem_free"),
+        "contexts of the NPU": calls.count("context_create") - calls.count("context_destroy"),
+    }
+
+
+def main(trace: str, rounds: int) -> None:
+    """Print what is left after each round."""
+    opencl = samebytes.context("opencl")
+    umat = samebytes.context("opencv_umat").derive("opencl")
+    gpu = samebytes.context("openvino:GPU")
+    others = samebytes.context("level_zero"), samebytes.context("openvino:NPU"), gpu
+    for _ in range(rounds):
+        one_round()
+        print(json.dumps(left(trace, [opencl, umat, gpu.derive("opencl")])))
+    del others
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

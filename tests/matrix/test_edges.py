@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every edge that a plugin declares, used alone: none escapes the proof.
+
+The matrix shows what routes do, and a route is seldom the only one. Here each edge is used by
+hand, on the first source that it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+import samebytes
+from samebytes import Access, Context, Frame, MemoryMapper, Tensor, Transfer
+from samebytes.errors import CopyRequiredError, NoRouteError, UnknownNameError
+from samebytes.plugins import MapperSpec
+
+from .proof import assert_equal_values, assert_same_bytes, read, write
+from .sources import IMAGES, SOURCES, TENSORS
+
+Item = Tensor | Frame
+
+EDGES = [edge for plugin in samebytes.installed_plugins() for edge in plugin.edges]
+# Memory types that no backend has yet.
+NO_SOURCE = {"vaapi"}
+# What no software device can do, and what it says.
+REFUSED = {"opencl -> dma": "tells no descriptor"}
+
+
+def _id(edge: MapperSpec) -> str:
+    return f"{edge.name}-{edge.level}-{edge.mapper.rpartition(':')[2]}"
+
+
+PROVABLE = [e for e in EDGES if e.source not in NO_SOURCE and e.name not in REFUSED]
+WAYS = [(edge, access) for edge in PROVABLE for access in edge.access]
+
+
+@pytest.mark.usefixtures("devices")
+@pytest.mark.parametrize(
+    ("edge", "access"), [pytest.param(e, a, id=f"{_id(e)}-{a}") for e, a in WAYS]
+)
+def test_edge(edge: MapperSpec, access: Access, prove: Callable[[tuple[str, ...]], None]) -> None:
+    refused = []
+    for item in _items(edge):
+        mapper = _mapper(edge, item.context)
+        expected = write(item, 5)
+        samebytes.reset_stats()
+        try:
+            if edge.transfer is Transfer.COPY:
+                _check_copy(mapper, item, access, expected)
+            else:
+                mapped = mapper.map(item, access)
+                assert_same_bytes(item, mapped, access, expected)
+                assert samebytes.stats().copies == 0
+        except NoRouteError as error:
+            refused.append(str(error))
+            continue
+        level = f"{edge.level} edge"
+        prove((level, edge.source, edge.target, edge.transfer.name, access))
+        return
+    pytest.fail("no source that it takes:\n" + "\n".join(refused))
+
+
+def _check_copy(mapper: MemoryMapper, item: Item, access: Access, expected: list[Any]) -> None:
+    with pytest.raises(CopyRequiredError, match="copy=True"):
+        mapper.map(item, access)
+    assert samebytes.stats().copies == 0
+    mapped = mapper.map(item, access, copy=True)
+    assert samebytes.stats().by_edge[mapper.spec.name].copies >= 1
+    assert_equal_values(read(mapped), expected)
+    write(item, 180)
+    assert_equal_values(read(mapped), expected)
+
+
+@pytest.mark.usefixtures("devices")
+@pytest.mark.parametrize(("name", "reason"), REFUSED.items())
+def test_edge_that_software_devices_refuse(name: str, reason: str) -> None:
+    (edge,) = [e for e in EDGES if e.name == name]
+    item = next(_items(edge))
+    with pytest.raises(NoRouteError, match=reason):
+        _mapper(edge, item.context).map(item)
+
+
+@pytest.mark.parametrize("node", sorted(NO_SOURCE))
+def test_memory_types_that_no_backend_has(node: str) -> None:
+    with pytest.raises(UnknownNameError):
+        samebytes.context(node)
+
+
+def _items(edge: MapperSpec) -> Iterator[Item]:
+    """What the edge might take, of its level. A plane of a frame is a tensor."""
+    layouts = IMAGES if edge.level == "frame" else TENSORS
+    for row in SOURCES.values():
+        if row.node != edge.source:
+            continue
+        for name in row.layouts:
+            if name in layouts and not layouts[name].readonly:
+                yield row.make(layouts[name])
+            elif edge.level == "tensor" and row.tensor is None:
+                frame = row.make(IMAGES[name])
+                assert isinstance(frame, Frame)
+                yield frame.planes[0]
+
+
+def _mapper(edge: MapperSpec, source: Context) -> MemoryMapper:
+    """The edge between a context and the one of its target that shares its handles, if one does."""
+    try:
+        target = source.derive(edge.target)
+    except samebytes.SamebytesError:
+        target = samebytes.context(edge.target)
+    module, _, name = edge.mapper.partition(":")
+    made: MemoryMapper = getattr(import_module(module), name)(edge, source, target)
+    _held[:] = [target]  # a mapper holds its ends weakly
+    return made
+
+
+_held: list[Context] = []
