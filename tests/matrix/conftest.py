@@ -146,17 +146,28 @@ def pytest_terminal_summary(
 
 _LEGEND = (
     "Access modes that share the bytes, as shown by equal pointers and by writes on either side "
-    "that are read on the other. no: refused, with the reason. A gap: the source has no such thing."
+    "that are read on the other. no: refused, with the reason; after r, writing is. A gap: the "
+    "source has no such thing."
 )
+_ORDER = ("tensor", "frame", "device tensor", "device frame", "tensor edge", "frame edge")
+_ROWS = (
+    "A row names memory and, where it matters, how that was allocated. `dma` is a memfd here, "
+    "which stands in for DMA-BUFs."
+)
+_COMMAND = f"SAMEBYTES_MATRIX={PAGE} pytest --softdevices=gpu,npu tests/matrix"
 _EDGES = (
     "Every edge that a plugin declares, used alone, by what it does with the bytes. COPY: equal "
     "values, only with copy=True, and counted."
 )
 
 
+def _levels(cells: list[Cell]) -> list[str]:
+    return sorted({c.level for c in cells}, key=_ORDER.index)
+
+
 def _table(cells: list[Cell]) -> list[str]:
     lines = [_LEGEND]
-    for level in dict.fromkeys(c.level for c in cells):
+    for level in _levels(cells):
         header, rows = _rows([c for c in cells if c.level == level])
         table = [(f"{level}s", *header), *rows]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -179,13 +190,11 @@ def _page(cells: list[Cell]) -> str:
     parts = [
         "# What maps to what\n",
         f"{_LEGEND}\n",
-        "`dma` is a memfd here, which stands in for DMA-BUFs. A row names memory, and where it "
-        "matters how it was allocated.\n",
-        "Written by the tests in tests/matrix: "
-        f"`SAMEBYTES_MATRIX={PAGE} pytest --softdevices=gpu,npu tests/matrix`\n",
+        f"{_ROWS}\n",
+        f"Written by the tests in tests/matrix: `{_COMMAND}`\n",
         f"With {versions}, on {', '.join(names[1:]) or 'no device'}.\n",
     ]
-    for level in dict.fromkeys(c.level for c in cells):
+    for level in _levels(cells):
         header, rows = _rows([c for c in cells if c.level == level])
         parts.append(f"## {level.capitalize()}s\n")
         if level.endswith("edge"):

@@ -17,10 +17,8 @@ from samebytes.errors import RouteError
 from samebytes_softdevices import gpu_live_imports, npu_trace
 
 from .proof import write
-from .sources import IMAGES, SOURCES, TENSORS
+from .sources import IMAGES, SOURCES, TARGETS, TENSORS
 
-TARGETS = ("cpu", "ffmpeg", "opencv", "openvino", "dma", "opencl", "opencv_umat", "level_zero",
-           "openvino:GPU", "openvino:NPU")  # fmt: skip
 LAYOUTS = {"page": TENSORS["page"], "NV12": IMAGES["NV12"]}
 
 
@@ -56,15 +54,12 @@ def left(trace: str, contexts: list[Any]) -> dict[str, int]:
 
 
 def main(trace: str, rounds: int) -> None:
-    """Print what is left after each round."""
-    opencl = samebytes.context("opencl")
-    umat = samebytes.context("opencv_umat").derive("opencl")
-    gpu = samebytes.context("openvino:GPU")
-    others = samebytes.context("level_zero"), samebytes.context("openvino:NPU"), gpu
+    """Print what is left after each round. Contexts are made once, and held."""
+    held = {name: samebytes.context(name) for name in TARGETS if name != "ffmpeg"}
+    sharing = [held[name].derive("opencl") for name in ("opencl", "opencv_umat", "openvino:GPU")]
     for _ in range(rounds):
         one_round()
-        print(json.dumps(left(trace, [opencl, umat, gpu.derive("opencl")])))
-    del others
+        sys.stdout.write(json.dumps(left(trace, sharing)) + "\n")
 
 
 if __name__ == "__main__":

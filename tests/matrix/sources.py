@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the matrix of devices: kinds of memory, and how their frameworks make them."""
+"""The matrix of devices: its rows, which are kinds of memory and how their frameworks make them;
+its columns, which are layouts; and the nodes to which the rows are mapped.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ import samebytes_dma
 import samebytes_gpu_opencl
 from samebytes import Frame, ImageInfo, Tensor, TensorInfo
 
-__all__ = ["IMAGES", "SOURCES", "TENSORS", "Layout", "Source"]
+__all__ = ["IMAGES", "SOURCES", "TARGETS", "TENSORS", "Layout", "Source"]
 
 Item = Tensor | Frame
 
@@ -34,6 +36,10 @@ class Layout(NamedTuple):
     readonly: bool = False
 
 
+TARGETS = (
+    "cpu", "ffmpeg", "opencv", "openvino",
+    "dma", "opencl", "opencv_umat", "level_zero", "openvino:GPU", "openvino:NPU",
+)  # fmt: skip
 TENSORS = {
     "page": Layout(TensorInfo("uint8", (64, 64))),
     "float NCHW": Layout(TensorInfo("float32", (1, 3, 32, 32))),

@@ -88,12 +88,19 @@ def references() -> Callable[[Any], int]:
 
 @pytest.fixture
 def child() -> Callable[..., str]:
-    """Runs code in a fresh interpreter with other variables; gives what it printed."""
+    """Runs code in a fresh interpreter; gives what it printed.
+
+    With variables, nothing but these leads to a driver: not what leads to a software device.
+    """
 
     def run(code: str, **variables: str) -> str:
+        environment = dict(os.environ)
+        if variables:
+            for name in ("OCL_ICD_FILENAMES", "OPENCL_LAYERS", "LD_PRELOAD", "LD_LIBRARY_PATH"):
+                environment.pop(name, None)
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True,
-            timeout=120, check=False, env={**os.environ, **variables},
+            timeout=120, check=False, env={**environment, **variables},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout
