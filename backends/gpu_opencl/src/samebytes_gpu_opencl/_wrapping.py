@@ -189,7 +189,10 @@ def _whole(native: Any, context: OpenCLContext | None, readonly: bool) -> OpenCL
     if isinstance(native, pyopencl.Buffer | pyopencl.Image):
         home = _home_of(native, context)
         info = layout_of_image(native) if isinstance(native, pyopencl.Image) else None
-        return home.tensor_class(native, home, native, None, readonly, info)
+        # The user may call release() while the tensor, or what was mapped from it, is in use.
+        reference = retain_mem(native.int_ptr, home.native)
+        held = Storage(reference, nbytes=native.size, keep=native, at_exit=True)
+        return home.tensor_class(native, home, held, None, readonly, info)
     if isinstance(native, USMAllocation):
         if context is not None and context != native.context:
             raise DeviceMismatchError("the USM belongs to another context than context=")
