@@ -21,27 +21,12 @@ LAYOUTS = {**TENSORS, **IMAGES}
 HOST = {"cpu", "ffmpeg", "opencv", "openvino"}
 
 
-# Their planes keep the axes that OpenVINO's have, so that the result is no image of its format.
-KEPT_AXES = {
-    *(("openvino:GPU", target) for target in (*HOST, "opencl", "openvino:NPU")),
-    ("openvino:GPU, CPU_VA", "opencl"),
-    ("openvino:NPU", "level_zero"),
-}
-
-
 def _params() -> list[Any]:
     return [
-        pytest.param(*cell, access, marks=_marks(*cell, access), id="-".join((*cell, access)))
+        pytest.param(*cell, access, id="-".join((*cell, access)))
         for cell in _cells()
         for access in ACCESSES
     ]
-
-
-def _marks(source: str, target: str, layout: str, access: str) -> tuple[pytest.MarkDecorator, ...]:
-    lost = (source, target) in KEPT_AXES and layout in IMAGES
-    if lost and refusal(source, target, layout, access) is None:
-        return (pytest.mark.xfail(reason="planes of frames keep OpenVINO's axes"),)
-    return ()
 
 
 def _cells() -> list[tuple[str, str, str]]:

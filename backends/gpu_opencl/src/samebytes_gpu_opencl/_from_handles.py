@@ -6,8 +6,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from samebytes import Frame, ImageInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, UnknownNameError
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, Tensor, TensorInfo
+from samebytes.plugins import (
+    Access,
+    MemoryMapper,
+    Refused,
+    Storage,
+    Tensor,
+    TensorInfo,
+    dense_strides,
+)
 
 from ._context import OpenCLContext
 from ._images import IMAGE2D, layout_of_image
@@ -17,7 +26,7 @@ from ._queues import working_queue
 from ._usm import wrap_usm_pointer
 from ._wrapping import native_over_mem
 
-__all__ = ["HandleToOpenCL"]
+__all__ = ["FrameHandleToOpenCL", "HandleToOpenCL"]
 
 
 class HandleToOpenCL(MemoryMapper):
@@ -33,45 +42,80 @@ class HandleToOpenCL(MemoryMapper):
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The native over the handle; a sub-buffer where the tensor begins at an offset."""
-        context = self.target
-        assert isinstance(context, OpenCLContext)
-        ours, theirs = context.handle("cl_context"), item.context.handle("cl_context")
-        if ours != theirs:
-            raise Refused(
-                f"it belongs to the cl_context {theirs:#x}, the target is on {ours:#x}: use "
-                'source.context.derive("opencl")'
-            )
-        queue = working_queue(context)
-        if not queue.ordered:
-            queue.finish()
-        try:
-            return self._over(context, item)
-        except (LayoutError, DeviceMismatchError) as error:
-            raise Refused(str(error)) from error
+        return _over(_finished(self), item, item.info)
 
-    def _over(
-        self, context: OpenCLContext, item: Tensor
-    ) -> tuple[Any, TensorInfo | None, Storage | None]:
-        offset = _handle(item, "offset") or 0
-        pointer = _handle(item, "usm_ptr")
-        if pointer is not None:
-            nbytes = check_extent(item.info, 1 << 63, "memory")
-            native = wrap_usm_pointer(context, pointer + offset, nbytes)
-            storage = Storage(nbytes=nbytes)
-            native.pin, native.layout = (storage, item.storage), item.info
-            return native, item.info, storage
-        handle = _handle(item, "cl_mem")
-        if handle is None:
-            raise Refused("it has neither a cl_mem nor a USM pointer")
-        mem, whole, kind = native_over_mem(context, handle, item.info)
-        whole.keep = item.storage
-        if kind == IMAGE2D:
-            return mem, layout_of_image(mem), whole
-        nbytes = check_extent(item.info, mem.size - offset, f"the buffer after byte {offset}")
-        if not offset:
-            return mem, item.info, whole
-        part = sub_buffer(context, handle, offset, nbytes, whole)
-        return pinned_buffer(part.handle, part, item.info), item.info, part
+
+class FrameHandleToOpenCL(MemoryMapper):
+    """The same for the planes of an image, which become (rows, columns[, channels]) again."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, None]:
+        """A tuple of natives, each with the layout of its plane."""
+        image = item.meta.info
+        if not isinstance(image, ImageInfo):
+            raise Refused("it is no image: map its tensors one by one")
+        context = _finished(self)
+        infos = [TensorInfo(layout.dtype, layout.shape) for layout in image.plane_layouts()]
+        for plane, info in zip(item.planes, infos, strict=True):
+            if plane.info.nbytes != info.nbytes or plane.strides not in (None, _dense(plane)):
+                raise Refused(f"a plane {plane.info} is not the dense plane {info} of {image}")
+        natives = [_over(context, p, i)[0] for p, i in zip(item.planes, infos, strict=True)]
+        return tuple(natives), None, None
+
+
+def _dense(plane: Tensor) -> tuple[int, ...]:
+    return dense_strides(plane.shape, plane.dtype.itemsize or 1)
+
+
+def _finished(mapper: MemoryMapper) -> OpenCLContext:
+    """The target, which has the source's cl_context; what was enqueued on its queue is done."""
+    context = mapper.target
+    assert isinstance(context, OpenCLContext)
+    ours, theirs = context.handle("cl_context"), mapper.source.handle("cl_context")
+    if ours != theirs:
+        raise Refused(
+            f"it belongs to the cl_context {theirs:#x}, the target is on {ours:#x}: use "
+            'source.context.derive("opencl")'
+        )
+    queue = working_queue(context)
+    if not queue.ordered:
+        queue.finish()
+    return context
+
+
+def _over(
+    context: OpenCLContext, item: Tensor, info: TensorInfo
+) -> tuple[Any, TensorInfo, Storage]:
+    try:
+        return _native(context, item, info)
+    except (LayoutError, DeviceMismatchError) as error:
+        raise Refused(str(error)) from error
+
+
+def _native(
+    context: OpenCLContext, item: Tensor, info: TensorInfo
+) -> tuple[Any, TensorInfo, Storage]:
+    offset = _handle(item, "offset") or 0
+    pointer = _handle(item, "usm_ptr")
+    if pointer is not None:
+        nbytes = check_extent(info, 1 << 63, "memory")
+        native = wrap_usm_pointer(context, pointer + offset, nbytes)
+        storage = Storage(nbytes=nbytes)
+        native.pin, native.layout = (storage, item.storage), info
+        return native, info, storage
+    handle = _handle(item, "cl_mem")
+    if handle is None:
+        raise Refused("it has neither a cl_mem nor a USM pointer")
+    mem, whole, kind = native_over_mem(context, handle, info)
+    whole.keep = item.storage
+    if kind == IMAGE2D:
+        return mem, layout_of_image(mem), whole
+    nbytes = check_extent(info, mem.size - offset, f"the buffer after byte {offset}")
+    if not offset:
+        return mem, info, whole
+    part = sub_buffer(context, handle, offset, nbytes, whole)
+    return pinned_buffer(part.handle, part, info), info, part
 
 
 def _handle(item: Tensor, key: str) -> int | None:

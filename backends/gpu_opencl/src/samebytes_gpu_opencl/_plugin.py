@@ -113,8 +113,20 @@ def _from_handles() -> list[MapperSpec]:
             transfer=Transfer.ALIAS,
             summary="its cl_mem or USM pointer, in the same cl_context",
             opaque=True,
+            # Planes of OpenVINO's frames have axes of their own.
+            lifts=source != "openvino:GPU",
         )
         for source in ("openvino:GPU", "opencv_umat")
+    ] + [
+        MapperSpec(
+            source="openvino:GPU",
+            target="opencl",
+            mapper="samebytes_gpu_opencl._from_handles:FrameHandleToOpenCL",
+            transfer=Transfer.ALIAS,
+            summary="each plane's cl_mem or USM pointer, (rows, columns[, channels])",
+            level="frame",
+            opaque=True,
+        )
     ]
 
 

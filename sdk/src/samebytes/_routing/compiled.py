@@ -254,7 +254,7 @@ def find_chains(
     """The chains that may serve, cheapest first, and the reasons of edges that cannot."""
     known = tables()
     edges, bad = usable(known.edges, level, access, image_format)
-    found = chains(edges, source.node, target.node, device_nodes(known.contexts))
+    found = chains(edges, source.node, target.node, device_nodes(known.contexts, target.node))
     reasons = [f"{e.spec.name} [{e.plugin}]: {why}" for e, why in bad]
     return (c for c in found if copy or not copies(c)), reasons
 

@@ -24,9 +24,18 @@ _DETOUR = 1_000.0
 _MAX_DETOURS = 2
 
 
-def device_nodes(contexts: Mapping[str, ContextSpec]) -> frozenset[str]:
-    """The nodes whose contexts are of a device: those that have a choice, or derive from others."""
-    return frozenset(n for n, spec in contexts.items() if spec.devices or spec.derives_from)
+def device_nodes(contexts: Mapping[str, ContextSpec], target: str) -> frozenset[str]:
+    """The nodes of devices that a way to `target` should not go through if it need not.
+
+    They have a choice of devices, or derive from others. Those that the target itself derives from
+    share its handles, and are no detour.
+    """
+    own = contexts[target].derives_from if target in contexts else ()
+    return frozenset(
+        node
+        for node, spec in contexts.items()
+        if (spec.devices or spec.derives_from) and node not in own
+    )
 
 
 def usable(

@@ -38,6 +38,7 @@ __all__ = [
     "CpuToNpuCopy",
     "FdFrameToNpu",
     "FdToNpu",
+    "NpuFrameToLevelZero",
     "NpuToCpu",
     "NpuToCpuCopy",
     "NpuToLevelZero",
@@ -200,21 +201,41 @@ class NpuToLevelZero(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: ZeroBufferTensor, access: Access) -> _Connected:
-        """A pointer of the level_zero plugin, whose class must not be imported here."""
-        target: Any = self.target
-        own, theirs = item.context.handle("ze_context"), target.handle("ze_context")
-        if own != theirs:
-            raise Refused(
-                f"the pointer is valid in ze_context {own:#x}, and the target is of {theirs:#x}"
-            )
-        info = item.info
-        try:
-            keep = item.storage if isinstance(item.native, PinnedTensor) else host_memory(item)
-            made = target.wrap_pointer(item.get(), info.shape, info.dtype, keep=keep)
-        except SamebytesError as error:
-            raise Refused(str(error)) from error
-        pointer = target.readonly_native(made.native) if access == "r" else made.native
-        return pointer, info, made.storage
+        """A pointer of the level_zero plugin."""
+        made = _pointer(self.target, item, item.info, access)
+        return made.native, item.info, made.storage
+
+
+class NpuFrameToLevelZero(MemoryMapper):
+    """openvino:NPU -> level_zero for frames: (rows, columns[, channels]) again."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, None]:
+        """A tuple of pointers, each with the layout of its plane."""
+        layouts = _require_image(item).plane_layouts()
+        infos = [TensorInfo(layout.dtype, layout.shape) for layout in layouts]
+        pairs = zip(item.planes, infos, strict=True)
+        made = [_pointer(self.target, cast(Any, p), _dense(p.info, i.shape), access)
+                for p, i in pairs]  # fmt: skip
+        return tuple([tensor.native for tensor in made]), None, None
+
+
+def _pointer(target: Any, item: ZeroBufferTensor, info: TensorInfo, access: Access) -> Tensor:
+    """The tensor of the level_zero plugin, whose class must not be imported here."""
+    own, theirs = item.context.handle("ze_context"), target.handle("ze_context")
+    if own != theirs:
+        raise Refused(
+            f"the pointer is valid in ze_context {own:#x}, and the target is of {theirs:#x}"
+        )
+    try:
+        keep = item.storage if isinstance(item.native, PinnedTensor) else host_memory(item)
+        made: Tensor = target.wrap_pointer(item.get(), info.shape, info.dtype, keep=keep)
+    except SamebytesError as error:
+        raise Refused(str(error)) from error
+    if access == "r":
+        made.native = target.readonly_native(made.native)
+    return made
 
 
 def _require_image(item: Frame) -> ImageInfo:

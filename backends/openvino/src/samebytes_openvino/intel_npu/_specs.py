@@ -76,6 +76,15 @@ MAPPERS = [
         mapper=f"{_HERE}:NpuToLevelZero",
         transfer=Transfer.ALIAS,
         summary="the USM pointer, in the plugin's own ze_context",
+        lifts=False,
+    ),
+    MapperSpec(
+        source=_NPU,
+        target="level_zero",
+        mapper=f"{_HERE}:NpuFrameToLevelZero",
+        transfer=Transfer.ALIAS,
+        summary="the USM pointer of each plane, (rows, columns) or (rows, columns, channels)",
+        level="frame",
     ),
     MapperSpec(
         source="cpu",
