@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,25 @@ def test_opencv_sees_what_a_kernel_computed(umats: Context) -> None:
     there.map("opencv_umat")
     doubled = cv2.add(tensor.native, tensor.native)
     assert (doubled.get() == 4).all()
+
+
+def test_opencv_waits_for_a_queue_that_is_not_its_own(umats: Context) -> None:
+    import samebytes_gpu_opencl as sbcl
+
+    native = cl.Context.from_int_ptr(umats.handle("cl_context"), retain=True)
+    with sbcl.context(cl.CommandQueue(native)) as opencl:
+        there: Any = umats.allocate((4, 4)).map(opencl, "rw")
+        gate = cl.UserEvent(native)
+        cl.enqueue_barrier(opencl.queue, wait_for=[gate])
+        filled = cl.enqueue_fill_buffer(opencl.queue, there.native, np.uint8(3), 0, 16)
+        opencl.queue.flush()
+        complete = cl.command_execution_status.COMPLETE
+        opener = threading.Timer(0.2, gate.set_status, [complete])
+        opener.start()
+        there.map("opencv_umat")
+        status = filled.command_execution_status
+        opener.join()
+        assert status == complete
 
 
 def test_a_region_of_a_umat_is_mapped_at_its_offset(umats: Context) -> None:

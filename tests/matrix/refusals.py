@@ -42,7 +42,7 @@ _PADDED = ("*padded*",)
 _PLANES = ("NV12", "I420", "BGR")  # planes that are no whole pages
 _PAGES = ("whole pages",)
 _BY_DRIVER = ("opencl*", "opencv_umat", "openvino:GPU", "openvino:GPU, host USM")
-_NOT_EXPORTED = ("exportable", "tells no descriptor", "whole pages", "not linear", "pitch must be")
+_NOT_EXPORTED = ("exportable", "no descriptor", "whole pages", "not linear", "pitch must be")
 _NOT_READ = ("device USM", "usm_device", "USM_DEVICE_BUFFER")
 
 REFUSALS = (
@@ -51,6 +51,7 @@ REFUSALS = (
     Refusal("*", "opencv_umat", ("cannot put a UMat", "needs a copy")),
     # USM of a device is for that device.
     Refusal("level_zero, device USM", "level_zero"),
+    Refusal("level_zero, device USM", "dma", ("no such thing",)),
     Refusal("level_zero, device USM", "*", _NOT_READ),
     Refusal("*, device USM", "opencl"),
     Refusal("*, device USM", "openvino:GPU"),

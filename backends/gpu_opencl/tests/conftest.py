@@ -140,8 +140,11 @@ class ForeignTensor(samebytes.Tensor):
 def foreign() -> Callable[..., ForeignTensor]:
     """foreign(cl_context, info, cl_mem=..., offset=...) is a tensor of another framework."""
 
-    def make(cl_context: int, info: Any, **handles: int) -> ForeignTensor:
-        context = Foreign(handles={"cl_context": cl_context})
+    def make(
+        cl_context: int, info: Any, cl_queue: int | None = None, **handles: int
+    ) -> ForeignTensor:
+        queue = {} if cl_queue is None else {"cl_queue": cl_queue}
+        context = Foreign(handles={"cl_context": cl_context, **queue})
         return ForeignTensor(handles, context, handles, None, False, info)
 
     return make

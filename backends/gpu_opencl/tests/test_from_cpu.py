@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import mmap
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -147,6 +148,43 @@ def test_a_copy_on_the_callers_queue(opencl: Any, gate: Any) -> None:
     gate.set_status(cl.command_execution_status.COMPLETE)
     tensor.wait()
     assert tensor.map("cpu").native.tolist() == array.tolist()
+
+
+def test_each_mapping_of_one_buffer_works_on_its_own_queue(unified: Any, gate: Any) -> None:
+    host = samebytes.context("cpu").allocate((4096,))
+    theirs = host.map(unified, "rw", queue=cl.CommandQueue(unified.native))
+    ours = host.map(unified, "rw")
+    cl.enqueue_barrier(unified.queue, wait_for=[gate])
+    filled = cl.enqueue_fill_buffer(unified.queue, ours.native, np.array(5, np.uint8), 0, 4096)
+    unified.queue.flush()
+    complete = cl.command_execution_status.COMPLETE
+    opener = threading.Timer(0.2, gate.set_status, [complete])
+    opener.start()
+    ours.flush()
+    status = filled.command_execution_status
+    opener.join()
+    assert status == complete
+    assert (host.native == 5).all()
+    del ours
+    theirs.close()
+
+
+def test_memory_goes_back_when_all_its_queues_are_done(unified: Any, gate: Any) -> None:
+    host = samebytes.context("cpu").allocate((4096,))
+    first = host.map(unified, "rw")
+    queue = cl.CommandQueue(unified.native)
+    second = host.map(unified, "rw", queue=queue)
+    cl.enqueue_barrier(queue, wait_for=[gate])
+    filled = cl.enqueue_fill_buffer(queue, second.native, np.array(6, np.uint8), 0, 4096)
+    queue.flush()
+    complete = cl.command_execution_status.COMPLETE
+    opener = threading.Timer(0.2, gate.set_status, [complete])
+    opener.start()
+    second.close()
+    first.close()
+    status = filled.command_execution_status
+    opener.join()
+    assert status == complete
 
 
 def test_empty_arrays(opencl: Any) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -103,6 +104,23 @@ def test_another_cl_context(
     # It says that it is of this context, and is not.
     with pytest.raises(NoRouteError, match="own cl_context only"):
         mapped(foreign(opencl.native.int_ptr, BYTES, cl_mem=buffer.int_ptr))
+
+
+def test_the_queue_of_the_other_framework_is_waited_for(
+    opencl: Any, mapped: Callable[..., Any], foreign: Callable[..., Any], gate: Any
+) -> None:
+    buffer = cl.Buffer(opencl.native, cl.mem_flags.READ_WRITE, 64)
+    queue = cl.CommandQueue(opencl.native)
+    pending = cl.enqueue_barrier(queue, wait_for=[gate])
+    queue.flush()
+    complete = cl.command_execution_status.COMPLETE
+    source = foreign(opencl.native.int_ptr, BYTES, queue.int_ptr, cl_mem=buffer.int_ptr)
+    opener = threading.Timer(0.2, gate.set_status, [complete])
+    opener.start()
+    mapped(source)
+    status = pending.command_execution_status
+    opener.join()
+    assert status == complete
 
 
 def test_no_handles(opencl: Any, mapped: Callable[..., Any], foreign: Callable[..., Any]) -> None:

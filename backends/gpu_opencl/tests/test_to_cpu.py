@@ -122,6 +122,22 @@ def test_released_by_its_owner_while_mapped(opencl: Any) -> None:
     mapped.close()
 
 
+def test_each_mapping_publishes_on_its_own_queue(opencl: Any, gate: Any) -> None:
+    tensor = opencl.allocate((64,))
+    ours = tensor.map("cpu", "rw")
+    theirs = tensor.map("cpu", "rw", queue=cl.CommandQueue(opencl.native))
+    # Nothing of the context's queue can run before the gate opens: if it were used, we would hang.
+    cl.enqueue_barrier(opencl.queue, wait_for=[gate])
+    opencl.queue.flush()
+    theirs.native[...] = 9
+    theirs.flush()
+    theirs.wait()
+    gate.set_status(cl.command_execution_status.COMPLETE)
+    theirs.close()
+    ours.close()
+    assert tensor.map("cpu").native.tolist() == [9] * 64
+
+
 def test_the_callers_queue(opencl: Any, gate: Any, kernel: Callable[..., Any]) -> None:
     """Nothing waits: the mapping comes after what is in the queue, and before what follows."""
     queue = cl.CommandQueue(opencl.native)

@@ -15,6 +15,7 @@ import samebytes
 import samebytes_gpu_opencl as sbo
 from samebytes.errors import (
     BusyError,
+    ClosedError,
     DeviceMismatchError,
     LayoutError,
     UnknownNameError,
@@ -112,6 +113,24 @@ def test_parts_keep_the_whole(opencl: Any) -> None:
     native = part.native
     del part, whole, view
     assert sbo.tensor(native).map("cpu").native.tolist() == [7] * 16
+
+
+def test_the_user_may_release_what_a_tensor_lies_over(opencl: Any) -> None:
+    buffer = buffer_of(opencl)
+    tensor = sbo.tensor(buffer)
+    buffer.release()
+    with tensor.map("cpu", "w") as view:
+        view.native[...] = 5
+    assert tensor.map("cpu").native.tolist() == [5] * 4096
+
+
+def test_no_parts_in_a_closed_context(opencl: Any) -> None:
+    tensor = opencl.allocate((4096,))
+    opencl.close()
+    with pytest.raises(ClosedError):
+        tensor.sub(0, (16,))
+    with pytest.raises(ClosedError):
+        tensor.as_image()
 
 
 def test_a_native_of_ours_knows_its_layout(opencl: Any) -> None:

@@ -171,7 +171,7 @@ def test_descriptors_that_are_none(
     empty = os.memfd_create("empty")
     folder = os.open(tmp_path, os.O_RDONLY)
     bad = {0: "standard input", -1: "negative", closed: "not open", reader: "no size",
-           empty: "empty", 1 << 20: "not open"}  # fmt: skip
+           empty: "empty", 1 << 20: "not open", 1 << 40: "not open"}  # fmt: skip
     with no_descriptor_left():
         for number, why in bad.items():
             with pytest.raises(LayoutError, match=why):

@@ -50,6 +50,29 @@ def test_mappings_of_one_array_share_the_import(context: LevelZeroContext) -> No
     assert host.map("level_zero").handle() == address
 
 
+def test_parts_of_what_is_mapped(context: LevelZeroContext) -> None:
+    """A driver takes no page twice, so parts lie in the import of the whole."""
+    array = whole_pages(4).reshape(4, PAGE)
+    whole = samebytes.tensor(array).map(context, "rw")
+    part = samebytes.tensor(array[2:3]).map(context)
+    assert part.handle() - whole.handle() == 2 * PAGE
+    array[2] = 5
+    del whole, array
+    gc.collect()
+    assert part.native.array().sum() == 5 * PAGE
+
+
+@pytest.mark.usefixtures("device")
+def test_a_whole_of_which_a_part_is_mapped() -> None:
+    array = whole_pages(4).reshape(4, PAGE)
+    part = samebytes.tensor(array[:2]).map("level_zero")
+    for rows in (array, array[1:]):
+        with pytest.raises(RouteError, match="share a page with memory that is mapped already"):
+            samebytes.tensor(rows).map("level_zero")
+    part.close()
+    assert samebytes.tensor(array).map("level_zero").handle() == array.ctypes.data
+
+
 @pytest.mark.usefixtures("device")
 def test_pages_outlive_their_import() -> None:
     array = whole_pages(1)

@@ -287,6 +287,20 @@ def test_a_direct_mapping_comes_before_a_cheaper_one_through_a_device(
     assert [h.spec.name for h in sb.route("cpu", "beta", level="tensor").hops] == ["cpu -> beta"]
 
 
+def test_where_the_direct_mapping_refuses_no_device_is_bothered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", OnlyEven),
+        edge("cpu", "gpu", Alias),
+        edge("gpu", "beta", Alias),
+    )
+    with pytest.raises(NoRouteError, match="the number of rows is odd") as caught:
+        sb.tensor(np.zeros((3, 2))).map("beta")
+    assert "gpu" not in str(caught.value)
+
+
 def test_a_way_through_a_device_comes_before_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     install(
         monkeypatch,

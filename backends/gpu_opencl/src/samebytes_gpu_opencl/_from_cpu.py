@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ctypes import c_size_t
+from functools import partial
 from typing import Any
 
 from samebytes.errors import LayoutError, NoRouteError
@@ -20,7 +21,7 @@ from samebytes.plugins import (
 )
 
 from ._context import OpenCLContext
-from ._host_memory import host_buffer
+from ._host_memory import host_buffer, show_host
 from ._library import call, make
 from ._natives import pinned_buffer
 from ._parts import MemStorage, sub_buffer
@@ -73,6 +74,9 @@ class CpuToOpenCL(MemoryMapper):
             handle = part.handle
         else:
             storage, handle = Storage(keep=whole, nbytes=nbytes), whole.handle
+        if not item.readonly:
+            # Of each mapping its own: others of the same buffer may work on other queues.
+            storage.flush = partial(show_host, queue, whole.handle, whole.nbytes)
         if queue.ordered:
             storage.wait = queue.finish
         return pinned_buffer(handle, storage, info), info, storage

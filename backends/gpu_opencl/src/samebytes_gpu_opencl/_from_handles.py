@@ -10,6 +10,7 @@ from samebytes import Frame, ImageInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, UnknownNameError
 from samebytes.plugins import (
     Access,
+    Context,
     MemoryMapper,
     Refused,
     Storage,
@@ -20,6 +21,7 @@ from samebytes.plugins import (
 
 from ._context import OpenCLContext
 from ._images import IMAGE2D, layout_of_image
+from ._library import call
 from ._natives import pinned_buffer
 from ._parts import check_extent, sub_buffer
 from ._queues import working_queue
@@ -32,8 +34,8 @@ __all__ = ["FrameHandleToOpenCL", "HandleToOpenCL"]
 class HandleToOpenCL(MemoryMapper):
     """The same cl_mem, with a reference of our own, or the same USM pointer.
 
-    Work that the other framework enqueued on the context's queue is waited for. A context derived
-    from the other one has that framework's queue, if it tells it.
+    Work on both queues is waited for: on the other framework's, if its context tells one, and on
+    that of the OpenCL context.
     """
 
     __slots__ = ()
@@ -42,7 +44,7 @@ class HandleToOpenCL(MemoryMapper):
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The native over the handle; a sub-buffer where the tensor begins at an offset."""
-        return _over(_finished(self), item, item.info)
+        return _over(_finished(self, item), item, item.info)
 
 
 class FrameHandleToOpenCL(MemoryMapper):
@@ -55,7 +57,7 @@ class FrameHandleToOpenCL(MemoryMapper):
         image = item.meta.info
         if not isinstance(image, ImageInfo):
             raise Refused("it is no image: map its tensors one by one")
-        context = _finished(self)
+        context = _finished(self, item)
         infos = [TensorInfo(layout.dtype, layout.shape) for layout in image.plane_layouts()]
         for plane, info in zip(item.planes, infos, strict=True):
             if plane.info.nbytes != info.nbytes or plane.strides not in (None, _dense(plane)):
@@ -68,8 +70,8 @@ def _dense(plane: Tensor) -> tuple[int, ...]:
     return dense_strides(plane.shape, plane.dtype.itemsize or 1)
 
 
-def _finished(mapper: MemoryMapper) -> OpenCLContext:
-    """The target, which has the source's cl_context; what was enqueued on its queue is done."""
+def _finished(mapper: MemoryMapper, item: Tensor | Frame) -> OpenCLContext:
+    """The target, which has the source's cl_context; what was enqueued on both queues is done."""
     context = mapper.target
     assert isinstance(context, OpenCLContext)
     ours, theirs = context.handle("cl_context"), mapper.source.handle("cl_context")
@@ -80,6 +82,10 @@ def _finished(mapper: MemoryMapper) -> OpenCLContext:
         )
     queue = working_queue(context)
     if not queue.ordered:
+        item.wait()
+        pending = _handle(mapper.source, "cl_queue")
+        if pending and pending != queue.handle:
+            call("clFinish", pending)
         queue.finish()
     return context
 
@@ -118,7 +124,7 @@ def _native(
     return pinned_buffer(part.handle, part, info), info, part
 
 
-def _handle(item: Tensor, key: str) -> int | None:
+def _handle(item: Tensor | Context, key: str) -> int | None:
     with suppress(UnknownNameError):
         return item.handle(key)
     return None

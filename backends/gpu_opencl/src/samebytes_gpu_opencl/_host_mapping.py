@@ -129,15 +129,23 @@ def _mapping(
     """A new mapping, or a part of the living one for writing."""
     shared = _writing.get(key)
     if shared is None:
-        shared = _begin(key, item, access, queue, begin, publisher)
+        shared = _begin(key, item, access, queue, begin)
         if access == "r":
             return shared
         _writing[key] = shared
-    elif not queue.ordered and shared.wait is not None:
-        shared.wait()
-    # A part of its own for each map(), so that each can be closed while others go on.
+    elif not queue.ordered:
+        if shared.wait is not None:
+            shared.wait()
+        queue.finish()
+    # A part of its own for each map(), so that each can be closed while others go on, and works on
+    # the queue that it was mapped with.
     part = HostMapping(
-        address=shared.address, nbytes=shared.nbytes, keep=shared, readonly=access == "r"
+        address=shared.address,
+        nbytes=shared.nbytes,
+        keep=shared,
+        readonly=access == "r",
+        flush=None if access == "r" else publisher(shared.address, shared.layout),
+        wait=queue.finish if queue.ordered else None,
     )
     part.layout = shared.layout
     return part
@@ -149,7 +157,6 @@ def _begin(
     access: Access,
     queue: WorkQueue,
     begin: Callable[[], tuple[int, TensorInfo]],
-    publisher: Callable[[int, TensorInfo], Callable[[], object]],
 ) -> HostMapping:
     kind, handle, _ = key
     if kind != "svm":
@@ -171,7 +178,6 @@ def _begin(
         nbytes=layout.extent[1],
         keep=item.storage,
         readonly=access == "r",
-        flush=None if access == "r" else publisher(pointer, layout),
         wait=queue.finish if queue.ordered else None,
         at_exit=True,
     )

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from ._context import OpenCLContext
     from ._queues import WorkQueue
 
-__all__ = ["HostBuffer", "host_buffer"]
+__all__ = ["HostBuffer", "host_buffer", "show_host"]
 
 _PAGE = 4096
 _LINE = 64
@@ -37,9 +36,15 @@ _NO_EVENTS = 0, None, None
 
 
 class HostBuffer(MemStorage):
-    """The owner of a buffer over host memory, which it keeps alive."""
+    """The owner of a buffer over host memory, which it keeps alive.
 
-    __slots__ = ()
+    Attributes:
+        queues: what its mappings work on, by handle: all are waited for at the end.
+    """
+
+    __slots__ = ("queues",)
+
+    queues: dict[int, WorkQueue]
 
 
 _Key = tuple[int, int, int, bool]
@@ -73,13 +78,12 @@ def host_buffer(
     with _making:
         found = _buffers.get(key)
         if found is None:
-            found = _buffers[key] = _make(context, start, size, item, queue)
+            found = _buffers[key] = _make(context, start, size, item)
+        found.queues.setdefault(queue.handle, queue)
     return found, where - start
 
 
-def _make(
-    context: OpenCLContext, start: int, size: int, item: Tensor, queue: WorkQueue
-) -> HostBuffer:
+def _make(context: OpenCLContext, start: int, size: int, item: Tensor) -> HostBuffer:
     access = mem_flags.READ_ONLY if item.readonly else mem_flags.READ_WRITE
     flags = int(access | mem_flags.USE_HOST_PTR)
     try:
@@ -87,13 +91,12 @@ def _make(
     except NativeError as error:
         raise Refused(f"no buffer over {size} bytes of host memory: {error}") from error
     made = HostBuffer(context, handle, size, item.storage)
-    if not item.readonly:
-        made.flush = partial(_show_host, queue, handle, size)
-    made.release = partial(_give_back, queue, handle, made.flush)
+    made.queues = {}
+    made.release = partial(_give_back, made.queues, handle, 0 if item.readonly else size)
     return made
 
 
-def _show_host(queue: WorkQueue, handle: int, size: int) -> None:
+def show_host(queue: WorkQueue, handle: int, size: int) -> None:
     """Let the host see what the device wrote, as it does while a buffer is mapped."""
     pointer = make(
         "clEnqueueMapBuffer", queue.handle, handle, 0, int(map_flags.READ), 0, size, *_NO_EVENTS
@@ -102,11 +105,14 @@ def _show_host(queue: WorkQueue, handle: int, size: int) -> None:
     queue.hand_over()
 
 
-def _give_back(queue: WorkQueue, handle: int, show: Callable[[], object] | None) -> None:
+def _give_back(queues: dict[int, WorkQueue], handle: int, written: int) -> None:
     """The host has its memory again. Nothing enqueued may use it after this, so this waits."""
     try:
-        if show is not None:
-            show()
-        queue.finish()
+        for queue in queues.values():
+            queue.finish()
+        if written:
+            queue = next(iter(queues.values()))
+            show_host(queue, handle, written)
+            queue.finish()
     finally:
         call("clReleaseMemObject", handle)

@@ -73,6 +73,7 @@ def room_after(whole: OpenCLTensor, offset: int) -> int:
 def part_of(whole: OpenCLTensor, offset: int, info: TensorInfo) -> OpenCLTensor:
     """A tensor over the bytes of `whole` from `offset` on."""
     native, context = whole.native, whole.context
+    context.check_open()
     room = room_after(whole, offset)
     nbytes = check_extent(info, room, f"the {whole.kind} after byte {offset}")
     if isinstance(native, USMAllocation):
@@ -135,6 +136,7 @@ def sub_buffer(
 def image_over(whole: OpenCLTensor) -> OpenCLTensor:
     """An image over the rows of a buffer tensor."""
     native, context, info = whole.native, whole.context, whole.info
+    context.check_open()
     if not isinstance(native, pyopencl.Buffer):
         raise UnsupportedObjectError(f"an image lies over a buffer, not over {whole.kind} memory")
     pixel = info.dtype.itemsize or 0

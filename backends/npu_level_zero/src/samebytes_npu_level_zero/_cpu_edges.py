@@ -59,12 +59,12 @@ class CpuToLevelZero(MemoryMapper):
         first, end = _pages(item, address)
         native = target.native_context()
         try:
-            imported = target.imports.pages(native, first, end - first, owner)
+            imported, start = target.imports.pages(native, first, end - first, owner)
         except (LevelZeroError, LayoutError) as error:
             raise Refused(str(error)) from error
         storage = target.imports.mapping(imported)
         allocation = imported.allocation
-        there = allocation.address + (address - first)
+        there = allocation.address + start + (address - first)
         return USMPointer(target, allocation, there, info, storage, access == "r"), info, storage
 
 

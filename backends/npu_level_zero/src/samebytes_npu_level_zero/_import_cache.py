@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import weakref
 
+from samebytes.errors import LayoutError
 from samebytes.plugins import Fd, Storage
 
 from ._allocation import Allocation
@@ -85,19 +86,33 @@ class ImportCache:
                     imports[fd] = Imported(import_fd(native, borrowed, file_size(fd)))
             return imports[fd]
 
-    def pages(self, native: NativeContext, address: int, nbytes: int, source: Storage) -> Imported:
-        """The import of pages that `source` owns, shared by the mappings that live.
+    def pages(
+        self, native: NativeContext, address: int, nbytes: int, source: Storage
+    ) -> tuple[Imported, int]:
+        """The import of pages that `source` owns, or a living one that has all of them.
+
+        Returns:
+            (the import, where in it the pages begin, in bytes).
 
         Raises:
-            LayoutError: these are not whole pages.
+            LayoutError: these are not whole pages, or only some of them are imported already. A
+                driver takes no page twice.
             LevelZeroError: the driver does not take them.
         """
         with self._lock:
-            imported = self._pages.get((address, nbytes))
-            if imported is None:
-                imported = Imported(import_pages(native, address, nbytes), source)
-                self._pages[address, nbytes] = imported
-            return imported
+            end = address + nbytes
+            for (first, known_nbytes), known in list(self._pages.items()):
+                last = first + known_nbytes
+                if first <= address and end <= last:
+                    return known, address - first
+                if first < end and address < last:
+                    raise LayoutError(
+                        f"{nbytes} bytes at {address:#x} share a page with memory that is mapped "
+                        "already: map the whole first, and then parts of it"
+                    )
+            imported = Imported(import_pages(native, address, nbytes), source)
+            self._pages[address, nbytes] = imported
+            return imported, 0
 
     def clear(self) -> None:
         """Forget all. What mappings still use lives on."""

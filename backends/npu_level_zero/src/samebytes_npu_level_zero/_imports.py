@@ -38,7 +38,7 @@ def file_size(fd: int) -> int:
         _no_memory(fd, "0 is standard input" if fd == 0 else "it is negative")
     try:
         status = os.fstat(fd)
-    except OSError as error:
+    except (OSError, OverflowError) as error:  # the latter of what no C int can hold
         raise LayoutError(f"file descriptor {fd} is not open") from error
     if stat.S_ISREG(status.st_mode) and status.st_size:
         return status.st_size

@@ -8,7 +8,7 @@ from typing import Any
 import cv2
 
 from samebytes import Tensor, TensorInfo
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, ordering_queue
 
 from ._layout import why_not
 from ._umat_layout import mat_type, umat_layout
@@ -39,7 +39,12 @@ class OpenCLToUMat(MemoryMapper):
         info, offset = umat_layout(umat)
         if (info, offset) != (item.info, item.handle("offset")):
             raise Refused(f"the tensor is not the whole UMat {info} that its memory belongs to")
-        item.wait()
+        if ordering_queue() is None:
+            item.wait()
+            # OpenCV's commands are on a queue of its own, which may be another one.
+            finish = getattr(item.context, "sync", None)
+            if finish is not None:
+                finish()
         return umat, info, None
 
 
@@ -62,6 +67,8 @@ class CpuToUMat(MemoryMapper):
             raise Refused(f"a UMat has rows, columns and maybe channels, not shape {info.shape}")
         mat_type(info.dtype, 1)
         native = cv2.UMat(item.native)
+        # OpenCV's blocking writes are those of the driver, which may return early.
+        cv2.ocl.finish()
         return native, TensorInfo(info.dtype, info.shape), UMatStorage(native)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import openvino
 
 import samebytes
-from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.errors import UnsupportedObjectError
 
 from ._remote._context import RemoteContext
 from ._remote._core import default_core
@@ -144,16 +144,9 @@ def _refuse_dynamic(core: Any, model: Any, device: str) -> Any:
     """`model`, read where it must be looked into."""
     if not device.startswith("NPU"):
         return model
+    # Not at the top: programs for other devices need none of it.
+    from .intel_npu import check_static
+
     model = _read(core, model)
-    if model.is_dynamic():
-        ports = [*model.inputs, *model.outputs]
-        shapes = ", ".join(
-            f"{next(iter(p.names), '?')} {p.partial_shape}"
-            for p in ports
-            if p.partial_shape.is_dynamic
-        )
-        raise LayoutError(
-            f"the NPU takes fixed shapes only, and these are dynamic: {shapes}; give the model "
-            "fixed ones with model.reshape()"
-        )
+    check_static(model)
     return model

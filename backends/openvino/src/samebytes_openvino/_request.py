@@ -36,8 +36,9 @@ class InferRequest:
 
     On a GPU or NPU tensors are mapped to the context that the model was compiled on, wherever
     that takes no copy. What the plugin would copy without a word needs copy=True too: ordinary
-    memory on a GPU, memory that is not whole pages on an NPU. `bindings()` tells what becomes of
-    each tensor. The NPU plugin copies state variables to and from memory of its own.
+    memory on a GPU; on an NPU outputs in memory that is not whole pages, and inputs which share a
+    page with others that the NPU holds. `bindings()` tells what becomes of each tensor. State
+    variables lie in memory of the plugin's own.
 
     A model on a shared queue runs in the user's own queue: `start_async()` returns when all of it
     is in the queue, and work that is enqueued behind a barrier (or simply later, if the queue is in

@@ -18,6 +18,7 @@ from samebytes.errors import (
     LayoutError,
     SamebytesError,
     UnknownNameError,
+    UnsupportedObjectError,
 )
 from samebytes_openvino.intel_gpu import (
     ClContext,
@@ -125,6 +126,8 @@ def test_nv12_images_that_do_not_fit(context: Any, image_of: Any, buffer_of: Any
         context.create_tensor_nv12(0, image_of(uv))
     with pytest.raises(PropertyError, match="buffer, not a two-dimensional image"):
         context.create_tensor_nv12(image_of(y), buffer_of(uv))
+    with pytest.raises(PropertyError, match="is a buffer, not a two-dimensional image"):
+        context.create_tensor_nv12(buffer_of(y), image_of(uv))
 
 
 def test_usm_with_too_little_room(refused: Any, usm_alloc: Any) -> None:
@@ -173,6 +176,11 @@ def test_read_only_arrays(context: Any, refused: Any, pages: Array) -> None:
 
 def test_strided_host_memory(refused: Any, pages: Array) -> None:
     refused(VirtualAddressMemory(pages.reshape(64, 64)[:, :32]), "CPU_VA", "strides")
+
+
+def test_what_is_neither_an_address_nor_a_buffer(context: Any) -> None:
+    with pytest.raises(UnsupportedObjectError, match=r"CPU_VA: .* not a str"):
+        context.create_tensor("uint8", (64,), VirtualAddressMemory("pages"))
 
 
 def test_arguments_that_are_nothing(context: Any) -> None:

@@ -13,7 +13,14 @@ import pytest
 
 import samebytes
 from samebytes import Context, Tensor, TensorInfo
-from samebytes.errors import AccessError, BusyError, CopyRequiredError, NoRouteError
+from samebytes.errors import (
+    AccessError,
+    BusyError,
+    CopyRequiredError,
+    DeviceMismatchError,
+    NoRouteError,
+    UnsupportedObjectError,
+)
 from samebytes.plugins import Device, Storage
 from samebytes_openvino.intel_gpu import ClBufferTensor, ClContext, GpuTensor, USMTensor, VAContext
 
@@ -100,6 +107,15 @@ def test_a_mapping_waits_for_opencl(opencl: Any, context: Any, cl: Any, level: s
     opencl.queue.flush()
     item.map(context)
     assert event.command_execution_status == cl.command_execution_status.COMPLETE
+
+
+def test_a_queue_that_cannot_order_it(opencl: Any, context: Any, cl: Any) -> None:
+    source = opencl.allocate((1, 16), "float32")
+    foreign = cl.CommandQueue(cl.Context(opencl.native.devices))
+    with pytest.raises(DeviceMismatchError, match="own cl_context"):
+        source.map(context, queue=foreign)
+    with pytest.raises(UnsupportedObjectError, match="cl_command_queue"):
+        source.map(context, queue="fast")
 
 
 def test_with_a_queue_the_caller_orders(opencl: Any, context: Any, cl: Any) -> None:

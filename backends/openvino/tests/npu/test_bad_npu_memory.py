@@ -46,7 +46,13 @@ def refused(call: Callable[[], Any], property_: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fd", "reason"), [(0, "standard input"), (-1, "no descriptor"), (999_999, "is not open")]
+    ("fd", "reason"),
+    [
+        (0, "standard input"),
+        (-1, "no descriptor"),
+        (999_999, "is not open"),
+        (1 << 40, "is not open"),
+    ],
 )
 def test_numbers_that_are_no_descriptors(npu: Any, fd: int, reason: str) -> None:
     refused(lambda: npu.create_tensor("uint8", (1, N), fd), "MEM_HANDLE", reason)
@@ -111,9 +117,13 @@ def test_pages(npu: Any) -> None:
         lambda: npu.create_tensor("uint8", (1, 3 * N), pages), "MEM_HANDLE",
         "the buffer has 8192 bytes, and the tensor 12288",
     )  # fmt: skip
-    refused(
-        lambda: npu.create_tensor("uint8", (1, N), 0, mem_type=MemType.CPU_VA), "MEM_HANDLE", "null"
-    )
+    for pointer, reason in ((0, "null"), (-N, "no address"), (1 << 64, "no address")):
+        refused(
+            lambda pointer=pointer: npu.create_tensor(  # type: ignore[misc]  # bound now
+                "uint8", (1, N), pointer, mem_type=MemType.CPU_VA
+            ),
+            "MEM_HANDLE", reason,
+        )  # fmt: skip
     refused(
         lambda: npu.create_tensor("uint8", (1, N), pages[::2]), "MEM_HANDLE", "dense tensors only"
     )

@@ -18,7 +18,7 @@ from openvino import opset13 as ops
 from openvino.op.util import Variable, VariableInfo
 
 from samebytes.errors import LayoutError, UnknownNameError
-from samebytes_openvino import InferRequest
+from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_npu import (
     NpuPropertyError,
     check_static,
@@ -36,6 +36,9 @@ def test_dynamic_shapes(doubling: Callable[..., Any]) -> None:
     x = ops.parameter(openvino.PartialShape([openvino.Dimension(1, 3), 4]), np.float32)
     with pytest.raises(LayoutError, match=r"input .* \[1\.\.3,4\]"):
         check_static(openvino.Model([ops.result(x)], [x], "unnamed"))
+    for device in ("NPU", "NPU.4000"):
+        with pytest.raises(LayoutError, match=r"input 'x' \[\?,4\]"):
+            compile_model(doubling((-1, 4)), device)
     reshaped = doubling((-1, 4))
     reshaped.reshape({"x": [2, 4]})
     check_static(reshaped)
@@ -46,7 +49,7 @@ def test_a_requests_own_tensors(traced: Callable[[str], tuple[str, list[Any]]]) 
     printed, trace = traced("""
         import numpy as np, openvino
         from openvino import opset13 as ops
-        from samebytes_openvino import InferRequest
+        from samebytes_openvino import InferRequest, compile_model
         x = ops.parameter([1, 100], np.uint8, name="x")
         model = openvino.Model([ops.result(ops.multiply(x, ops.constant(np.uint8([2]))))], [x], "m")
         request = InferRequest(openvino.Core().compile_model(model, "NPU", {}))
@@ -61,7 +64,7 @@ def test_a_requests_own_tensors(traced: Callable[[str], tuple[str, list[Any]]]) 
 
 
 @pytest.fixture
-def adding_up() -> Any:
+def adding_up(core: Any) -> Any:
     """A request of a stateful model: "sum" grows by the input at each inference."""
     info = VariableInfo()
     info.data_shape, info.data_type = openvino.PartialShape([1, 4]), openvino.Type.f32
@@ -73,12 +76,11 @@ def adding_up() -> Any:
     model = openvino.Model(
         results=[ops.result(after)], sinks=[ops.assign(after, variable)], parameters=[x], name="s"
     )
-    # The plugins share the interface, and the software NPU's compiler has no states to show.
-    return openvino.Core().compile_model(model, "CPU").create_infer_request()
+    return core.compile_model(model, "NPU", {}).create_infer_request()
 
 
 def test_states(adding_up: Any) -> None:
-    """Query, get, set and reset; values are copied both ways."""
+    """Query, get, set and reset, on the NPU; values are copied both ways."""
     ones = np.ones((1, 4), np.float32)
     adding_up.infer([ones])
     adding_up.infer([ones])
@@ -93,6 +95,32 @@ def test_states(adding_up: Any) -> None:
     assert (get_states(adding_up)["sum"] == 1).all()
     reset_states(adding_up, ["sum"])
     assert list(get_states(InferRequest(adding_up))) == ["sum"]
+
+
+def test_a_state_is_one_buffer_of_the_device(
+    traced: Callable[[str], tuple[str, list[Any]]],
+) -> None:
+    """The document has the plugin copy it at each inference; this version does not."""
+    _, trace = traced("""
+        import numpy as np, openvino
+        from openvino import opset13 as ops
+        from openvino.op.util import Variable, VariableInfo
+        info = VariableInfo()
+        info.data_shape, info.data_type = openvino.PartialShape([1, 4]), openvino.Type.f32
+        info.variable_id = "sum"
+        variable = Variable(info)
+        x = ops.parameter([1, 4], np.float32, name="x")
+        before = ops.read_value(ops.constant(np.zeros((1, 4), np.float32)), variable)
+        after = ops.add(before, x)
+        model = openvino.Model([ops.result(after)], [ops.assign(after, variable)], [x], "m")
+        request = openvino.Core().compile_model(model, "NPU", {}).create_infer_request()
+        for _ in range(2): request.infer()
+    """)
+    kinds = [record.fields["kind"] for record in trace if record.call == "graph_argument"]
+    runs = [record.pointers() for record in trace if record.call == "graph_execute"]
+    assert len(runs) == 2
+    read, written = kinds.index("state_input"), kinds.index("state_output")
+    assert {run[read] for run in runs} == {run[written] for run in runs} == {runs[0][read]}
 
 
 def test_states_that_cannot_be(adding_up: Any) -> None:

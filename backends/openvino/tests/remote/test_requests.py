@@ -175,7 +175,7 @@ def test_a_batch_for_what_has_none(remote: Any) -> None:
 
 
 def test_dynamic_shapes_on_the_npu(npu: Any) -> None:
-    with pytest.raises(LayoutError, match=r"x \[\?,8\].*model\.reshape"):
+    with pytest.raises(LayoutError, match=r"'x' \[\?,8\].*model\.reshape"):
         compile_model(adding_one((-1, 8)), npu)
     with pytest.raises(LayoutError, match="fixed shapes only"):
         compile_model(adding_one((-1, 8)), "NPU")

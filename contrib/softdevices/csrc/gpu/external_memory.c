@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "hooks.h"
+#include "host_pointers.h"
 #include "shared_memory.h"
 #include "trace.h"
 
@@ -141,8 +142,7 @@ cl_mem CL_API_CALL softgpu_create_buffer_with_properties(cl_context context,
     cl_mem buffer;
 
     if (result == CL_SUCCESS && !request.wanted)
-        return softgpu_below.clCreateBufferWithProperties(context, properties, flags, size, host,
-                                                          error);
+        return softgpu_make_buffer(context, properties, flags, size, host, error);
     if (result == CL_SUCCESS && names_host_memory(flags, host))
         result = CL_INVALID_VALUE;
     if (result != CL_SUCCESS) {

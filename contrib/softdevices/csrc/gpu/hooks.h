@@ -35,6 +35,13 @@ cl_int CL_API_CALL softgpu_get_mem_object_info(cl_mem object, cl_mem_info name, 
 cl_int CL_API_CALL softgpu_get_image_info(cl_mem image, cl_image_info name, size_t size,
                                           void *value, size_t *size_ret);
 
+/* host_pointers.c: buffers that the runtime would work on a copy of. */
+cl_mem CL_API_CALL softgpu_create_buffer(cl_context context, cl_mem_flags flags, size_t size,
+                                         void *host, cl_int *error);
+cl_mem CL_API_CALL softgpu_create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
+                                             cl_buffer_create_type type, const void *region,
+                                             cl_int *error);
+
 /* external_memory.c: cl_khr_external_memory_dma_buf. */
 cl_mem CL_API_CALL softgpu_create_buffer_with_properties(cl_context context,
                                                          const cl_mem_properties *properties,

@@ -94,6 +94,8 @@ static void fill_hooks(void)
     hooks.clGetContextInfo = softgpu_get_context_info;
     hooks.clGetMemObjectInfo = softgpu_get_mem_object_info;
     hooks.clGetImageInfo = softgpu_get_image_info;
+    hooks.clCreateBuffer = softgpu_create_buffer;
+    hooks.clCreateSubBuffer = softgpu_create_sub_buffer;
     hooks.clCreateBufferWithProperties = softgpu_create_buffer_with_properties;
     hooks.clCreateImageWithProperties = softgpu_create_image_with_properties;
     hooks.clCreateKernel = softgpu_create_kernel;

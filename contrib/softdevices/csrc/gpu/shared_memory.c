@@ -7,6 +7,7 @@
 
 #include "handle_map.h"
 #include "hooks.h"
+#include "host_pointers.h"
 #include "trace.h"
 #include "va_constants.h"
 
@@ -71,7 +72,10 @@ static cl_int answer_flags(cl_mem object, size_t size, void *value, size_t *size
 
     if (result != CL_SUCCESS)
         return result;
-    flags &= ~(cl_mem_flags)CL_MEM_USE_HOST_PTR;
+    if (softgpu_shared_of(object))
+        flags &= ~(cl_mem_flags)CL_MEM_USE_HOST_PTR;
+    else
+        flags = (flags & ~(cl_mem_flags)CL_MEM_READ_WRITE) | CL_MEM_READ_ONLY;
     return softgpu_answer(&flags, sizeof flags, size, value, size_ret);
 }
 
@@ -81,6 +85,8 @@ cl_int CL_API_CALL softgpu_get_mem_object_info(cl_mem object, cl_mem_info name, 
     struct softgpu_shared *shared = softgpu_shared_of(object);
     void *const no_pointer = NULL;
 
+    if (!shared && name == CL_MEM_FLAGS && softgpu_secretly_read_only(object))
+        return answer_flags(object, size, value, size_ret);
     if (!shared)
         return softgpu_below.clGetMemObjectInfo(object, name, size, value, size_ret);
     switch (name) {

@@ -26,7 +26,14 @@ from .._plugins.loading import call, load_class
 from .._plugins.tables import Edge
 from ..errors import CopyRequiredError, NoRouteError, RouteError, SamebytesError
 from .contexts import remember, resolve
-from .search import Chain, chains, copies, device_nodes, usable
+from .search import (
+    Chain,
+    chains,
+    copies,
+    device_nodes,
+    usable,
+    without_needless_detours,
+)
 
 __all__ = [
     "chain_function",
@@ -254,7 +261,8 @@ def find_chains(
     """The chains that may serve, cheapest first, and the reasons of edges that cannot."""
     known = tables()
     edges, bad = usable(known.edges, level, access, image_format)
-    found = chains(edges, source.node, target.node, device_nodes(known.contexts, target.node))
+    devices = device_nodes(known.contexts, source.node, target.node)
+    found = without_needless_detours(chains(edges, source.node, target.node, devices), devices)
     reasons = [f"{e.spec.name} [{e.plugin}]: {why}" for e, why in bad]
     return (c for c in found if copy or not copies(c)), reasons
 

@@ -11,7 +11,14 @@ from .._core.edge import Transfer
 from .._plugins.specs import ContextSpec
 from .._plugins.tables import Edge
 
-__all__ = ["Chain", "chains", "copies", "device_nodes", "usable"]
+__all__ = [
+    "Chain",
+    "chains",
+    "copies",
+    "device_nodes",
+    "usable",
+    "without_needless_detours",
+]
 
 Chain = tuple[Edge, ...]
 
@@ -24,17 +31,19 @@ _DETOUR = 1_000.0
 _MAX_DETOURS = 2
 
 
-def device_nodes(contexts: Mapping[str, ContextSpec], target: str) -> frozenset[str]:
-    """The nodes of devices that a way to `target` should not go through if it need not.
+def device_nodes(contexts: Mapping[str, ContextSpec], source: str, target: str) -> frozenset[str]:
+    """The nodes of devices that a way from `source` to `target` should not go through needlessly.
 
-    They have a choice of devices, or derive from others. Those that the target itself derives from
-    share its handles, and are no detour.
+    They have a choice of devices, or derive from others. Those that share handles with the source
+    or the target are no detour: they derive from the one, or the other derives from them.
     """
     own = contexts[target].derives_from if target in contexts else ()
     return frozenset(
         node
         for node, spec in contexts.items()
-        if (spec.devices or spec.derives_from) and node not in own
+        if (spec.devices or spec.derives_from)
+        and node not in own
+        and source not in spec.derives_from
     )
 
 
@@ -104,6 +113,24 @@ def chains(
                     (*chain, edge),
                 ),
             )
+
+
+def without_needless_detours(found: Iterator[Chain], devices: Collection[str]) -> Iterator[Chain]:
+    """Leave out chains through more devices than the cheapest one.
+
+    A detour is for memory that no other edges lead on from. Where an edge that leads there refuses
+    an object, drivers that have nothing to do with it would hardly do better, and their contexts
+    would be made for the attempt.
+    """
+    least: dict[bool, int] = {}
+    for chain in found:
+        count = _detours(chain[:-1], devices)
+        # Ways that copy may take no more detours than those that do not.
+        kinds = (False, True) if not copies(chain) else (True,)
+        for kind in kinds:
+            least.setdefault(kind, count)
+        if count <= least[copies(chain)]:
+            yield chain
 
 
 def _detours(chain: Chain, devices: Collection[str]) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -117,10 +118,14 @@ class NpuPlaces:
 
     def __init__(self, context: RemoteContext) -> None:
         self._native = context.native
+        npu: Any = context  # a ZeroContext, which programs for a GPU alone do not import
+        self._may_write: Callable[[int, int], bool] = npu.may_write
 
     def look(self, native: Any, writes: bool) -> Place:
         """As `Places.look`."""
         address, nbytes = data_address(native.data), native.byte_size
+        if writes and not self._may_write(address, nbytes):
+            return Place("copied", "the NPU holds these pages as INPUT, of read-only memory")
         whole_pages = not (address % mmap.PAGESIZE or nbytes % mmap.PAGESIZE)
         # One byte is no whole page: this fails unless the memory is known already.
         known = not whole_pages or self._is_known(address)

@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users pass: handles in several forms, element types in several spellings."""
+"""What users pass: native handles in several forms."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-import openvino
+from samebytes.errors import UnsupportedObjectError
+from samebytes.plugins import Context, Tensor
 
-from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Context, DType, Tensor, TensorInfo, dtype
-
-from .._element_types import element_type, from_element_type
 from .._remote._errors import PropertyError
 
-__all__ = ["display_of", "element_of", "handle_of", "info_of"]
+__all__ = ["display_of", "handle_of"]
 
 
 def handle_of(given: Any, property_: str, what: str, key: str) -> int:
@@ -57,33 +53,6 @@ def display_of(given: Any) -> int:
     if type(given).__name__ == "PyCapsule":
         return _pointer_in(given)
     return handle_of(given, "VA_DEVICE", "VADisplay", "va_display")
-
-
-def element_of(type_: Any) -> tuple[DType, Any]:
-    """(dtype, openvino.Type) of an openvino.Type, a name, a numpy dtype or a DType.
-
-    Raises:
-        UnknownNameError: no such type, or none that OpenVINO has.
-        LayoutError: an openvino.Type whose elements are no plain bytes.
-    """
-    if isinstance(type_, openvino.Type):
-        return from_element_type(type_), type_
-    ours = dtype(type_)
-    theirs = element_type(ours)
-    if theirs is None:
-        raise UnknownNameError("element type of OpenVINO", ours.name, ())
-    return ours, theirs
-
-
-def info_of(type_: Any, shape: Sequence[int]) -> tuple[TensorInfo, Any, Any]:
-    """(layout, openvino.Type, openvino.Shape) of a dense tensor.
-
-    Raises:
-        LayoutError, UnknownNameError: as for `TensorInfo` and `element_of`.
-    """
-    ours, theirs = element_of(type_)
-    info = TensorInfo(ours, tuple(shape))
-    return info, theirs, openvino.Shape(info.shape)
 
 
 def _pointer_in(capsule: Any) -> int:

@@ -17,6 +17,7 @@ from ._memory import ALIGNMENT
 __all__ = [
     "check_buffer",
     "check_image",
+    "check_is_image",
     "check_object",
     "check_plane",
     "check_usm",
@@ -59,7 +60,7 @@ def check_buffer(mem: int, cl_context: int, info: TensorInfo) -> None:
 
 def check_image(mem: int, cl_context: int, info: TensorInfo) -> None:
     """Raise unless a cl_mem is an image of this context that is the plane `info`."""
-    _check_mem(mem, cl_context, cl.CL_MEM_OBJECT_IMAGE2D)
+    check_is_image(mem, cl_context)
     height, width, channels = plane_size(info, "MEM_HANDLE")
     order, name = _FORMATS[channels]
     if _opencl.image_format(mem) != (order, cl.CL_UNORM_INT8):
@@ -74,6 +75,11 @@ def check_image(mem: int, cl_context: int, info: TensorInfo) -> None:
             "MEM_HANDLE",
             f"the image has {size[0]}x{size[1]} pixels, and the tensor {width}x{height}",
         )
+
+
+def check_is_image(mem: int, cl_context: int) -> None:
+    """Raise unless a cl_mem is a two-dimensional image of this context."""
+    _check_mem(mem, cl_context, cl.CL_MEM_OBJECT_IMAGE2D)
 
 
 def check_usm(pointer: int, cl_context: int, info: TensorInfo) -> _opencl.Allocation:

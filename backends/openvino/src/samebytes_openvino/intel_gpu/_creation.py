@@ -11,11 +11,12 @@ from samebytes.plugins import Storage, TensorInfo
 
 from .._remote._context import RemoteContext
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
+from .._remote._info import info_of
 from .._remote._tensor import layout_of, pin, pinned
 from .._remote._values import params_of, written
 from . import _opencl, _properties
-from ._arguments import handle_of, info_of
-from ._checks import check_image, check_object
+from ._arguments import handle_of
+from ._checks import check_image, check_is_image, check_object
 from ._plans import Plan, image_plan, plan_for
 from ._tensors import ClImage2DTensor, GpuTensor, USMTensor, specific
 
@@ -139,6 +140,7 @@ class TensorMaker(RemoteContext):
         check_object(y, "MEM_HANDLE", "cl_mem")
         uv = handle_of(uv_image, "MEM_HANDLE", "cl_mem of UV", "cl_mem")
         check_object(uv, "MEM_HANDLE", "cl_mem")
+        check_is_image(y, context)
         width, height = _opencl.image_size(y)
         luma, chroma = nv12_planes(height, width, "MEM_HANDLE")
         check_image(uv, context, chroma)

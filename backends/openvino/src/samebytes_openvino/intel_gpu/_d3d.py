@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from samebytes.errors import UnsupportedObjectError
 
+from .._remote._info import info_of
 from . import _properties
-from ._arguments import handle_of, info_of
+from ._arguments import handle_of
 from ._context import ClContext
 from ._plans import Plan
 from ._surfaces import context_over, surface_pair, surface_tensor

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import data_address
 
 from .._remote._errors import PropertyError
@@ -104,13 +105,19 @@ def address_of(memory: Any) -> tuple[int, int | None, Any]:
     """(address, bytes or None if not known, what keeps it alive) of an address or a buffer.
 
     Raises:
-        PropertyError: null, or a buffer that is read-only or has gaps.
+        PropertyError: null, or a buffer that has gaps.
+        UnsupportedObjectError: neither.
     """
     if isinstance(memory, int | np.integer):
         if memory <= 0:
             raise PropertyError("CPU_VA", "this pointer is null")
         return int(memory), None, None
-    array = memory if isinstance(memory, np.ndarray) else np.frombuffer(memory, np.uint8)
+    try:
+        array = memory if isinstance(memory, np.ndarray) else np.frombuffer(memory, np.uint8)
+    except TypeError:
+        raise UnsupportedObjectError(
+            f"CPU_VA: memory is an address or a buffer, not a {type(memory).__name__}"
+        ) from None
     if not array.flags.c_contiguous:
         raise PropertyError(
             "CPU_VA", f"strides {array.strides} of shape {array.shape}: the plugin reads the bytes "

@@ -17,9 +17,10 @@ from samebytes.plugins import Access, Refused, Storage, count_copy, ordering_que
 from .._element_types import element_type, packed_nbytes
 from .._layout import carried_tensor, layout_of, memory_of, tensor_over
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
+from .._remote._info import info_of
 from . import _opencl
-from ._arguments import info_of
-from ._checks import padded_size
+from ._arguments import handle_of
+from ._checks import check_object, padded_size
 from ._context import ClContext, handle_or_none
 from ._memory import VirtualAddressMemory
 from ._plans import Plan, buffer_plan, cpu_plan, image_plan, usm_plan
@@ -47,8 +48,15 @@ def gpu(context: Context) -> ClContext:
 
 
 def settled(item: Any, source: Context) -> None:
-    """Wait for what is still being done to the memory, unless the caller orders it by a queue."""
-    if ordering_queue() is not None:
+    """Wait for what is still being done to the memory, unless the caller orders it by a queue.
+
+    Raises:
+        UnsupportedObjectError, PropertyError: what the caller passed is no command queue.
+        ForeignMemoryError: it is a queue of another cl_context.
+    """
+    ordering = ordering_queue()
+    if ordering is not None:
+        _check_queue(ordering, source.handle("cl_context"))
         return
     item.wait()
     queue = handle_or_none(source, "cl_queue")
@@ -201,6 +209,18 @@ def _check(info: TensorInfo) -> None:
 def _check_element(info: TensorInfo) -> None:
     if element_type(info.dtype) is None:
         raise Refused(f"OpenVINO has no element type for {info.dtype}")
+
+
+def _check_queue(queue: Any, cl_context: int) -> None:
+    handle = handle_of(queue, "queue", "cl_command_queue", "cl_queue")
+    check_object(handle, "queue", "cl_command_queue")
+    home = _opencl.queue_context(handle)
+    if home != cl_context:
+        raise ForeignMemoryError(
+            "queue",
+            f"it belongs to cl_context {home:#x}, the memory to {cl_context:#x}: use a queue of "
+            "the memory's own cl_context",
+        )
 
 
 def _handle_or_none(item: Tensor, key: str) -> int | None:

@@ -77,6 +77,9 @@ MAPPERS = (
         transfer=Transfer.ALIAS,
         summary="the memory itself: USM of the host, shared USM, CPU_VA",
         lifts=False,
+        # After OpenCL's own way to the CPU, which takes all its memory; so this is not tried first
+        # for memory of OpenCL.
+        cost=101.0,
     ),
     MapperSpec(
         source=_GPU,
@@ -85,6 +88,7 @@ MAPPERS = (
         transfer=Transfer.ALIAS,
         summary="the planes themselves: USM of the host, shared USM, CPU_VA",
         level="frame",
+        cost=101.0,
     ),
     MapperSpec(
         source=_GPU,

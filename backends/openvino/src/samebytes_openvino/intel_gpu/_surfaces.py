@@ -10,10 +10,10 @@ from samebytes.plugins import Storage
 
 from .._remote._core import default_core
 from .._remote._errors import naming
+from .._remote._info import info_of
 from .._remote._tensor import pin
 from .._remote._values import params_of
 from . import _devices, _opencl, _properties
-from ._arguments import info_of
 from ._checks import check_plane
 from ._context import LIVING, ClContext
 from ._creation import nv12_planes

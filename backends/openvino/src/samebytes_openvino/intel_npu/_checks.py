@@ -107,7 +107,7 @@ def memory_size(fd: int) -> int:
         raise PropertyError("MEM_HANDLE", f"file descriptor {fd} is {what}")
     try:
         mode = os.fstat(fd).st_mode
-    except OSError:
+    except (OSError, OverflowError):  # which no C int can hold
         raise PropertyError("MEM_HANDLE", f"file descriptor {fd} is not open") from None
     if stat.S_ISREG(mode):
         size = os.fstat(fd).st_size
@@ -130,8 +130,10 @@ def memory_size(fd: int) -> int:
 def check_pages(address: int, nbytes: int) -> None:
     """Raise PropertyError unless memory of the CPU is whole pages."""
     page = mmap.PAGESIZE
-    if address <= 0:
+    if address == 0:
         raise PropertyError("MEM_HANDLE", "this pointer is null")
+    if not 0 < address < 1 << 64:
+        raise PropertyError("MEM_HANDLE", f"{address:#x} is no address")
     if address % page:
         raise PropertyError(
             "MEM_HANDLE",

@@ -18,11 +18,11 @@ from .._context import OPENVINO
 from .._remote._context import RemoteContext
 from .._remote._core import default_core
 from .._remote._errors import PropertyError, naming
+from .._remote._info import info_of
 from .._remote._living import Living
 from .._remote._tensor import pin
 from .._remote._values import params_of
 from .._tensor import OpenVINOTensor
-from ..intel_gpu._arguments import info_of
 from . import _checks
 from ._device import NPU, default_native, device_of, memory_of
 from ._host_pages import HostMemory, host_memory_of, mapped_file
@@ -228,8 +228,11 @@ class ZeroContext(RemoteContext):
         memory = host_memory_of(asked.shared)
         if memory.nbytes is None:
             raise PropertyError("MEM_HANDLE", "an address has no size: pass an array or a buffer")
-        imported = self.imported_pages(memory.address, memory.nbytes, memory.readonly, memory.keep)
-        return ZeroMemory(self, imported, memory.readonly)
+        readonly = memory.readonly
+        imported = self.imported_pages(
+            memory.address, memory.nbytes, readonly, memory.keep, writes=not readonly
+        )
+        return ZeroMemory(self, imported, readonly)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> ZeroBufferTensor:
         """New Level Zero memory on the host: `create_l0_host_tensor` in the words of samebytes."""
@@ -264,13 +267,26 @@ class ZeroContext(RemoteContext):
         make = partial(self._import_fd, fd, readonly)
         return self._imports.buffer(source, fd, readonly, make)
 
-    def imported_pages(self, address: int, nbytes: int, readonly: bool, source: object) -> Imported:
-        """The import of pages that `source` keeps alive; for this package's edges."""
+    def imported_pages(
+        self, address: int, nbytes: int, readonly: bool, source: object, *, writes: bool
+    ) -> Imported:
+        """The import of pages that `source` keeps alive; for this package's edges.
+
+        Args:
+            address, nbytes: of the pages.
+            readonly: they may not be written.
+            source: what they lie in.
+            writes: the device may write to the tensor that will lie there.
+        """
         _checks.check_pages(address, nbytes)
         use = TensorType.INPUT if readonly else TensorType.BINDED
         properties = as_properties(MemType.CPU_VA, use, address)
         make = partial(self._import, nbytes, properties, source)
-        return self._imports.pages(address, nbytes, readonly, make)
+        return self._imports.pages(address, nbytes, writes, make)
+
+    def may_write(self, address: int, nbytes: int) -> bool:
+        """Whether no page of the range is held as INPUT; for this package's requests."""
+        return self._imports.may_write(address, nbytes)
 
     def _import_fd(self, fd: int, readonly: bool) -> Imported:
         use = TensorType.INPUT if readonly else TensorType.BINDED

@@ -134,12 +134,15 @@ def whole_pages(array: Array, *, reading: bool = False) -> Pages | str:
 
 
 def merged(ranges: Iterable[Pages]) -> list[Pages]:
-    """Ranges that share pages as one, since the plugin takes no page twice."""
+    """Ranges that share pages as one, since the plugin takes no page twice.
+
+    One that may only be read makes the whole so: the driver would refuse to have it written.
+    """
     found: list[Pages] = []
     for address, nbytes, readonly in sorted(ranges):
         if found and address < found[-1][0] + found[-1][1]:
             first, before, also = found[-1]
-            found[-1] = (first, max(before, address + nbytes - first), also and readonly)
+            found[-1] = (first, max(before, address + nbytes - first), also or readonly)
         else:
             found.append((address, nbytes, readonly))
     return found

@@ -21,6 +21,7 @@ from samebytes.plugins import Storage, TensorInfo
 from .._layout import carried_tensor
 from .._pinned import PinnedTensor
 from .._remote._errors import PropertyError
+from ._kinds import TensorType
 
 __all__ = ["ImportCache", "Imported", "bytes_of", "holding", "tensor_in"]
 
@@ -47,6 +48,11 @@ class Imported:
         self.nbytes = nbytes
         self.source = source
 
+    @property
+    def readonly(self) -> bool:
+        """The device may not write to it."""
+        return self.params["TENSOR_TYPE"] == TensorType.INPUT.name
+
 
 class ImportCache:
     """What a context imported: memory that comes round again, as in pools, is imported once."""
@@ -62,7 +68,7 @@ class ImportCache:
         )
         # Weak: pages must outlive their import, which therefore holds them, and a cache that held
         # the import would hold the pages for ever.
-        self._pages: weakref.WeakValueDictionary[tuple[int, int, bool], Imported] = (
+        self._pages: weakref.WeakValueDictionary[tuple[int, int], Imported] = (
             weakref.WeakValueDictionary()
         )
 
@@ -77,23 +83,31 @@ class ImportCache:
             return known[fd, readonly]
 
     def pages(
-        self, address: int, nbytes: int, readonly: bool, make: Callable[[], Imported]
+        self, address: int, nbytes: int, writes: bool, make: Callable[[], Imported]
     ) -> Imported:
         """The import of pages of the CPU's, or a living one that has all of them.
 
+        Args:
+            address, nbytes: of the pages.
+            writes: the device may write to what will lie there.
+            make: imports them.
+
         Raises:
-            PropertyError: some of them were imported with other ones. The plugin keeps one import
-                of a page, and refuses a range that begins in one and ends behind it.
+            PropertyError: some of them were imported with other ones, or all of them for reading
+                alone. The plugin keeps one import of a page: it refuses a range that begins in one
+                and ends behind it, and gives the same one again, whatever it was made for.
         """
         with self._lock:
-            key = (address, nbytes, readonly)
-            found = self._pages.get(key)
-            if found is not None:
-                return found
             end = address + nbytes
             for known in list(self._pages.values()):
                 first, last = known.address, known.address + known.nbytes
                 if first <= address and end <= last:
+                    if writes and known.readonly:
+                        raise PropertyError(
+                            "TENSOR_TYPE",
+                            "at the moment the NPU holds these pages as INPUT, of read-only "
+                            "memory: drop the tensors that were mapped from that first",
+                        )
                     return known
                 if first < end and address < last:
                     raise PropertyError(
@@ -101,8 +115,18 @@ class ImportCache:
                         "it shares a page with other memory that the NPU holds at the moment: "
                         'give it pages of its own, as samebytes.context("cpu").allocate() does',
                     )
-            found = self._pages[key] = make()
+            found = self._pages[address, nbytes] = make()
             return found
+
+    def may_write(self, address: int, nbytes: int) -> bool:
+        """Whether no page of the range is held for reading alone."""
+        with self._lock:
+            return not any(
+                known.readonly
+                and known.address < address + nbytes
+                and address < known.address + known.nbytes
+                for known in list(self._pages.values())
+            )
 
     def clear(self) -> None:
         """Forget them. What tensors still use lives on."""

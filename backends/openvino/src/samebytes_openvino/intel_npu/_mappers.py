@@ -114,7 +114,7 @@ class CpuFrameToNpu(MemoryMapper):
         _require_image(item)
         infos = [_dense(plane.info, image_shape(plane.shape)) for plane in item.planes]
         ranges = [_pages(plane, access) for plane in item.planes]
-        imports = [_import_pages(target, pages, item) for pages in merged(ranges)]
+        imports = [_import_pages(target, pages, item, access) for pages in merged(ranges)]
         storage = holding(imports)
         natives = tuple(
             _tensor_in(imported, storage, address - imported.address, info, access)
@@ -289,7 +289,7 @@ def _offset_in(imported: Imported, item: Tensor) -> int:
 
 
 def _by_pages(target: ZeroContext, item: Tensor, access: Access) -> tuple[Imported, int]:
-    imported = _import_pages(target, _pages(item, access), item)
+    imported = _import_pages(target, _pages(item, access), item, access)
     return imported, _address(item) - imported.address
 
 
@@ -304,9 +304,11 @@ def _pages(item: Tensor, access: Access) -> Pages:
     return pages
 
 
-def _import_pages(target: ZeroContext, pages: Pages, item: Tensor | Frame) -> Imported:
+def _import_pages(
+    target: ZeroContext, pages: Pages, item: Tensor | Frame, access: Access
+) -> Imported:
     try:
-        return target.imported_pages(*pages, item.storage)
+        return target.imported_pages(*pages, item.storage, writes=access != "r")
     except (LayoutError, NativeError) as error:
         raise Refused(str(error)) from error
 

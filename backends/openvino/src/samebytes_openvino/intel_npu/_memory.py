@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._remote._errors import PropertyError
-from ..intel_gpu._arguments import info_of
+from .._remote._info import info_of
 from . import _checks
 from ._imports import Imported, holding, tensor_in
 from ._tensor import ZeroBufferTensor

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state variables of a request, by name.
 
-The NPU plugin copies them at each inference: from a buffer of its own to an input of the device
-before it, and back from an output after it. Nothing of that can be avoided or shared.
+Getting and setting copies. By its document the NPU plugin also copies at each inference: from a
+buffer of its own to an input of the device before it, and back from an output after it. That of
+2026.4.1 gives the device one buffer as input and output.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@
 
 #include "../../../csrc/gpu/contexts.h"
 #include "../../../csrc/gpu/hooks.h"
+#include "../../../csrc/gpu/host_pointers.h"
 #include "../../../csrc/gpu/shared_memory.h"
 #include "../../../csrc/gpu/va_constants.h"
 #include "../../../csrc/gpu/va_surfaces.h"
@@ -39,6 +40,7 @@ static void check(bool right, const char *what, int line)
 /* An object of the runtime: counts references, and calls back at the last. */
 struct object {
     unsigned int references;
+    cl_mem_flags flags;
     void(CL_CALLBACK *mem_gone)(cl_mem, void *);
     void(CL_CALLBACK *context_gone)(cl_context, void *);
     void *user;
@@ -60,11 +62,36 @@ static struct object *make(cl_int *error)
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size,
                                         void *host, cl_int *error)
 {
+    struct object *made;
+
     (void)context;
     CHECK(flags & CL_MEM_USE_HOST_PTR);
     if (!creation_fails)
         memset(host, 7, size);
-    return (cl_mem)make(error);
+    made = make(error);
+    if (made)
+        made->flags = flags;
+    return (cl_mem)made;
+}
+
+static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
+                                            cl_buffer_create_type type, const void *region,
+                                            cl_int *error)
+{
+    struct object *made = make(error);
+
+    (void)type;
+    (void)region;
+    made->flags = flags ? flags : ((struct object *)buffer)->flags;
+    return (cl_mem)made;
+}
+
+static cl_int CL_API_CALL get_mem_info(cl_mem object, cl_mem_info name, size_t size, void *value,
+                                       size_t *size_ret)
+{
+    CHECK(name == CL_MEM_FLAGS);
+    return softgpu_answer(&((struct object *)object)->flags, sizeof(cl_mem_flags), size, value,
+                          size_ret);
 }
 
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
@@ -213,6 +240,8 @@ static void start(void)
     cl_uint ours = 0;
 
     runtime.clCreateBuffer = create_buffer;
+    runtime.clCreateSubBuffer = create_sub_buffer;
+    runtime.clGetMemObjectInfo = get_mem_info;
     runtime.clCreateImage = create_image;
     runtime.clReleaseMemObject = release_mem;
     runtime.clSetMemObjectDestructorCallback = on_mem_gone;
@@ -326,6 +355,51 @@ static void surfaces(void)
     callbacks_fail = false;
 }
 
+static cl_mem over(void *host, size_t size, cl_int *error)
+{
+    return layer->clCreateBuffer(NULL, CL_MEM_USE_HOST_PTR | CL_MEM_READ_ONLY, size, host, error);
+}
+
+static cl_mem_flags flags_of(cl_mem object)
+{
+    cl_mem_flags flags = 0;
+
+    CHECK(layer->clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof flags, &flags, NULL) == 0);
+    return flags;
+}
+
+static void host_pointers(void)
+{
+    const cl_mem_flags given = CL_MEM_USE_HOST_PTR | CL_MEM_READ_ONLY;
+    const cl_mem_flags below = CL_MEM_USE_HOST_PTR | CL_MEM_READ_WRITE;
+    _Alignas(128) char memory[128 + 1024];
+    cl_int error = 1;
+    cl_mem buffer, part;
+
+    for (int offset = 0; offset < 128; offset += 32) {
+        buffer = over(memory + offset, 1024, &error);
+        CHECK(buffer && error == CL_SUCCESS && flags_of(buffer) == given);
+        CHECK(softgpu_live_host_pointers() == (offset == 64));
+        CHECK(((struct object *)buffer)->flags == (offset == 64 ? below : given));
+        release_mem(buffer);
+    }
+    buffer = over(memory + 64, 1023, NULL);
+    CHECK(buffer && softgpu_live_host_pointers() == 0);
+    release_mem(buffer);
+    buffer = over(memory + 64, 1024, NULL);
+    part = layer->clCreateSubBuffer(buffer, CL_MEM_READ_ONLY, 0, NULL, &error);
+    CHECK(part && softgpu_live_host_pointers() == 2 && flags_of(part) == given);
+    CHECK(((struct object *)part)->flags == below);
+    CHECK(!layer->clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, 0, NULL, &error));
+    CHECK(error == CL_INVALID_VALUE);
+    release_mem(part);
+    release_mem(buffer);
+    callbacks_fail = true;
+    CHECK(!over(memory + 64, 1024, &error) && error == CL_OUT_OF_HOST_MEMORY);
+    callbacks_fail = false;
+    CHECK(softgpu_live_host_pointers() == 0);
+}
+
 static void kernels(void)
 {
     struct object program = {.references = 1};
@@ -344,16 +418,20 @@ static void *work(void *argument)
     const size_t pitch[] = {32, 32};
     const ptrdiff_t offset[] = {0, 32 * 16};
     const uint32_t nv12 = 'N' | 'V' << 8 | '1' << 16 | (uint32_t)'2' << 24;
+    _Alignas(128) char host[64 + 1024];
     cl_context context = context_of(memory, NULL);
 
     for (unsigned int id = 0; id < ROUNDS; id++) {
         cl_mem buffer = import(fd, SIZE, NULL), image;
+        cl_mem in_place = over(host + 64, 1024, NULL);
 
         CHECK(softgpu_va_register_surface(memory, id, nv12, memory, 32, 16, pitch, offset) > 0);
         image = softgpu_create_from_va_surface(context, CL_MEM_READ_WRITE, &id, id % 2, NULL);
         CHECK(buffer && image);
         CHECK(softgpu_acquire_external(NULL, 1, &buffer, 0, NULL, NULL) == CL_SUCCESS);
         CHECK(softgpu_va_unregister_surface(memory, id) == 0);
+        CHECK(softgpu_secretly_read_only(in_place));
+        release_mem(in_place);
         release_mem(image);
         release_mem(buffer);
     }
@@ -376,7 +454,7 @@ static void threads(void)
         CHECK(pthread_join(running[i], NULL) == 0);
         close(fds[i]);
     }
-    CHECK(softgpu_live_imports() == 0);
+    CHECK(softgpu_live_imports() == 0 && softgpu_live_host_pointers() == 0);
 }
 
 int main(void)
@@ -388,6 +466,7 @@ int main(void)
     extensions();
     imports(fd);
     surfaces();
+    host_pointers();
     kernels();
     threads();
     close(fd);

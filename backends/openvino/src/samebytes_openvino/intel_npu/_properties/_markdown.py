@@ -53,8 +53,10 @@ _RULES = """\
   list of its own; several may run at once, from one thread or many. `start_async()` returns at
   once; `wait()`, or a callback, tells the end.
 * Dynamic shapes are not supported: `check_static()` says so before the compiler does.
-* State variables are copied: at each inference the plugin copies the state's buffer to an input of
-  the device, and the output back. `get_states()`, `set_states()` and `reset_states()` reach them.
+* State variables are copied when they are got or set: `get_states()`, `set_states()` and
+  `reset_states()` reach them. By the document the plugin copies them at each inference as well: the
+  state's buffer to an input of the device, and the output back. That of 2026.4.1 does not: the
+  driver's trace shows one buffer as input and output.
 * Set on a compiled model, MODEL_PRIORITY and WORKLOAD_TYPE act at once. All other properties of a
   compiled model are only read.
 """

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of the CPU that shares its first and last page with other data: read in place only."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes
+from samebytes.errors import CopyRequiredError, RouteError
+from samebytes_openvino import InferRequest, compile_model
+from samebytes_openvino.intel_npu._host_pages import merged
+
+N = mmap.PAGESIZE
+Array = np.ndarray[Any, Any]
+Piece = Callable[..., Array]
+
+pytestmark = pytest.mark.usefixtures("npu")
+
+
+def address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def kind(tensor: Any) -> str:
+    return str(tensor.params["TENSOR_TYPE"])
+
+
+@pytest.fixture
+def piece() -> Piece:
+    """Makes arrays that lie on common pages, as those of an allocator do: none knows the others."""
+    arena = mmap.mmap(-1, 8 * N)
+
+    def make(start: int, nbytes: int, readonly: bool = False) -> Array:
+        view = memoryview(arena)
+        return np.frombuffer(view.toreadonly() if readonly else view, np.uint8, nbytes, start)
+
+    return make
+
+
+@pytest.mark.parametrize(("start", "nbytes"), [(37, 2 * N), (N - 1, 2), (N + 64, 100), (0, N + 1)])
+def test_read_where_it_lies(npu: Any, infer: Any, piece: Piece, start: int, nbytes: int) -> None:
+    array = piece(start, nbytes)
+    array[...] = np.arange(nbytes) % 100
+    x = samebytes.tensor(array.reshape(1, -1)).map("openvino:NPU")
+    assert x.handle("usm_ptr") == address(array)
+    assert x.readonly
+    y = npu.allocate((1, nbytes))
+    infer(x.native, y.native)
+    assert (y.host_array()[0] == array * 2).all()
+
+
+@pytest.mark.parametrize("access", ["w", "rw"])
+def test_the_device_writes_to_no_common_page(piece: Piece, access: Any) -> None:
+    tensor = samebytes.tensor(piece(37, 2 * N))
+    held = tensor.map("openvino:NPU")
+    with pytest.raises(RouteError, match=r"8192 bytes at 0x\w+, does not consist of whole pages"):
+        tensor.map("openvino:NPU", access)
+    assert held.handle("usm_ptr") == tensor.handle("data")
+
+
+def test_a_page_that_the_npu_holds_in_part(piece: Piece) -> None:
+    first = samebytes.tensor(piece(0, N + 10)).map("openvino:NPU")
+    second = samebytes.tensor(piece(N + 100, N))
+    with pytest.raises(RouteError, match="it shares a page with other memory that the NPU holds"):
+        second.map("openvino:NPU")
+    first.close()
+    assert second.map("openvino:NPU").handle("usm_ptr") == second.handle("data")
+
+
+def test_a_page_that_the_npu_holds_with_others(npu: Any, infer: Any, piece: Piece) -> None:
+    """It is used again, and still each mapping keeps the memory that it lies in."""
+    large, small = piece(10, 3 * N), piece(3 * N + 100, 8)
+    small[...] = 9
+    one, alive = samebytes.tensor(large).map("openvino:NPU"), weakref.ref(small)
+    other = samebytes.tensor(small.reshape(1, -1)).map("openvino:NPU")
+    assert other.handle("usm_ptr") == address(small)
+    native = other.native
+    del one, large, other, small
+    gc.collect()
+    assert alive() is not None
+    y = npu.allocate((1, 8))
+    infer(native, y.native)
+    assert (y.host_array() == 18).all()
+    del native
+    gc.collect()
+    assert alive() is None
+
+
+def test_what_is_held_for_reading_is_not_written(piece: Piece) -> None:
+    """The plugin keeps one import of a page: the device would write to what it may only read."""
+    reading = samebytes.tensor(piece(0, 3 * N, readonly=True)).map("openvino:NPU")
+    assert kind(reading) == "INPUT"
+    whole, part = samebytes.tensor(piece(0, 3 * N)), samebytes.tensor(piece(N, N))
+    assert kind(whole.map("openvino:NPU")) == "INPUT"
+    for tensor in (whole, part):
+        with pytest.raises(RouteError, match=r"TENSOR_TYPE: at the moment .* as INPUT"):
+            tensor.map("openvino:NPU", "rw")
+    reading.close()
+    assert kind(part.map("openvino:NPU", "rw")) == "BINDED"
+
+
+def test_no_request_writes_to_what_is_held_for_reading(
+    npu: Any, doubling: Callable[..., Any], piece: Piece
+) -> None:
+    reading = samebytes.tensor(piece(0, N, readonly=True)).map(npu)
+    output = piece(0, N).reshape(1, -1)
+    request = InferRequest(compile_model(doubling((1, N)), npu))
+    with pytest.raises(CopyRequiredError, match="as INPUT, of read-only memory"):
+        request.set_tensor("y", output)
+    reading.close()
+    request.set_tensor("y", output)
+    request.infer([np.full((1, N), 4, np.uint8)])
+    assert (output == 8).all()
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_planes_on_common_pages(piece: Piece, readonly: bool) -> None:
+    """One import for both; where one of them may only be read, it is for reading."""
+    y, uv = piece(100, 64 * 64), piece(100 + 64 * 64, 64 * 32, readonly)
+    planes = y.reshape(64, 64), uv.reshape(32, 32, 2)
+    frame = samebytes.frame(planes, format="NV12", width=64, height=64)
+    mapped = frame.map("openvino:NPU")
+    assert [p.handle("usm_ptr") for p in mapped] == [address(y), address(uv)]
+    assert {kind(p) for p in mapped} == {"INPUT" if readonly else "BINDED"}
+    y[...] = 3
+    assert (mapped.planes[0].host_array() == 3).all()
+
+
+@pytest.mark.parametrize(
+    ("ranges", "expected"),
+    [
+        ([(0, N, False), (N, N, True)], [(0, N, False), (N, N, True)]),
+        ([(N, 2 * N, False), (0, 2 * N, False)], [(0, 3 * N, False)]),
+        ([(0, 4 * N, False), (N, N, False)], [(0, 4 * N, False)]),
+        ([(0, 2 * N, True), (N, 2 * N, False)], [(0, 3 * N, True)]),
+        ([(0, 2 * N, False), (N, 2 * N, False), (2 * N, 2 * N, True)], [(0, 4 * N, True)]),
+    ],
+)
+def test_ranges_that_share_pages(ranges: Any, expected: Any) -> None:
+    assert merged(ranges) == expected
