@@ -135,6 +135,16 @@ def test_other_memory_is_copied_on_the_device(umats: Context) -> None:
     np.testing.assert_array_equal(copied.native.get(), image())
 
 
+def test_a_copy_on_the_callers_queue_is_waited_for(umats: Context) -> None:
+    context: Any = umats.derive("opencl")
+    source = context.allocate((6, 8, 3))
+    fill(source, image())
+    queue = cl.CommandQueue(context.native)
+    copied = source.map("opencv_umat", copy=True, queue=queue)
+    copied.wait()
+    np.testing.assert_array_equal(copied.native.get(), image())
+
+
 def test_memory_of_another_context_goes_by_way_of_the_cpu(umats: Context) -> None:
     device = cl.Context.from_int_ptr(umats.handle("cl_context"), retain=True).devices[0]
     import samebytes_gpu_opencl as sbcl

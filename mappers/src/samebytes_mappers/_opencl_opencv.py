@@ -7,6 +7,8 @@ copied into its buffer without going through the CPU.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import pyopencl as cl
@@ -52,7 +54,15 @@ class OpenCLToUMat(MemoryMapper):
         event = cl.enqueue_copy(
             queue or context.queue, there.native, source, byte_count=info.nbytes
         )
+        native, storage = made.native, made.storage
         if queue is None:
             event.wait()
-        native, storage = made.native, made.storage
+        else:  # OpenCV, which waits for its own queue, knows nothing of this one
+            storage.wait = partial(_wait, event, storage.wait)
         return native, info, storage
+
+
+def _wait(event: cl.Event, others: Callable[[], object] | None) -> None:
+    event.wait()
+    if others is not None:
+        others()

@@ -28,10 +28,10 @@ __all__ = ["DmaToOpenCL", "OpenCLToDma"]
 _LINEAR = 0
 """drm_fourcc.h: DRM_FORMAT_MOD_LINEAR."""
 
-# (cl_context, id of the DMA-BUF's storage, readonly) -> its import, which holds that storage.
-_imports: weakref.WeakValueDictionary[tuple[int, int, bool], ExternalBuffer] = (
-    weakref.WeakValueDictionary()
-)
+# (cl_context, id of the DMA-BUF's storage, readonly, queue, ordered by its caller) -> its import,
+# which holds that storage. It is acquired and released on one queue: others have imports of theirs.
+_Key = tuple[int, int, bool, int, bool]
+_imports: weakref.WeakValueDictionary[_Key, ExternalBuffer] = weakref.WeakValueDictionary()
 _importing = threading.Lock()
 
 
@@ -105,7 +105,8 @@ def _imported(
     context: OpenCLContext, item: Tensor, fd: int, size: int, queue: WorkQueue
 ) -> ExternalBuffer:
     storage = item.storage
-    key = (context.handle("cl_context"), id(storage), item.readonly)
+    cl_context = context.handle("cl_context")
+    key = (cl_context, id(storage), item.readonly, queue.handle, queue.ordered)
     with _importing:
         found = _imports.get(key)
         if found is None:

@@ -35,6 +35,8 @@ def _element_of(type_: Any) -> tuple[DType, Any]:
         UnknownNameError: no such type, or none that OpenVINO has.
         LayoutError: an openvino.Type whose elements are no plain bytes.
     """
+    if isinstance(type_, str):  # "u8" and "f32" are names of OpenVINO's
+        type_ = getattr(openvino.Type, type_, type_)
     if isinstance(type_, openvino.Type):
         return from_element_type(type_), type_
     ours = dtype(type_)
