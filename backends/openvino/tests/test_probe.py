@@ -9,6 +9,8 @@ from typing import Any
 import openvino
 import pytest
 
+from samebytes_openvino import _missing_devices
+from samebytes_openvino._missing_devices import missing_devices
 from samebytes_openvino._probe import probe, release
 
 
@@ -42,6 +44,20 @@ def test_without_a_cpu_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     result = probe()
     assert not result.usable
     assert result.hint
+
+
+def test_each_missing_device_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not missing_devices(("CPU", "GPU.0", "GPU.1", "NPU"))
+    monkeypatch.setattr(_missing_devices, "_OPENCL", "libNoSuchOpenCL.so.1")
+    monkeypatch.setattr(_missing_devices, "_LEVEL_ZERO", "libno_such_loader.so.1")
+    told = missing_devices(("CPU",))
+    assert "apt install ocl-icd-libopencl1" in told["no GPU"]
+    assert "apt install libze1" in told["no NPU"]
+
+
+def test_a_loader_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_missing_devices, "_LEVEL_ZERO", "libc.so.6")
+    assert "too old" in missing_devices(("CPU", "GPU"))["no NPU"]
 
 
 def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:

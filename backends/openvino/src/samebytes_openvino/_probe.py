@@ -7,6 +7,8 @@ import re
 
 from samebytes.plugins import ProbeResult
 
+from ._missing_devices import missing_devices
+
 __all__ = ["MINIMUM", "probe"]
 
 MINIMUM = (2026, 4)
@@ -32,7 +34,7 @@ def probe() -> ProbeResult:
             details={"version": version},
         )
     devices = openvino.Core().available_devices
-    details = {"version": version, "devices": ", ".join(devices)}
+    details = {"version": version, "devices": ", ".join(devices), **missing_devices(devices)}
     if "CPU" not in devices:
         return ProbeResult(
             usable=False,
