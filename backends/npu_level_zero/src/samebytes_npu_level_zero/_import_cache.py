@@ -4,16 +4,24 @@
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 
 from samebytes.errors import LayoutError
 from samebytes.plugins import Fd, Storage
 
+from ._abi.results import Result
 from ._allocation import Allocation
+from ._errors import LevelZeroError
 from ._imports import file_size, import_fd, import_pages
 from ._native_context import NativeContext
 
 __all__ = ["ImportCache", "Imported"]
+
+
+_TRIES = 20
+_PAUSE = 0.001
+"""Seconds. A release takes microseconds; twenty of these pauses are for a busy machine."""
 
 
 class Imported:
@@ -99,6 +107,20 @@ class ImportCache:
                 driver takes no page twice.
             LevelZeroError: the driver does not take them.
         """
+        for _ in range(_TRIES):
+            try:
+                return self._pages_now(native, address, nbytes, source)
+            except LevelZeroError as error:
+                if error.code != Result.ERROR_INVALID_ARGUMENT:
+                    raise
+            # An import that another thread lets go of leaves this table before the driver has
+            # forgotten it, and a driver takes no page twice.
+            time.sleep(_PAUSE)
+        return self._pages_now(native, address, nbytes, source)
+
+    def _pages_now(
+        self, native: NativeContext, address: int, nbytes: int, source: Storage
+    ) -> tuple[Imported, int]:
         with self._lock:
             end = address + nbytes
             for (first, known_nbytes), known in list(self._pages.items()):
