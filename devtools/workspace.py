@@ -88,12 +88,17 @@ DISTRIBUTIONS = (
     ),
     # A mapper without the two backends it joins can only refuse.
     Distribution(
-        "samebytes-mappers", "mappers", alone_with=_BACKENDS, brings=("samebytes_mappers",)
+        "samebytes-mappers",
+        "mappers",
+        alone_with=(*_BACKENDS, "samebytes-gpu-opencl", _SOFTDEVICES),
+        devices=("gpu",),
+        brings=("samebytes_mappers",),
     ),
     Distribution(
         "samebytes-demo",
         "demo",
-        alone_with=(*_BACKENDS, "samebytes-mappers"),
+        alone_with=(*_BACKENDS, "samebytes-mappers", _SOFTDEVICES),
+        devices=("gpu", "npu"),
         brings=("samebytes_demo", "rich"),
     ),
 )

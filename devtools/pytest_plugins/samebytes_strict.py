@@ -47,7 +47,9 @@ def _judge(report: pytest.TestReport | pytest.CollectReport, config: pytest.Conf
         return
     _, _, reason = report.longrepr
     missing = _MISSING.match(reason)
-    if missing is None or missing["name"].split(".")[0] in config.getoption("may_miss"):
+    # Modules are named in exceptions, distributions in some reasons.
+    name = missing and missing["name"].split(".")[0].replace("-", "_")
+    if name is None or name in config.getoption("may_miss"):
         return
     report.outcome = "failed"
     report.longrepr = f"{reason}\n(--strict: a skip for a missing package is a failure)"

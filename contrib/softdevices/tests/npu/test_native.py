@@ -22,7 +22,13 @@ SANITIZERS = {
 
 Build = Callable[[str, str], Path]
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not SOURCES,
+        reason="the C sources lie in the repository, and this is a test of the wheel",
+    ),
+]
 
 
 @pytest.fixture(scope="module")
