@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""close() of allocated memory, drops in any order, descriptors that do not leak, other processes."""
+"""close() of allocated memory, drops in any order, leaks of descriptors, another process."""
 
 from __future__ import annotations
 
