@@ -35,7 +35,7 @@ def doubling(ov: Any, op: Any, np: Any) -> Any:
 
 
 def test_openvino_sees_the_gpu(core: Any) -> None:
-    assert core.available_devices == ["CPU", "GPU"]
+    assert [d for d in core.available_devices if d != "NPU"] == ["CPU", "GPU"]
     assert "software" in core.get_property("GPU", "FULL_DEVICE_NAME")
 
 
