@@ -65,6 +65,20 @@ def test_an_exception_stays_a_skip(tmp_path: Path, name: str) -> None:
     assert outcomes(tmp_path, FOUR_SKIPS, *options) == (2, 2)
 
 
+def test_a_missing_device_is_a_failure_and_names_may_be_spelled_either_way(
+    tmp_path: Path,
+) -> None:
+    tests = """
+import pytest
+
+def test_device(): pytest.skip("missing device NPU: pytest --softdevices=npu")
+def test_package(): pytest.skip("missing package samebytes-dma: pip install samebytes-dma")
+"""
+    options = ("-p", "samebytes_strict", "--may-miss=samebytes_dma")
+    assert outcomes(tmp_path, tests) == (0, 2)
+    assert outcomes(tmp_path, tests, *options) == (1, 1)
+
+
 def test_a_skipped_module_is_an_error(tmp_path: Path) -> None:
     options = ("-p", "samebytes_strict")
     assert outcomes(tmp_path, MODULE_SKIP, *options) == (1, 0)
