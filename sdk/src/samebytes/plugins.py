@@ -16,7 +16,13 @@ from ._core.edge import MapperSpec, Transfer
 from ._core.fd import Fd
 from ._core.frame import Frame
 from ._core.frame_meta import FrameMeta, Region
-from ._core.handles import HandleKey, check_handle_key, register_handle_key
+from ._core.handles import (
+    DRM_FORMAT_MOD_INVALID,
+    DRM_FORMAT_MOD_LINEAR,
+    HandleKey,
+    check_handle_key,
+    register_handle_key,
+)
 from ._core.info import TensorInfo, dense_strides
 from ._core.mapper import MemoryMapper, Refused
 from ._core.ordering import ordering_queue
@@ -31,6 +37,8 @@ from ._stats import count_copy
 __all__ = [
     "API",
     "CPU_DEVICE",
+    "DRM_FORMAT_MOD_INVALID",
+    "DRM_FORMAT_MOD_LINEAR",
     "Access",
     "Context",
     "ContextSpec",

@@ -6,15 +6,16 @@ from __future__ import annotations
 from operator import index
 
 from samebytes.errors import LayoutError
+from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR
 
 __all__ = ["INVALID", "LINEAR", "check_modifier", "is_tiled", "modifier_name"]
 
-# drm/drm_fourcc.h: DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID and fourcc_mod_get_vendor().
-LINEAR = 0
+LINEAR = DRM_FORMAT_MOD_LINEAR
 """Rows one after another."""
-INVALID = (1 << 56) - 1
+INVALID = DRM_FORMAT_MOD_INVALID
 """The exporter did not say; by convention rows, or what its own driver knows by other means."""
 
+# drm/drm_fourcc.h: fourcc_mod_get_vendor().
 _VENDOR_SHIFT = 56
 _VENDORS = {
     0x01: "Intel",

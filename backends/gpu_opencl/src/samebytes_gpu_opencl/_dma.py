@@ -12,7 +12,16 @@ from typing import Any
 import pyopencl
 
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError
-from samebytes.plugins import Access, Fd, MemoryMapper, Refused, Storage, Tensor, TensorInfo
+from samebytes.plugins import (
+    DRM_FORMAT_MOD_LINEAR,
+    Access,
+    Fd,
+    MemoryMapper,
+    Refused,
+    Storage,
+    Tensor,
+    TensorInfo,
+)
 
 from ._abi.external_memory import CL_MEM_ALLOCATION_HANDLE_INTEL
 from ._context import OpenCLContext
@@ -24,9 +33,6 @@ from ._queues import WorkQueue, working_queue
 from ._tensor import OpenCLTensor
 
 __all__ = ["DmaToOpenCL", "OpenCLToDma"]
-
-_LINEAR = 0
-"""drm_fourcc.h: DRM_FORMAT_MOD_LINEAR."""
 
 # (cl_context, id of the DMA-BUF's storage, readonly, queue, ordered by its caller) -> its import,
 # which holds that storage. It is acquired and released on one queue: others have imports of theirs.
@@ -51,7 +57,7 @@ class DmaToOpenCL(MemoryMapper):
         context, info = self.target, item.info
         assert isinstance(context, OpenCLContext)
         modifier = item.handle("drm_modifier")
-        if modifier != _LINEAR:
+        if modifier != DRM_FORMAT_MOD_LINEAR:
             raise Refused(f"its layout (DRM modifier {modifier:#x}) is not linear, buffers are")
         fd, offset = item.handle("dma_fd"), item.handle("offset")
         size = _size_of(fd)

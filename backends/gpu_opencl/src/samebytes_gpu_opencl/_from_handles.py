@@ -16,7 +16,6 @@ from samebytes.plugins import (
     Storage,
     Tensor,
     TensorInfo,
-    dense_strides,
 )
 
 from ._context import OpenCLContext
@@ -60,14 +59,12 @@ class FrameHandleToOpenCL(MemoryMapper):
         context = _finished(self, item)
         infos = [TensorInfo(layout.dtype, layout.shape) for layout in image.plane_layouts()]
         for plane, info in zip(item.planes, infos, strict=True):
-            if plane.info.nbytes != info.nbytes or plane.strides not in (None, _dense(plane)):
+            if plane.info.nbytes != info.nbytes or (
+                plane.strides is not None and not plane.info.is_contiguous
+            ):
                 raise Refused(f"a plane {plane.info} is not the dense plane {info} of {image}")
         natives = [_over(context, p, i)[0] for p, i in zip(item.planes, infos, strict=True)]
         return tuple(natives), None, None
-
-
-def _dense(plane: Tensor) -> tuple[int, ...]:
-    return dense_strides(plane.shape, plane.dtype.itemsize or 1)
 
 
 def _finished(mapper: MemoryMapper, item: Tensor | Frame) -> OpenCLContext:

@@ -7,7 +7,14 @@ from typing import Any, cast
 
 from samebytes import Context, Frame, Tensor, TensorInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage
+from samebytes.plugins import (
+    DRM_FORMAT_MOD_INVALID,
+    DRM_FORMAT_MOD_LINEAR,
+    Access,
+    MemoryMapper,
+    Refused,
+    Storage,
+)
 
 from ._context import LevelZeroContext
 from ._errors import LevelZeroError
@@ -15,8 +22,7 @@ from ._pointer import USMPointer, check_fits
 
 __all__ = ["DmaToLevelZero", "LevelZeroFrameToDma", "LevelZeroToDma"]
 
-# drm/drm_fourcc.h: DRM_FORMAT_MOD_LINEAR, and DRM_FORMAT_MOD_INVALID, which is "not told".
-_IN_ROWS = (0, (1 << 56) - 1)
+_IN_ROWS = (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
 
 
 class LevelZeroToDma(MemoryMapper):

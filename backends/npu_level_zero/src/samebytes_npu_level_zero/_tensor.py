@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Fd, Storage, Tensor, TensorInfo
+from samebytes.plugins import DRM_FORMAT_MOD_LINEAR, Fd, Storage, Tensor, TensorInfo
 
 from ._imports import require_windows
 from ._pointer import USMPointer
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 __all__ = ["LevelZeroTensor"]
-
-_LINEAR = 0  # DRM_FORMAT_MOD_LINEAR, drm_fourcc.h
 
 
 class LevelZeroTensor(Tensor):
@@ -95,7 +93,7 @@ class LevelZeroTensor(Tensor):
             return native.allocation.exported().fileno()
         if key == "drm_modifier":
             native.allocation.exported()
-            return _LINEAR
+            return DRM_FORMAT_MOD_LINEAR
         return super()._handle(key)
 
     def _native_recipe(self) -> Callable[[Storage], Any]:

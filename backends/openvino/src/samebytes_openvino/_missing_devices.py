@@ -7,10 +7,11 @@ import ctypes
 import sys
 from collections.abc import Collection, Mapping
 
+from .intel_gpu._opencl import LIBRARY as _OPENCL
+
 __all__ = ["missing_devices"]
 
-# The plugins are linked to these, and need this function of the second one.
-_OPENCL = "OpenCL.dll" if sys.platform == "win32" else "libOpenCL.so.1"
+# The plugins are linked to these libraries, and need this function of the second one.
 _LEVEL_ZERO = "ze_loader.dll" if sys.platform == "win32" else "libze_loader.so.1"
 _NEEDED = "zeCommandListHostSynchronize"  # Level Zero 1.9, ze_api.h
 

@@ -12,7 +12,19 @@ from typing import Literal
 
 from ..errors import UnknownNameError
 
-__all__ = ["HANDLE_KEYS", "HandleKey", "check_handle_key", "register_handle_key"]
+__all__ = [
+    "DRM_FORMAT_MOD_INVALID",
+    "DRM_FORMAT_MOD_LINEAR",
+    "HANDLE_KEYS",
+    "HandleKey",
+    "check_handle_key",
+    "register_handle_key",
+]
+
+DRM_FORMAT_MOD_LINEAR = 0
+"""A `drm_modifier` of memory that lies in rows, drm/drm_fourcc.h."""
+DRM_FORMAT_MOD_INVALID = (1 << 56) - 1
+"""One of memory whose layout was not told, drm/drm_fourcc.h."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from samebytes.errors import MissingDependencyError, NativeError
 from ._abi import opencl as cl
 
 __all__ = [
+    "LIBRARY",
     "Allocation",
     "allocation",
     "context_devices",
@@ -39,7 +40,7 @@ __all__ = [
     "retain_queue",
 ]
 
-_NAME = "OpenCL.dll" if sys.platform == "win32" else "libOpenCL.so.1"
+LIBRARY = "OpenCL.dll" if sys.platform == "win32" else "libOpenCL.so.1"
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
@@ -70,10 +71,10 @@ def library() -> ctypes.CDLL:
         MissingDependencyError: there is none.
     """
     try:
-        found = ctypes.CDLL(_NAME)
+        found = ctypes.CDLL(LIBRARY)
     except OSError as error:
         raise MissingDependencyError(
-            "openvino", _NAME, "apt install ocl-icd-libopencl1, and the OpenCL driver of the GPU"
+            "openvino", LIBRARY, "apt install ocl-icd-libopencl1, and the OpenCL driver of the GPU"
         ) from error
     for name, (result, arguments) in cl.PROTOTYPES.items():
         function = getattr(found, name)

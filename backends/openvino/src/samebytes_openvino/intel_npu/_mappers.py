@@ -20,7 +20,15 @@ from samebytes.errors import (
     NotHostVisibleError,
     SamebytesError,
 )
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, data_address
+from samebytes.plugins import (
+    DRM_FORMAT_MOD_INVALID,
+    DRM_FORMAT_MOD_LINEAR,
+    Access,
+    MemoryMapper,
+    Refused,
+    Storage,
+    data_address,
+)
 
 from .._element_types import element_type
 from .._pinned import PinnedTensor
@@ -44,8 +52,7 @@ __all__ = [
     "NpuToLevelZero",
 ]
 
-# DRM_FORMAT_MOD_LINEAR and DRM_FORMAT_MOD_INVALID, which is "not told": drm/drm_fourcc.h.
-_IN_ROWS = (0, (1 << 56) - 1)
+_IN_ROWS = (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
 
 _Connected = tuple[Any, TensorInfo | None, Storage | None]
 
