@@ -10,16 +10,27 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
-from devtools.system import prepare_system
-from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, must, run, source_files
+from devtools.system import TO_BUILD_PYGOBJECT, Wanted, apt_command, prepare_system
+from devtools.workspace import (
+    DISTRIBUTIONS,
+    ROOT,
+    CommandError,
+    Distribution,
+    must,
+    run,
+    source_files,
+)
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 PIP_INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 
 _STATE = VENV / "samebytes-setup.json"
+# What pip must build for a distribution: without this it would fail, and all the others with it.
+_BUILT_WITH: Mapping[str, tuple[Wanted, ...]] = {"samebytes-gstreamer": TO_BUILD_PYGOBJECT}
 _GPU_PACKAGE = re.compile(r"(nvidia|cuda|triton)", re.IGNORECASE)
 
 
@@ -27,21 +38,45 @@ def prepare() -> None:
     """Make .venv hold every distribution (editable) and the tools of the group `dev`.
 
     Does nothing when it already does: a hash of what the pyproject.toml files ask for is kept
-    there.
+    there. A distribution that cannot be built here is left out, and the reason printed.
+
+    Raises:
+        CommandError: pip failed.
     """
     if _read_state().get("key") == _key():
         return
+    # First: pip builds packages against what it brings.
     prepare_system()
     create_venv(VENV)
-    must([PYTHON, *PIP_INSTALL, "--group", "dev"])
-    editables = [
-        word
-        for distribution in DISTRIBUTIONS
-        for word in ("--editable", f"{distribution.path}{distribution.requirement_suffix}")
-    ]
+    _fill(["--group", "dev"])
+    editables = []
+    for distribution in DISTRIBUTIONS:
+        reason = why_left_out(distribution)
+        if reason:
+            print(f"{distribution.name} is left out: {reason}", flush=True)
+        else:
+            path = f"{distribution.path}{distribution.requirement_suffix}"
+            editables += ["--editable", path]
     # The build backend is in the group `dev`: one copy of it, instead of one for each package.
-    must([PYTHON, *PIP_INSTALL, "--no-build-isolation", *editables])
+    _fill(["--no-build-isolation", *editables])
     _write_state({"key": _key()})
+
+
+def why_left_out(distribution: Distribution) -> str | None:
+    """Why a distribution cannot be installed here, or None when it can."""
+    missing = [w for w in _BUILT_WITH.get(distribution.name, ()) if w.missing]
+    if not missing:
+        return None
+    return f"{missing[0].path} is missing to build what it needs; {apt_command(missing)}"
+
+
+def _fill(words: list[str]) -> None:
+    status = run([PYTHON, *PIP_INSTALL, *words])
+    if status:
+        raise CommandError(
+            f"{VENV} could not be filled: pip ended with status {status}, see its last lines "
+            "above. Where a package failed to build, it lacks a header or a program of the system"
+        )
 
 
 def prepare_arrays() -> str | None:
@@ -116,6 +151,9 @@ def _key() -> str:
         tables = tomllib.loads(pyproject.read_text())
         tables.pop("tool", None)
         digest.update(json.dumps(tables).encode())
+    for distribution in DISTRIBUTIONS:
+        if why_left_out(distribution):
+            digest.update(f"without {distribution.name}".encode())
     for source in source_files(".c", ".h", "hatch_build.py", below=ROOT / "contrib"):
         digest.update(source.read_bytes())
     return digest.hexdigest()

@@ -5,7 +5,7 @@ import sys
 
 from devtools import house_rules
 from devtools.environment import PYTHON
-from devtools.tiers import Result
+from devtools.results import Result
 from devtools.workspace import DISTRIBUTIONS, ROOT, run
 
 

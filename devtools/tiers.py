@@ -1,49 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test tiers: all distributions together, and each one alone as its users install it."""
+"""The test tiers: all distributions together, each one alone, and on real devices."""
 
-import os
 import shutil
 import tempfile
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.environment import PIP_INSTALL, PYTHON, create_venv
-from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, must, run
+from devtools.environment import PIP_INSTALL, PYTHON, create_venv, why_left_out
+from devtools.pytest_run import on, pytest_run
+from devtools.results import Result, not_run
+from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, must
 
 # Tests use them together only: alone, a distribution has what its users have.
 _ARRAY_LIBRARIES = ("jax", "ml_dtypes", "torch")
-ALL_DEVICES = ("gpu", "npu")
-_PLUGINS = ROOT / "devtools" / "pytest_plugins"
+ALL_DEVICES = ("gpu", "npu", "vaapi")
+# Tests of several distributions that take a device as they find it.
+_ACROSS_DEVICES = ("tests/e2e", "tests/matrix/test_device_matrix.py")
+# Its tests are of the software devices themselves.
+_SOFTDEVICES = "samebytes-softdevices"
 
 
-@dataclass(frozen=True)
-class Result:
-    """How one tier, or one distribution of it, ended."""
-
-    name: str
-    ok: bool
-    summary: str
-
-    def __str__(self) -> str:
-        return f"{'ok    ' if self.ok else 'FAILED'} {self.name}: {self.summary}"
-
-
-def together(
-    arguments: Sequence[str],
-    *,
-    devices: Sequence[str] = ALL_DEVICES,
-    strict: bool,
-    may_miss: Sequence[str],
-) -> Result:
+def together(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> Result:
     """Every distribution's tests and tests/, in .venv, on software devices.
 
     `arguments` go to pytest.
     """
-    return _pytest(
-        "together", PYTHON, ROOT, [*_on(devices), *arguments], strict=strict, may_miss=may_miss
-    )
+    devices = on(ALL_DEVICES)
+    return pytest_run("together", PYTHON, [*devices, *arguments], strict=strict, may_miss=may_miss)
+
+
+def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> Result:
+    """The tests that software devices serve elsewhere, on this machine's own devices.
+
+    Without a device its tests skip and say so, which in a strict run is a failure.
+    """
+    suites = [f"{d.folder}/tests" for d in DISTRIBUTIONS if d.devices and d.name != _SOFTDEVICES]
+    paths = [*suites, *_ACROSS_DEVICES]
+    if any((ROOT / word.partition("::")[0]).exists() for word in arguments):
+        paths = []
+    return pytest_run("hardware", PYTHON, [*paths, *arguments], strict=strict, may_miss=may_miss)
 
 
 def alone(*, strict: bool) -> list[Result]:
@@ -54,16 +49,16 @@ def alone(*, strict: bool) -> list[Result]:
     with tempfile.TemporaryDirectory(prefix="samebytes-alone-") as folder:
         wheelhouse = Path(folder, "wheelhouse")
         build = (PYTHON, "-m", "build", "--no-isolation", "--outdir", wheelhouse)
-        try:
-            for distribution in DISTRIBUTIONS:
-                must([*build, distribution.path])
-        except CommandError as error:
-            return [Result("alone", False, str(error))]
+        for distribution in DISTRIBUTIONS:
+            must([*build, distribution.path])
         return [_alone(d, Path(folder), wheelhouse, strict=strict) for d in DISTRIBUTIONS]
 
 
 def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict: bool) -> Result:
     name = f"alone {distribution.name}"
+    reason = why_left_out(distribution)
+    if reason:
+        return Result(name, False, reason) if strict else not_run(name, reason)
     place = folder / distribution.name
     python = place / "venv" / "bin" / "python"
     names = {CORE.name, *distribution.alone_with, distribution.name}
@@ -77,11 +72,11 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
     # Away from the source tree, so that only what is installed can be imported.
     shutil.copytree(distribution.path / "tests", place / "tests")
     shutil.copy(ROOT / "pyproject.toml", place)
-    result = _pytest(
+    result = pytest_run(
         name,
         python,
-        place,
-        [*_on(distribution.devices), "-m", "not hardware", "tests"],
+        [*on(distribution.devices), "tests"],
+        cwd=place,
         strict=strict,
         may_miss=[
             *_ARRAY_LIBRARIES,
@@ -92,50 +87,6 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
     return result
 
 
-def _on(devices: Sequence[str]) -> list[str]:
-    """The option that lets tests run on software devices."""
-    return [f"--softdevices={','.join(devices)}"] if devices else []
-
-
 def _wheel(distribution: Distribution, wheelhouse: Path) -> str:
     (wheel,) = wheelhouse.glob(f"{distribution.name.replace('-', '_')}-*.whl")
     return f"{wheel}{distribution.requirement_suffix}"
-
-
-def _pytest(
-    name: str,
-    python: Path,
-    cwd: Path,
-    arguments: Sequence[str],
-    *,
-    strict: bool,
-    may_miss: Sequence[str],
-) -> Result:
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTEST_ADDOPTS")}
-    environment |= {"PYTHONNOUSERSITE": "1", "SAMEBYTES_STRICT": "1"}
-    options: list[str] = []
-    if strict:
-        environment["PYTHONPATH"] = str(_PLUGINS)
-        options = ["-p", "samebytes_strict", "--continue-on-collection-errors"]
-        options += [f"--may-miss={package}" for package in may_miss]
-    with tempfile.TemporaryDirectory() as reports:
-        report = Path(reports, "junit.xml")
-        options += [f"--junitxml={report}", *arguments]
-        status = run([python, "-m", "pytest", *options], cwd=cwd, env=environment)
-        return Result(name, status == 0, summary(report, status))
-
-
-def summary(report: Path, status: int) -> str:
-    """One line about the JUnit report of a pytest run that ended with `status`."""
-    if not report.exists():
-        return f"pytest ended with status {status} before any test"
-    suites = list(ET.parse(report).getroot().iter("testsuite"))
-    count = {
-        key: sum(int(suite.get(key, 0)) for suite in suites)
-        for key in ("tests", "failures", "errors", "skipped")
-    }
-    failed = count["failures"] + count["errors"]
-    passed = count["tests"] - failed - count["skipped"]
-    seconds = sum(float(suite.get("time", 0)) for suite in suites)
-    text = f"{passed} passed, {failed} failed, {count['skipped']} skipped in {seconds:.0f} s"
-    return text if count["tests"] else "no tests were found"

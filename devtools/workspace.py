@@ -80,6 +80,26 @@ DISTRIBUTIONS = (
         brings=("samebytes_openvino", "openvino"),
     ),
     Distribution(
+        "samebytes-vaapi",
+        "backends/vaapi",
+        alone_with=("samebytes-dma", _SOFTDEVICES),
+        devices=("vaapi",),
+        brings=("samebytes_vaapi",),
+    ),
+    Distribution(
+        "samebytes-gstreamer",
+        "contrib/gstreamer",
+        alone_with=("samebytes-dma", _SOFTDEVICES),
+        devices=("vaapi",),
+        brings=("samebytes_gstreamer", "gi"),
+    ),
+    Distribution(
+        "samebytes-sycl",
+        "contrib/sycl",
+        alone_with=(_SOFTDEVICES,),
+        brings=("samebytes_sycl", "dpctl"),
+    ),
+    Distribution(
         "samebytes-softdevices",
         "contrib/softdevices",
         extras=("gpu",),
@@ -120,6 +140,20 @@ def run(
     words = [str(word) for word in command]
     print("$", shlex.join(words), flush=True)
     return subprocess.run(words, cwd=cwd, env=env, check=False).returncode
+
+
+def capture(command: Sequence[str | Path], *, cwd: Path = ROOT) -> str:
+    """What a command writes to its output; it is not shown.
+
+    Raises:
+        CommandError: it failed; the message has the last line of its errors.
+    """
+    words = [str(word) for word in command]
+    answer = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        lines = answer.stderr.strip().splitlines() or ["it gave no reason"]
+        raise CommandError(f"{shlex.join(words)} failed: {lines[-1]}")
+    return answer.stdout
 
 
 class CommandError(Exception):

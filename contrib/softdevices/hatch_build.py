@@ -66,6 +66,9 @@ LIBRARIES = (
         # a loader is in the process too.
         link=("-Wl,-soname,libze_loader.so.1", "-Wl,-Bsymbolic", "-ldl"),
     ),
+    # libva makes this name of LIBVA_DRIVER_NAME.
+    Library("softva_drv_video.so", "csrc/va", "va/va_backend_vpp.h", "libva-dev"),
+    Library("libsoftva_drm.so", "csrc/drm", "sys/sysmacros.h", "libc6-dev", link=("-ldl",)),
 )
 
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DMA backend in the suites that every backend inherits: on the stand-in, and on DMA-BUFs."""
+"""The DMA backend in the suites that every backend inherits, on the stand-in for DMA-BUFs.
+
+What DMA-BUFs of the kernel add is in test_dma_bufs.py.
+"""
 
 from __future__ import annotations
 
 import mmap
 import os
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import pytest
-
 import samebytes
 import samebytes_dma
 from samebytes import Context, Fd, Frame, ImageInfo, TensorInfo, Transfer
@@ -40,10 +41,9 @@ class DMAMemory(Memory):
     readonly_enforced = False  # descriptors have one access mode for all who hold them
     allocates = True
     allocates_frames = True
-    allocator: ClassVar[str] = "memfd"
 
     def context(self) -> Context:
-        return samebytes.context(f"dma:{self.allocator}")
+        return samebytes.context("dma:memfd")
 
     def buffer(self, nbytes: int) -> samebytes_dma.DMABuffer:
         fd = Fd(os.memfd_create("test"))
@@ -69,22 +69,6 @@ class DMAMemory(Memory):
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
         return samebytes_dma.frame_of_planes(native, image)
-
-
-class DMABufMemory(DMAMemory):
-    """Planes of DMA-BUFs that samebytes allocated, through its one public way."""
-
-    def buffer(self, nbytes: int) -> samebytes_dma.DMABuffer:
-        buffer: samebytes_dma.DMABuffer = self.context().allocate((nbytes,)).native.buffer
-        return buffer
-
-
-class UdmabufMemory(DMABufMemory):
-    allocator = "udmabuf"
-
-
-class HeapMemory(DMABufMemory):
-    allocator = "heap"
 
 
 class Unowned(DMAMemory):
@@ -141,65 +125,3 @@ class TestFramesToCpu(MapperSuite):
     target = CPU
     transfer = Transfer.MAP
     cases = IMAGES
-
-
-# The lab emulates its processor: what the layout alone decides is shown on the stand-in.
-FEW_LAYOUTS = LAYOUTS[1:3]
-FEW_IMAGES = IMAGES[:1]
-
-needs_udmabuf = pytest.mark.skipif(
-    not os.path.exists("/dev/udmabuf"),  # noqa: PTH110 - one word in a marker
-    reason="this kernel has no /dev/udmabuf: sudo modprobe udmabuf",
-)
-needs_heap = pytest.mark.skipif(
-    not os.path.exists("/dev/dma_heap/system"),  # noqa: PTH110 - one word in a marker
-    reason="this kernel has no /dev/dma_heap/system: CONFIG_DMABUF_HEAPS_SYSTEM=y",
-)
-
-
-@pytest.mark.dmabuf
-@needs_udmabuf
-class TestUdmabufContext(ContextSuite):
-    memory = UdmabufMemory()
-
-
-@pytest.mark.dmabuf
-@needs_udmabuf
-class TestUdmabufToCpu(MapperSuite):
-    source = UdmabufMemory()
-    target = CPU
-    transfer = Transfer.MAP
-    cases = FEW_LAYOUTS
-
-
-@pytest.mark.dmabuf
-@needs_udmabuf
-class TestUdmabufFramesToCpu(MapperSuite):
-    source = UdmabufMemory()
-    target = CPU
-    transfer = Transfer.MAP
-    cases = FEW_IMAGES
-
-
-@pytest.mark.dmabuf
-@needs_heap
-class TestHeapContext(ContextSuite):
-    memory = HeapMemory()
-
-
-@pytest.mark.dmabuf
-@needs_heap
-class TestHeapToCpu(MapperSuite):
-    source = HeapMemory()
-    target = CPU
-    transfer = Transfer.MAP
-    cases = FEW_LAYOUTS
-
-
-@pytest.mark.dmabuf
-@needs_heap
-class TestHeapFramesToCpu(MapperSuite):
-    source = HeapMemory()
-    target = CPU
-    transfer = Transfer.MAP
-    cases = FEW_IMAGES

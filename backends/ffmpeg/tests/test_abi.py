@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from samebytes.plugins import data_address
-from samebytes_ffmpeg import _avutil, _avutil_abi, _pyav
+from samebytes_ffmpeg import _avframe_abi, _avutil, _avutil_abi, _pyav
 
 
 @pytest.mark.parametrize(
@@ -29,54 +29,56 @@ def test_structures_have_the_sizes_of_the_headers(
 
 
 @pytest.mark.parametrize(
-    ("field", "offset"),
+    ("field", "offsets"),
     [
-        ("data", 0),
-        ("linesize", 64),
-        ("extended_data", 96),
-        ("width", 104),
-        ("nb_samples", 112),
-        ("format", 116),
-        ("pts", 136),
-        ("sample_rate", 180),
-        ("buf", 184),
-        ("extended_buf", 248),
-        ("nb_extended_buf", 256),
+        ("data", (0, 0, 0, 0)),
+        ("linesize", (64, 64, 64, 64)),
+        ("extended_data", (96, 96, 96, 96)),
+        ("width", (104, 104, 104, 104)),
+        ("nb_samples", (112, 112, 112, 112)),
+        ("format", (116, 116, 116, 116)),
+        ("pts", (136, 136, 136, 136)),
+        ("sample_rate", (208, 208, 192, 180)),
+        ("buf", (224, 224, 200, 184)),
+        ("extended_buf", (288, 288, 264, 248)),
+        ("nb_extended_buf", (296, 296, 272, 256)),
+        ("hw_frames_ctx", (392, 392, 352, 328)),
+        ("crop_top", (408, 408, 368, 344)),
+        ("crop_right", (432, 432, 392, 368)),
     ],
 )
-def test_avframe_has_the_offsets_of_the_header(field: str, offset: int) -> None:
-    assert getattr(_avutil_abi.AVFrame, field).offset == offset
+def test_avframe_has_the_offsets_of_the_header(field: str, offsets: tuple[int, ...]) -> None:
+    frames = [_avframe_abi.AVFRAMES[major] for major in (57, 58, 59, 60)]
+    assert tuple(getattr(frame, field).offset for frame in frames) == offsets
 
 
 def test_the_library_is_the_one_that_pyav_reports() -> None:
-    version = _avutil.avutil_version()
-    assert (version >> 16, version >> 8 & 255, version & 255) == av.library_versions["libavutil"]
-    assert version >> 16 == _avutil_abi.LIBAVUTIL_MAJOR
+    assert _avutil.PYAV.version == av.library_versions["libavutil"]
 
 
 def test_fields_of_an_avframe_are_where_pyav_puts_them() -> None:
     native = av.VideoFrame(64, 48, "yuv444p")
     native.pts = 77
-    frame = _avutil_abi.AVFrame.from_address(_pyav.frame_address(native))
+    frame = _avutil.AVFrame.from_address(_pyav.frame_address(native))
     assert frame.pts == 77
     assert frame.data[:3] == [p.buffer_ptr for p in native.planes]
     assert frame.linesize[:3] == [p.line_size for p in native.planes]
     sound = av.AudioFrame("s16", "stereo", 100)
     sound.sample_rate = 44100
-    frame = _avutil_abi.AVFrame.from_address(_pyav.frame_address(sound))
+    frame = _avutil.AVFrame.from_address(_pyav.frame_address(sound))
     assert (frame.sample_rate, frame.nb_samples) == (44100, 100)
 
 
 def test_the_short_form_reads_what_the_structure_reads() -> None:
     native = av.VideoFrame(64, 48, "yuva420p")
     address = _pyav.frame_address(native)
-    frame = _avutil_abi.AVFrame.from_address(address)
-    head = ctypes.string_at(address, _avutil_abi.FRAME_HEAD.size)
-    assert _avutil_abi.FRAME_HEAD.unpack(head) == (
+    frame = _avutil.AVFrame.from_address(address)
+    head = ctypes.string_at(address, _avutil.FRAME_HEAD.size)
+    assert _avutil.FRAME_HEAD.unpack(head) == (
         *frame.data[:4], *frame.linesize[:4], frame.extended_data, 64, 48, 0, frame.format,
         frame.buf[0],
     )  # fmt: skip
-    assert _avutil_abi.FRAME_PLANES.size == _avutil_abi.AVFrame.extended_data.offset
+    assert _avframe_abi.FRAME_PLANES.size == _avutil.AVFrame.extended_data.offset
 
 
 def test_a_plane_knows_its_frame_and_number() -> None:

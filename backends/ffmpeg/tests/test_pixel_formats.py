@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import ctypes
+from ctypes import c_int
 
 import av
 import av.video.format
@@ -55,8 +55,7 @@ def test_a_format_without_planes_of_elements_is_refused_by_name(name: str) -> No
 @pytest.mark.parametrize("name", MAPPED)
 def test_rows_are_as_long_as_ffmpeg_makes_them(name: str) -> None:
     """libavutil/imgutils.h: av_image_get_linesize says how many bytes of a row are used."""
-    linesize = _avutil.LIBRARY.av_image_get_linesize
-    linesize.argtypes, linesize.restype = (ctypes.c_int,) * 3, ctypes.c_int
+    linesize = _avutil.PYAV.quick("av_image_get_linesize", c_int, c_int, c_int, c_int)
     image = image_format(_number(name))
     for width in (1, 2, 5, 16, 33):
         for number, layout in enumerate(image.plane_layouts(width, 3)):

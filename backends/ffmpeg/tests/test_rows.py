@@ -12,7 +12,8 @@ import pytest
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Refused
 from samebytes_ffmpeg import whole_rows
-from samebytes_ffmpeg._avutil_abi import AVBufferRef, AVFrame
+from samebytes_ffmpeg._avutil import AVFrame
+from samebytes_ffmpeg._avutil_abi import AVBufferRef
 from samebytes_ffmpeg._pyav import frame_address
 from samebytes_ffmpeg._reference import references_held
 

@@ -21,6 +21,7 @@ from ._core.handles import (
     DRM_FORMAT_MOD_LINEAR,
     HandleKey,
     check_handle_key,
+    is_linear_modifier,
     register_handle_key,
 )
 from ._core.info import TensorInfo, dense_strides
@@ -30,8 +31,16 @@ from ._core.storage import Storage
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
+from ._exchange import to_capsule as dlpack_capsule
 from ._plugins.hooks import hookimpl
-from ._plugins.specs import API, ContextSpec, NativeSpec, Plugin, ProbeResult
+from ._plugins.specs import (
+    API,
+    ContextSpec,
+    NativeSpec,
+    Plugin,
+    PluginDeprecationWarning,
+    ProbeResult,
+)
 from ._stats import count_copy
 
 __all__ = [
@@ -55,6 +64,7 @@ __all__ = [
     "MemoryMapper",
     "NativeSpec",
     "Plugin",
+    "PluginDeprecationWarning",
     "ProbeResult",
     "Refused",
     "Region",
@@ -67,9 +77,11 @@ __all__ = [
     "count_copy",
     "data_address",
     "dense_strides",
+    "dlpack_capsule",
     "dtype",
     "hookimpl",
     "intern",
+    "is_linear_modifier",
     "ordering_queue",
     "probe",
     "register_handle_key",

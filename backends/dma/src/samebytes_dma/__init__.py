@@ -4,6 +4,7 @@
 tensor = samebytes_dma.from_fd(fd, (1080, 1920, 4), pitch=7680)
 with tensor.map("cpu", "rw") as view:      # mmap, and the begin and end of the CPU's access
     view.native[...] = 0
+samebytes_dma.send(sock, tensor)           # the other process: samebytes_dma.receive(sock)
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from ._descriptor import is_dma_buf
     from ._fences import export_sync_file, import_sync_file
     from ._modifiers import INVALID, LINEAR
+    from ._passing.errors import EndOfStreamError, MessageError
+    from ._passing.receiving import receive
+    from ._passing.sending import send
     from ._plane import DMAPlane
     from ._tensor import DMATensor
     from ._wrapping import frame_from_fds, frame_of_planes, from_fd
@@ -30,12 +34,16 @@ __all__ = [
     "DMAContext",
     "DMAPlane",
     "DMATensor",
+    "EndOfStreamError",
+    "MessageError",
     "export_sync_file",
     "frame_from_fds",
     "frame_of_planes",
     "from_fd",
     "import_sync_file",
     "is_dma_buf",
+    "receive",
+    "send",
 ]
 
 _HOME = {
@@ -45,12 +53,16 @@ _HOME = {
     "DMAContext": "_context",
     "DMAPlane": "_plane",
     "DMATensor": "_tensor",
+    "EndOfStreamError": "_passing.errors",
+    "MessageError": "_passing.errors",
     "export_sync_file": "_fences",
     "frame_from_fds": "_wrapping",
     "frame_of_planes": "_wrapping",
     "from_fd": "_wrapping",
     "import_sync_file": "_fences",
     "is_dma_buf": "_descriptor",
+    "receive": "_passing.receiving",
+    "send": "_passing.sending",
 }
 
 

@@ -12,6 +12,7 @@ from samebytes.plugins import Fd, Storage
 from ._descriptor import Descriptor, Kind, examine, exporter_of, kind_of, name_of
 from ._fences import wait_for_devices
 from ._modifiers import LINEAR
+from ._naming import set_name
 from ._plane import DMAPlane
 
 if TYPE_CHECKING:
@@ -78,6 +79,19 @@ class DMABuffer:
     def name(self) -> str:
         """The name that somebody gave the DMA-BUF; "" without one."""
         return name_of(self.fileno()) if self.is_dma_buf else ""
+
+    def set_name(self, name: str) -> None:
+        """Name the DMA-BUF, for whoever looks at it: debugfs, /proc/PID/fdinfo, other processes.
+
+        Args:
+            name: printable, up to 31 bytes of UTF-8; "" takes the name away.
+
+        Raises:
+            UnsupportedObjectError: a stand-in; memfds have the name they were made with.
+            LayoutError: the name is longer, or not printable.
+            NativeError: the kernel refuses.
+        """
+        set_name(self, name)
 
     def fileno(self) -> int:
         """The descriptor, which stays the buffer's: for calls that only look."""

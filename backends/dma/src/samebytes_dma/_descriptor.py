@@ -16,7 +16,8 @@ from samebytes.plugins import Fd
 from ._abi.dma_buf import DMA_BUF_IOCTL_SYNC, dma_buf_sync
 from ._abi.seals import F_SEAL_FUTURE_WRITE
 
-__all__ = ["Descriptor", "Kind", "examine", "exporter_of", "is_dma_buf", "kind_of", "name_of"]
+__all__ = ["Descriptor", "Kind", "examine", "exporter_of", "is_dma_buf", "kind_of", "link_of",
+           "name_of", "seals_of"]  # fmt: skip
 
 Kind = Literal["dma_heap", "udmabuf", "dma_buf", "memfd", "file"]
 """What memory behind a descriptor is.
@@ -88,7 +89,7 @@ def examine(fd: int) -> Descriptor:
         raise AccessError(f"descriptor {fd} was opened with O_PATH: open it with O_RDWR")
     dma_buf = is_dma_buf(fd)
     if not (dma_buf or regular):
-        what = _UNMAPPABLE.get(stat.S_IFMT(status.st_mode), f"{_link(fd) or 'of unknown kind'}")
+        what = _UNMAPPABLE.get(stat.S_IFMT(status.st_mode), f"{link_of(fd) or 'of unknown kind'}")
         raise LayoutError(
             f"descriptor {fd} is {what}: memory is shared by a DMA-BUF, a memfd or a file"
         )
@@ -98,14 +99,14 @@ def examine(fd: int) -> Descriptor:
     size = os.lseek(fd, 0, os.SEEK_END) if dma_buf else status.st_size
     if size <= 0:
         raise LayoutError(f"descriptor {fd} has no bytes: give it a size, as by os.ftruncate()")
-    readonly = mode & os.O_ACCMODE == os.O_RDONLY or (regular and _sealed(fd))
+    readonly = mode & os.O_ACCMODE == os.O_RDONLY or bool(regular and seals_of(fd) & _WRITE_SEALS)
     return Descriptor(size, readonly, dma_buf)
 
 
 def kind_of(fd: int, dma_buf: bool) -> Kind:
     """What the memory behind an examined descriptor is."""
     if not dma_buf:
-        return "memfd" if _link(fd).startswith("/memfd:") else "file"
+        return "memfd" if link_of(fd).startswith("/memfd:") else "file"
     exporter = exporter_of(fd)
     if exporter == "udmabuf":
         return "udmabuf"
@@ -123,25 +124,27 @@ def name_of(fd: int) -> str:
     return _fdinfo(fd, "name")
 
 
+def seals_of(fd: int) -> int:
+    """What is forbidden to do to a file in memory, F_SEAL_SHRINK and so on; 0 of other files."""
+    try:
+        return fcntl.fcntl(fd, fcntl.F_GET_SEALS)
+    except OSError:
+        return 0
+
+
+def link_of(fd: int) -> str:
+    """What the kernel calls an open file: its path, "/memfd:NAME", "pipe:[NUMBER]"."""
+    try:
+        return str(Path(f"/proc/self/fd/{fd}").readlink())
+    except OSError:
+        return ""  # no /proc
+
+
 def _fstat(fd: int) -> os.stat_result:
     try:
         return os.fstat(fd)
     except (OSError, OverflowError) as error:
         raise LayoutError(f"{fd} is not an open file descriptor") from error
-
-
-def _sealed(fd: int) -> bool:
-    try:
-        return bool(fcntl.fcntl(fd, fcntl.F_GET_SEALS) & _WRITE_SEALS)
-    except OSError:
-        return False  # only files in memory have seals
-
-
-def _link(fd: int) -> str:
-    try:
-        return str(Path(f"/proc/self/fd/{fd}").readlink())
-    except OSError:
-        return ""  # no /proc
 
 
 def _fdinfo(fd: int, field: str) -> str:

@@ -9,7 +9,7 @@ import fcntl
 __all__ = ["ioctl"]
 
 
-def ioctl(fd: int, request: int, argument: ctypes.Structure) -> int:
+def ioctl(fd: int, request: int, argument: ctypes.Structure | ctypes.Array[ctypes.c_char]) -> int:
     """Call ioctl(); the kernel may fill in `argument`.
 
     The documentation of DMA_BUF_IOCTL_SYNC wants EINTR and EAGAIN to be asked again, and

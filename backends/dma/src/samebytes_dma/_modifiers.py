@@ -6,9 +6,20 @@ from __future__ import annotations
 from operator import index
 
 from samebytes.errors import LayoutError
-from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR
+from samebytes.plugins import (
+    DRM_FORMAT_MOD_INVALID,
+    DRM_FORMAT_MOD_LINEAR,
+    is_linear_modifier,
+)
 
-__all__ = ["INVALID", "LINEAR", "check_modifier", "is_tiled", "modifier_name"]
+__all__ = [
+    "INVALID",
+    "LINEAR",
+    "check_modifier",
+    "is_tiled",
+    "keeps_every_bit",
+    "modifier_name",
+]
 
 LINEAR = DRM_FORMAT_MOD_LINEAR
 """Rows one after another."""
@@ -17,6 +28,7 @@ INVALID = DRM_FORMAT_MOD_INVALID
 
 # drm/drm_fourcc.h: fourcc_mod_get_vendor().
 _VENDOR_SHIFT = 56
+_ARM = 0x08
 _VENDORS = {
     0x01: "Intel",
     0x02: "AMD",
@@ -25,7 +37,7 @@ _VENDORS = {
     0x05: "Qualcomm",
     0x06: "Vivante",
     0x07: "Broadcom",
-    0x08: "Arm",
+    _ARM: "Arm",
     0x09: "Allwinner",
     0x0A: "Amlogic",
 }
@@ -48,7 +60,15 @@ def check_modifier(modifier: int) -> int:
 
 def is_tiled(modifier: int) -> bool:
     """Whether the memory has no rows that the CPU could walk along."""
-    return modifier not in (LINEAR, INVALID)
+    return not is_linear_modifier(modifier)
+
+
+def keeps_every_bit(modifier: int) -> bool:
+    """Whether an image takes at least the bytes of its elements.
+
+    Compression saves bandwidth, not memory, save for Arm's fixed rate compression (AFRC).
+    """
+    return modifier >> _VENDOR_SHIFT != _ARM
 
 
 def modifier_name(modifier: int) -> str:

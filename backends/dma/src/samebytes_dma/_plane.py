@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from samebytes.errors import LayoutError
 
-from ._modifiers import LINEAR, check_modifier, is_tiled, modifier_name
+from ._modifiers import LINEAR, check_modifier, is_tiled, keeps_every_bit, modifier_name
 
 if TYPE_CHECKING:
     from samebytes import TensorInfo
@@ -33,8 +33,9 @@ class DMAPlane:
         modifier: layout modifier of drm_fourcc.h.
 
     Raises:
-        LayoutError: it would reach outside of the buffer, rows or elements would overlap, the
-            pitch contradicts the strides, or tiled memory was given strides.
+        LayoutError: it would reach outside of the buffer (of tiled memory: as far as can be
+            known), rows or elements would overlap, the pitch contradicts the strides, or tiled
+            memory was given strides.
     """
 
     buffer: DMABuffer
@@ -59,12 +60,17 @@ class DMAPlane:
                 f"memory of modifier {modifier_name(self.modifier)} is tiled: it has no strides; "
                 "describe it by TensorInfo(..., opaque=True)"
             )
-        if not 0 <= self.offset < self.buffer.size:
+        size, info = self.buffer.size, self.info
+        if not 0 <= self.offset < size:
+            raise LayoutError(f"offset {self.offset} is outside of a buffer of {size} bytes")
+        # How tiles lie is the driver's to know, but all elements are somewhere in them.
+        if keeps_every_bit(self.modifier) and self.offset + info.nbytes > size:
             raise LayoutError(
-                f"offset {self.offset} is outside of a buffer of {self.buffer.size} bytes"
+                f"{info} at offset {self.offset} takes {info.nbytes} bytes at least, and the "
+                f"buffer has {size}"
             )
         if self.pitch is not None:
-            check_row(_whole(self.pitch, "a pitch"), self.info)
+            check_row(_whole(self.pitch, "a pitch"), info)
 
     def _checked_pitch(self) -> int | None:
         strides = self.info.strides

@@ -10,6 +10,7 @@ from typing import Any
 
 from samebytes import Fd, Frame, FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.formats import PlaneLayout
 from samebytes.plugins import dense_strides
 
 from ._buffer import DMABuffer
@@ -18,7 +19,7 @@ from ._modifiers import LINEAR, check_modifier, is_tiled
 from ._plane import DMAPlane, check_row
 from ._tensor import DMATensor
 
-__all__ = ["frame_from_fds", "frame_of_planes", "from_fd"]
+__all__ = ["frame_from_fds", "frame_of_planes", "frame_with", "from_fd"]
 
 
 def from_fd(
@@ -66,7 +67,7 @@ def frame_from_fds(
     *,
     pitches: Sequence[int] | None = None,
     offsets: Sequence[int] | None = None,
-    modifier: int = LINEAR,
+    modifier: int | Sequence[int] = LINEAR,
     take_ownership: bool = False,
 ) -> Frame:
     """An image over one descriptor, or over one for each plane.
@@ -78,12 +79,14 @@ def frame_from_fds(
         offsets: bytes from the start of the plane's buffer, one for each plane. Left out, planes
             in one buffer follow each other without gaps, and planes in buffers of their own begin
             with them.
-        modifier: layout modifier of drm_fourcc.h, of all planes.
+        modifier: layout modifier of drm_fourcc.h, of all planes, or one for each. A frame may
+            have planes in rows beside tiled ones; the CPU maps the former, plane by plane.
         take_ownership: the frame closes the descriptors itself. If an error is raised, it does not.
 
     Raises:
-        LayoutError: as for `from_fd`; or the number of descriptors, pitches or offsets is not that
-            of the planes; or pitches are given for planes in one buffer, and no offsets.
+        LayoutError: as for `from_fd`; or the number of descriptors, pitches, offsets or modifiers
+            is not that of the planes; or planes in one buffer are padded or tiled, and no offsets
+            are given.
         AccessError: a descriptor was opened for writing alone.
         UnknownNameError: no such format.
     """
@@ -95,9 +98,9 @@ def frame_from_fds(
     if len(each) != count:
         raise LayoutError(f"{image} has {count} planes, {len(each)} descriptors were given")
     numbers = [_number(fd) for fd in each]
-    tiled = is_tiled(check_modifier(modifier))
+    modifiers = _each_modifier(modifier, image)
     shared = len(set(numbers)) < count
-    if shared and offsets is None and (tiled or pitches is not None):
+    if shared and offsets is None and (any(map(is_tiled, modifiers)) or pitches is not None):
         raise LayoutError("planes in one buffer that are padded or tiled need offsets=")
     if shared and offsets is None:
         layouts = image.packed_layouts()
@@ -109,14 +112,8 @@ def frame_from_fds(
             if number not in buffers:
                 buffers[number] = DMABuffer(_owner(fd, take_ownership, undo))
         planes = tuple(
-            DMAPlane(
-                buffers[number],
-                TensorInfo(p.dtype, p.shape, None if tiled else p.strides, opaque=tiled),
-                p.offset,
-                None if tiled and pitches is None else p.pitch,
-                modifier,
-            )
-            for number, p in zip(numbers, layouts, strict=True)
+            _plane(buffers[number], layout, pitches is not None, each_modifier)
+            for number, layout, each_modifier in zip(numbers, layouts, modifiers, strict=True)
         )
         frame = frame_of_planes(planes, image)
         _taken(each, take_ownership, undo)
@@ -129,6 +126,25 @@ def frame_of_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> Frame:
     Raises:
         LayoutError: planes are not as many or not of the shapes and dtypes that the format has.
     """
+    return frame_with(planes, FrameMeta(image))
+
+
+def frame_with(planes: Sequence[DMAPlane], meta: FrameMeta, *, readonly: bool = False) -> Frame:
+    """The same with all that is known of the frame; without an image, any planes go together.
+
+    Args:
+        planes: they stay the caller's.
+        meta: becomes the frame's.
+        readonly: nobody may write, even if the descriptors let them.
+    """
+    if isinstance(meta.info, ImageInfo):
+        _check_planes(planes, meta.info)
+    native = tuple(planes)
+    readonly = readonly or any(p.buffer.readonly for p in native)
+    return Frame(native, DMA, meta, _owner_of(native), None, readonly)
+
+
+def _check_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> None:
     layouts = image.plane_layouts()
     if len(planes) != len(layouts):
         raise LayoutError(f"{image} has {len(layouts)} planes, {len(planes)} were given")
@@ -138,9 +154,24 @@ def frame_of_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> Frame:
                 f"plane {layout.name} of {image} is {layout.dtype}{list(layout.shape)}, "
                 f"not {plane.info.dtype}{list(plane.info.shape)}"
             )
-    native = tuple(planes)
-    readonly = any(p.buffer.readonly for p in native)
-    return Frame(native, DMA, FrameMeta(image), _owner_of(native), None, readonly)
+
+
+def _each_modifier(modifier: int | Sequence[int], image: ImageInfo) -> tuple[int, ...]:
+    count = len(image.format.planes)
+    if isinstance(modifier, Sequence) and not isinstance(modifier, str):
+        if len(modifier) != count:
+            raise LayoutError(f"{image} has {count} planes, {len(modifier)} modifiers were given")
+        return tuple(map(check_modifier, modifier))
+    return (check_modifier(modifier),) * count
+
+
+def _plane(buffer: DMABuffer, layout: PlaneLayout, has_pitch: bool, modifier: int) -> DMAPlane:
+    """A plane of an image; of a tiled one the pitch is known only if it was given."""
+    if is_tiled(modifier):
+        info = TensorInfo(layout.dtype, layout.shape, opaque=True)
+        return DMAPlane(buffer, info, layout.offset, layout.pitch if has_pitch else None, modifier)
+    info = TensorInfo(layout.dtype, layout.shape, layout.strides)
+    return DMAPlane(buffer, info, layout.offset, layout.pitch, modifier)
 
 
 def _owner_of(planes: tuple[DMAPlane, ...]) -> Storage:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ctypes import c_void_p
 
-from ._avutil_abi import AVBufferRef, AVFrame
+from ._avutil import AVFrame
+from ._avutil_abi import AVBufferRef
 
 __all__ = ["room_from"]
 

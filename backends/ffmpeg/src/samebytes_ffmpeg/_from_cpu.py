@@ -26,8 +26,8 @@ from samebytes.plugins import (
     data_address,
 )
 
-from ._avutil import buffer_unref, frame_copy_props, malloc
-from ._avutil_abi import FRAME_PLANES, AVFrame
+from ._avframe_abi import FRAME_PLANES
+from ._avutil import AVFrame, buffer_unref, frame_copy_props, malloc
 from ._layouts import AUDIO_FORMATS
 from ._lending import lend
 from ._meta import FFmpegMeta

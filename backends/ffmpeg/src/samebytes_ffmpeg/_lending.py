@@ -29,8 +29,9 @@ import numpy as np
 
 from samebytes.errors import NativeError
 
-from ._avutil import LIBRARY, buffer_create, buffer_ref, buffer_unref
+from ._avutil import PYAV
 from ._avutil_abi import AV_BUFFER_FLAG_READONLY
+from ._libavutil import Libavutil
 
 __all__ = ["held_count", "lend", "sweep"]
 
@@ -44,7 +45,6 @@ def _address(function: Any) -> int:
     return ctypes.cast(function, c_void_p).value or 0
 
 
-_UNREF = _address(LIBRARY.av_buffer_unref)
 _ADD_PENDING_CALL = _address(ctypes.pythonapi.Py_AddPendingCall)
 
 
@@ -104,6 +104,9 @@ class _Slots:
 
 _slots = _Slots()
 
+# The address of a slot -> the libavutil that clears it, which must make its tokens as well.
+_library_of: dict[int, Libavutil] = {}
+
 
 def _sweep_pending(_: int | None, sweep: Callable[[], None] = _slots.sweep) -> int:
     """What the main thread runs when a token was dropped, if need be while the module goes."""
@@ -119,7 +122,12 @@ for _kept in (_slots, _slots.__dict__, _slots.held, _slots.blocks, _pending):
     ctypes.pythonapi.Py_IncRef(py_object(_kept))
 
 
-def lend(pieces: Iterable[tuple[int, int]], held: object, readonly: bool) -> list[int]:
+def lend(
+    pieces: Iterable[tuple[int, int]],
+    held: object,
+    readonly: bool,
+    library: Libavutil = PYAV,
+) -> list[int]:
     """AVBufferRef* on memory of ours, one for each piece; the caller owns them.
 
     Args:
@@ -128,19 +136,22 @@ def lend(pieces: Iterable[tuple[int, int]], held: object, readonly: bool) -> lis
             reference to any of the buffers: by the main thread as it next runs Python code, or by
             the next `sweep` of any thread.
         readonly: FFmpeg copies before it writes.
+        library: which libavutil's buffers to make.
 
     Raises:
         NativeError: FFmpeg has no memory for the buffers.
     """
     flags = AV_BUFFER_FLAG_READONLY if readonly else 0
     lent: list[int] = []
-    token = _new_token()
+    unref = library.unref_address
+    token = _new_token(library)
     for address, nbytes in pieces:
         key, slot = _slots.take(held)
-        slot.value = _checked(buffer_ref(token))
-        lent.append(_checked(buffer_create(address, nbytes, _UNREF, key, flags)))
+        slot.value = _checked(library.buffer_ref(token))
+        _library_of[key] = library
+        lent.append(_checked(library.buffer_create(address, nbytes, unref, key, flags)))
     # The slots alone have it now: the last piece that comes back drops it.
-    buffer_unref(byref(c_void_p(token)))
+    library.buffer_unref(byref(c_void_p(token)))
     if len(_slots.held) > _slots.sweep_above:
         # Amortised: as much must have been lent since the last time as was left over then.
         _slots.sweep()
@@ -148,10 +159,15 @@ def lend(pieces: Iterable[tuple[int, int]], held: object, readonly: bool) -> lis
     return lent
 
 
-def _new_token() -> int:
-    if _dead_token is None:
-        return _checked(buffer_create(None, 0, _ADD_PENDING_CALL, _PENDING, 0))
-    return _checked(buffer_ref(_dead_token))
+def _new_token(library: Libavutil) -> int:
+    if _ending:
+        return _dead_token(library)
+    return _checked(library.buffer_create(None, 0, _ADD_PENDING_CALL, _PENDING, 0))
+
+
+def _dead_token(library: Libavutil) -> int:
+    """A token that releases nothing."""
+    return _checked(library.buffer_create(None, 0, library.unref_address, None, 0))
 
 
 def _checked(reference: int | None) -> int:
@@ -173,17 +189,17 @@ def held_count() -> int:
     return len(_slots.held)
 
 
-# Set when the interpreter ends: a buffer that is never released.
-_dead_token: int | None = None
+# The interpreter ends.
+_ending = False
 
 
 @atexit.register
 def _stop_notifying() -> None:
-    global _dead_token  # noqa: PLW0603 - there is one end of the interpreter
+    global _ending  # noqa: PLW0603 - there is one end of the interpreter
     _slots.sweep()
-    _dead_token = buffer_create(None, 0, _UNREF, None, 0)
+    _ending = True
     for address in list(_slots.held):
         # One store: a thread that releases the buffer meanwhile uses the old token or the new.
         slot = c_void_p.from_address(address)
         if slot.value:
-            slot.value = buffer_ref(_dead_token)
+            slot.value = _dead_token(_library_of[address])

@@ -11,7 +11,7 @@ from av.video.frame import PictureType
 from samebytes.formats import AudioInfo, ImageInfo
 from samebytes.plugins import FrameMeta
 
-from ._avutil_abi import AVFrame
+from ._avutil import AVFrame
 from ._layouts import audio_info
 from ._pixel_formats import image_format_named
 from ._pyav import frame_address

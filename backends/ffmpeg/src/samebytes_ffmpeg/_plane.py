@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.plugins import Refused, Storage, Tensor, TensorInfo
 
-from ._avutil_abi import AVFrame
+from ._avutil import AVFrame
 from ._pyav import AnyPlane, frame_address, frame_of_plane, plane_index
 from ._reference import is_writable
 from ._to_cpu import arrays_on, places_on

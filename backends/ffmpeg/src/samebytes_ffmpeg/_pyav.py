@@ -18,8 +18,7 @@ from av.plane import Plane as AnyPlane
 
 from samebytes.errors import MissingDependencyError
 
-from ._avutil import frame_get_plane_buffer, get_pix_fmt
-from ._avutil_abi import FRAME_HEAD, AVFrame
+from ._avutil import FRAME_HEAD, PYAV_HINT, AVFrame, frame_get_plane_buffer, get_pix_fmt
 
 if TYPE_CHECKING:
     from av.audio.frame import AudioFrame
@@ -82,7 +81,7 @@ def _check() -> None:
     head = FRAME_HEAD.unpack_from((ctypes.c_ubyte * FRAME_HEAD.size).from_address(address))
     if head != (
         *[pointer or 0 for pointer in frame.data[:4]], *frame.linesize[:4], address, 36, 10, 0,
-        frame.format, frame.buf[0],
+        frame.format, frame.buf[0] or 0,
     ):  # fmt: skip
         _refuse("another layout of AVFrame")
     if [plane_index(p) for p in planes] != [0, 1] or frame_of_plane(planes[1]) is not native:
@@ -91,9 +90,8 @@ def _check() -> None:
 
 def _refuse(found: str) -> None:
     raise MissingDependencyError(
-        "ffmpeg", f"PyAV 18 on CPython (PyAV {av.__version__} has {found})",
-        'pip install "av>=18,<19"',
-    )  # fmt: skip
+        "ffmpeg", f"PyAV 12.3 to 18 on CPython (PyAV {av.__version__} has {found})", PYAV_HINT
+    )
 
 
 _check()

@@ -18,7 +18,7 @@ from numpy import ndarray
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Refused, TensorInfo
 
-from ._avutil_abi import FRAME_HEAD
+from ._avutil import FRAME_HEAD
 from ._buffers import room_from
 from ._layouts import image_places
 from ._pyav import FRAME_POINTER

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor, TensorInfo
 
-from ._avutil_abi import FRAME_HEAD, AVFrame
+from ._avutil import FRAME_HEAD, AVFrame
 from ._buffers import room_from
 from ._layouts import Place, audio_places, image_places
 from ._pyav import FRAME_POINTER, frame_address, frame_of_plane, plane_index

@@ -13,7 +13,6 @@ import pyopencl
 
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError
 from samebytes.plugins import (
-    DRM_FORMAT_MOD_LINEAR,
     Access,
     Fd,
     MemoryMapper,
@@ -21,6 +20,7 @@ from samebytes.plugins import (
     Storage,
     Tensor,
     TensorInfo,
+    is_linear_modifier,
 )
 
 from ._abi.external_memory import CL_MEM_ALLOCATION_HANDLE_INTEL
@@ -57,7 +57,7 @@ class DmaToOpenCL(MemoryMapper):
         context, info = self.target, item.info
         assert isinstance(context, OpenCLContext)
         modifier = item.handle("drm_modifier")
-        if modifier != DRM_FORMAT_MOD_LINEAR:
+        if not is_linear_modifier(modifier):
             raise Refused(f"its layout (DRM modifier {modifier:#x}) is not linear, buffers are")
         fd, offset = item.handle("dma_fd"), item.handle("offset")
         size = _size_of(fd)

@@ -8,12 +8,11 @@ from typing import Any, cast
 from samebytes import Context, Frame, Tensor, TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.plugins import (
-    DRM_FORMAT_MOD_INVALID,
-    DRM_FORMAT_MOD_LINEAR,
     Access,
     MemoryMapper,
     Refused,
     Storage,
+    is_linear_modifier,
 )
 
 from ._context import LevelZeroContext
@@ -21,8 +20,6 @@ from ._errors import LevelZeroError
 from ._pointer import USMPointer, check_fits
 
 __all__ = ["DmaToLevelZero", "LevelZeroFrameToDma", "LevelZeroToDma"]
-
-_IN_ROWS = (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
 
 
 class LevelZeroToDma(MemoryMapper):
@@ -84,7 +81,7 @@ class DmaToLevelZero(MemoryMapper):
         """A pointer to the same bytes, through the driver's import of the buffer."""
         target = cast(LevelZeroContext, self.target)
         modifier = item.handle("drm_modifier")
-        if modifier not in _IN_ROWS:
+        if not is_linear_modifier(modifier):
             raise Refused(f"memory of modifier {modifier:#x} is not linear")
         info, offset = item.info, item.handle("offset")
         try:

@@ -43,6 +43,18 @@ NEWER ze_result_t softnpu_get_loader_version(zel_component_version_t *version)
     __asm__("zelGetLoaderVersion");
 NEWER ze_result_t softnpu_set_driver_teardown(void) __asm__("zelSetDriverTeardown");
 NEWER bool softnpu_is_loader_in_teardown(void) __asm__("zelCheckIsLoaderInTearDown");
+/* What the static half of newer loaders calls, which SYCL's runtime has linked in, without a look
+ * at whether it is there: source lib/ze_lib.cpp of level-zero 1.24. */
+NEWER ze_result_t softnpu_loader_init(void) __asm__("zeLoaderInit");
+NEWER ze_result_t softnpu_loader_versions(size_t *count, zel_component_version_t *versions)
+    __asm__("zelLoaderGetVersionsInternal");
+NEWER ze_result_t softnpu_translate_handle(zel_handle_type_t type, void *handle, void **out)
+    __asm__("zelLoaderTranslateHandleInternal");
+NEWER void *softnpu_loader_context(void) __asm__("zelLoaderGetContext");
+NEWER ze_result_t softnpu_tracing_layer(void *tables) __asm__("zelLoaderTracingLayerInit");
+NEWER ze_result_t softnpu_zer_tracing_layer(void *tables) __asm__("zelLoaderZerTracingLayerInit");
+NEWER ze_result_t softnpu_context_teardown(void) __asm__("zelLoaderContextTeardown");
+NEWER ze_result_t softnpu_delay_teardown(void) __asm__("zelSetDelayLoaderContextTeardown");
 
 ze_result_t softnpu_get_loader_version(zel_component_version_t *version)
 {
@@ -58,4 +70,47 @@ ze_result_t softnpu_set_driver_teardown(void)
 bool softnpu_is_loader_in_teardown(void)
 {
     return false;
+}
+
+ze_result_t softnpu_loader_init(void)
+{
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t softnpu_loader_versions(size_t *count, zel_component_version_t *versions)
+{
+    return zelLoaderGetVersions(count, versions);
+}
+
+ze_result_t softnpu_translate_handle(zel_handle_type_t type, void *handle, void **out)
+{
+    return zelLoaderTranslateHandle(type, handle, out);
+}
+
+/* There is no loader with a context of its own. */
+void *softnpu_loader_context(void)
+{
+    return NULL;
+}
+
+ze_result_t softnpu_tracing_layer(void *tables)
+{
+    (void)tables;
+    return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
+
+ze_result_t softnpu_zer_tracing_layer(void *tables)
+{
+    (void)tables;
+    return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
+
+ze_result_t softnpu_context_teardown(void)
+{
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t softnpu_delay_teardown(void)
+{
+    return ZE_RESULT_SUCCESS;
 }

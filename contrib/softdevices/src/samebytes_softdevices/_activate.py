@@ -48,18 +48,30 @@ def activate_in_process(plan: Plan) -> None:
         SoftDeviceError: a library that must come first was loaded from elsewhere, or cannot be
             loaded.
     """
+    _check_that_it_is_early(plan)
+    os.environ.update(environment_with(plan, os.environ))
+    _load(plan.preload, ctypes.RTLD_LOCAL)
+    _load(plan.interpose, ctypes.RTLD_GLOBAL)
+
+
+def _check_that_it_is_early(plan: Plan) -> None:
     loaded = _loaded_files()
+    mend = (
+        "some framework was imported before the software devices were switched on. Switch them on "
+        "first, or start the program with `samebytes-softdevices run`"
+    )
     for path in plan.interpose:
         for other in loaded:
             if other.name.split(".so")[0] == path.name.split(".so")[0] and not _same(other, path):
                 raise SoftDeviceError(
-                    f"{other} is already loaded, where {path} is needed: some framework was "
-                    "imported before the software devices were switched on. Switch them on "
-                    "first, or start the program with `samebytes-softdevices run`"
+                    f"{other} is already loaded, where {path} is needed: {mend}"
                 )
-    os.environ.update(environment_with(plan, os.environ))
-    _load(plan.preload, ctypes.RTLD_LOCAL)
-    _load(plan.interpose, ctypes.RTLD_GLOBAL)
+    # Where ours came first, as in a program that `run` started, theirs may follow.
+    if all(any(_same(other, path) for other in loaded) for path in plan.interpose):
+        return
+    for other in loaded:
+        if other.name.startswith(plan.too_late):
+            raise SoftDeviceError(f"{other} is already loaded: {mend}")
 
 
 def _load(paths: Iterable[Path], mode: int) -> None:

@@ -11,7 +11,11 @@ from samebytes_softdevices._plan import Plan, SoftDeviceError, combine
 __all__ = ["DEVICES", "plan_for", "plan_of"]
 
 # Each module has plan() -> Plan, which raises SoftDeviceError.
-DEVICES = {"gpu": "samebytes_softdevices._gpu", "npu": "samebytes_softdevices._npu"}
+DEVICES = {
+    "gpu": "samebytes_softdevices._gpu",
+    "npu": "samebytes_softdevices._npu",
+    "vaapi": "samebytes_softdevices._va",
+}
 
 
 def plan_of(name: str) -> Plan:

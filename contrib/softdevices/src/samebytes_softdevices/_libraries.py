@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native libraries that the installation built."""
+"""Native libraries: those that the installation built, and those of the system."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 from samebytes_softdevices._plan import SoftDeviceError
 
-__all__ = ["library"]
+__all__ = ["installed", "library"]
 
 _FOLDER = Path(__file__).parent / "_lib"
 
@@ -28,3 +30,24 @@ def library(name: str) -> Path:
         f"{name} is not there: this copy of samebytes-softdevices was not installed by pip, "
         "which builds it; run `pip install samebytes-softdevices`"
     )
+
+
+def installed(name: str) -> tuple[Path, ...]:
+    """Give the libraries `name` of the system, the one first that a program would find.
+
+    They are looked for in the folders of LD_LIBRARY_PATH and in what ldconfig lists. Nothing is
+    loaded: that would decide which one this process has.
+    """
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    found = [Path(folder) / name for folder in folders if folder]
+    try:
+        listing = subprocess.run(
+            ["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False
+        ).stdout
+    except OSError:
+        listing = ""
+    for line in listing.splitlines():
+        entry, arrow, path = line.strip().partition(" => ")
+        if arrow and entry.split(" ")[0] == name:
+            found.append(Path(path))
+    return tuple(path for path in found if path.is_file())

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-from samebytes_softdevices._libraries import library
+from samebytes_softdevices._libraries import installed, library
 from samebytes_softdevices._plan import Plan, SoftDeviceError
 from samebytes_softdevices._private_folder import private_folder
 
@@ -76,24 +75,10 @@ def _real_loader_is_to_be_used() -> bool:
 
 
 def _installed_loader() -> Path | None:
-    """The loader that programs would find: in the folders of LD_LIBRARY_PATH, then of ldconfig."""
+    """The loader that programs would find."""
     ours = library(DRIVER)
-    for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
-        path = Path(folder) / _LOADER
-        # A program that we started has our own stand-in first.
-        if folder and path.is_file() and not path.samefile(ours):
-            return path
-    try:
-        listing = subprocess.run(
-            ["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False
-        ).stdout
-    except OSError:
-        return None
-    for line in listing.splitlines():
-        name, arrow, path_text = line.strip().partition(" => ")
-        if arrow and name.split(" ")[0] == _LOADER and Path(path_text).is_file():
-            return Path(path_text)
-    return None
+    # A program that we started has our own stand-in first.
+    return next((path for path in installed(_LOADER) if not path.samefile(ours)), None)
 
 
 def _openvino_c() -> Path | None:

@@ -27,6 +27,8 @@ class Plan:
             the same names, which a program finds by its own RPATH: that comes before
             LD_LIBRARY_PATH. They go to LD_PRELOAD. A process that runs loads them after those of
             `preload`, for all to see.
+        too_late: Libraries, by the beginnings of their names, that must not be in a process which
+            already runs: they would have found others than those of `interpose`.
         describes: The device's name and a few words about it: "gpu (OpenCL on the CPU)".
     """
 
@@ -34,6 +36,7 @@ class Plan:
     search: tuple[Path, ...] = ()
     preload: tuple[Path, ...] = ()
     interpose: tuple[Path, ...] = ()
+    too_late: tuple[str, ...] = ()
     describes: str = ""
 
 
@@ -47,6 +50,7 @@ def combine(plans: Iterable[Plan]) -> Plan:
     search: dict[Path, None] = {}
     preload: dict[Path, None] = {}
     interpose: dict[Path, None] = {}
+    too_late: dict[str, None] = {}
     describes: list[str] = []
     for plan in plans:
         for name, value in plan.environment.items():
@@ -58,6 +62,7 @@ def combine(plans: Iterable[Plan]) -> Plan:
         search.update(dict.fromkeys(plan.search))
         preload.update(dict.fromkeys(plan.preload))
         interpose.update(dict.fromkeys(plan.interpose))
+        too_late.update(dict.fromkeys(plan.too_late))
         if plan.describes:
             describes.append(plan.describes)
     return Plan(
@@ -65,5 +70,6 @@ def combine(plans: Iterable[Plan]) -> Plan:
         search=tuple(search),
         preload=tuple(preload),
         interpose=tuple(interpose),
+        too_late=tuple(too_late),
         describes=", ".join(describes),
     )

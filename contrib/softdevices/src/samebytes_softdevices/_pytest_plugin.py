@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pytest --softdevices=gpu,npu: the tests see these devices.
+"""pytest --softdevices=gpu,npu,vaapi: the tests see these devices.
 
 pytest loads this module in every run, so it imports nothing of weight unless the option is given.
 """
@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--softdevices",
         metavar="NAMES",
         default="",
-        help="run the tests on these software devices: gpu, npu, or both with a comma between",
+        help="run the tests on these software devices: gpu, npu, vaapi, with commas between",
     )
 
 

@@ -18,7 +18,7 @@ from typing import NoReturn, Protocol, cast
 from .._plugins.distributions import Entry, entries, install_hint
 from .._plugins.loading import call
 from ..errors import PluginLoadError, UnknownNameError
-from . import doctor, listing, routing
+from . import check_plugin, doctor, listing, new_backend, routing
 
 __all__ = ["GROUP", "Command", "CommandModule", "available"]
 
@@ -56,7 +56,13 @@ class Command:
 
 def available() -> dict[str, Command]:
     """Every command by name, ours first. Imports no module of another distribution."""
-    own: dict[str, CommandModule] = {"list": listing, "doctor": doctor, "route": routing}
+    own: dict[str, CommandModule] = {
+        "list": listing,
+        "doctor": doctor,
+        "route": routing,
+        "new-backend": new_backend,
+        "check-plugin": check_plugin,
+    }
     commands = {
         name: Command(module.SUMMARY, partial(_same, module)) for name, module in own.items()
     }

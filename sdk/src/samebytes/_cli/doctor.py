@@ -17,7 +17,7 @@ from .._plugins.probe import Examination, examine, find
 from .._plugins.tables import PluginRecord
 from .table import print_table
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["SUMMARY", "add_arguments", "run", "seconds"]
 
 SUMMARY = "check whether each plugin is installed, importable, and usable on this machine"
 
@@ -34,21 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         default=10.0,
         metavar="S",
         help="how long one plugin may take, in seconds (10)",
     )
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A time limit as it is given on the command line."""
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e6:
+        number = 0.0
+    if not 0 < number < 1e6:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return seconds
+    return number
 
 
 def run(options: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ __all__ = [
     "HANDLE_KEYS",
     "HandleKey",
     "check_handle_key",
+    "is_linear_modifier",
     "register_handle_key",
 ]
 
@@ -25,6 +26,15 @@ DRM_FORMAT_MOD_LINEAR = 0
 """A `drm_modifier` of memory that lies in rows, drm/drm_fourcc.h."""
 DRM_FORMAT_MOD_INVALID = (1 << 56) - 1
 """One of memory whose layout was not told, drm/drm_fourcc.h."""
+
+
+def is_linear_modifier(modifier: int) -> bool:
+    """Whether memory of that `drm_modifier` is used as rows.
+
+    Memory whose layout was not told is: exporters that know no tiling know no modifiers, and
+    those that tile say so.
+    """
+    return modifier in (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ def to_capsule(
     readonly: bool = False,
     owner: object = None,
     copy: bool = False,
+    device: tuple[int, int] = (DEVICE_CPU, 0),
 ) -> object:
     """A capsule over `array`, in place: versioned if `max_version` is at least (1, 0).
 
@@ -82,6 +83,8 @@ def to_capsule(
         readonly: mark the capsule as read-only; it is so anyway if `array` is.
         owner: held by the capsule as well, for an array that does not hold it.
         copy: export a copy, which is the consumer's own; `readonly` and `owner` say nothing then.
+        device: (DLDeviceType, id) of dlpack.h. For memory that the CPU cannot read, `array` is one
+            that was never read: its address alone counts.
 
     Raises:
         ExportError: the layout, dtype or read-only state cannot be expressed.
@@ -101,6 +104,9 @@ def to_capsule(
     if dtype.numpy is None:
         assert dtype.dlpack_code is not None  # only packed types lack one
         content(capsule).tensor.dtype.code = dtype.dlpack_code
+    if device != (DEVICE_CPU, 0):
+        told = content(capsule).tensor.device
+        told.device_type, told.device_id = device
     return capsule
 
 

@@ -4,20 +4,15 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 from ..errors import UnknownNameError
+from .children import Child, run_child
 from .discovery import listed
 from .distributions import install_hint
 from .failures import shown
-from .specs import Plugin, ProbeResult
+from .specs import ProbeResult
 from .tables import PluginRecord
 
 __all__ = ["Examination", "examine", "find"]
@@ -33,10 +28,13 @@ class Examination:
         importable: whether its module and its packages can be imported; None where that was
             not tried, since the plugin was set aside before.
         result: whether it can be used, and if not, why.
+        faulty: the plugin is at fault, and not this machine: it was set aside, or its probe or an
+            import raised, crashed or hung.
     """
 
     importable: bool | None
     result: ProbeResult
+    faulty: bool = False
 
 
 def find(name: str) -> PluginRecord:
@@ -58,85 +56,44 @@ def examine(record: PluginRecord, timeout: float) -> Examination:
     plugin = record.plugin
     if plugin is None or record.reason:
         importable = False if plugin is None and not record.disabled else None
-        return Examination(importable, ProbeResult(usable=False, reason=record.reason))
+        unusable = ProbeResult(usable=False, reason=record.reason)
+        return Examination(importable, unusable, faulty=not record.disabled)
     if not plugin.packages and plugin.probe is None:
         return Examination(True, ProbeResult(usable=True, reason="it needs nothing else"))
-    with tempfile.TemporaryFile() as answers, tempfile.TemporaryFile() as noise:
-        try:
-            code = _run_child(record.name, plugin, timeout, answers, noise)
-        except OSError as error:
-            reason = f"no child process could be started to probe it: {error}"
-            return Examination(None, ProbeResult(usable=False, reason=reason))
-        return _judge(record.name, code, timeout, _text(answers), _text(noise))
-
-
-def _run_child(
-    name: str, plugin: Plugin, timeout: float, answers: IO[bytes], noise: IO[bytes]
-) -> int | None:
-    """The child's exit status, or None if its time was up."""
     task = json.dumps({"packages": dict(plugin.packages), "probe": plugin.probe})
-    # The child must find the same plugins, also those on paths that this process has added.
-    paths = os.pathsep.join(os.path.abspath(p) for p in sys.path)  # noqa: PTH100  ("" is the cwd)
-    # Files, not pipes: a process that the probe left behind would hold a pipe open.
-    child = subprocess.Popen(
-        [sys.executable, "-P", "-m", _CHILD, name, task],
-        stdin=subprocess.DEVNULL,
-        stdout=answers,
-        stderr=noise,
-        env={**os.environ, "PYTHONPATH": paths},
-        start_new_session=True,
-    )
     try:
-        return child.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        _end(child)
+        child = run_child(_CHILD, [record.name, task], timeout)
+    except OSError as error:
+        reason = f"no child process could be started to probe it: {error}"
+        return Examination(None, ProbeResult(usable=False, reason=reason))
+    return _judge(record.name, child, timeout)
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill the child and what it started."""
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-    else:
-        child.kill()
-    child.wait()
-
-
-def _text(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode(errors="replace")
-
-
-def _judge(name: str, code: int | None, timeout: float, answers: str, noise: str) -> Examination:
+def _judge(name: str, child: Child, timeout: float) -> Examination:
     importable: bool | None = None
-    hint = ""
     try:
-        for line in answers.splitlines():
+        for line in child.answers:
             answer = _answer(line)
-            if isinstance(answer, ProbeResult):
-                # The child tells at once where a package cannot be imported.
-                return Examination(importable is True, answer)
-            importable = answer
+            if isinstance(answer, bool):
+                importable = answer
+                continue
+            # The child tells at once where a package cannot be imported.
+            result, faulty = answer
+            return Examination(importable is True, result, faulty)
     except ValueError:
-        reason = f"its probe wrote {shown(answers)}, which is no result"
-        return Examination(importable, ProbeResult(usable=False, reason=reason))
+        written = "\n".join(child.answers)
+        reason = f"its probe wrote {shown(written)}, which is no result"
+        return Examination(importable, ProbeResult(usable=False, reason=reason), faulty=True)
     what = "its probe" if importable else "importing its packages"
-    if code is None:
-        reason = f"{what} took more than {timeout:g} s"
+    hint = ""
+    if child.status is None:
         hint = f"more time: samebytes doctor {name} --timeout {max(60, 4 * timeout):g}"
-    elif code < 0:
-        reason = f"{what} ended the process: {_signal_name(-code)}"
-    else:
-        reason = f"{what} ended the process with status {code} and no result"
-    last = next((line.strip() for line in reversed(noise.splitlines()) if line.strip()), "")
-    if last and code is not None:
-        reason += f"; its last words: {last}"
-    return Examination(importable or False, ProbeResult(usable=False, reason=reason, hint=hint))
+    reason = f"{what} {child.ending(timeout)}"
+    unusable = ProbeResult(usable=False, reason=reason, hint=hint)
+    return Examination(importable or False, unusable, faulty=True)
 
 
-def _answer(line: str) -> ProbeResult | bool:
+def _answer(line: str) -> tuple[ProbeResult, bool] | bool:
     """One line of the child: True once the packages are imported, then the result.
 
     Raises:
@@ -146,17 +103,10 @@ def _answer(line: str) -> ProbeResult | bool:
     if answer == {"importable": True}:
         return True
     try:
-        result = ProbeResult(**answer)
-    except TypeError as error:
+        result, faulty = ProbeResult(**answer["result"]), answer["faulty"]
+    except (TypeError, KeyError) as error:
         raise ValueError("not a result") from error
     texts = (result.reason, result.hint)
     if type(result.usable) is not bool or not all(isinstance(t, str) for t in texts):
         raise ValueError("not a result")
-    return result
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    return result, bool(faulty)

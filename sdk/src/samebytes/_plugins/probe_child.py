@@ -3,7 +3,8 @@
 
 `python -m samebytes._plugins.probe_child NAME TASK`, where TASK is JSON: {"packages": {module:
 command}, "probe": "module:function" or null}. It answers in lines of JSON on stdout:
-{"importable": true} once the packages are imported, then the fields of a ProbeResult.
+{"importable": true} once the packages are imported, then {"result": the fields of a ProbeResult,
+"faulty": whether the plugin is to blame for it}.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from ..errors import MissingDependencyError
+from .children import answering
 from .failures import described, missing_package, shown
 from .specs import ProbeResult
 
@@ -26,25 +27,15 @@ __all__ = ["main"]
 
 def main(task: Mapping[str, Any]) -> None:
     """Answer, and end the process."""
-    with suppress(ImportError):  # only POSIX has it
-        import resource
-
-        # A probe that crashes is an answer, not something to leave a core file for.
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Native libraries print to descriptor 1; the answers go where nobody else writes.
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    result = _import(task["packages"])
-    if result is None:
-        _tell(answers, {"importable": True})
-        result = _ask(task["probe"])
-    _tell(answers, _fields(result))
+    answer = answering()
+    found = _import(task["packages"])
+    if found is None:
+        answer({"importable": True})
+        found = _ask(task["probe"])
+    result, faulty = found
+    answer({"result": _fields(result), "faulty": faulty})
     # Some drivers crash at exit; the answer is given.
     os._exit(0)
-
-
-def _tell(answers: int, answer: object) -> None:
-    os.write(answers, json.dumps(answer).encode() + b"\n")
 
 
 def _fields(result: ProbeResult) -> dict[str, Any]:
@@ -55,36 +46,35 @@ def _fields(result: ProbeResult) -> dict[str, Any]:
     return fields
 
 
-def _import(packages: Mapping[str, str]) -> ProbeResult | None:
-    """None if all could be imported."""
+def _import(packages: Mapping[str, str]) -> tuple[ProbeResult, bool] | None:
+    """None if all could be imported; else why not, and whether the plugin is to blame."""
     for package, hint in packages.items():
         try:
             importlib.import_module(package)
         except BaseException as error:
             if missing_package(error, [package]):
-                return ProbeResult(
-                    usable=False, reason=f"the package {package!r} is missing", hint=hint
-                )
+                reason = f"the package {package!r} is missing"
+                return ProbeResult(usable=False, reason=reason, hint=hint), False
             reason = f"importing {package} raised {described(error)}"
-            return ProbeResult(usable=False, reason=reason)
+            return ProbeResult(usable=False, reason=reason), True
     return None
 
 
-def _ask(probe: str | None) -> ProbeResult:
+def _ask(probe: str | None) -> tuple[ProbeResult, bool]:
     if probe is None:
-        return ProbeResult(usable=True, reason="its packages can be imported")
+        return ProbeResult(usable=True, reason="its packages can be imported"), False
     module, _, name = probe.partition(":")
     try:
         result = getattr(importlib.import_module(module), name)()
     except BaseException as error:
+        missing = isinstance(error, MissingDependencyError)
         hint = error.hint if isinstance(error, MissingDependencyError) else ""
-        return ProbeResult(
-            usable=False, reason=f"its probe {probe} raised {described(error)}", hint=hint
-        )
+        reason = f"its probe {probe} raised {described(error)}"
+        return ProbeResult(usable=False, reason=reason, hint=hint), not missing
     if not isinstance(result, ProbeResult):
         reason = f"its probe {probe} returned {shown(result)}, not a ProbeResult"
-        return ProbeResult(usable=False, reason=reason)
-    return result
+        return ProbeResult(usable=False, reason=reason), True
+    return result, False
 
 
 if __name__ == "__main__":

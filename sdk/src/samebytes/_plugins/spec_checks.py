@@ -54,6 +54,7 @@ def _of_context(spec: ContextSpec) -> Iterator[str | None]:
     yield _bad_node("node", spec.node)
     yield _bad_reference("context", spec.context, "Class")
     yield _bad_names("derives_from", spec.derives_from)
+    yield _bad_names("lends_to", spec.lends_to)
     if spec.devices is not None:
         yield _bad_reference("devices", spec.devices, "function")
     yield _bad_level(spec.level)

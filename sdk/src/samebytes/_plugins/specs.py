@@ -12,10 +12,25 @@ from typing import Literal
 
 from .._core.edge import MapperSpec
 
-__all__ = ["API", "ContextSpec", "MapperSpec", "NativeSpec", "Plugin", "ProbeResult"]
+__all__ = [
+    "API",
+    "ContextSpec",
+    "MapperSpec",
+    "NativeSpec",
+    "Plugin",
+    "PluginDeprecationWarning",
+    "ProbeResult",
+]
 
 API = (1, 0)
 """The plugin API of this samebytes: (major, minor)."""
+
+
+class PluginDeprecationWarning(DeprecationWarning):
+    """A plugin uses what the next major version of the plugin API will not have.
+
+    It works until then. `samebytes check-plugin` shows these warnings, and so does pytest.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +76,9 @@ class ContextSpec:
         node: a memory type, or "type:KIND" ("openvino:GPU").
         context: "module:Class", a Context class.
         derives_from: the nodes whose contexts `derive()` can start from.
+        lends_to: the other direction, for nodes of others: those that can derive from this one,
+            since its contexts have the handles that they take. So a plugin is joined to nodes
+            that were declared before it was written.
         devices: "module:function" that lists the names of the devices, for instance
             ("GPU.0", "GPU.1"); None where there is no choice.
         level: what users mostly map here; `route()` between two names shows that level.
@@ -69,6 +87,7 @@ class ContextSpec:
     node: str
     context: str
     derives_from: tuple[str, ...] = ()
+    lends_to: tuple[str, ...] = ()
     devices: str | None = None
     level: Literal["tensor", "frame"] = "tensor"
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from ..errors import PluginConflictError, PluginError
 from .distributions import install_hint
@@ -98,12 +98,21 @@ class Tables:
         self.plugins[record.name] = record
 
     def link(self) -> None:
-        """Enter the edges, once every plugin is known, since they may require others."""
+        """Enter what joins plugins, once every one is known: edges, and who derives from whom."""
+        for node, spec in self._declared_contexts():
+            lenders = (n for n, s in self._declared_contexts() if node in s.lends_to)
+            sources = dict.fromkeys((*spec.derives_from, *lenders))
+            self.contexts[node] = replace(spec, derives_from=tuple(sources))
         self.edges = [
             Edge(spec, record.name, self._unmet(spec.requires))
             for record in self.plugins.values()
             for spec in record.declared.mappers
         ]
+
+    def _declared_contexts(self) -> Iterator[tuple[str, ContextSpec]]:
+        for record in self.plugins.values():
+            for spec in record.declared.contexts:
+                yield spec.node, spec
 
     def _check_free(
         self, record: PluginRecord, kind: str, names: list[str], owners: dict[str, str]

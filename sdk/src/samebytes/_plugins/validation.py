@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from .spec_checks import problem_of_plugin, problem_of_spec
 from .specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin
 from .tables import Declarations
 
-__all__ = ["HOOKS", "check_module", "declarations"]
+__all__ = ["HOOKS", "PluginAPI", "check_hooks", "check_module", "declarations", "plugin_of"]
 
 HOOKS = {
     "samebytes_tensors": NativeSpec,
@@ -27,11 +28,43 @@ _MARK = f"{hooks.PROJECT}_impl"  # where pluggy's marker leaves its options
 _Spec = TypeVar("_Spec")
 
 
+@dataclass(frozen=True, slots=True)
+class PluginAPI:
+    """What plugins are checked against.
+
+    Attributes:
+        version: (major, minor).
+        hookspecs: holds the hook specifications.
+        arguments: what hooks are called with. An implementation takes those that it names, so one
+            that was written before an argument was added still works.
+    """
+
+    version: tuple[int, int]
+    hookspecs: Any
+    arguments: Mapping[str, object] = field(default_factory=dict)
+
+
+# Looked up at each use: tests put the next version of the API in its place.
+CURRENT = PluginAPI(API, hooks)
+
+
 def check_module(name: str, module: ModuleType) -> Plugin:
-    """The module's PLUGIN, if it is one this samebytes can use.
+    """The module's PLUGIN, if it is one this samebytes can use and its hooks are hooks.
 
     Raises:
         PluginLoadError: no PLUGIN, or a hook that is misspelt or not marked.
+        IncompatiblePluginError: another API.
+    """
+    plugin = plugin_of(name, module)
+    check_hooks(name, module)
+    return plugin
+
+
+def plugin_of(name: str, module: ModuleType) -> Plugin:
+    """The module's PLUGIN, if it is one this samebytes can use.
+
+    Raises:
+        PluginLoadError: there is none, or nonsense in it.
         IncompatiblePluginError: another API.
     """
     plugin = getattr(module, "PLUGIN", None)
@@ -40,23 +73,31 @@ def check_module(name: str, module: ModuleType) -> Plugin:
             name, f"module {module.__name__} has no PLUGIN = samebytes.plugins.Plugin(...)"
         )
     if not _supported(plugin.api):
-        raise IncompatiblePluginError(name, plugin.api, API)
+        raise IncompatiblePluginError(name, plugin.api, CURRENT.version)
     problem = problem_of_plugin(plugin)
     if problem is not None:
         raise PluginLoadError(name, f"PLUGIN: {problem}")
+    return plugin
+
+
+def check_hooks(name: str, module: ModuleType) -> None:
+    """See whether all that looks like a hook implementation is one.
+
+    Raises:
+        PluginLoadError: one is misspelt or not marked.
+    """
     for hook, marked in _hooks(module):
         if hook not in HOOKS:
             raise PluginLoadError(name, str(UnknownNameError("hook", hook, HOOKS)))
         if not marked:
             raise PluginLoadError(name, f"{hook} lacks @samebytes.plugins.hookimpl")
-    return plugin
 
 
 def _supported(api: object) -> bool:
     """Whether this samebytes knows all that a plugin of that API may use."""
     match api:
         case (int(major), int(minor)):
-            return major == API[0] and 0 <= minor <= API[1]
+            return major == CURRENT.version[0] and 0 <= minor <= CURRENT.version[1]
     return False
 
 
@@ -78,7 +119,7 @@ def declarations(name: str, module: ModuleType) -> Declarations:
     """
     # A manager for each plugin: one that raises must not abort the calls to the others.
     manager = pluggy.PluginManager(hooks.PROJECT)
-    manager.add_hookspecs(hooks)
+    manager.add_hookspecs(CURRENT.hookspecs)
     try:
         manager.register(module, name)
         manager.check_pending()
@@ -96,7 +137,7 @@ def _call(
 ) -> tuple[_Spec, ...]:
     caller = getattr(manager.hook, hook)
     try:
-        results = caller()
+        results = caller(**_arguments(caller))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit too: a plugin must not end the user's program
@@ -104,6 +145,11 @@ def _call(
     if not results and caller.get_hookimpls():  # pluggy drops a None
         raise PluginLoadError(name, f"{hook}() returned None, not a list")
     return tuple(spec for result in results for spec in _specs(result, name, hook, kind))
+
+
+def _arguments(caller: pluggy.HookCaller) -> dict[str, object]:
+    spec = caller.spec
+    return {} if spec is None else {name: CURRENT.arguments[name] for name in spec.argnames}
 
 
 def _specs(result: Any, name: str, hook: str, kind: type[_Spec]) -> Iterator[_Spec]:

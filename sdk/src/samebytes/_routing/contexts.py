@@ -100,8 +100,9 @@ def resolve(source: Context, target: str | Context) -> Context:
         return source  # "type" where the only nodes are "type:KIND"
     spec, device = find_spec(target)
     if source.node in spec.derives_from and device is None:
-        # Of handles that the framework does not take, the memory may still be handed over.
-        with suppress(DeviceMismatchError):
+        # Of handles that are missing, or that the framework does not take, the memory may still be
+        # handed over.
+        with suppress(DeviceMismatchError, NoRouteError, UnknownNameError):
             return remember(_make(spec, None, source))
     choices = _choices(spec)
     if device is None and len(choices) > 1:

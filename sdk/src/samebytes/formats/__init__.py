@@ -9,6 +9,7 @@ This is the one place in samebytes that knows formats. It describes memory and h
 """
 
 from samebytes.formats._audio import AudioInfo
+from samebytes.formats._drm import drm_layer_fourccs, image_format_of_drm_layers
 from samebytes.formats._image import ImageFormat, known_formats
 from samebytes.formats._info import ImageInfo
 from samebytes.formats._planes import PlaneFormat, PlaneLayout
@@ -19,7 +20,9 @@ __all__ = [
     "ImageInfo",
     "PlaneFormat",
     "PlaneLayout",
+    "drm_layer_fourccs",
     "image_format",
+    "image_format_of_drm_layers",
     "known_formats",
 ]
 

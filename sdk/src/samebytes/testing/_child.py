@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a method of a test class in a process of its own, where a crash can be seen."""
+"""Running methods of a test class in a process of its own, where a crash can be seen."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import importlib.util
 import inspect
 import subprocess
 import sys
+import traceback
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["ChildResult", "run_method"]
+__all__ = ["ChildResult", "run_method", "run_methods"]
 
 _TIME_LIMIT_S = 300
 _START = "import sys; from samebytes.testing import _child; _child.call(*sys.argv[1:])"
+# Printed on both streams where a method begins, and on stdout where one ended well.
+_BEGINS, _ENDED = "\x1e", "\x1d"
 
 # Objects put here live until the interpreter ends.
 immortal: list[Any] = []
@@ -31,16 +35,48 @@ def run_method(test: object, method: str) -> ChildResult:
 
     The class must be at the top level of a file that uses no relative imports.
     """
-    cls = type(test)
+    return run_methods(test, [method])[method]
+
+
+def run_methods(test: object, methods: Sequence[str]) -> dict[str, ChildResult]:
+    """Call several methods, one after another, in one fresh interpreter.
+
+    One that raises has status 1, and the next is called. After one that ends the process, the
+    rest are called in another. The last one's status is that of its interpreter, which ends
+    after it: its objects may live until then.
+    """
+    left, results = list(methods), dict[str, ChildResult]()
+    while left:
+        for method, result in _run(type(test), left).items():
+            results[method] = result
+            left.remove(method)
+    return results
+
+
+def _run(cls: type, methods: list[str]) -> dict[str, ChildResult]:
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", _START,
-         inspect.getfile(cls), cls.__qualname__, method],
+         inspect.getfile(cls), cls.__qualname__, *methods],
         capture_output=True, text=True, timeout=_TIME_LIMIT_S, check=False,
     )  # fmt: skip
-    return ChildResult(done.returncode, done.stdout, done.stderr)
+    before, *outputs = done.stdout.split(_BEGINS)
+    early, *errors = done.stderr.split(_BEGINS)
+    if not outputs:  # it did not get as far
+        return {methods[0]: ChildResult(done.returncode or 1, before, early)}
+    began = dict(zip(methods, zip(outputs, errors, strict=True), strict=False))
+    *_, last = began
+    return {
+        method: ChildResult(
+            # The process may have ended well and the method not.
+            (done.returncode if method == last else 0) or (_ENDED not in output),
+            output.replace(_ENDED, ""),
+            (early + error) if method == methods[0] else error,
+        )
+        for method, (output, error) in began.items()
+    }
 
 
-def call(file: str, qualname: str, method: str) -> None:
+def call(file: str, qualname: str, *methods: str) -> None:
     """What the fresh interpreter does."""
     spec = importlib.util.spec_from_file_location("samebytes_testing_child", file)
     assert spec is not None
@@ -51,4 +87,12 @@ def call(file: str, qualname: str, method: str) -> None:
     found: Any = module
     for name in qualname.split("."):
         found = getattr(found, name)
-    getattr(found(), method)()
+    for method in methods:
+        for stream in (sys.stdout, sys.stderr):
+            print(_BEGINS, end="", file=stream, flush=True)
+        try:
+            getattr(found(), method)()
+        except Exception:
+            traceback.print_exc()
+        else:
+            print(_ENDED, end="", flush=True)

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Array layouts: one array in any layout, and a strategy that finds the odd ones."""
+"""Arrays in any layout, and what is odd about one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import strategies as st
 
-from samebytes import TensorInfo, dtype
+from samebytes import ImageInfo, TensorInfo
+from samebytes.formats import PlaneLayout
 
-__all__ = ["array_layouts", "array_of"]
+__all__ = ["EXAMPLES", "ImageLayout", "Layout", "Layouts", "array_of", "oddities"]
 
 
 def array_of(info: TensorInfo, *, before: int = 0) -> np.ndarray[Any, Any]:
@@ -26,22 +28,143 @@ def array_of(info: TensorInfo, *, before: int = 0) -> np.ndarray[Any, Any]:
     return np.ndarray(info.shape, info.dtype.carrier, buffer, before - low, info.strides)
 
 
-@st.composite
-def array_layouts(
-    draw: st.DrawFn,
-    dtypes: Sequence[str] = ("uint8", "int16", "float32", "float64"),
-    *,
-    max_dims: int = 4,
-    max_side: int = 4,
-) -> TensorInfo:
-    """Layouts as views of arrays have them: axes in any order, gaps, flips, repeats, empty axes."""
-    element = dtype(draw(st.sampled_from(list(dtypes))))
-    assert element.itemsize is not None, "packed types have no strides"
-    shape = draw(st.lists(st.integers(0, max_side), max_size=max_dims))
-    strides = [0] * len(shape)
-    step = element.itemsize
-    for axis in draw(st.permutations(range(len(shape)))):
-        strides[axis] = step + element.itemsize * draw(st.sampled_from([0, 0, 0, 1, 5]))
-        step = strides[axis] * max(shape[axis], 1)
-        strides[axis] *= draw(st.sampled_from([1, 1, 1, 1, -1, 0]))
-    return TensorInfo(element, shape, strides)
+class Layout(NamedTuple):
+    """Where an array lies.
+
+    Attributes:
+        info: dtype, shape and strides in bytes.
+        offset: bytes from the beginning of a page to the lowest byte in use.
+        readonly: the array cannot be written.
+    """
+
+    info: TensorInfo
+    offset: int = 0
+    readonly: bool = False
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """A new zeroed array that lies so, on pages of its own."""
+        low, high = self.info.extent
+        pages = _pages(self.offset - low + high)
+        start = self.offset - low
+        array = np.ndarray(
+            self.info.shape, self.info.dtype.carrier, pages, start, self.info.strides
+        )
+        array.flags.writeable = not self.readonly
+        return array
+
+
+class ImageLayout(NamedTuple):
+    """Where the planes of an image lie, in one piece of memory.
+
+    Attributes:
+        image: format and size.
+        planes: with the pitch and the offset of each.
+        readonly: the planes cannot be written.
+    """
+
+    image: ImageInfo
+    planes: tuple[PlaneLayout, ...]
+    readonly: bool = False
+
+    def arrays(self) -> tuple[np.ndarray[Any, Any], ...]:
+        """New zeroed planes that lie so, on pages of their own."""
+        pages = _pages(max(p.start + p.span for p in self.planes))
+        arrays = tuple(
+            np.ndarray(p.shape, p.dtype, pages, p.offset, p.strides) for p in self.planes
+        )
+        for array in arrays:
+            array.flags.writeable = not self.readonly
+        return arrays
+
+
+def _pages(nbytes: int) -> np.ndarray[Any, Any]:
+    return np.frombuffer(mmap.mmap(-1, max(nbytes, 1)), np.uint8)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layouts:
+    """Which odd layouts are served: a capability.
+
+    Each attribute is True: every layout with that oddity is served; False: each is refused; None:
+    the backend decides for each layout. The suites check all three: what is served lies exactly as
+    asked, and what is not is refused by an error of samebytes that says why.
+
+    Attributes:
+        pitched: a gap between rows, as the padded rows of images have it.
+        gaps: a gap further in: between pixels, or between the elements of a row.
+        transposed: axes that are not in the order of memory.
+        negative: an axis that runs backwards, as in images stored bottom up.
+        overlapping: elements that share bytes, as in broadcast arrays.
+        empty: an axis without elements.
+        scalar: no axes.
+        offset: the bytes begin anywhere; False means that they must begin with a page.
+        readonly: memory that cannot be written (mapped with access "r").
+    """
+
+    pitched: bool | None = None
+    gaps: bool | None = None
+    transposed: bool | None = None
+    negative: bool | None = None
+    overlapping: bool | None = None
+    empty: bool | None = None
+    scalar: bool | None = None
+    offset: bool | None = None
+    readonly: bool | None = None
+
+    def declared(self) -> Iterator[tuple[str, bool]]:
+        """What is said for all layouts: (oddity, whether it is served)."""
+        for field in fields(self):
+            served = getattr(self, field.name)
+            if served is not None:
+                yield field.name, served
+
+    def serves(self, layout: Layout) -> bool | None:
+        """Whether a layout is served; None if that is not said."""
+        said = [getattr(self, oddity) for oddity in oddities(layout)]
+        if False in said:
+            return False
+        return None if None in said else True
+
+
+def oddities(layout: Layout) -> frozenset[str]:
+    """What is odd about a layout: names of attributes of `Layouts`."""
+    info = layout.info
+    found = set()
+    if layout.readonly:
+        found.add("readonly")
+    if layout.offset:
+        found.add("offset")
+    if not info.ndim:
+        found.add("scalar")
+    if not info.size:
+        return frozenset(found | {"empty"})
+    assert info.strides is not None
+    assert info.dtype.itemsize is not None
+    steps = [(s, n) for s, n in zip(info.strides, info.shape, strict=True) if n > 1]
+    if any(s < 0 for s, _ in steps):
+        found.add("negative")
+    if info.overlaps:
+        return frozenset(found | {"overlapping"})
+    sizes = [abs(s) for s, _ in steps]
+    if sizes != sorted(sizes, reverse=True):
+        found.add("transposed")
+    dense = info.dtype.itemsize
+    for axis, (stride, extent) in enumerate(sorted(((abs(s), n) for s, n in steps)), 1):
+        if stride > dense:
+            found.add("pitched" if axis == len(steps) > 1 else "gaps")
+        dense = stride * extent
+    return frozenset(found)
+
+
+# One layout for each oddity, without any other.
+EXAMPLES = {
+    "pitched": Layout(TensorInfo("uint8", (16, 48), (64, 1))),
+    "gaps": Layout(TensorInfo("uint8", (16, 16), (64, 4))),
+    "transposed": Layout(TensorInfo("uint8", (64, 64), (1, 64))),
+    "negative": Layout(TensorInfo("uint8", (64, 64), (-64, 1))),
+    "overlapping": Layout(TensorInfo("uint8", (64, 64), (0, 1))),
+    "empty": Layout(TensorInfo("uint8", (0, 64))),
+    "scalar": Layout(TensorInfo("float32", ())),
+    "offset": Layout(TensorInfo("float32", (32, 32)), 20),
+    "readonly": Layout(TensorInfo("uint8", (64, 64)), 0, True),
+}

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suites must know of a memory type: how its own framework makes and sees objects."""
+"""What the suites must know of a memory type: what it can, and how its own framework sees it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 import samebytes
 from samebytes import Context, Frame, ImageInfo, Tensor, TensorInfo
 
-from ._layouts import array_of
+from ._device_view import DeviceView
+from ._layouts import Layouts, array_of
 
-__all__ = ["ArrayMemory", "Memory", "address_of", "fill", "views_of"]
+__all__ = ["ArrayMemory", "DeviceMemory", "Memory", "address_of", "fill", "views_of"]
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
@@ -34,30 +35,61 @@ def fill(view: np.ndarray[Any, Any], seed: int) -> np.ndarray[Any, Any]:
 class Memory:
     """One memory type, through its own framework. An author subclasses this.
 
+    The class attributes declare what it can. Both answers are checked: what is declared must work,
+    and what is declared not to must be refused by the right error of samebytes.
+
     None of the methods may go through samebytes, save `tensor` and `frame`: what they show is
     what samebytes is compared with.
 
     Class attributes:
         memory_type: its name.
+        node: its name in routes, where that is not the memory type ("openvino:GPU").
         host_visible: the CPU reads it where it lies.
         readonly_enforced: `view` of what was mapped with access "r" cannot be written.
         allocates, allocates_frames: its context's allocate() and allocate_frame() work.
+        opaque: it has no linear layout (images, tiled surfaces): strides are None.
+        layouts: which odd layouts natives over given arrays can have (needs `over`).
+        dtypes: the element types that it has, of those numpy has; None: that is not said.
+        formats: the image formats that its frames have; None: that is not said.
+        fork_safe: a process made by os.fork() may look at what it inherits, and drop it. Where it
+            is False the child only ends, as drivers are of no use there.
     """
 
     memory_type: ClassVar[str]
+    node: ClassVar[str] = ""
     host_visible: ClassVar[bool] = True
     readonly_enforced: ClassVar[bool] = True
     allocates: ClassVar[bool] = False
     allocates_frames: ClassVar[bool] = False
+    opaque: ClassVar[bool] = False
+    layouts: ClassVar[Layouts] = Layouts()
+    dtypes: ClassVar[tuple[str, ...] | None] = None
+    formats: ClassVar[tuple[str, ...] | None] = None
+    fork_safe: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "node" not in vars(cls) and "memory_type" in vars(cls):
+            cls.node = cls.memory_type
 
     def make(self, info: TensorInfo) -> Any:
         """A new writable native tensor of that layout."""
         return self.over(array_of(info))
 
+    def make_readonly(self, info: TensorInfo) -> Any:
+        """A new native tensor that cannot be written.
+
+        Leave it where the framework has no such thing.
+        """
+        raise NotImplementedError
+
     def over(self, array: np.ndarray[Any, Any]) -> Any:
         """A native tensor over the memory of `array`, which it keeps alive.
 
         Leave it where the framework cannot use foreign memory, and override `make`.
+
+        Raises:
+            LayoutError: the framework itself cannot take that layout.
         """
         raise NotImplementedError
 
@@ -75,17 +107,25 @@ class Memory:
     def frame_over(self, arrays: Sequence[np.ndarray[Any, Any]], image: ImageInfo) -> Any:
         """A native frame over those planes, which it keeps alive.
 
-        Leave it where the framework has no frames: they are tuples of native tensors then.
+        Leave it where the framework cannot use foreign memory, and override `make_frame`.
         """
         raise NotImplementedError
 
     def views(self, native: Any) -> tuple[np.ndarray[Any, Any], ...]:
-        """The planes of a native frame, in place, by the framework's own means."""
+        """The planes of a native frame, in place, in the shapes that the format gives them."""
         return tuple(self.view(plane) for plane in native)
+
+    def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of a plane here, from (rows, columns) or (rows, columns, channels)."""
+        return shape
+
+    def address(self, view: np.ndarray[Any, Any]) -> int:
+        """Where a view begins: equal for two views of one place, and only then."""
+        return address_of(view)
 
     def context(self) -> Context:
         """The context."""
-        return samebytes.context(self.memory_type)
+        return samebytes.context(self.node)
 
     def tensor(self, native: Any) -> Tensor:
         """The tensor over a native tensor."""
@@ -95,6 +135,18 @@ class Memory:
         """The frame over a native frame; `image` is for frameworks whose frames do not say."""
         del image
         return samebytes.frame(native)
+
+    def queue(self) -> Any:
+        """A queue for `map(queue=)`, or None where there is none."""
+        return None
+
+    def native_counts(self) -> Mapping[str, int]:
+        """How many native objects live, by kind, as the framework counts them.
+
+        The checks for leaks compare them before and after. Descriptors, storages and Python's
+        objects are counted without it.
+        """
+        return {}
 
 
 class ArrayMemory(Memory):
@@ -108,6 +160,12 @@ class ArrayMemory(Memory):
         """The array."""
         return array
 
+    def make_readonly(self, info: TensorInfo) -> Any:
+        """An array that cannot be written."""
+        array = array_of(info)
+        array.flags.writeable = False
+        return self.over(array)
+
     def view(self, native: Any) -> np.ndarray[Any, Any]:
         """The array."""
         return np.asarray(native)
@@ -120,6 +178,50 @@ class ArrayMemory(Memory):
         """The frame of that format over the arrays, in this memory type."""
         made = samebytes.frame(native, format=image.format, width=image.width, height=image.height)
         return made if self.memory_type == "cpu" else made.map(self.memory_type, "rw")
+
+
+class DeviceMemory(Memory):
+    """Memory that the CPU cannot read where it lies: device memory, tiled surfaces.
+
+    An author writes `layout`, `read` and `write` in place of `view`, and `make`; with frames
+    `make_frame` too, and `planes` where the framework has frame objects.
+    """
+
+    host_visible = False
+    readonly_enforced = False
+
+    def layout(self, native: Any) -> TensorInfo:
+        """dtype and shape of a native tensor, or of what `planes` gives."""
+        raise NotImplementedError
+
+    def read(self, native: Any) -> np.ndarray[Any, Any]:
+        """A copy of the elements, complete when this returns."""
+        raise NotImplementedError
+
+    def write(self, native: Any, values: np.ndarray[Any, Any]) -> None:
+        """Set all elements; it is done when this returns."""
+        raise NotImplementedError
+
+    def planes(self, native: Any) -> Sequence[Any]:
+        """What `layout`, `read` and `write` take, for each plane of a native frame."""
+        return cast("Sequence[Any]", native)
+
+    def handle_of(self, native: Any) -> int:
+        """The handle of the memory, or its address: equal for two natives of one place."""
+        raise NotImplementedError
+
+    def view(self, native: Any) -> np.ndarray[Any, Any]:
+        """A `DeviceView`, which the suites use as an array."""
+        return cast("np.ndarray[Any, Any]", DeviceView(self, native))
+
+    def views(self, native: Any) -> tuple[np.ndarray[Any, Any], ...]:
+        """A `DeviceView` of each plane."""
+        return tuple(self.view(plane) for plane in self.planes(native))
+
+    def address(self, view: np.ndarray[Any, Any]) -> int:
+        """The handle of what is viewed."""
+        assert isinstance(view, DeviceView)
+        return self.handle_of(view.native)
 
 
 def views_of(memory: Memory, item: Tensor | Frame) -> tuple[np.ndarray[Any, Any], ...]:

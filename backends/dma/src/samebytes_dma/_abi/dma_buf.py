@@ -11,6 +11,8 @@ __all__ = [
     "DMA_BUF_IOCTL_EXPORT_SYNC_FILE",
     "DMA_BUF_IOCTL_IMPORT_SYNC_FILE",
     "DMA_BUF_IOCTL_SYNC",
+    "DMA_BUF_NAME_LEN",
+    "DMA_BUF_SET_NAME",
     "DMA_BUF_SYNC_END",
     "DMA_BUF_SYNC_READ",
     "DMA_BUF_SYNC_RW",
@@ -23,6 +25,9 @@ __all__ = [
 ]
 
 DMA_BUF_BASE = "b"
+
+DMA_BUF_NAME_LEN = 32
+"""With the zero byte at the end."""
 
 DMA_BUF_SYNC_READ = 1 << 0
 DMA_BUF_SYNC_WRITE = 2 << 0
@@ -50,6 +55,7 @@ class dma_buf_import_sync_file(ctypes.Structure):
 
 
 DMA_BUF_IOCTL_SYNC = _IOW(DMA_BUF_BASE, 0, dma_buf_sync)
+DMA_BUF_SET_NAME = _IOW(DMA_BUF_BASE, 1, ctypes.c_char_p)
 # Since Linux 6.0.
 DMA_BUF_IOCTL_EXPORT_SYNC_FILE = _IOWR(DMA_BUF_BASE, 2, dma_buf_export_sync_file)
 DMA_BUF_IOCTL_IMPORT_SYNC_FILE = _IOW(DMA_BUF_BASE, 3, dma_buf_import_sync_file)

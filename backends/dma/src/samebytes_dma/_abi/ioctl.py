@@ -28,8 +28,8 @@ def _IOC(direction: int, type_: str, number: int, size: int) -> int:
     )
 
 
-def _IOW(type_: str, number: int, argument: type[ctypes.Structure]) -> int:
-    """An ioctl that passes a structure to the kernel."""
+def _IOW(type_: str, number: int, argument: type[ctypes.Structure] | type[ctypes.c_char_p]) -> int:
+    """An ioctl that passes a structure, or a text, to the kernel."""
     return _IOC(_IOC_WRITE, type_, number, ctypes.sizeof(argument))
 
 

@@ -21,13 +21,12 @@ from samebytes.errors import (
     SamebytesError,
 )
 from samebytes.plugins import (
-    DRM_FORMAT_MOD_INVALID,
-    DRM_FORMAT_MOD_LINEAR,
     Access,
     MemoryMapper,
     Refused,
     Storage,
     data_address,
+    is_linear_modifier,
 )
 
 from .._element_types import element_type
@@ -51,8 +50,6 @@ __all__ = [
     "NpuToCpuCopy",
     "NpuToLevelZero",
 ]
-
-_IN_ROWS = (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
 
 _Connected = tuple[Any, TensorInfo | None, Storage | None]
 
@@ -273,7 +270,7 @@ def _descriptor(item: Tensor) -> int:
         raise
     except SamebytesError as error:  # memory that its driver cannot export
         raise Refused(str(error)) from error
-    if modifier not in _IN_ROWS:
+    if not is_linear_modifier(modifier):
         raise Refused(f"memory of modifier {modifier:#x} is tiled, and the NPU reads it as linear")
     return fd
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from devtools.tiers import summary
+from devtools.results import summary
 
 TESTS = """
 import pytest

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which descriptors of a stranger may be used.
+
+Memory that somebody can cut short under a mapping ends the process that reads it (SIGBUS). A
+DMA-BUF keeps its size, and so does a memfd that is sealed against shrinking.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from typing import TYPE_CHECKING
+
+from samebytes.errors import LayoutError
+
+from .._descriptor import exporter_of, link_of, seals_of
+
+if TYPE_CHECKING:
+    from samebytes import Fd
+
+__all__ = ["check_stranger"]
+
+
+def check_stranger(fd: Fd) -> None:
+    """Refuse memory whose size is not fixed.
+
+    The kernel alone answers what is asked here. A descriptor of a file system that the stranger
+    runs (FUSE) could let other calls wait for ever, fstat() for one.
+
+    Raises:
+        LayoutError: neither a DMA-BUF nor a sealed memfd.
+    """
+    number = fd.fileno()
+    seals = seals_of(number)
+    # Only a memfd can be sealed so: files that others open by a name have F_SEAL_SEAL from the
+    # beginning, and most file systems know no seals.
+    if seals & fcntl.F_SEAL_SHRINK or exporter_of(number):
+        return
+    link = link_of(number)
+    if link.startswith("/memfd:"):
+        raise LayoutError(
+            "is a memfd that its sender can still cut short, which would end this process: the "
+            "sender must seal it, fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK), or "
+            "this side trust it, receive(sock, trusted=True)"
+        )
+    raise LayoutError(
+        f"is {link or 'of unknown kind'}, neither a DMA-BUF nor a memfd that is sealed against "
+        "shrinking; files are taken by receive(sock, trusted=True)"
+    )

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of a description, which a stranger wrote: each is read by saying what it must be."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+from .errors import MessageError, shown
+
+__all__ = ["Value", "parse", "plain"]
+
+_WHOLE = "description"
+_MAX_DEPTH = 16
+_MAX_TEXT = 4096
+_INT64 = -(1 << 63), (1 << 63) - 1
+
+
+class Value:
+    """One value, and its name in errors ("frame.planes[1].offset"); the whole has none.
+
+    Every method that reads it raises MessageError if it is something else.
+    """
+
+    __slots__ = ("_value", "name")
+
+    def __init__(self, value: Any, name: str = "") -> None:
+        self._value = value
+        self.name = name
+
+    def fail(self, what: str) -> NoReturn:
+        """Raise the error about this value."""
+        raise MessageError(self.name or _WHOLE, what)
+
+    def _must_be(self, wanted: str) -> NoReturn:
+        self.fail(f"must be {wanted}, not {shown(self._value)}")
+
+    def keys(self) -> frozenset[str]:
+        """The names of an object's members."""
+        if type(self._value) is not dict:
+            self._must_be("an object")
+        return frozenset(self._value)
+
+    def members(self, *names: str) -> list[Value]:
+        """The members of an object that has exactly these."""
+        keys = self.keys()
+        for name in names:
+            if name not in keys:
+                self.fail(f"has no member {name!r}")
+        for key in keys.difference(names):
+            self.fail(f"has an unknown member {shown(key)}")
+        prefix = f"{self.name}." if self.name else ""
+        return [Value(self._value[name], prefix + name) for name in names]
+
+    def items(self, most: int) -> list[Value]:
+        """The items of a list that has no more than `most`."""
+        if type(self._value) is not list:
+            self._must_be("a list")
+        if len(self._value) > most:
+            self.fail(f"has {len(self._value)} items, {most} are the most")
+        return [Value(item, f"{self.name}[{i}]") for i, item in enumerate(self._value)]
+
+    def optional(self) -> Value | None:
+        """None for null."""
+        return None if self._value is None else self
+
+    def whole(self, low: int = _INT64[0], high: int = _INT64[1]) -> int:
+        """A whole number in a range, ends included."""
+        value = self._value
+        if type(value) is not int or not low <= value <= high:
+            self._must_be(f"a whole number from {low} to {high}")
+        return value
+
+    def flag(self) -> bool:
+        """True or false."""
+        if type(self._value) is not bool:
+            self._must_be("true or false")
+        return self._value
+
+    def text(self, longest: int = _MAX_TEXT) -> str:
+        """A text of no more characters than that."""
+        value = self._value
+        if type(value) is not str or len(value) > longest or not _encodable(value):
+            self._must_be(f"a text of up to {longest} characters")
+        return value
+
+    def number(self) -> float:
+        """A finite number."""
+        value = self._value
+        if type(value) is int and _INT64[0] <= value <= _INT64[1]:
+            value = float(value)
+        if type(value) is not float or not math.isfinite(value):
+            self._must_be("a finite number")
+        return value
+
+    def plain(self) -> dict[str, Any]:
+        """An object of any values that a message can carry."""
+        self.keys()
+        found: dict[str, Any] = plain(self._value, self.name)
+        return found
+
+
+def parse(body: bytes) -> Value:
+    """The value of a JSON text in UTF-8.
+
+    Raises:
+        MessageError: it is none, a name comes twice in an object, or it is nested too deep.
+    """
+    try:
+        value = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_no_number)
+    except MessageError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise MessageError(_WHOLE, f"is no JSON text: {error}") from None
+    return Value(value)
+
+
+def plain(value: Any, name: str, depth: int = 0) -> Any:
+    """The value as JSON has it: None, bool, int, float, str, list, or dict with texts for keys.
+
+    Raises:
+        MessageError: it is, or holds, something else.
+    """
+    if depth > _MAX_DEPTH:
+        raise MessageError(name, f"is nested deeper than {_MAX_DEPTH} levels")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if not _INT64[0] <= value <= _INT64[1]:
+            raise MessageError(name, "is an integer of more than 64 bits")
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise MessageError(name, f"is {value}: JSON has finite numbers alone")
+        return float(value)
+    if isinstance(value, str):
+        if not _encodable(value):
+            raise MessageError(name, "is a text with half a surrogate pair")
+        return str(value)
+    if isinstance(value, list):
+        return [plain(item, f"{name}[{i}]", depth + 1) for i, item in enumerate(value)]
+    if isinstance(value, dict):
+        return {
+            _key(key, name): plain(item, f"{name}[{shown(key)}]", depth + 1)
+            for key, item in value.items()
+        }
+    kind = type(value)
+    raise MessageError(
+        name,
+        f"is a {kind.__module__}.{kind.__qualname__}, and messages carry None, bool, int, float, "
+        "str, list and dict",
+    )
+
+
+def _key(key: object, name: str) -> str:
+    if not isinstance(key, str) or not _encodable(key):
+        raise MessageError(name, f"has a key {shown(key)}, and keys are texts")
+    return str(key)
+
+
+def _encodable(text: str) -> bool:
+    # JSON's \ud800 stands for no character, and later users of the text would stumble over it.
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise MessageError(_WHOLE, "has a member twice")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise MessageError(_WHOLE, f"has the number {text}: JSON has finite numbers alone")

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an AVFrame of a device says of itself, looked at anew each time: it may change."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.formats import ImageFormat, ImageInfo
+
+from .._libavutil import Libavutil
+from .._pixel_formats import image_format_named
+from .hwcontext_abi import FRAMES_CONTEXTS
+from .owned import buffer_data
+
+__all__ = ["KINDS", "Described", "describe", "device_kind"]
+
+KINDS = {"vaapi": "vaapi", "drm_prime": "drm"}
+"""FFmpeg's pixel formats of devices that are known here -> its types of device."""
+
+
+class Described(NamedTuple):
+    """A frame of a device.
+
+    Attributes:
+        kind: FFmpeg's type of the device: "vaapi" or "drm".
+        image: what the frame would be in memory (AVHWFramesContext.sw_format, and its size).
+        device_ref: AVBufferRef* of the device, which stays the frame's.
+        data: the VASurfaceID (data[3]), or the AVDRMFrameDescriptor* (data[0]).
+    """
+
+    kind: str
+    image: ImageInfo
+    device_ref: int
+    data: int
+
+
+def describe(library: Libavutil, address: int) -> Described:
+    """What an AVFrame* holds.
+
+    Raises:
+        LayoutError: it is no frame of a device that is known here, or it was given back.
+    """
+    frame = library.AVFrame.from_address(address)
+    kind = device_kind(library, frame.format)
+    if kind is None:
+        if not frame.buf[0]:
+            raise LayoutError("the frame was given back: FFmpeg has taken its buffers out")
+        name = library.pixel_format_name(frame.format)
+        raise LayoutError(f"a frame of pixel format {name} belongs to no device that is known here")
+    if not frame.buf[0]:
+        raise LayoutError(f"the {kind} frame has no buffer that FFmpeg counts references to")
+    if not frame.hw_frames_ctx:
+        raise LayoutError(
+            f"the {kind} frame has no hw_frames_ctx, which tells its device and its pixel format: "
+            "FFmpeg's decoders and av_hwframe_get_buffer() set it"
+        )
+    if frame.crop_left or frame.crop_top:
+        raise LayoutError(
+            f"the picture begins at pixel ({frame.crop_left}, {frame.crop_top}) of its surface, "
+            "which other frameworks would not know: use the filter hwdownload,crop"
+        )
+    frames = FRAMES_CONTEXTS[library.major].from_address(buffer_data(frame.hw_frames_ctx))
+    image = ImageInfo.of(_format(library, frames.sw_format), frame.width, frame.height)
+    if frame.width > frames.width or frame.height > frames.height:
+        raise LayoutError(
+            f"a frame of {frame.width}x{frame.height} does not fit its surface of "
+            f"{frames.width}x{frames.height}"
+        )
+    if device_kind(library, frames.format) != kind or not frames.device_ref:
+        raise LayoutError(f"the hw_frames_ctx of the {kind} frame is one of something else")
+    if kind == "vaapi":
+        # A VASurfaceID of 32 bits in place of a pointer.
+        return Described(kind, image, frames.device_ref, (frame.data[3] or 0) & 0xFFFFFFFF)
+    return Described(kind, image, frames.device_ref, frame.data[0] or 0)
+
+
+@lru_cache(maxsize=64)
+def device_kind(library: Libavutil, pixel_format: int) -> str | None:
+    """The type of device that frames of a pixel format belong to; None if it is not known here."""
+    return KINDS.get(library.pixel_format_name(pixel_format))
+
+
+@lru_cache(maxsize=256)
+def _format(library: Libavutil, sw_format: int) -> ImageFormat:
+    name = library.pixel_format_name(sw_format)
+    try:
+        return image_format_named(name)
+    except UnknownNameError as error:
+        raise LayoutError(f"samebytes has no image format for FFmpeg's {name}") from error

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HardwareFrame: an AVFrame of a device, together with the libavutil that made it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from operator import index
+from typing import Any
+
+from av import VideoFrame
+
+from samebytes.errors import LayoutError, UnsupportedObjectError
+
+from .._avutil import PYAV
+from .._libavutil import Libavutil
+from .._pyav import frame_address
+from .described import describe
+from .libraries import library_at, system_library
+from .owned import Owned
+from .snapshot import snapshot
+
+__all__ = ["HardwareFrame", "place_of"]
+
+# libavutil/avutil.h: AV_NOPTS_VALUE.
+_NO_PTS = -(1 << 63)
+
+
+class HardwareFrame:
+    """A frame of the system's FFmpeg, or of any libavutil of this process, that lies on a device.
+
+    PyAV's frames belong to the libavutil that PyAV was built with. For a frame of another one
+    there is this: it owns a reference to the frame's buffers, which it gives back when dropped.
+    `samebytes.frame()` takes it like an av.VideoFrame.
+    """
+
+    __slots__ = ("__weakref__", "_owned", "library")
+
+    library: Libavutil
+    """Whose frame it is."""
+
+    def __init__(self, owned: Owned, library: Libavutil) -> None:
+        self._owned = owned
+        self.library = library
+
+    @classmethod
+    def from_pointer(cls, pointer: int, library: str | None = None) -> HardwareFrame:
+        """A new reference to the frame at an address; that frame stays its owner's.
+
+        Args:
+            pointer: an AVFrame*.
+            library: path or soname of the libavutil that made it, for instance
+                "libavutil.so.57"; that of the system by default.
+
+        Raises:
+            LayoutError: there is no frame of a device at the address.
+            MissingDependencyError: the library cannot be used.
+        """
+        used = system_library() if library is None else library_at(library)
+        try:
+            address = index(pointer)
+        except TypeError:
+            raise UnsupportedObjectError(
+                f"an AVFrame* is an int, not {type(pointer).__name__}"
+            ) from None
+        frame: Any = snapshot(used.AVFrame, address, "an AVFrame")
+        # libavutil/frame.c: of images, extended_data is the address of data.
+        if frame.extended_data != address:
+            raise LayoutError(f"there is no AVFrame of {used.path} at {address:#x}")
+        describe(used, address)
+        return cls(Owned(used.frame_clone(address), used.frame_free, "av_frame_clone"), used)
+
+    @property
+    def pointer(self) -> int:
+        """The AVFrame*, which stays this object's."""
+        return self._owned.address
+
+    @property
+    def format(self) -> str:
+        """FFmpeg's pixel format: "vaapi" or "drm_prime"."""
+        return self.library.pixel_format_name(self._frame.format)
+
+    @property
+    def sw_format(self) -> str:
+        """FFmpeg's name of the format that the frame would have in memory."""
+        name = describe(self.library, self.pointer).image.format.ffmpeg_name
+        assert name is not None, "FFmpeg itself named it"
+        return name
+
+    @property
+    def width(self) -> int:
+        """Pixels in a row."""
+        return int(self._frame.width)
+
+    @property
+    def height(self) -> int:
+        """Rows."""
+        return int(self._frame.height)
+
+    @property
+    def pts(self) -> int | None:
+        """Presentation time in units of `time_base`."""
+        value = int(self._frame.pts)
+        return None if value == _NO_PTS else value
+
+    @pts.setter
+    def pts(self, value: int | None) -> None:
+        self._frame.pts = _NO_PTS if value is None else value
+
+    @property
+    def time_base(self) -> Fraction | None:
+        """Seconds for each unit of `pts`; None where FFmpeg does not say."""
+        numerator, denominator = self._frame.time_base
+        return Fraction(numerator, denominator) if numerator and denominator else None
+
+    @time_base.setter
+    def time_base(self, value: Fraction | None) -> None:
+        wanted = value or Fraction(0)
+        self._frame.time_base[:] = [wanted.numerator, wanted.denominator]
+
+    @property
+    def _frame(self) -> Any:
+        return self.library.AVFrame.from_address(self.pointer)
+
+    def __repr__(self) -> str:
+        return f"<HardwareFrame {self.format} {self.width}x{self.height}, pts={self.pts}>"
+
+
+def place_of(native: VideoFrame | HardwareFrame) -> tuple[Libavutil, int]:
+    """Whose frame it is, and its AVFrame*."""
+    if isinstance(native, HardwareFrame):
+        return native.library, native.pointer
+    return PYAV, frame_address(native)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which libavutil to use for a device: PyAV's own where it has the type, else the system's.
+
+PyAV's wheels bring an FFmpeg without VA-API. That of the system has it, and can be loaded beside.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import byref, c_void_p
+from ctypes.util import find_library
+from functools import cache
+
+from samebytes.errors import MissingDependencyError, UnknownNameError
+
+from .._avframe_abi import AVFRAMES
+from .._avutil import PYAV
+from .._avutil_abi import AVBufferRef
+from .._libavutil import Libavutil
+from .hwcontext_abi import DEVICE_CONTEXTS, FRAMES_CONTEXTS
+
+__all__ = ["device_types", "library_at", "library_for", "system_library"]
+
+_HINT = "apt install libavutil57 (Debian 12) or the libavutil of your system"
+
+
+@cache
+def library_at(path: str) -> Libavutil:
+    """The libavutil at a path, or of a soname; one object for each library.
+
+    Raises:
+        MissingDependencyError: it cannot be used.
+    """
+    found = Libavutil(path, _HINT)
+    for known in _known:
+        if known.identity == found.identity:
+            return known
+    _known.append(found)
+    return found
+
+
+_known: list[Libavutil] = [PYAV]
+
+
+def system_library() -> Libavutil:
+    """The libavutil of the system.
+
+    Raises:
+        MissingDependencyError: there is none, or none that is known.
+    """
+    names = [f"libavutil.so.{major}" for major in sorted(AVFRAMES, reverse=True)]
+    if sys.platform != "linux":
+        names = [name for name in [find_library("avutil")] if name]
+    for name in names:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return library_at(name)
+    raise MissingDependencyError("ffmpeg", " or ".join(names) or "libavutil", _HINT)
+
+
+def library_for(kind: str) -> Libavutil:
+    """A libavutil that has devices of that type.
+
+    Raises:
+        MissingDependencyError: neither PyAV's nor the system's has.
+        UnknownNameError: no libavutil has.
+    """
+    if kind in device_types(PYAV):
+        return PYAV
+    system = system_library()
+    found = device_types(system)
+    if kind not in found:
+        raise UnknownNameError("device type of FFmpeg", kind, (*device_types(PYAV), *found))
+    return system
+
+
+@cache
+def device_types(library: Libavutil) -> tuple[str, ...]:
+    """The types of device that a libavutil was built with, after a look at its structures.
+
+    Raises:
+        MissingDependencyError: its contexts are not laid out as known.
+    """
+    names = []
+    number = 0
+    while number := library.hwdevice_iterate_types(number):
+        names.append(library.hwdevice_get_type_name(number).decode())
+    for kind in ("drm", "vaapi"):
+        if kind in names:
+            _check(library, kind)
+            break
+    return tuple(names)
+
+
+def _check(library: Libavutil, kind: str) -> None:
+    """Compare our structures with what the library puts into fresh ones; no device is opened."""
+    number = library.hwdevice_find_type_by_name(kind.encode())
+    device_ref = c_void_p(library.hwdevice_ctx_alloc(number))
+    address = AVBufferRef.from_address(device_ref.value or 0).data
+    frames_ref = c_void_p(library.hwframe_ctx_alloc(device_ref))
+    device = DEVICE_CONTEXTS[library.major].from_address(address)
+    frames = FRAMES_CONTEXTS[library.major].from_address(
+        AVBufferRef.from_address(frames_ref.value or 0).data
+    )
+    told = frames.device_ref and AVBufferRef.from_address(frames.device_ref).data
+    right = (device.type, frames.device_ctx, told) == (number, address, address) and (
+        # AV_PIX_FMT_NONE
+        (frames.format, frames.sw_format, frames.width, frames.height) == (-1, -1, 0, 0)
+    )
+    right = right and _keeps_frames_context(library, frames_ref)
+    library.buffer_unref(byref(frames_ref))
+    library.buffer_unref(byref(device_ref))
+    if not right:
+        raise MissingDependencyError(
+            "ffmpeg", "a libavutil whose contexts have the layout of FFmpeg 5 to 8", library.hint
+        )
+
+
+def _keeps_frames_context(library: Libavutil, frames_ref: c_void_p) -> bool:
+    """Whether AVFrame.hw_frames_ctx is where we think.
+
+    libavutil/frame.c: a new reference to a frame has it too, while copied properties have not;
+    of opaque_ref, its neighbour, both have one.
+    """
+    ours, other = c_void_p(library.frame_alloc()), c_void_p(library.frame_alloc())
+    frame = library.AVFrame.from_address(ours.value or 0)
+    frame.width, frame.height, frame.format = 36, 10, library.pixel_format("gray")
+    library.frame_get_buffer(ours, 1)
+    frame.hw_frames_ctx = library.buffer_ref(frames_ref)
+    clone = c_void_p(library.frame_clone(ours))
+    library.frame_copy_props(other, ours)
+    cloned = library.AVFrame.from_address(clone.value or 0).hw_frames_ctx
+    copied = library.AVFrame.from_address(other.value or 0).hw_frames_ctx
+    right = (
+        cloned is not None
+        and cloned != frame.hw_frames_ctx
+        and copied is None
+        and AVBufferRef.from_address(cloned).buffer
+        == AVBufferRef.from_address(frames_ref.value or 0).buffer
+    )
+    for made in (clone, other, ours):
+        library.frame_free(byref(made))
+    return right

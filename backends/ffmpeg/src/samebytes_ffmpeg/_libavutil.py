@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One libavutil of this process: its calls, and where its structures have their fields.
+
+Several can be loaded at once: the one that PyAV brings, and that of the system. Each has its own
+idea of a frame and its own numbers of pixel formats, so a frame goes with the library that made it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from functools import cached_property
+from typing import Any
+
+from samebytes.errors import MissingDependencyError, NativeError
+
+from ._avframe_abi import AVFRAMES, frame_head
+from ._avutil_abi import AV_BUFFER_FLAG_READONLY, AVBuffer, AVBufferRef, AVPixFmtDescriptor
+
+__all__ = ["Libavutil"]
+
+_MESSAGE_BYTES = 256
+
+
+class Libavutil:
+    """The calls of one libavutil that mappings need.
+
+    Calls that take well under a microsecond keep the interpreter. Those that may reach a driver
+    let it go.
+
+    Args:
+        path: the library, or one that is linked to it.
+        hint: what to install if this one cannot be used.
+
+    Attributes:
+        path: as given.
+        version: (major, minor, micro).
+        AVFrame: its structure.
+        frame_head: see `frame_head` of the module _avframe_abi.
+
+    Raises:
+        MissingDependencyError: it cannot be loaded, it lacks a call, or its version is not known.
+    """
+
+    def __init__(self, path: str, hint: str) -> None:
+        self.path = path
+        self.hint = hint
+        try:
+            self._quick = ctypes.PyDLL(path)
+            self._slow = ctypes.CDLL(path)
+        except OSError as error:
+            raise MissingDependencyError("ffmpeg", f"libavutil ({error})", hint) from error
+        number = self.quick("avutil_version", c_uint)()
+        self.version = (number >> 16, number >> 8 & 255, number & 255)
+        self.major = self.version[0]
+        try:
+            self.AVFrame = AVFRAMES[self.major]
+        except KeyError:
+            known = f"{min(AVFRAMES)} to {max(AVFRAMES)}"
+            raise MissingDependencyError(
+                "ffmpeg", f"libavutil {known} ({path} is libavutil {self.major})", hint
+            ) from None
+        self.frame_head = frame_head(self.AVFrame)
+        self._bind()
+        self._check_buffer()
+        self._check_frame()
+
+    def _bind(self) -> None:
+        pointer = c_void_p
+        quick, slow = self.quick, self.slow
+        self.frame_alloc = quick("av_frame_alloc", pointer)
+        self.frame_free = quick("av_frame_free", None, pointer)
+        self.frame_get_buffer = quick("av_frame_get_buffer", c_int, pointer, c_int)
+        self.frame_clone = quick("av_frame_clone", pointer, pointer)
+        self.frame_is_writable = quick("av_frame_is_writable", c_int, pointer)
+        self.frame_copy_props = quick("av_frame_copy_props", c_int, pointer, pointer)
+        self.frame_get_plane_buffer = quick("av_frame_get_plane_buffer", pointer, pointer, c_int)
+        self.buffer_create = quick(
+            "av_buffer_create", pointer, pointer, c_size_t, pointer, pointer, c_int
+        )
+        self.buffer_ref = quick("av_buffer_ref", pointer, pointer)
+        self.buffer_unref = quick("av_buffer_unref", None, pointer)
+        self.buffer_get_ref_count = quick("av_buffer_get_ref_count", c_int, pointer)
+        self.malloc = quick("av_malloc", pointer, c_size_t)
+        self.freep = quick("av_freep", None, pointer)
+        self.get_pix_fmt = quick("av_get_pix_fmt", c_int, c_char_p)
+        self.pix_fmt_desc_get = quick(
+            "av_pix_fmt_desc_get", POINTER(AVPixFmtDescriptor), c_int
+        )
+        self.hwdevice_find_type_by_name = quick("av_hwdevice_find_type_by_name", c_int, c_char_p)
+        self.hwdevice_get_type_name = quick("av_hwdevice_get_type_name", c_char_p, c_int)
+        self.hwdevice_iterate_types = quick("av_hwdevice_iterate_types", c_int, c_int)
+        self.hwdevice_ctx_alloc = quick("av_hwdevice_ctx_alloc", pointer, c_int)
+        self.hwdevice_ctx_init = slow("av_hwdevice_ctx_init", c_int, pointer)
+        self.hwdevice_ctx_create = slow(
+            "av_hwdevice_ctx_create", c_int, pointer, c_int, c_char_p, pointer, c_int
+        )
+        self.hwdevice_get_hwframe_constraints = slow(
+            "av_hwdevice_get_hwframe_constraints", pointer, pointer, pointer
+        )
+        self.hwframe_constraints_free = quick("av_hwframe_constraints_free", None, pointer)
+        self.hwframe_ctx_alloc = quick("av_hwframe_ctx_alloc", pointer, pointer)
+        self.hwframe_ctx_init = slow("av_hwframe_ctx_init", c_int, pointer)
+        self.hwframe_get_buffer = slow("av_hwframe_get_buffer", c_int, pointer, pointer, c_int)
+        self.hwframe_transfer_data = slow(
+            "av_hwframe_transfer_data", c_int, pointer, pointer, c_int
+        )
+        self._strerror = quick("av_strerror", c_int, c_int, c_char_p, c_size_t)
+
+    def quick(self, name: str, result: Any, *arguments: Any) -> Any:
+        """A call that keeps the interpreter."""
+        return self._call(self._quick, name, result, arguments)
+
+    def slow(self, name: str, result: Any, *arguments: Any) -> Any:
+        """A call that lets the interpreter go."""
+        return self._call(self._slow, name, result, arguments)
+
+    def _call(
+        self, library: ctypes.CDLL, name: str, result: Any, arguments: tuple[Any, ...]
+    ) -> Any:
+        try:
+            # Not getattr(): that gives one object for each name, whatever the types.
+            function = library[name]
+        except AttributeError:
+            raise MissingDependencyError("ffmpeg", f"{name} in {self.path}", self.hint) from None
+        function.restype = result
+        function.argtypes = arguments
+        return function
+
+    @cached_property
+    def identity(self) -> int:
+        """Equal for two of these that are the same library, however it was found."""
+        return ctypes.cast(self.frame_alloc, c_void_p).value or 0
+
+    @cached_property
+    def unref_address(self) -> int:
+        """Of av_buffer_unref, which FFmpeg's release functions can be: it takes a pointer."""
+        return ctypes.cast(self.buffer_unref, c_void_p).value or 0
+
+    def pixel_format(self, name: str) -> int:
+        """The number of a pixel format; below zero if the library has none of that name."""
+        return int(self.get_pix_fmt(name.encode()))
+
+    def pixel_format_name(self, number: int) -> str:
+        """FFmpeg's name of a pixel format; its number if it has none."""
+        pointer = self.pix_fmt_desc_get(number)
+        return pointer.contents.name.decode() if pointer else f"number {number}"
+
+    def checked(self, call: str, code: int) -> int:
+        """The code that a call returned.
+
+        Raises:
+            NativeError: it is below zero.
+        """
+        if code < 0:
+            message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+            self._strerror(code, message, _MESSAGE_BYTES)
+            raise NativeError(call, code, message.value.decode(errors="replace"))
+        return code
+
+    def _check_buffer(self) -> None:
+        """Compare AVBuffer, whose header is not public, with a buffer made for the purpose."""
+        size = 64
+        # No release function: av_buffer_create then frees the data with av_free.
+        made = self.buffer_create(self.malloc(size), size, None, None, AV_BUFFER_FLAG_READONLY)
+        reference = c_void_p(made)
+        outer = AVBufferRef.from_address(reference.value or 0)
+        inner = AVBuffer.from_address(outer.buffer)
+        found = inner.data, inner.size, inner.refcount, inner.opaque, inner.flags
+        expected = outer.data, size, 1, None, AV_BUFFER_FLAG_READONLY
+        self.buffer_unref(byref(reference))
+        if found != expected:
+            raise MissingDependencyError(
+                "ffmpeg", "a libavutil whose buffers have the layout of FFmpeg 5 to 8", self.hint
+            )
+
+    def _check_frame(self) -> None:
+        """Compare AVFrame with what the library itself puts into one."""
+        address = self.frame_alloc()
+        frame = self.AVFrame.from_address(address)
+        fresh = frame.format, frame.extended_data
+        frame.width, frame.height, frame.format = 36, 10, self.pixel_format("gray")
+        code = self.frame_get_buffer(address, 1)
+        told = self.frame_get_plane_buffer(address, 0)
+        right = code == 0 and told is not None and frame.buf[0] == told
+        if right:
+            buffer = AVBufferRef.from_address(told)
+            room = range(buffer.data, buffer.data + buffer.size)
+            right = frame.data[0] in room and frame.linesize[0] == 36
+        self.frame_free(byref(c_void_p(address)))
+        # AV_PIX_FMT_NONE, and the address of data.
+        if not right or fresh != (-1, address):
+            raise MissingDependencyError(
+                "ffmpeg", "a libavutil whose frames have the layout of FFmpeg 5 to 8", self.hint
+            )
+
+    def __repr__(self) -> str:
+        return f"<Libavutil {'.'.join(map(str, self.version))}, {self.path}>"

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VAAPIContext: a VADisplay, where surfaces are allocated, wrapped and imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from samebytes import ImageFormat, ImageInfo
+from samebytes.errors import ClosedError
+from samebytes.plugins import Context, FrameMeta, Storage
+
+from . import _displays
+from ._creation import allocate, owner_of, valid_id
+from ._display import NativeDisplay
+from ._formats import format_of
+from ._frame import VAFrame
+from ._import_cache import ImportCache
+from ._surface import VASurface
+from ._tensor import VATensor
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["VAAPIContext"]
+
+
+class VAAPIContext(Context):
+    """A VADisplay: `samebytes.context("vaapi")`, or "vaapi:renderD129" for another GPU.
+
+    Handles: "va_display", and "drm_fd" where it has a DRM node. There is one context for each
+    display. A display that this class opened is terminated after the last surface in it is gone;
+    one of the user's never is.
+    """
+
+    memory_type = "vaapi"
+    node = "vaapi"
+    tensor_class = VATensor
+    frame_class = VAFrame
+    primary_handle = "va_surface"
+    may_be_opaque = True
+
+    def __init__(self, display: NativeDisplay, parent: Context | None = None) -> None:
+        handles = {"va_display": display.pointer}
+        if display.drm is not None:
+            handles["drm_fd"] = display.drm.fileno()
+        super().__init__(display.device, handles=handles, parent=parent)
+        self._display: NativeDisplay | None = display
+        # For this package's edges.
+        self.imports = ImportCache()
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Self:
+        """The context on a DRM node, or the one of the display of `parent`.
+
+        Args:
+            device: a node: "renderD129" or its path; None for the default one.
+
+        Raises:
+            UnknownNameError: there is no such node, or the parent has no display.
+            MissingDependencyError: no libva, no driver, or no permission to use the node.
+        """
+        if parent is not None:
+            return cls._over(_displays.of_context(parent), parent)
+        return cls.open(None if device is None else _displays.path_of(device))
+
+    @classmethod
+    def open(cls, node: str | None = None, *, tile: int | None = None) -> Self:
+        """The context on a DRM node. Its display is opened if no living context has it.
+
+        Args:
+            node: the path. By default that in the environment variable SAMEBYTES_VAAPI_DEVICE, else
+                the first /dev/dri/renderD* for which there is a driver.
+            tile: a sub-device of the GPU; by default the driver chooses.
+
+        Raises:
+            UnknownNameError: there is no such node or tile, or the file is no DRM node.
+            MissingDependencyError: no libva, no driver, or no permission to use the node.
+        """
+        return cls._over(_displays.on_node(node, tile))
+
+    @classmethod
+    def open_x11(cls, display_name: str | None = None) -> Self:
+        """The context on an X server. A connection is opened if no living context has one.
+
+        Args:
+            display_name: for instance ":0"; by default that in the environment, DISPLAY.
+
+        Raises:
+            MissingDependencyError: no libva, no server, or no driver.
+        """
+        return cls._over(_displays.on_x11(display_name))
+
+    @classmethod
+    def from_display(cls, display: Any, *, keep: object = None) -> Self:
+        """The context over the user's own display, which samebytes never terminates.
+
+        Args:
+            display: an initialised VADisplay as an int, ctypes pointer or PyCapsule, or a context
+                of samebytes that has one.
+            keep: held as long as the display is used here, for instance the object that terminates
+                it. Without it, the display must live until this context is closed and its last
+                surface is gone.
+
+        Raises:
+            LayoutError: the pointer is of no display, or of one that was not initialised.
+            UnsupportedObjectError: it is no pointer.
+            MissingDependencyError: no libva.
+        """
+        if isinstance(display, Context):
+            return cls._over(_displays.of_context(display), display)
+        return cls._over(_displays.of_pointer(_displays.pointer_of(display), keep))
+
+    @classmethod
+    def _over(cls, display: NativeDisplay, parent: Context | None = None) -> Self:
+        context = _displays.context_of(display, lambda: cls(display, parent))
+        assert isinstance(context, cls), "contexts of one node are of one class"
+        return context
+
+    def allocate_frame(
+        self,
+        format_: str | ImageFormat,
+        width: int,
+        height: int,
+        *,
+        modifiers: Sequence[int] = (),
+    ) -> VAFrame:
+        """A new surface, destroyed with its last holder. Its contents are undefined.
+
+        Args:
+            modifiers: layout modifiers of drm_fourcc.h among which the driver chooses: (0,) for
+                memory in rows, which devices of other kinds can use. By default the driver's choice,
+                on a GPU mostly tiled. Drivers that know no modifiers ignore it.
+
+        Raises:
+            LayoutError: a size that the format cannot have, or a modifier that is none.
+            UnknownNameError: no such format, or VA-API has none.
+            VAError: the driver has no such surfaces: `samebytes doctor vaapi` lists its formats.
+        """
+        image = ImageInfo(ImageFormat.of(format_), width, height)
+        display = self.native_display()
+        surface = allocate(display, image, modifiers)
+        storage = owner_of(display, surface)
+        native = VASurface(self, surface, image, storage, display)
+        return VAFrame(native, self, FrameMeta(image), storage, None, False, (storage,))
+
+    def surface(
+        self,
+        surface_id: int,
+        format_: str | ImageFormat,
+        width: int,
+        height: int,
+        *,
+        keep: object = None,
+    ) -> VAFrame:
+        """A frame over a surface of the user's, who destroys it after the last use.
+
+        Args:
+            surface_id: the VASurfaceID, of this display.
+            format_, width, height: of the picture. VA-API does not tell them; what is mapped is
+                compared with what the driver then says.
+            keep: held as long as the surface is used, for instance the object that destroys it.
+
+        Raises:
+            LayoutError: no id, or no size.
+            UnknownNameError: no such format, or VA-API has none.
+            VAError: this display has no such surface.
+        """
+        image = ImageInfo(ImageFormat.of(format_), width, height)
+        return VAFrame.wrap(self.import_surface(surface_id, image, keep=keep))
+
+    def import_surface(self, surface_id: int, image: ImageInfo, *, keep: object) -> VASurface:
+        """A native surface over an id, for mappers of other plugins whose target is "vaapi".
+
+            surface = self.target.import_surface(surface_id, item.image, keep=reference)
+            return surface, None, surface.storage
+
+        Args:
+            surface_id: the VASurfaceID, of this display.
+            image: format and size of the picture.
+            keep: what keeps the surface valid.
+
+        Raises:
+            LayoutError: no id.
+            UnknownNameError: VA-API has no such format.
+            VAError: this display has no such surface.
+        """
+        display = self.native_display()
+        format_of(image.format)
+        number = valid_id(display, surface_id)
+        storage = Storage(keep=(display, keep), wait=lambda: display.sync(number))
+        return VASurface(self, number, image, storage, display)
+
+    def native_display(self) -> NativeDisplay:
+        """The display, for this package.
+
+        Raises:
+            ClosedError: the context was closed, or its display is of the process before fork().
+        """
+        display = self._display
+        if display is None:
+            raise ClosedError(f"this {self.node} context was closed")
+        display.living.check()
+        return display
+
+    def _release(self) -> None:
+        self._display = None
+        self.imports.clear()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New surfaces: allocated by the driver, or over memory that is described to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import Structure, addressof, byref, c_uint32, c_uint64
+from functools import partial
+from operator import index
+
+from samebytes import ImageInfo
+from samebytes.errors import LayoutError
+from samebytes.plugins import Storage
+
+from ._abi import constants as va
+from ._abi.structures import VADRMFormatModifierList, VASurfaceAttrib
+from ._display import NativeDisplay
+from ._formats import format_of
+
+__all__ = ["allocate", "create", "owner_of", "valid_id"]
+
+# VAImage has 16 bits for each.
+_MOST_PIXELS = 0xFFFF
+
+
+def allocate(display: NativeDisplay, image: ImageInfo, modifiers: Sequence[int]) -> int:
+    """A new surface whose memory the driver allocates; its id.
+
+    Args:
+        modifiers: layout modifiers of drm_fourcc.h among which the driver chooses; none for the
+            driver's own choice.
+
+    Raises:
+        UnknownNameError: VA-API has no such format.
+        LayoutError: a size that no image has, or a modifier that is no 64-bit number.
+        VAError: the driver refuses.
+    """
+    numbers = [_modifier(m) for m in modifiers]
+    wanted = (c_uint64 * len(numbers))(*numbers)
+    if not numbers:
+        return create(display, image, ())
+    chosen = VADRMFormatModifierList(len(numbers), wanted)
+    return create(display, image, [pointer_to(va.VASurfaceAttribDRMFormatModifiers, chosen)])
+
+
+def create(display: NativeDisplay, image: ImageInfo, attributes: Sequence[VASurfaceAttrib]) -> int:
+    """A new surface, with attributes besides its format; its id. It is destroyed with the display.
+
+    What the attributes point to must live until this returns.
+    """
+    format_ = format_of(image.format)
+    if max(image.width, image.height) > _MOST_PIXELS:
+        raise LayoutError(f"{image}: an image of VA-API has up to {_MOST_PIXELS} pixels each way")
+    given = [whole(va.VASurfaceAttribPixelFormat, format_.fourcc), *attributes]
+    made = c_uint32(va.VA_INVALID_ID)
+    display.call(
+        "vaCreateSurfaces",
+        format_.rt_format,
+        image.width,
+        image.height,
+        byref(made),
+        1,
+        (VASurfaceAttrib * len(given))(*given),
+        len(given),
+    )
+    display.living.add_surface(made.value)
+    return made.value
+
+
+def owner_of(display: NativeDisplay, surface: int) -> Storage:
+    """What destroys a surface that was created here, after its last use."""
+    return Storage(
+        partial(display.living.destroy_surface, surface),
+        keep=display,
+        wait=partial(display.sync, surface),
+    )
+
+
+def valid_id(display: NativeDisplay, surface: int) -> int:
+    """The id of a surface that somebody else made.
+
+    Raises:
+        LayoutError: it is no id.
+        VAError: the driver knows no such surface.
+    """
+    try:
+        number = index(surface)
+    except TypeError:
+        number = -1
+    if not 0 <= number < va.VA_INVALID_ID:
+        raise LayoutError(f"{surface!r} is no VASurfaceID")
+    display.check_surface(number)
+    return number
+
+
+def whole(kind: int, value: int) -> VASurfaceAttrib:
+    """An attribute that is a number."""
+    attribute = VASurfaceAttrib(type=kind, flags=va.VA_SURFACE_ATTRIB_SETTABLE)
+    attribute.value.type = va.VAGenericValueTypeInteger
+    attribute.value.value.i = value
+    return attribute
+
+
+def pointer_to(kind: int, value: Structure) -> VASurfaceAttrib:
+    """An attribute that points to a structure, which must live as long as it is used."""
+    attribute = VASurfaceAttrib(type=kind, flags=va.VA_SURFACE_ATTRIB_SETTABLE)
+    attribute.value.type = va.VAGenericValueTypePointer
+    attribute.value.value.p = addressof(value)
+    return attribute
+
+
+def _modifier(number: int) -> int:
+    try:
+        modifier = index(number)
+    except TypeError:
+        modifier = -1
+    if not 0 <= modifier < 1 << 64:
+        raise LayoutError(f"a DRM modifier is an unsigned 64-bit number, not {number!r}")
+    return modifier

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A VADisplay and what was made with it; terminated after the last thing made in it, if ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from ctypes import byref, c_int, c_uint32
+from typing import Any
+
+from samebytes import Device
+from samebytes.plugins import Fd, Storage
+
+from ._abi.structures import VAImageFormat
+from ._formats import fourcc_text, name_of
+from ._library import Library
+from ._living import Living
+from ._nodes import pci_of
+
+__all__ = ["NativeDisplay"]
+
+
+class NativeDisplay:
+    """A VADisplay that is initialised. Contexts, surfaces and images hold it.
+
+    Attributes:
+        library: through which it is used.
+        pointer: the VADisplay.
+        device: the GPU.
+        drm: the DRM node that it was opened on, or None.
+        living: what was made in it.
+        keep: what holds it for us, if it is somebody else's.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_image_formats",
+        "_owner",
+        "device",
+        "drm",
+        "keep",
+        "library",
+        "living",
+        "pointer",
+    )
+
+    def __init__(
+        self,
+        library: Library,
+        pointer: int,
+        *,
+        owned: bool,
+        path: str | None = None,
+        drm: Fd | None = None,
+        keep: object = None,
+        close: Callable[[], object] | None = None,
+    ) -> None:
+        """Take an initialised display.
+
+        Args:
+            owned: it is terminated with this object.
+            path: of the DRM node.
+            drm: the open node.
+            keep: held as long as this object.
+            close: called after it was terminated: closes what it was opened on.
+        """
+        self.library = library
+        self.pointer = pointer
+        self.drm = drm
+        self.keep = keep
+        self.living = Living(library, pointer)
+        pci = None if drm is None else pci_of(drm.fileno())
+        self.device = Device("GPU", self.vendor, pci=pci, drm_node=path)
+        self._image_formats: dict[str, VAImageFormat] | None = None
+        # At exit a display ends after all that other libraries made of it, which is younger.
+        self._owner = Storage(_end(self.living, owned, close), at_exit=True)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is there, and this process's."""
+        return self.living.usable
+
+    @property
+    def vendor(self) -> str:
+        """What the driver says of itself."""
+        said: bytes | None = self.library.ask("vaQueryVendorString", self.pointer)
+        return (said or b"").decode(errors="replace")
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call a function of libva on this display.
+
+        Raises:
+            VAError: it fails.
+            ClosedError: the display was terminated, or is of the process before fork().
+        """
+        self.living.check()
+        self.library.call(name, self.pointer, *arguments)
+
+    def check_surface(self, surface: int) -> None:
+        """Raise VAError if the driver knows no surface of that id."""
+        self.call("vaQuerySurfaceStatus", surface, byref(c_uint32()))
+
+    def sync(self, surface: int) -> None:
+        """Return when nothing renders into a surface any more."""
+        self.call("vaSyncSurface", surface)
+
+    def image_formats(self) -> dict[str, VAImageFormat]:
+        """What the driver transfers to and from images, by samebytes' names."""
+        if self._image_formats is None:
+            self.living.check()
+            most = max(self.library.ask("vaMaxNumImageFormats", self.pointer), 1)
+            found, count = (VAImageFormat * most)(), c_int(0)
+            self.call("vaQueryImageFormats", found, byref(count))
+            listed = {name_of(f.fourcc) or fourcc_text(f.fourcc): f for f in found[: count.value]}
+            self._image_formats = listed
+        return self._image_formats
+
+
+def _end(living: Living, owned: bool, close: Callable[[], object] | None) -> Callable[[], None]:
+    """What a display's storage calls. It must not hold the display, whose end it waits for."""
+
+    def end() -> None:
+        with ExitStack() as undo:
+            if close is not None and living.usable:
+                undo.callback(close)
+            living.end(terminate=owned)
+
+    return end

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libva: found and opened when first needed, and called."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+from samebytes.errors import MissingDependencyError
+
+from ._abi.prototypes import ANSWERS, CALLS
+from ._errors import VAError
+
+__all__ = ["LIBRARY_NAME", "Library", "load", "open_library"]
+
+LIBRARY_NAME = "libva.so.2"
+
+
+class Library:
+    """The functions of libva, which raise where it returns an error."""
+
+    def __init__(self, functions: Any) -> None:
+        """Take an opened library, or what stands in for one: an object with the functions.
+
+        Raises:
+            MissingDependencyError: it lacks a function, as libva before 2.1 does.
+        """
+        self._functions: dict[str, Any] = {}
+        prototypes = {name: (ctypes.c_int, arguments) for name, arguments in CALLS.items()}
+        for name, (result, arguments) in (prototypes | ANSWERS).items():
+            function = getattr(functions, name, None)
+            if function is None:
+                missing = f"{name} in {LIBRARY_NAME}"
+                raise MissingDependencyError("vaapi", missing, "install libva 2.1 or later")
+            function.argtypes = arguments
+            function.restype = result
+            self._functions[name] = function
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call a function.
+
+        Raises:
+            VAError: it did not return VA_STATUS_SUCCESS.
+        """
+        code = self._functions[name](*arguments)
+        if code:
+            raise VAError(name, code, (self.ask("vaErrorStr", code) or b"").decode())
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """Call a function that returns no status."""
+        return self._functions[name](*arguments)
+
+
+def open_library(name: str, package: str) -> ctypes.CDLL:
+    """Open a library of the system.
+
+    Args:
+        name: of the file.
+        package: of Debian and Ubuntu that has it.
+
+    Raises:
+        MissingDependencyError: it is not installed, or cannot be loaded.
+    """
+    try:
+        return ctypes.CDLL(name)
+    except OSError as error:
+        missing = f"{name} ({error})"
+        raise MissingDependencyError("vaapi", missing, f"apt install {package}") from error
+
+
+_lock = threading.Lock()
+_loaded: list[Library] = []
+
+
+def load() -> Library:
+    """libva, opened once for the process. A failure is not remembered.
+
+    Raises:
+        MissingDependencyError: it is not installed, or too old.
+    """
+    with _lock:
+        if not _loaded:
+            _loaded.append(Library(open_library(LIBRARY_NAME, "libva2")))
+        return _loaded[0]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DRM nodes: which there are, opening one, and the hardware behind it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes.plugins import Fd
+
+__all__ = ["hardware_of", "open_node", "pci_of", "render_nodes", "vendor_of"]
+
+FOLDER = Path("/dev/dri")
+SYSTEM = Path("/sys/dev/char")
+
+_PCI_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+
+
+def render_nodes() -> list[str]:
+    """The paths of the render nodes, in the order of their numbers."""
+    return [str(p) for p in sorted(FOLDER.glob("renderD*"), key=lambda p: (len(p.name), p.name))]
+
+
+def open_node(path: str) -> Fd:
+    """Open a node for reading and writing.
+
+    Raises:
+        UnknownNameError: there is no such file.
+        MissingDependencyError: the user may not open it.
+    """
+    try:
+        return Fd(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+    except PermissionError as error:
+        raise MissingDependencyError(
+            "vaapi",
+            f"permission to use {path}",
+            f'sudo usermod -aG {_group(path)} "$USER", then log in again',
+        ) from error
+    except OSError as error:
+        raise UnknownNameError(
+            "DRM render node", path, render_nodes(), f"({error.strerror})"
+        ) from error
+
+
+def hardware_of(fd: int) -> int | None:
+    """A number that two nodes have in common if they are the same device file, or None."""
+    try:
+        return os.fstat(fd).st_rdev or None
+    except OSError:
+        return None
+
+
+def pci_of(fd: int) -> str | None:
+    """The PCI address "dddd:bb:dd.f" of the device behind an open node, as sysfs links it."""
+    name = os.path.basename(os.path.realpath(_device(fd)))  # noqa: PTH119 - no path of a file
+    return name if _PCI_ADDRESS.fullmatch(name) else None
+
+
+def vendor_of(fd: int) -> int | None:
+    """The PCI vendor of the device behind an open node, for instance 0x8086, or None."""
+    try:
+        return int((_device(fd) / "vendor").read_text(), 16)
+    except (OSError, ValueError):
+        return None
+
+
+def _device(fd: int) -> Path:
+    # Linux, Documentation/ABI/testing/sysfs-dev: by major and minor number.
+    number = hardware_of(fd) or 0
+    return SYSTEM / f"{os.major(number)}:{os.minor(number)}" / "device"
+
+
+def _group(path: str) -> str:
+    try:
+        return Path(path).group()
+    except (KeyError, OSError):
+        return "render"

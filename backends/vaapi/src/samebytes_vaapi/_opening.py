@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a DRM node, an X server, or a pointer to an initialised display."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import byref, c_int, c_void_p, cast
+
+from samebytes.errors import LayoutError, MissingDependencyError, UnknownNameError
+from samebytes.plugins import Fd
+
+from ._abi.constants import VA_DISPLAY_MAGIC
+from ._abi.prototypes import VAMessageCallback
+from ._display import NativeDisplay
+from ._errors import VAError
+from ._library import Library, open_library
+from ._nodes import open_node, render_nodes, vendor_of
+from ._x11 import XConnection
+
+__all__ = ["borrow_display", "open_drm", "open_x11"]
+
+_INTEL, _AMD, _NVIDIA = 0x8086, 0x1002, 0x10DE
+_PACKAGES = {
+    _INTEL: "intel-media-va-driver   (before Gen 8: i965-va-driver)",
+    _AMD: "mesa-va-drivers",
+    _NVIDIA: "nvidia-vaapi-driver",
+}
+
+
+def open_drm(library: Library, path: str) -> NativeDisplay:
+    """A new display on a DRM node.
+
+    Raises:
+        UnknownNameError: there is no such node, or the file is none.
+        MissingDependencyError: no library, no driver, or no permission.
+    """
+    drm = open_node(path)
+    functions = open_library("libva-drm.so.2", "libva-drm2")
+    functions.vaGetDisplayDRM.argtypes = (c_int,)
+    functions.vaGetDisplayDRM.restype = c_void_p
+    pointer = functions.vaGetDisplayDRM(drm.fileno())
+    if not pointer:
+        raise UnknownNameError("DRM render node", path, render_nodes(), "(the file is no DRM node)")
+    _initialise(library, pointer, path, vendor_of(drm.fileno()))
+    # The driver uses the descriptor until the display is terminated.
+    return NativeDisplay(
+        library, pointer, owned=True, path=os.path.realpath(path), drm=drm, close=drm.close
+    )
+
+
+def open_x11(library: Library, name: str | None) -> NativeDisplay:
+    """A new display on an X server.
+
+    Args:
+        name: of the server, for instance ":0"; None for that of the environment, DISPLAY.
+
+    Raises:
+        MissingDependencyError: no library, no server, or no driver.
+    """
+    functions = open_library("libva-x11.so.2", "libva-x11-2")
+    functions.vaGetDisplay.argtypes = (c_void_p,)
+    functions.vaGetDisplay.restype = c_void_p
+    connection = XConnection(name)
+    pointer = functions.vaGetDisplay(connection.pointer)
+    where = f"X server {connection.name}"
+    if not pointer:
+        connection.close()
+        raise MissingDependencyError("vaapi", f"VA-API on {where}", "use a DRM node: open()")
+    try:
+        _initialise(library, pointer, where, None)
+    except BaseException:
+        connection.close()
+        raise
+    return NativeDisplay(library, pointer, owned=True, close=connection.close)
+
+
+def borrow_display(
+    library: Library, pointer: int, keep: object, drm: Fd | None = None, path: str | None = None
+) -> NativeDisplay:
+    """A display of somebody else, who terminates it; `keep` is held as long as it is used.
+
+    Raises:
+        LayoutError: the pointer is of no display, or of one that was not initialised.
+    """
+    if not _begins_with_magic(pointer) or not library.ask("vaDisplayIsValid", pointer):
+        raise LayoutError(f"{pointer:#x} is no VADisplay, or it was terminated")
+    # NULL until vaInitialize has opened a driver.
+    if not library.ask("vaQueryVendorString", pointer):
+        raise LayoutError(f"VADisplay {pointer:#x} is not initialised: call vaInitialize() first")
+    return NativeDisplay(library, pointer, owned=False, path=path, drm=drm, keep=keep)
+
+
+def _begins_with_magic(pointer: int) -> bool:
+    """Whether a display may be at an address that need not be mapped at all.
+
+    va/va_backend.h: struct VADisplayContext begins with vadpy_magic. vaDisplayIsValid looks there,
+    too, but at an address that is not mapped it ends the process.
+    """
+    if not 0 < pointer < 1 << 63:
+        return False
+    try:
+        memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return True  # cannot be found out in this way
+    try:
+        return os.pread(memory, 4, pointer) == VA_DISPLAY_MAGIC.to_bytes(4, "little")
+    except OSError:
+        return False
+    finally:
+        os.close(memory)
+
+
+def _initialise(library: Library, pointer: int, where: str, vendor: int | None) -> None:
+    with _messages(library, pointer) as said:
+        try:
+            library.call("vaInitialize", pointer, byref(c_int()), byref(c_int()))
+            return
+        except VAError as error:
+            reason = error
+    library.ask("vaTerminate", pointer)  # frees it
+    missing = f"a VA-API driver for {where} ({'; '.join([str(reason), *said])})"
+    raise MissingDependencyError("vaapi", missing, _advice(vendor)) from reason
+
+
+def _advice(vendor: int | None) -> str:
+    chosen = os.environ.get("LIBVA_DRIVER_NAME")
+    if chosen:
+        return f"LIBVA_DRIVER_NAME is {chosen!r}: unset it, or install that driver"
+    package = None if vendor is None else _PACKAGES.get(vendor)
+    return f"apt install {package or 'va-driver-all'}"
+
+
+@contextmanager
+def _messages(library: Library, pointer: int) -> Iterator[list[str]]:
+    """Silence libva, which prints what it does to stderr; errors meanwhile are collected.
+
+    Whoever asked for messages by LIBVA_MESSAGING_LEVEL gets them as ever.
+    """
+    said: list[str] = []
+    if os.environ.get("LIBVA_MESSAGING_LEVEL"):
+        yield said
+        return
+    hear = VAMessageCallback(lambda _, text: said.append(text.decode(errors="replace").strip()))
+    library.ask("vaSetInfoCallback", pointer, None, None)
+    library.ask("vaSetErrorCallback", pointer, cast(hear, c_void_p), None)
+    try:
+        yield said
+    finally:
+        library.ask("vaSetErrorCallback", pointer, None, None)

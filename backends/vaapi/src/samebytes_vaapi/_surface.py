@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VASurface and VAPlane: the native objects of "vaapi" frames and their planes."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from samebytes import Access, ImageInfo, TensorInfo
+from samebytes.plugins import Storage
+
+from ._display import NativeDisplay
+
+if TYPE_CHECKING:
+    from ._context import VAAPIContext
+
+__all__ = ["VAPlane", "VASurface"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class VASurface:
+    """A VASurfaceID, and what keeps it valid. `VAAPIContext.surface` makes one of a bare id.
+
+    Attributes:
+        context: of the display that it is a surface of.
+        id: the VASurfaceID.
+        image: format and size of the picture. The surface itself may be larger.
+        storage: its owner; the surface lives as long as this object, which holds it.
+    """
+
+    context: VAAPIContext
+    id: int
+    image: ImageInfo
+    storage: Storage
+    native_display: NativeDisplay = field(repr=False)
+    # What it was exported as, once for each access: see _to_dma.
+    exports: dict[Access, tuple[Any, ...]] = field(default_factory=dict, repr=False, init=False)
+
+    @property
+    def display(self) -> int:
+        """The VADisplay."""
+        return self.native_display.pointer
+
+    def sync(self) -> None:
+        """Return when nothing renders into it any more (vaSyncSurface).
+
+        Raises:
+            VAError: it was destroyed, or its display fails.
+            ClosedError: its display was terminated.
+        """
+        self.native_display.sync(self.id)
+
+    def recipe(self) -> Callable[[Storage], VASurface]:
+        """How to make this object again around its storage, without holding the storage."""
+        alive = weakref.ref(self)
+        context, id_, image, display = self.context, self.id, self.image, self.native_display
+
+        def again(storage: Storage) -> VASurface:
+            return alive() or VASurface(context, id_, image, storage, display)
+
+        return again
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class VAPlane:
+    """One plane of a surface. It keeps the surface.
+
+    Attributes:
+        surface: whose plane it is.
+        index: which one, in the order of the format.
+    """
+
+    surface: VASurface
+    index: int
+
+    @property
+    def info(self) -> TensorInfo:
+        """dtype and shape. A surface need not lie in rows, so there are no strides."""
+        layout = self.surface.image.plane_layouts()[self.index]
+        return TensorInfo(layout.dtype, layout.shape, opaque=True)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Planes of surfaces as tensors."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from samebytes import Storage, Tensor, TensorInfo
+from samebytes.errors import UnknownNameError
+
+from ._surface import VAPlane
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["VATensor"]
+
+_HANDLES = ("plane_index", "va_surface")
+
+
+class VATensor(Tensor):
+    """One plane of a surface. It has no strides: the driver alone knows how surfaces lie.
+
+    `native` is a VAPlane. The CPU cannot read it where it lies: `map("cpu")` lets the driver map
+    it, where the driver can.
+
+    handle(): "va_surface" (the VASurfaceID, of the context's "va_display") and "plane_index".
+    """
+
+    __slots__ = ()
+
+    native: VAPlane
+
+    @classmethod
+    def wrap(cls, native: VAPlane) -> Self:
+        """A tensor over a plane, which stays the user's."""
+        surface = native.surface
+        return cls(native, surface.context, surface.storage, None, False)
+
+    def _describe(self) -> TensorInfo:
+        return self.native.info
+
+    def _handle(self, key: str) -> int:
+        if key == "va_surface":
+            return self.native.surface.id
+        if key == "plane_index":
+            return self.native.index
+        if key == "data":
+            return super()._handle(key)  # says how to get there
+        raise UnknownNameError("handle of vaapi", key, _HANDLES)
+
+    def _native_recipe(self) -> Callable[[Storage], Any]:
+        plane = self.native
+        alive, again, index = weakref.ref(plane), plane.surface.recipe(), plane.index
+        return lambda storage: alive() or VAPlane(again(storage), index)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What caps say of the buffers that they come with, and caps for frames of ours."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from fractions import Fraction
+from threading import Lock
+from typing import Any
+
+from samebytes import AudioInfo, ImageFormat, ImageInfo, TensorInfo
+from samebytes.errors import LayoutError, SamebytesError, UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import DRM_FORMAT_MOD_INVALID
+
+from ._formats import (
+    audio_format_name,
+    image_format_named,
+    sample_dtype,
+    video_format_name,
+)
+from ._gi import Gst, GstAudio, GstVideo, pointer_of
+from ._libraries import gst
+
+__all__ = ["Description", "Sound", "caps_for", "describe"]
+
+_KEPT = 64
+_DMABUF = "memory:DMABuf"
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """Caps of sound: what a buffer's size makes an AudioInfo of."""
+
+    rate: int
+    channels: int
+    dtype: str
+    interleaved: bool
+    frame_nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What caps say. Of image, sound and tensors at most one is there; else it is plain bytes.
+
+    Attributes:
+        image: format and size.
+        pitches, offsets: where GStreamer takes the planes to be if no VideoMeta tells.
+        modifier: of pixels behind a descriptor, as the caps say; None if they do not.
+        sound: what a block of sound is made of.
+        tensors: one for each memory of the buffer ("other/tensors").
+        details: for `frame.metadata["gstreamer"]`.
+    """
+
+    image: ImageInfo | None = None
+    pitches: tuple[int, ...] | None = None
+    offsets: tuple[int, ...] | None = None
+    modifier: int | None = None
+    sound: Sound | None = None
+    tensors: tuple[TensorInfo, ...] | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class _Held:
+    """A reference of ours to caps, so that nobody changes them, and their address stays theirs."""
+
+    __slots__ = ("_pointer", "description")
+
+    def __init__(self, pointer: int, description: Description) -> None:
+        self._pointer = gst.gst_mini_object_ref(pointer)
+        self.description = description
+
+    def __del__(self, unref: Any = gst.gst_mini_object_unref) -> None:
+        unref(self._pointer)
+
+
+# Streams send the same caps with every buffer, and parsing them takes longer than a mapping.
+_described: OrderedDict[int, _Held] = OrderedDict()
+_lock = Lock()
+
+
+def describe(caps: Any) -> Description:
+    """What a Gst.Caps says.
+
+    Raises:
+        LayoutError: they are not fixed, or of a format that has no layout here.
+        UnsupportedObjectError: it is no Gst.Caps.
+    """
+    if not isinstance(caps, Gst.Caps):
+        raise UnsupportedObjectError(f"{caps!r} is no Gst.Caps")
+    pointer = pointer_of(caps)
+    with _lock:
+        held = _described.get(pointer)
+        if held is not None:
+            _described.move_to_end(pointer)
+            return held.description
+    description = _parse(caps)
+    held = _Held(pointer, description)
+    with _lock:
+        _described[pointer] = held
+        dropped = _described.popitem(last=False) if len(_described) > _KEPT else None
+    del dropped
+    return description
+
+
+def _parse(caps: Any) -> Description:
+    if not caps.is_fixed():
+        raise LayoutError(f"caps {caps.to_string()!r} are not fixed: pass those of the buffer")
+    structure = caps.get_structure(0)
+    name = structure.get_name()
+    if name == "video/x-raw":
+        return _picture(caps, structure)
+    if name == "audio/x-raw":
+        return _sound(caps)
+    details = {"caps": caps.to_string()}
+    if name == "other/tensors":
+        return Description(tensors=_tensors(structure), details=details)
+    return Description(details=details)
+
+
+def _picture(caps: Any, structure: Any) -> Description:
+    drm_format = structure.get_string("drm-format")
+    if drm_format is not None:  # GStreamer 1.24 and later
+        return _drm_picture(caps, structure, drm_format)
+    image_format_named(structure.get_string("format") or "UNKNOWN")
+    info = GstVideo.VideoInfo.new_from_caps(caps)
+    if info is None:
+        raise LayoutError(f"GStreamer finds no picture in caps {caps.to_string()!r}")
+    interlacing = structure.get_string("interlace-mode") or "progressive"
+    if interlacing == "alternate":
+        raise LayoutError(
+            "each buffer holds one field of a picture (interlace-mode=alternate): put an "
+            "interleaver or a deinterlacer before it"
+        )
+    count = info.finfo.n_planes
+    details = {
+        "caps": caps.to_string(),
+        "framerate": Fraction(info.fps_n, info.fps_d) if info.fps_d else None,
+        "pixel_aspect_ratio": Fraction(info.par_n, info.par_d) if info.par_d else None,
+        "colorimetry": info.colorimetry.to_string(),
+        "interlace_mode": interlacing,
+    }
+    return Description(
+        image=ImageInfo.of(image_format_named(info.finfo.name), info.width, info.height),
+        pitches=tuple(info.stride)[:count],
+        offsets=tuple(info.offset)[:count],
+        modifier=DRM_FORMAT_MOD_INVALID if caps.get_features(0).contains(_DMABUF) else None,
+        details=details,
+    )
+
+
+def _drm_picture(caps: Any, structure: Any, drm_format: str) -> Description:
+    """gst/video/video-info-dma.h: "NV12", or "NV12:0x0100000000000002" with the modifier."""
+    fourcc, _, modifier = drm_format.partition(":")
+    try:
+        image = ImageFormat.from_fourcc(int.from_bytes(fourcc.ljust(4).encode(), "little"))
+        number = int(modifier, 16) if modifier else 0
+    except (UnknownNameError, ValueError) as error:
+        raise LayoutError(f"the DRM format {drm_format!r} is not known: {error}") from error
+    found_width, width = structure.get_int("width")
+    found_height, height = structure.get_int("height")
+    if not (found_width and found_height):
+        raise LayoutError(f"caps {caps.to_string()!r} say no size")
+    return Description(
+        image=ImageInfo.of(image, width, height),
+        modifier=number,
+        details={"caps": caps.to_string()},
+    )
+
+
+def _sound(caps: Any) -> Description:
+    info = GstAudio.AudioInfo.new_from_caps(caps)
+    if info is None:
+        raise LayoutError(f"GStreamer finds no sound in caps {caps.to_string()!r}")
+    sound = Sound(
+        info.rate,
+        info.channels,
+        sample_dtype(info.finfo.name),
+        info.layout == GstAudio.AudioLayout.INTERLEAVED,
+        info.bpf,
+    )
+    return Description(sound=sound, details={"caps": caps.to_string()})
+
+
+def _tensors(structure: Any) -> tuple[TensorInfo, ...]:
+    """Dimensions are listed from the innermost on: "3:224:224:1"."""
+    types = [t.strip() for t in re.split("[,.]", structure.get_string("types") or "")]
+    sizes = re.split("[,.]", structure.get_string("dimensions") or "")
+    if structure.has_field("strides") or len(types) != len(sizes):
+        raise LayoutError(f"the tensors of {structure.to_string()!r} have no layout that is known")
+    try:
+        return tuple(
+            TensorInfo(type_, tuple(int(n) for n in reversed(size.split(":"))))
+            for type_, size in zip(types, sizes, strict=True)
+        )
+    except (ValueError, SamebytesError) as error:
+        raise LayoutError(f"the tensors of {structure.to_string()!r}: {error}") from error
+
+
+def caps_for(info: ImageInfo | AudioInfo, details: dict[str, Any] | None = None) -> Any:
+    """Gst.Caps of frames in memory.
+
+    Args:
+        details: `frame.metadata["gstreamer"]`, for rates and colours that are known.
+
+    Raises:
+        LayoutError: GStreamer lacks the format.
+    """
+    if isinstance(info, AudioInfo):
+        layout = "interleaved" if info.interleaved else "non-interleaved"
+        text = (
+            f"audio/x-raw,format={audio_format_name(info.dtype)},rate={info.rate},"
+            f"channels={info.channels},layout={layout}"
+        )
+        if info.channels > 2:
+            # GStreamer wants to know who speaks where: nobody in particular.
+            text += ",channel-mask=(bitmask)0x0"
+        return Gst.Caps.from_string(text)
+    known = details or {}
+    rate = known.get("framerate") or Fraction(0)
+    text = (
+        f"video/x-raw,format={video_format_name(info.format)},width={info.width},"
+        f"height={info.height},framerate={rate.numerator}/{rate.denominator}"
+    )
+    ratio = known.get("pixel_aspect_ratio")
+    if ratio:
+        text += f",pixel-aspect-ratio={ratio.numerator}/{ratio.denominator}"
+    if known.get("colorimetry"):
+        text += f",colorimetry={known['colorimetry']}"
+    return Gst.Caps.from_string(text)

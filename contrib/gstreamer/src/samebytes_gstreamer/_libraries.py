@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C libraries under gi, for what gi copies, merges, or does not reach.
+
+They are the very libraries that gi has loaded. Calls let go of the interpreter: freeing a buffer
+can take locks that streaming threads hold.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+from samebytes.errors import MissingDependencyError
+
+from ._abi import allocators as allocators_abi
+from ._abi import glib as glib_abi
+from ._abi import gstreamer as gstreamer_abi
+from ._abi import va as va_abi
+from ._abi import video as video_abi
+from ._gi import Gst, GstVideo
+
+__all__ = ["allocators", "check_layouts", "glib", "gobject", "gst", "load", "va", "video"]
+
+_BASE = "sudo apt install libgstreamer1.0-0 libgstreamer-plugins-base1.0-0"
+_BAD = "sudo apt install libgstreamer-plugins-bad1.0-0"
+
+
+def load(name: str, prototypes: Mapping[str, tuple[Any, ...]], hint: str) -> Any:
+    """The functions of a library, as attributes.
+
+    Args:
+        prototypes: (result, *arguments) of each function.
+        hint: how to get the library.
+
+    Raises:
+        MissingDependencyError: it is not there, or lacks one of them.
+    """
+    try:
+        library = ctypes.CDLL(name)
+    except OSError as error:
+        raise MissingDependencyError("gstreamer", f"{name} ({error})", hint) from error
+    found = SimpleNamespace()
+    for symbol, (result, *arguments) in prototypes.items():
+        try:
+            function = getattr(library, symbol)
+        except AttributeError:
+            raise MissingDependencyError("gstreamer", f"{symbol} in {name}", hint) from None
+        function.restype = result
+        function.argtypes = arguments
+        setattr(found, symbol, function)
+    return found
+
+
+glib: Any = load("libglib-2.0.so.0", glib_abi.GLIB, _BASE)
+gobject: Any = load("libgobject-2.0.so.0", glib_abi.GOBJECT, _BASE)
+gst: Any = load("libgstreamer-1.0.so.0", gstreamer_abi.GSTREAMER, _BASE)
+video: Any = load("libgstvideo-1.0.so.0", video_abi.VIDEO, _BASE)
+allocators: Any = load("libgstallocators-1.0.so.0", allocators_abi.ALLOCATORS, _BASE)
+
+
+@cache
+def va() -> Any:
+    """libgstva, which is of gst-plugins-bad and may be missing."""
+    return load("libgstva-1.0.so.0", va_abi.VA, _BAD)
+
+
+_MIRRORS = (
+    (Gst.MiniObject, gstreamer_abi.GstMiniObject),
+    (Gst.Memory, gstreamer_abi.GstMemory),
+    (Gst.MapInfo, gstreamer_abi.GstMapInfo),
+    (Gst.Buffer, gstreamer_abi.GstBuffer),
+    (Gst.Meta, gstreamer_abi.GstMeta),
+    (Gst.MetaInfo, gstreamer_abi.GstMetaInfo),
+    (GstVideo.VideoMeta, video_abi.GstVideoMeta),
+    (GstVideo.VideoCropMeta, video_abi.GstVideoCropMeta),
+    (GstVideo.VideoRegionOfInterestMeta, video_abi.GstVideoRegionOfInterestMeta),
+)
+
+
+def check_layouts() -> None:
+    """Compare the structures that are read here with what the installed typelibs say of them.
+
+    Raises:
+        MissingDependencyError: a GStreamer with other structures.
+    """
+    for described, mirror in _MIRRORS:
+        info = described.__info__
+        places = {field.get_name(): field.get_offset() for field in info.get_fields()}
+        ours = {name: getattr(mirror, name).offset for name, *_ in mirror._fields_}
+        if info.get_size() != ctypes.sizeof(mirror) or any(
+            places.get(name) != offset for name, offset in ours.items()
+        ):
+            raise MissingDependencyError(
+                "gstreamer",
+                f"a GStreamer 1.x whose {mirror.__name__} has the layout of 1.22 "
+                f"(not {Gst.version_string()})",
+                "use GStreamer 1.20 or later, or report the version",
+            )
+
+
+check_layouts()

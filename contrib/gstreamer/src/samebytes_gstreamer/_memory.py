@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GstMemory: what kind it is, where it lies, who may write to it, and its mapping to the CPU."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_size_t
+from functools import partial
+from typing import Any, NamedTuple
+
+from samebytes.plugins import Access, Refused, Storage
+
+from ._abi.gstreamer import (
+    GST_MAP_READ,
+    GST_MAP_WRITE,
+    GST_MEMORY_FLAG_READONLY,
+    GstMapInfo,
+    GstMiniObject,
+)
+from ._abi.va import GST_ALLOCATOR_VASURFACE
+from ._gi import pointer_of
+from ._libraries import allocators, gst
+
+__all__ = [
+    "Extent",
+    "extent_of",
+    "is_dmabuf",
+    "is_plain",
+    "is_va",
+    "is_writable",
+    "kind_of",
+    "map_memory",
+    "sink_let_go",
+    "sink_took",
+]
+
+_FLAGS: dict[Access, int] = {
+    "r": GST_MAP_READ,
+    "w": GST_MAP_WRITE,
+    "rw": GST_MAP_READ | GST_MAP_WRITE,
+}
+
+# Types whose mapping is a pointer, and no transfer: gst/gstallocator.h, gst/allocators/
+# gstfdmemory.h and gstshmallocator.h, and sys/v4l2 of gst-plugins-good.
+_PLAIN = (b"SystemMemory", b"fd", b"shm", b"V4l2Memory")
+
+
+class Extent(NamedTuple):
+    """Where the bytes of a memory lie: `offset` bytes into what was allocated, `size` bytes."""
+
+    offset: int
+    size: int
+
+
+def extent_of(memory: int) -> Extent:
+    """The extent of a GstMemory*."""
+    offset = c_size_t()
+    size = gst.gst_memory_get_sizes(memory, byref(offset), None)
+    return Extent(offset.value, size)
+
+
+def is_plain(memory: int) -> bool:
+    """Whether mapping it for the CPU moves no bytes."""
+    return any(gst.gst_memory_is_type(memory, name) for name in _PLAIN)
+
+
+def is_dmabuf(memory: int) -> bool:
+    """Whether it lies behind the descriptor of a DMA-BUF."""
+    return bool(allocators.gst_is_dmabuf_memory(memory))
+
+
+def is_va(memory: int) -> bool:
+    """Whether it is a surface of VA-API, as the elements of gst-plugins-bad's va plugin have."""
+    return bool(gst.gst_memory_is_type(memory, GST_ALLOCATOR_VASURFACE))
+
+
+def kind_of(memory: Any) -> str:
+    """The name of a Gst.Memory's type, for messages."""
+    return str(memory.allocator.mem_type)
+
+
+# Buffers that the appsink of a GStreamerSource refers to until the next is pulled from it. It
+# only keeps them; nobody reads them there.
+_in_sinks: dict[int, int] = {}
+
+
+def sink_took(buffer: int) -> None:
+    """The appsink of a source of ours refers to this GstBuffer*."""
+    _in_sinks[buffer] = _in_sinks.get(buffer, 0) + 1
+
+
+def sink_let_go(buffer: int) -> None:
+    """It does no longer."""
+    left = _in_sinks.get(buffer, 0) - 1
+    if left > 0:
+        _in_sinks[buffer] = left
+    else:
+        _in_sinks.pop(buffer, None)
+
+
+def is_writable(memory: int, buffer: int = 0) -> bool:
+    """Whether nobody else would notice a write.
+
+    GStreamer counts: the buffers that a memory is in, the references to that buffer, and those to
+    the sample around it. gst_memory_map() alone looks at the first.
+
+    Args:
+        memory: a GstMemory*.
+        buffer: the GstBuffer* that it is in, if known.
+    """
+    if GstMiniObject.from_address(memory).flags & GST_MEMORY_FLAG_READONLY:
+        return False
+    if gst.gst_mini_object_is_writable(memory):
+        return True
+    sinks = _in_sinks.get(buffer)
+    return bool(sinks) and GstMiniObject.from_address(buffer).refcount == 1 + sinks
+
+
+def map_memory(memory: Any, access: Access) -> Storage:
+    """Map a Gst.Memory for the CPU; the storage unmaps it.
+
+    Raises:
+        Refused: GStreamer would have to move the bytes, or does not map them for this access.
+    """
+    pointer = pointer_of(memory)
+    if not is_plain(pointer):
+        raise Refused(_advice(memory))
+    info = GstMapInfo()
+    if not gst.gst_memory_map(pointer, byref(info), _FLAGS[access]):
+        raise Refused(
+            f'GStreamer does not map this {kind_of(memory)} for access "{access}": it is '
+            "read-only, in another buffer as well, or mapped for another access"
+        )
+    return Storage(
+        partial(_unmap, memory, info, gst.gst_memory_unmap, byref),
+        address=info.data or 0,
+        nbytes=info.size,
+        readonly=access == "r",
+    )
+
+
+def _unmap(memory: Any, info: GstMapInfo, unmap: Any, byref: Any) -> None:
+    # Arguments, since a module's globals may be gone when the interpreter ends.
+    unmap(info.memory, byref(info))
+
+
+def _advice(memory: Any) -> str:
+    kind = kind_of(memory)
+    if is_dmabuf(pointer_of(memory)):
+        return "it is a DMA-BUF, which is mapped by way of dma: pip install samebytes-dma"
+    return f"mapping {kind} for the CPU would move the bytes; put a download element before it"

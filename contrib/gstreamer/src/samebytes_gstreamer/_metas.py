@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metas on a GstBuffer, found in one walk."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_void_p
+from dataclasses import dataclass, field
+from functools import cache
+
+from ._abi.dlstreamer import (
+    GVA_AUDIO_EVENT_META_API_NAME,
+    GVA_JSON_META_API_NAME,
+    GVA_TENSOR_META_API_NAME,
+    GstGVAAudioEventMeta,
+    GstGVAJSONMeta,
+    GstGVATensorMeta,
+)
+from ._abi.gstreamer import GstMeta, GstMetaInfo
+from ._abi.video import GstVideoCropMeta, GstVideoMeta, GstVideoRegionOfInterestMeta
+from ._libraries import gobject, gst
+
+__all__ = ["Metas", "metas_of"]
+
+# The names of the API types, as their registration gives them.
+_MIRRORS: dict[bytes, type[ctypes.Structure]] = {
+    b"GstVideoMetaAPI": GstVideoMeta,
+    b"GstVideoCropMetaAPI": GstVideoCropMeta,
+    b"GstVideoRegionOfInterestMetaAPI": GstVideoRegionOfInterestMeta,
+    GVA_TENSOR_META_API_NAME: GstGVATensorMeta,
+    GVA_JSON_META_API_NAME: GstGVAJSONMeta,
+    GVA_AUDIO_EVENT_META_API_NAME: GstGVAAudioEventMeta,
+}
+_AUDIO = b"GstAudioMetaAPI"
+
+
+@dataclass(slots=True)
+class Metas:
+    """What is attached to a buffer. The structures are the buffer's own memory.
+
+    Attributes:
+        video: where the planes lie.
+        crop: the part that is meant to be seen.
+        audio: there is a GstAudioMeta.
+        regions, tensors, json, audio_events: all that there are, in their order.
+    """
+
+    video: GstVideoMeta | None = None
+    crop: GstVideoCropMeta | None = None
+    audio: bool = False
+    regions: list[GstVideoRegionOfInterestMeta] = field(default_factory=list)
+    tensors: list[GstGVATensorMeta] = field(default_factory=list)
+    json: list[GstGVAJSONMeta] = field(default_factory=list)
+    audio_events: list[GstGVAAudioEventMeta] = field(default_factory=list)
+
+
+def metas_of(buffer: int) -> Metas:
+    """The metas of a GstBuffer*, to be read while it is held."""
+    found = Metas()
+    state = c_void_p()
+    while meta := gst.gst_buffer_iterate_meta(buffer, byref(state)):
+        info = GstMetaInfo.from_address(GstMeta.from_address(meta).info)
+        name, mirror = _known(info.api)
+        if name == _AUDIO:
+            found.audio = True
+        # A library that made its meta shorter than its header says is not read.
+        if mirror is None or info.size < ctypes.sizeof(mirror):
+            continue
+        _enter(found, mirror.from_address(meta))
+    return found
+
+
+def _enter(found: Metas, meta: ctypes.Structure) -> None:
+    match meta:
+        case GstVideoMeta():
+            # More than one are the views of a stereo picture; the first has the lowest id.
+            if found.video is None or meta.id < found.video.id:
+                found.video = meta
+        case GstVideoCropMeta():
+            found.crop = meta
+        case GstVideoRegionOfInterestMeta():
+            found.regions.append(meta)
+        case GstGVATensorMeta():
+            found.tensors.append(meta)
+        case GstGVAJSONMeta():
+            found.json.append(meta)
+        case GstGVAAudioEventMeta():
+            found.audio_events.append(meta)
+
+
+@cache
+def _known(api: int) -> tuple[bytes, type[ctypes.Structure] | None]:
+    name = gobject.g_type_name(api) or b""
+    return name, _MIRRORS.get(name)

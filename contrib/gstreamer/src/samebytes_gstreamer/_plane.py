@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GStreamerPlane: where one array lies in a GstMemory. The native object of planes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.plugins import DRM_FORMAT_MOD_LINEAR, TensorInfo
+
+from ._gi import Gst, pointer_of
+from ._memory import extent_of
+
+__all__ = ["GStreamerPlane"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class GStreamerPlane:
+    """One array in a Gst.Memory: a plane of an image or of sound, or a tensor.
+
+    It keeps the memory, and what the memory is in: a buffer that nobody holds goes back to its
+    pool, and its memory is filled anew, whoever holds that.
+
+    Attributes:
+        memory: the Gst.Memory, one reference to it.
+        info: dtype, shape and byte strides; opaque, if it has no rows that the CPU could walk.
+        offset: bytes from the first byte of the memory to element [0, 0, ...].
+        keep: the Gst.Buffer or Gst.Sample that the memory is in, or None.
+        modifier: layout modifier of drm_fourcc.h, of memory behind a descriptor.
+
+    Raises:
+        LayoutError: it would reach outside of the memory.
+        UnsupportedObjectError: `memory` is no Gst.Memory.
+    """
+
+    memory: Any
+    info: TensorInfo
+    offset: int = 0
+    keep: Any = None
+    modifier: int = DRM_FORMAT_MOD_LINEAR
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.memory, Gst.Memory) or not pointer_of(self.memory):
+            raise UnsupportedObjectError(f"{self.memory!r} is no Gst.Memory")
+        try:
+            offset = index(self.offset)
+        except TypeError:
+            raise LayoutError(f"an offset is a number of bytes, not {self.offset!r}") from None
+        if self.info.strides is None and not self.info.dtype.packed:
+            return
+        low, high = self.info.extent
+        size = extent_of(pointer_of(self.memory)).size
+        if offset + low < 0 or offset + high > size:
+            raise LayoutError(
+                f"{self.info} at offset {offset} takes bytes {offset + low} to {offset + high} "
+                f"of a memory of {size}"
+            )

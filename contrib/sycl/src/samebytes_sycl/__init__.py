@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SYCL's unified shared memory (USM), through dpctl, as samebytes tensors.
+
+    tensor = samebytes.context("sycl").allocate((1080, 1920, 3))     # shared USM
+    memory = dpctl.memory.as_usm_memory(tensor.native)               # for kernels of dpctl's
+    with tensor.map("cpu", "rw") as view:                            # the same bytes, in numpy
+        view.native[...] = 0
+
+Importing this does not import dpctl, and loads no SYCL; using one of its names does.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._context import SYCLContext, context
+    from ._tensor import SYCLTensor, tensor
+    from ._usm_array import USMArray
+
+__version__ = "0.1.0"
+
+__all__ = ["SYCLContext", "SYCLTensor", "USMArray", "context", "tensor"]
+
+_HOME = {
+    "SYCLContext": "_context",
+    "SYCLTensor": "_tensor",
+    "USMArray": "_usm_array",
+    "context": "_context",
+    "tensor": "_tensor",
+}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

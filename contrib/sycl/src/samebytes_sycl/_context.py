@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SYCLContext: a SYCL queue, where USM is allocated and copied."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import dpctl
+import dpctl.memory
+
+from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
+from samebytes.errors import (
+    MissingDependencyError,
+    NativeError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from samebytes.plugins import Context, Device, FrameMeta, Storage
+
+from ._native_handles import handles_of
+from ._probe import NO_DEVICE
+from ._tensor import SYCLTensor
+from ._usm_array import USMArray
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Kind", "SYCLContext", "context"]
+
+Kind = Literal["shared", "host", "device"]
+
+_MEMORIES: dict[str, Any] = {
+    "shared": dpctl.memory.MemoryUSMShared,
+    "host": dpctl.memory.MemoryUSMHost,
+    "device": dpctl.memory.MemoryUSMDevice,
+}
+# A cache line: what kernels and vector instructions like best.
+_ALIGNMENT = 64
+
+
+class SYCLContext(Context):
+    """A SYCL queue: `samebytes.context("sycl")`, "sycl:gpu", or `context(queue)` for your own.
+
+    What follows the colon is a filter of SYCL's (ONEAPI_DEVICE_SELECTOR's words). There is one
+    context for each queue. Mappings wait for the queue: work on other queues is yours to wait for.
+
+    Handles: "sycl_queue", a sycl::queue* of dpctl's; and, where SYCL's runtime tells them,
+    "cl_context" and "cl_device", or "ze_context" and "ze_device". So OpenCL and Level Zero contexts
+    can be derived: `context.derive("opencl")`.
+
+    Attributes:
+        queue: the dpctl.SyclQueue.
+    """
+
+    memory_type = "sycl"
+    node = "sycl"
+    tensor_class = SYCLTensor
+    primary_handle = "usm_ptr"
+
+    queue: dpctl.SyclQueue
+
+    def __init__(self, queue: dpctl.SyclQueue) -> None:
+        handles = {"sycl_queue": queue.addressof_ref(), **handles_of(queue)}
+        super().__init__(_describe(queue.sycl_device), handles=handles)
+        self.queue = queue
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Self:
+        """The context over the queue that dpctl keeps for a device, or for the default one.
+
+        Raises:
+            MissingDependencyError: SYCL finds no device.
+            UnknownNameError: none that the filter selects.
+        """
+        try:
+            chosen = dpctl.SyclDevice(device) if device else dpctl.select_default_device()
+        except (dpctl.SyclDeviceCreationError, ValueError) as error:
+            names = [d.filter_string for d in dpctl.get_devices()]
+            if names:
+                raise UnknownNameError("SYCL device", device or "", names) from error
+            raise MissingDependencyError("sycl", "a device that SYCL can use", NO_DEVICE) from error
+        # The queue in which memory of dpctl is allocated that was told no other.
+        return cls._over(dpctl._sycl_queue_manager.get_device_cached_queue(chosen))
+
+    @classmethod
+    def _over(cls, queue: dpctl.SyclQueue) -> Self:
+        with _lock:
+            found = _living.get(queue)
+            if not isinstance(found, cls) or found._closed:
+                found = _living[queue] = cls(queue)
+            return found
+
+    def allocate(
+        self, shape: Sequence[int], dtype: Any = "uint8", kind: Kind = "shared"
+    ) -> SYCLTensor:
+        """New USM, owned by the tensor that is returned. Its contents are undefined.
+
+        It is given back when its last holder is gone, once the queue's work is done.
+
+        Args:
+            shape: elements along each axis.
+            dtype: the element type.
+            kind: "shared" (the driver moves it to who uses it), "host" (host memory that the
+                device reads), or "device" (which the CPU cannot read).
+
+        Raises:
+            LayoutError: a negative extent.
+            UnknownNameError: no such dtype or kind.
+            NativeError: the device has no memory for it, or none of that kind.
+        """
+        self.check_open()
+        info = TensorInfo(dtype, tuple(shape))
+        pointer, pin = self._allocated(info.nbytes, kind)
+        native = USMArray(self, pointer, info, kind, pin)
+        return SYCLTensor(native, self, pin, None, False, info, (pin,))
+
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int, kind: Kind = "shared"
+    ) -> Frame:
+        """A new image in one piece of USM, planes one after another without gaps.
+
+        Raises:
+            LayoutError: a size that the format cannot have.
+            UnknownNameError: no such format or kind.
+            NativeError: the device has no memory for it.
+        """
+        self.check_open()
+        image = ImageInfo(ImageFormat.of(format_), width, height)
+        layouts = image.packed_layouts()
+        pointer, pin = self._allocated(max(p.offset + p.span for p in layouts), kind)
+        planes = tuple(
+            USMArray(self, pointer + p.offset, TensorInfo(p.dtype, p.shape, p.strides), kind, pin)
+            for p in layouts
+        )
+        return Frame(planes, self, FrameMeta(image), pin, None, False, (pin,))
+
+    def readonly_native(self, native: Any) -> Any:
+        """The same array, marked; objects of others cannot be."""
+        return native.as_readonly() if isinstance(native, USMArray) else native
+
+    def _allocated(self, nbytes: int, kind: str) -> tuple[int, Storage]:
+        """New memory of at least one byte, and its owner."""
+        try:
+            make = _MEMORIES[kind]
+        except (KeyError, TypeError):
+            raise UnknownNameError("kind of USM", str(kind), _MEMORIES) from None
+        nbytes = max(nbytes, 1)
+        try:
+            memory = make(nbytes, alignment=_ALIGNMENT, queue=self.queue)
+        except Exception as error:  # dpctl raises several kinds, MemoryError among them
+            raise NativeError(f"sycl::malloc_{kind}", -1, str(error)) from error
+        pointer = int(memory._pointer)
+        pin = Storage(
+            _Release(self.queue, memory),
+            address=0 if kind == "device" else pointer,
+            nbytes=nbytes,
+            wait=self.queue.wait,
+            at_exit=True,
+        )
+        return pointer, pin
+
+    def _release(self) -> None:
+        del self.queue
+
+
+class _Release:
+    """Frees memory once nothing enqueued on its queue uses it."""
+
+    __slots__ = ("memory", "queue")
+
+    def __init__(self, queue: dpctl.SyclQueue, memory: Any) -> None:
+        self.queue = queue
+        self.memory = memory
+
+    def __call__(self) -> None:
+        self.queue.wait()
+        del self.memory
+
+
+_lock = threading.Lock()
+# By queue, which compares and hashes as SYCL's queues do: dpctl makes several objects of one.
+_living: weakref.WeakValueDictionary[dpctl.SyclQueue, SYCLContext] = weakref.WeakValueDictionary()
+
+
+def context(queue: dpctl.SyclQueue) -> SYCLContext:
+    """The context over a queue of yours, which it holds.
+
+    Raises:
+        UnsupportedObjectError: no dpctl.SyclQueue.
+    """
+    if not isinstance(queue, dpctl.SyclQueue):
+        raise UnsupportedObjectError(f"a {type(queue).__name__} is no dpctl.SyclQueue")
+    return SYCLContext._over(queue)
+
+
+def _describe(device: dpctl.SyclDevice) -> Device:
+    kind = {"gpu": "GPU", "cpu": "CPU"}.get(device.device_type.name, device.device_type.name)
+    return Device(kind, device.name.strip())

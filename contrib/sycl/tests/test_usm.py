@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrapping, allocating, the USM array interface both ways, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import dpctl
+import dpctl.memory
+import numpy as np
+import pytest
+
+import samebytes
+import samebytes_sycl
+from samebytes.errors import (
+    BusyError,
+    CopyRequiredError,
+    LayoutError,
+    NativeError,
+    NotHostVisibleError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from samebytes_sycl import SYCLContext
+
+
+class Foreign:
+    """Another library's array."""
+
+    def __init__(self, pointer: int, shape: tuple[int, ...], queue: Any, **more: Any) -> None:
+        self.__sycl_usm_array_interface__ = {
+            "data": (pointer, False), "shape": shape, "strides": None, "typestr": "|u1",
+            "version": 1, "syclobj": queue, "offset": 0, **more,
+        }  # fmt: skip
+
+
+def test_memory_of_dpctl_is_wrapped(context: SYCLContext) -> None:
+    memory = dpctl.memory.MemoryUSMShared(64)
+    tensor = samebytes.tensor(memory)
+    assert tensor.native is memory
+    assert (tensor.shape, str(tensor.dtype), tensor.readonly) == ((64,), "uint8", False)
+    assert tensor.handle("usm_ptr") == memory._pointer
+    assert tensor.context is context  # dpctl's own queue of the device
+    np.asarray(tensor)[3] = 7
+    assert np.frombuffer(memory, np.uint8)[3] == 7
+
+
+@pytest.mark.usefixtures("device")
+def test_an_array_of_another_library_keeps_its_layout() -> None:
+    memory = dpctl.memory.MemoryUSMShared(256)
+    foreign = Foreign(
+        memory._pointer, (4, 6), memory.sycl_queue, strides=(8, 1), typestr="<f4", offset=2
+    )
+    tensor = samebytes_sycl.tensor(foreign)
+    assert (tensor.shape, tensor.strides, str(tensor.dtype)) == ((4, 6), (32, 4), "float32")
+    assert tensor.handle("usm_ptr") == memory._pointer + 8
+
+
+@pytest.mark.usefixtures("device")
+def test_reversed_arrays_and_flags() -> None:
+    memory = dpctl.memory.MemoryUSMShared(64)
+    np.frombuffer(memory, np.uint8)[...] = np.arange(64)
+    foreign = Foreign(memory._pointer + 63, (64,), memory.sycl_queue, strides=(-1,))
+    tensor = samebytes_sycl.tensor(foreign)
+    np.testing.assert_array_equal(np.asarray(tensor), np.arange(64)[::-1])
+    readonly = Foreign(memory._pointer, (8,), memory.sycl_queue, data=(memory._pointer, True))
+    assert samebytes_sycl.tensor(readonly).readonly
+
+
+def test_dpctl_takes_what_we_hand_out(context: SYCLContext) -> None:
+    tensor = context.allocate((4, 6), "float32")
+    memory = dpctl.memory.as_usm_memory(tensor.native)
+    assert (memory._pointer, memory.nbytes) == (tensor.handle("usm_ptr"), 96)
+    assert memory.sycl_queue == context.queue
+    with pytest.raises(BusyError):
+        tensor.close()
+    del tensor
+    gc.collect()
+    memory.copy_from_host(np.full(96, 5, np.uint8))
+    assert bytes(memory.copy_to_host()) == b"\5" * 96
+
+
+@pytest.mark.usefixtures("device")
+def test_a_part_of_memory() -> None:
+    memory = dpctl.memory.MemoryUSMHost(64)
+    part = samebytes_sycl.tensor(memory, (2, 4), "float32", offset=16, strides=(20, 4))
+    assert part.handle("usm_ptr") == memory._pointer + 16
+    for bad in ({"shape": (65,)}, {"shape": (4,), "offset": 61}, {"shape": (4,), "offset": -1}):
+        with pytest.raises(LayoutError, match="needs bytes"):
+            samebytes_sycl.tensor(memory, **bad)
+
+
+@pytest.mark.usefixtures("device")
+def test_what_lies_about_its_memory_is_refused() -> None:
+    memory = dpctl.memory.MemoryUSMShared(64)
+    queue = memory.sycl_queue
+    plain = np.zeros(64, np.uint8)
+    with pytest.raises(UnsupportedObjectError, match="__sycl_usm_array_interface__"):
+        samebytes_sycl.tensor(plain)
+    with pytest.raises(LayoutError, match="dpctl does not take"):
+        samebytes_sycl.tensor(Foreign(plain.ctypes.data, (64,), queue))
+    with pytest.raises(LayoutError, match="ends beyond"):
+        samebytes_sycl.tensor(Foreign(memory._pointer, (1 << 40,), queue))
+    incomplete = Foreign(memory._pointer, (1,), queue)
+    del incomplete.__sycl_usm_array_interface__["syclobj"]
+    with pytest.raises(LayoutError, match="syclobj"):
+        samebytes_sycl.tensor(incomplete)
+
+
+def test_allocations(context: SYCLContext) -> None:
+    for kind in ("shared", "host", "device"):
+        tensor = context.allocate((3, 5), "int16", kind)
+        assert tensor.kind == kind
+        assert tensor.native.memory().get_usm_type() == kind
+        tensor.close()
+    assert context.allocate((0, 4)).shape == (0, 4)
+    with pytest.raises(UnknownNameError, match="kind of USM"):
+        context.allocate((4,), "uint8", "managed")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(NativeError, match="malloc_shared"):
+        context.allocate((1 << 50,))
+
+
+def test_device_memory_is_not_read_by_the_cpu(context: SYCLContext) -> None:
+    tensor = context.allocate((16,), "uint8", "device")
+    tensor.native.memory().copy_from_host(np.arange(16, dtype=np.uint8))
+    with pytest.raises(NotHostVisibleError, match="copy=True"):
+        np.asarray(tensor)
+    with pytest.raises(CopyRequiredError):
+        tensor.map("cpu")
+    samebytes.reset_stats()
+    copied = tensor.map("cpu", copy=True)
+    np.testing.assert_array_equal(copied.native, np.arange(16))
+    assert samebytes.stats().by_edge["sycl -> cpu"].nbytes == 16
+
+
+def test_one_context_for_each_queue(context: SYCLContext) -> None:
+    queue = dpctl.SyclQueue(context.queue.sycl_device)
+    made = samebytes_sycl.context(queue)
+    assert made is samebytes_sycl.context(queue)
+    assert made is not context
+    assert samebytes.context("sycl:gpu") is context
+    with pytest.raises(UnknownNameError, match="SYCL device"):
+        samebytes.context("sycl:fpga")
+    with pytest.raises(UnsupportedObjectError):
+        samebytes_sycl.context("gpu")
+
+
+@pytest.mark.usefixtures("device")
+def test_exit_with_living_memory(run: Any) -> None:
+    program = """
+        import numpy as np, samebytes
+        kept = samebytes.context("sycl").allocate((1 << 20,))
+        array, opencl = np.asarray(kept), kept.map("opencl")
+        print("end")
+    """
+    assert run(program) == "end\n"
+
+
+def test_no_ze_context_on_opencl(context: SYCLContext) -> None:
+    with pytest.raises(UnknownNameError, match="ze_context"):
+        context.handle("ze_context")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pytest in the lab: which tests, and what becomes of the outcome."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from devtools import pytest_run
+from devtools.environment import PYTHON
+from devtools.lab.buffers import live_buffers
+from devtools.lab.kernel import get_kernel
+from devtools.lab.machine import RESULTS, Ended, Size, boot
+from devtools.lab.tools import find_tools
+from devtools.results import Result, summary
+from devtools.workspace import ROOT
+
+# Where tests on DMA-BUFs are: the guest is too slow to look for them everywhere.
+FOLDERS = ("backends/dma/tests", "backends/vaapi/tests", "backends/ffmpeg/tests", "tests")
+DEVICES = ("vaapi",)
+
+
+def lab(
+    arguments: Sequence[str] = (),
+    *,
+    strict: bool,
+    may_miss: Sequence[str] = (),
+    size: Size | None = None,
+    accelerator: str = "tcg",
+) -> Result:
+    """Run the tests marked `dmabuf` in the guest; `arguments` go to pytest.
+
+    Raises:
+        LabUnavailableError: this machine has no lab.
+    """
+    size = size or Size()
+    tools, kernel = find_tools(), get_kernel()
+    command: list[str | Path] = [
+        *(PYTHON, "-m", "pytest", "-p", "no:cacheprovider"),
+        *("-p", "devtools.lab.pytest_plugin", f"--leftovers={RESULTS / 'leftovers'}"),
+        f"--junitxml={RESULTS / 'junit.xml'}",
+        *pytest_run.options(strict=strict, may_miss=may_miss),
+        *chosen(arguments),
+    ]
+    print(f"in a guest with Linux {kernel.release} $ {shlex.join(map(str, command))}", flush=True)
+    environment = pytest_run.environment(strict=strict)
+    with boot(
+        tools, kernel, command, cwd=ROOT, environment=environment, size=size,
+        accelerator=accelerator,
+    ) as ended:  # fmt: skip
+        return judged(ended, size)
+
+
+def chosen(arguments: Sequence[str]) -> list[str]:
+    """pytest's arguments, with the usual mark, devices and folders where none are given."""
+    words = list(arguments)
+    if not any(word.startswith("-m") for word in words):
+        words += ["-m", "dmabuf"]
+    if not any(word.startswith("--softdevices") for word in words):
+        words += pytest_run.on(DEVICES)
+    if not any((ROOT / word.partition("::")[0]).exists() for word in words):
+        words += [folder for folder in FOLDERS if (ROOT / folder).exists()]
+    return words
+
+
+def judged(ended: Ended, size: Size) -> Result:
+    """What a guest's end means."""
+    if ended.timed_out:
+        return Result("lab", False, f"stopped after {size.timeout:.0f} s (--timeout)")
+    if ended.status is None:
+        print(ended.console)
+        return Result("lab", False, "the guest ended without a status; its console is above")
+    text = summary(ended.folder / "junit.xml", ended.status)
+    left = leftovers(ended.folder)
+    for line in left:
+        print(f"left over: {line}")
+    if left:
+        text += f"; {len(left)} DMA-BUFs left over: {'; '.join(left)}"
+    return Result("lab", ended.status == 0 and not left, text)
+
+
+def leftovers(folder: Path) -> list[str]:
+    """The DMA-BUFs that outlived the tests, or even pytest's own process."""
+    before, after = (
+        live_buffers((folder / f"buffers-{when}").read_text()) for when in ("before", "after")
+    )
+    in_pytest = folder / "leftovers"
+    found = in_pytest.read_text().splitlines() if in_pytest.exists() else []
+    found += [
+        f"{buffer}, after all processes of pytest"
+        for inode, buffer in after.items()
+        if inode not in before
+    ]
+    return found

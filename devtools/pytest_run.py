@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of pytest, as every tier makes it."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from devtools.results import Result, summary
+from devtools.workspace import ROOT, run
+
+PLUGINS = ROOT / "devtools" / "pytest_plugins"
+
+# They would change which tests run, or what they import.
+_NOT_OURS = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+
+
+def on(devices: Sequence[str]) -> list[str]:
+    """The option that lets tests run on software devices."""
+    return [f"--softdevices={','.join(devices)}"] if devices else []
+
+
+def options(*, strict: bool, may_miss: Sequence[str]) -> list[str]:
+    """Which skips are failures."""
+    if not strict:
+        return []
+    exceptions = [f"--may-miss={package}" for package in may_miss]
+    return ["-p", "samebytes_strict", "--continue-on-collection-errors", *exceptions]
+
+
+def environment(*, strict: bool) -> dict[str, str]:
+    """What is set for the tests, beside what the caller's environment says."""
+    ours = {"PYTHONNOUSERSITE": "1", "SAMEBYTES_STRICT": "1"}
+    return ours | {"PYTHONPATH": str(PLUGINS)} if strict else ours
+
+
+def pytest_run(
+    name: str,
+    python: Path,
+    arguments: Sequence[str],
+    *,
+    cwd: Path = ROOT,
+    strict: bool,
+    may_miss: Sequence[str] = (),
+) -> Result:
+    """Run pytest. It has a folder of its own for temporary files, gone afterwards.
+
+    So runs beside each other do not meet there, and what a test leaves does not pile up.
+    """
+    with tempfile.TemporaryDirectory(prefix="samebytes-", ignore_cleanup_errors=True) as folder:
+        report, scratch = Path(folder, "junit.xml"), Path(folder, "tmp")
+        scratch.mkdir()
+        kept = {key: value for key, value in os.environ.items() if key not in _NOT_OURS}
+        command: list[str | Path] = [
+            *(python, "-m", "pytest", f"--junitxml={report}"),
+            *options(strict=strict, may_miss=may_miss),
+            *arguments,
+        ]
+        ours = environment(strict=strict) | {"TMPDIR": str(scratch)}
+        status = run(command, cwd=cwd, env=kept | ours)
+        return Result(name, status == 0, summary(report, status))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tier without one backend: a full install from which pip has removed it.
+
+The copy of .venv shares its files with .venv (hard links), so it costs seconds and no space, and
+what pip removes is gone from the copy alone.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from devtools.environment import PYTHON, VENV, why_left_out
+from devtools.pytest_run import on, pytest_run
+from devtools.results import Result
+from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, Distribution, must
+
+# A backend's plugin is what discovery, routing and other distributions' edges can miss.
+BACKENDS = tuple(d for d in DISTRIBUTIONS if d.folder.startswith(("backends/", "contrib/"))
+                 and d.name != "samebytes-softdevices")  # fmt: skip
+
+# Links cannot leave a file system, so the copies lie beside .venv.
+_COPIES = ROOT / ".venv-without"
+
+
+def without(names: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> list[Result]:
+    """Remove each of these backends alone, all of them when none is named, and test the rest.
+
+    Raises:
+        CommandError: a name is no backend's.
+    """
+    chosen = [backend(name) for name in names] or BACKENDS
+    return [_without(b, strict=strict, may_miss=may_miss) for b in chosen if not why_left_out(b)]
+
+
+def backend(name: str) -> Distribution:
+    """The backend of that name, which may lack the "samebytes-".
+
+    Raises:
+        CommandError: there is none.
+    """
+    full = f"samebytes-{name.removeprefix('samebytes-')}"
+    for distribution in BACKENDS:
+        if distribution.name == full:
+            return distribution
+    raise CommandError(f"{name} is no backend: {', '.join(b.name for b in BACKENDS)}")
+
+
+def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) -> Result:
+    name = f"without {removed.name}"
+    devices = sorted({device for d in BACKENDS for device in d.devices})
+    with _copy_of_venv(_COPIES / removed.name) as python:
+        must([python, "-m", "pip", "uninstall", "--quiet", "--yes", removed.name])
+        return pytest_run(
+            name,
+            python,
+            [*on(devices), "-p", "no:cacheprovider", *telling_tests(removed)],
+            strict=strict,
+            may_miss=[*may_miss, removed.name.replace("-", "_")],
+        )
+
+
+def telling_tests(removed: Distribution) -> list[str]:
+    """Discovery, routes and the command, and each other distribution's conformance."""
+    paths = ["sdk/tests/plugins", "sdk/tests/core", "sdk/tests/cli", "tests/test_closing.py"]
+    for distribution in DISTRIBUTIONS:
+        if distribution.name != removed.name:
+            found = (distribution.path / "tests").glob("test_conformance*.py")
+            paths += sorted(str(path.relative_to(ROOT)) for path in found)
+    return paths
+
+
+@contextmanager
+def _copy_of_venv(folder: Path) -> Iterator[Path]:
+    """A copy of .venv made of hard links; its Python. It is gone afterwards."""
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        shutil.copytree(VENV, folder, symlinks=True, copy_function=os.link)
+        for script in (folder / "bin").iterdir():
+            _lead_to(folder, script)
+        yield folder / "bin" / "python"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lead_to(folder: Path, script: Path) -> None:
+    """Make a console script start the copy's Python; a new file, since the old one is shared."""
+    old = b"#!" + str(PYTHON.parent).encode()
+    if script.is_symlink() or not script.is_file():
+        return
+    content = script.read_bytes()
+    if content.startswith(old):
+        mode = script.stat().st_mode
+        script.unlink()
+        script.write_bytes(b"#!" + str(folder / "bin").encode() + content.removeprefix(old))
+        script.chmod(mode)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The name of a new backend, and the names that follow from it."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import dataclass
+
+from .._plugins.distributions import install_hint
+from .._plugins.listing import installed_plugins
+from ..errors import SamebytesError
+
+__all__ = ["Names", "NewBackendError", "names_of"]
+
+# Lines of the package stay below 100 columns up to this.
+_LONGEST = 24
+
+
+class NewBackendError(SamebytesError):
+    """A package cannot be written under that name, or there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the parts of a backend are called.
+
+    Attributes:
+        memory_type: of the memory type, the node and the plugin: "shared_pages".
+        distribution: what pip installs: "samebytes-shared-pages".
+        package: what Python imports: "samebytes_shared_pages".
+        classes: what class names begin with: "SharedPages".
+        constant: what the one context is called: "SHARED_PAGES".
+    """
+
+    memory_type: str
+    distribution: str
+    package: str
+    classes: str
+    constant: str
+
+
+def names_of(name: str) -> Names:
+    """The names for a backend of the memory type `name`.
+
+    Raises:
+        NewBackendError: it is no name for a memory type, or somebody has it.
+    """
+    # One hyphen for one underscore: then package indexes, which take "-", "_" and "." for the
+    # same, and Python's modules, which do not, agree about which names are equal.
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or len(name) > _LONGEST:
+        raise NewBackendError(
+            f"{name!r} is no name for a memory type: small letters, digits, and single "
+            f"underscores between them, a letter first, {_LONGEST} characters at most; "
+            "for instance 'shared_pages'"
+        )
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name):
+        raise NewBackendError(f"{name!r} is a word of the Python language: choose another name")
+    holder = _holder_of(name)
+    if holder is not None:
+        raise NewBackendError(f"{name!r} is taken: {holder}; choose another name")
+    return Names(
+        memory_type=name,
+        distribution=f"samebytes-{name.replace('_', '-')}",
+        package=f"samebytes_{name}",
+        classes="".join(part.capitalize() for part in name.split("_")),
+        constant=name.upper(),
+    )
+
+
+def _holder_of(name: str) -> str | None:
+    for plugin in installed_plugins():
+        whose = f"{plugin.distribution} {plugin.version}".strip() or "an installed distribution"
+        if plugin.name == name:
+            return f"a plugin of {whose} has this name"
+        if name in plugin.memory_types:
+            return f"the plugin {plugin.name!r} of {whose} has this memory type"
+    hint = install_hint(name)
+    return f"it is a part of samebytes ({hint})" if hint else None

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes check-plugin`: the rules for plugins, tried on one that is installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from .doctor import seconds
+from .table import print_table
+
+if TYPE_CHECKING:
+    from .._authors.check.findings import Finding
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "try the rules for plugins on an installed one, and say what to mend"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", metavar="NAME", help="an installed plugin")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=60.0,
+        metavar="S",
+        help="how long one child process may take, in seconds (60)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, print, and fail if a rule is broken."""
+    from .._authors.check.stages import check_plugin
+
+    findings = check_plugin(options.name, options.timeout)
+    if options.json:
+        print(
+            json.dumps({"plugin": options.name, "findings": list(map(asdict, findings))}, indent=2)
+        )
+    else:
+        _print(options.name, findings)
+    return 1 if any(f.outcome == "failed" for f in findings) else 0
+
+
+def _print(name: str, findings: list[Finding]) -> None:
+    print_table(
+        ("outcome", "rule", "on", "seen"),
+        [(f.outcome, f.rule, f.subject, f.detail) for f in findings],
+    )
+    for finding in findings:
+        if finding.outcome == "failed":
+            print(f"\nfailed: {finding.rule} ({finding.subject})")
+            print(f"  seen: {finding.detail}")
+            print(f"  mend: {finding.mend}")
+    count = Counter(finding.outcome for finding in findings)
+    said = ", ".join(
+        f"{count[outcome]} {outcome}"
+        for outcome in ("passed", "warned", "failed", "not checked")
+        if count[outcome] or outcome == "failed"
+    )
+    print(f"\n{name}: {said}")

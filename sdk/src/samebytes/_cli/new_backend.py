@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes new-backend`: a package to begin a backend with."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "write the package of a new backend: it works, and is there to be changed"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", metavar="NAME", help="its memory type, for instance shared_pages")
+    parser.add_argument(
+        "--into", type=Path, default=Path(), metavar="FOLDER", help="where to write it (here)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the package and say what to do next."""
+    from .._authors.package import new_package
+
+    folder = new_package(options.name, options.into)
+    print(f"{folder} is written. Next:")
+    print(f"  cd {folder}")
+    print('  pip install --editable ".[test]"')
+    print("  pytest")
+    print(f"  samebytes check-plugin {options.name}")
+    return 0

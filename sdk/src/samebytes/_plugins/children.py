@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Child processes that run what may hang or crash, and answer in lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
+
+__all__ = ["Child", "answering", "run_child"]
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A child process that has ended.
+
+    Attributes:
+        status: as its parent sees it (negative: the signal); None if its time was up.
+        answers: the lines that it answered.
+        noise: whatever else it printed.
+    """
+
+    status: int | None
+    answers: tuple[str, ...]
+    noise: str
+
+    def ending(self, timeout: float) -> str:
+        """How it ended, to be read after a noun: "ended the process: SIGSEGV"."""
+        if self.status is None:
+            return f"took more than {timeout:g} s"
+        if self.status < 0:
+            text = f"ended the process: {_signal_name(-self.status)}"
+        else:
+            text = f"ended the process with status {self.status} and no result"
+        lines = (line.strip() for line in reversed(self.noise.splitlines()))
+        last = next(filter(None, lines), "")
+        return f"{text}; its last words: {last}" if last else text
+
+
+def run_child(module: str, arguments: Sequence[str], timeout: float) -> Child:
+    """Run a module of ours, in a process that finds the same plugins as this one.
+
+    Raises:
+        OSError: no process could be started.
+    """
+    # Files, not pipes: a process that the child left behind would hold a pipe open.
+    with tempfile.TemporaryFile() as answers, tempfile.TemporaryFile() as noise:
+        # Also plugins on paths that this process has added.
+        paths = os.pathsep.join(os.path.abspath(p) for p in sys.path)  # noqa: PTH100  ("": the cwd)
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", module, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=answers,
+            stderr=noise,
+            env={**os.environ, "PYTHONPATH": paths},
+            start_new_session=True,
+        )
+        try:
+            status: int | None = child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            _end(child)
+        return Child(status, tuple(_text(answers).splitlines()), _text(noise))
+
+
+def answering() -> Callable[[object], None]:
+    """In the child: the function that answers. Whatever else is printed goes elsewhere from now."""
+    with suppress(ImportError):  # only POSIX has it
+        import resource
+
+        # A crash is an answer, not something to leave a core file for.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Native libraries print to descriptor 1; the answers go where nobody else writes.
+    answers = os.dup(1)
+    os.dup2(2, 1)
+
+    def answer(value: object) -> None:
+        os.write(answers, json.dumps(value).encode() + b"\n")
+
+    return answer
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Kill the child and what it started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    else:
+        child.kill()
+    child.wait()
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

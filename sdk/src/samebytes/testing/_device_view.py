@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device memory in the place of an array: read at each look, written at each assignment."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import numpy as np
+
+from samebytes import TensorInfo
+
+__all__ = ["DeviceView"]
+
+
+class Reader(Protocol):
+    """What a DeviceView needs of a memory type."""
+
+    def layout(self, native: Any) -> TensorInfo:
+        """dtype and shape."""
+
+    def read(self, native: Any) -> np.ndarray[Any, Any]:
+        """A copy of the elements."""
+
+    def write(self, native: Any, values: np.ndarray[Any, Any]) -> None:
+        """Set all elements."""
+
+
+class DeviceView:
+    """The elements of a native object, or a part of them, which it keeps alive.
+
+    It holds no elements: numpy gets those that are there when it asks.
+
+    Attributes:
+        native: whose elements they are.
+        dtype, shape, strides, ndim, size, flags: as of an array; strides are those of a dense one.
+    """
+
+    def __init__(self, memory: Reader, native: Any, index: tuple[Any, ...] = ()) -> None:
+        self.native = native
+        self._memory = memory
+        self._index = index
+        info = memory.layout(native)
+        shown = np.broadcast_to(np.zeros((), info.dtype.carrier), info.shape)
+        for step in index:
+            shown = shown[step]
+        self.dtype, self.shape, self.ndim, self.size = (
+            shown.dtype, shown.shape, shown.ndim, shown.size,
+        )  # fmt: skip
+        self.strides = TensorInfo(info.dtype, shown.shape).strides
+        self.flags = SimpleNamespace(writeable=True)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        values = self._memory.read(self.native)
+        for step in self._index:
+            values = values[step]
+        return np.asarray(values, dtype)
+
+    def __getitem__(self, key: Any) -> DeviceView:
+        return DeviceView(self._memory, self.native, (*self._index, key))
+
+    def __setitem__(self, key: Any, values: Any) -> None:
+        whole = np.array(self._memory.read(self.native))
+        part = whole
+        for step in self._index:
+            part = part[step]
+        part[key] = values
+        self._memory.write(self.native, whole)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def copy(self) -> np.ndarray[Any, Any]:
+        """The elements as they are now."""
+        return np.array(self)
+
+    def any(self) -> bool:
+        """Whether an element is not zero."""
+        return bool(np.any(np.asarray(self)))
