@@ -11,6 +11,7 @@ import os
 from typing import Any
 
 import numpy as np
+
 import samebytes
 import samebytes_dma
 from samebytes import Context, Fd, Frame, ImageInfo, TensorInfo, Transfer

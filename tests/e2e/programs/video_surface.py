@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Direct consuming of an NV12 video surface on Linux, with the software GPU's surfaces.
+"""Direct consuming of an NV12 video surface on Linux, on the software VA-API driver.
 
 Its arguments are a model with one image input of float32, an .npz file with the planes "y" and
 "uv" of a picture of that size, and the .npy file to write the output to.
@@ -12,7 +12,7 @@ import openvino
 
 from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_gpu import VAContext, nv12_inputs
-from samebytes_softdevices.gpu_surfaces import register_nv12
+from samebytes_softdevices.va_surfaces import create_surface
 
 
 def main(model_path: str, input_path: str, output_path: str) -> None:
@@ -21,7 +21,9 @@ def main(model_path: str, input_path: str, output_path: str) -> None:
     y, uv = planes["y"], planes["uv"]
 
     model, names = nv12_inputs(openvino.Core().read_model(model_path))
-    with register_nv12(y, uv) as surface:  # a decoder does this
+    with create_surface("NV12", y.shape[1], y.shape[0]) as surface:  # a decoder does this
+        luma, chroma = (np.asarray(plane) for plane in surface.planes)
+        luma[...], chroma[...] = y, uv
         context = VAContext.from_display(surface.display)
         compiled = compile_model(model, context, {"INFERENCE_PRECISION_HINT": "f32"})
         request = InferRequest(compiled)
@@ -33,7 +35,7 @@ def main(model_path: str, input_path: str, output_path: str) -> None:
             request.start_async()
             request.wait()
             results.append(request.get_output_tensor().host_array().copy())
-            y[...], uv[...] = 255 - y, 255 - uv  # the next picture
+            luma[...], chroma[...] = 255 - luma, 255 - chroma  # the next picture
     np.save(output_path, np.stack(results))
 
     assert context.display == surface.display

@@ -8,14 +8,33 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._context import FFmpegContext
     from ._frame import FFmpegFrame
+    from ._hardware.device import HardwareDevice
+    from ._hardware.frame import HardwareFrame
+    from ._hardware.objects import FFmpegHardwareFrame, FFmpegHardwarePlane
+    from ._hardware.pool import HardwareFramePool
     from ._plane import FFmpegPlane
     from ._rows import whole_rows
 
-__all__ = ["FFmpegContext", "FFmpegFrame", "FFmpegPlane", "whole_rows"]
+__all__ = [
+    "FFmpegContext",
+    "FFmpegFrame",
+    "FFmpegHardwareFrame",
+    "FFmpegHardwarePlane",
+    "FFmpegPlane",
+    "HardwareDevice",
+    "HardwareFrame",
+    "HardwareFramePool",
+    "whole_rows",
+]
 
 _MODULES = {
     "FFmpegContext": "_context",
     "FFmpegFrame": "_frame",
+    "FFmpegHardwareFrame": "_hardware.objects",
+    "FFmpegHardwarePlane": "_hardware.objects",
+    "HardwareDevice": "_hardware.device",
+    "HardwareFrame": "_hardware.frame",
+    "HardwareFramePool": "_hardware.pool",
     "FFmpegPlane": "_plane",
     "whole_rows": "_rows",
 }

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import struct
 from ctypes import Structure, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from typing import Any
 
 __all__ = ["AVFRAMES", "FRAME_PLANES", "frame_head"]
 
-_HEAD = [
+_Fields = list[tuple[str, Any]]
+
+_HEAD: _Fields = [
     ("data", c_void_p * 8),
     ("linesize", c_int * 8),
     ("extended_data", c_void_p),
@@ -20,22 +23,22 @@ _HEAD = [
     ("nb_samples", c_int),
     ("format", c_int),
 ]
-_KEY_FRAME = [("key_frame", c_int)]
-_TIMES = [
+_KEY_FRAME: _Fields = [("key_frame", c_int)]
+_TIMES: _Fields = [
     ("pict_type", c_int),
     ("sample_aspect_ratio", c_int * 2),
     ("pts", c_int64),
     ("pkt_dts", c_int64),
     ("time_base", c_int * 2),
 ]
-_NUMBERS = [("coded_picture_number", c_int), ("display_picture_number", c_int)]
-_QUALITY = [("quality", c_int), ("opaque", c_void_p), ("repeat_pict", c_int)]
-_INTERLACED = [
+_NUMBERS: _Fields = [("coded_picture_number", c_int), ("display_picture_number", c_int)]
+_QUALITY: _Fields = [("quality", c_int), ("opaque", c_void_p), ("repeat_pict", c_int)]
+_INTERLACED: _Fields = [
     ("interlaced_frame", c_int),
     ("top_field_first", c_int),
     ("palette_has_changed", c_int),
 ]
-_BUFFERS = [
+_BUFFERS: _Fields = [
     ("buf", c_void_p * 8),
     ("extended_buf", c_void_p),
     ("nb_extended_buf", c_int),
@@ -49,8 +52,8 @@ _BUFFERS = [
     ("chroma_location", c_int),
     ("best_effort_timestamp", c_int64),
 ]
-_METADATA = [("metadata", c_void_p), ("decode_error_flags", c_int)]
-_HARDWARE = [
+_METADATA: _Fields = [("metadata", c_void_p), ("decode_error_flags", c_int)]
+_HARDWARE: _Fields = [
     ("hw_frames_ctx", c_void_p),
     ("opaque_ref", c_void_p),
     ("crop_top", c_size_t),

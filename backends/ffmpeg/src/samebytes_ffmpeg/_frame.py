@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ctypes import c_int
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from av import AudioFrame, VideoFrame
 from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Frame, Tensor, count_copy
 
+from ._avutil import AVFrame, get_pix_fmt
 from ._lending import sweep
 from ._meta import FFmpegMeta
 from ._plane import ADVICE, FFmpegPlane
@@ -24,6 +26,11 @@ __all__ = ["FFmpegFrame"]
 
 # The slot of the base class, which the property of the same name stands before.
 _slot: Any = vars(Frame)["readonly"]
+
+
+_FORMAT = AVFrame.format.offset
+# Their frames have nodes of their own, "ffmpeg:VAAPI" and "ffmpeg:DRM".
+_OF_DEVICES = frozenset({get_pix_fmt(b"vaapi"), get_pix_fmt(b"drm_prime")})
 
 
 class FFmpegFrame(Frame):
@@ -43,6 +50,8 @@ class FFmpegFrame(Frame):
     def wrap(cls, native: Any) -> Self:
         """A frame over an av.VideoFrame or av.AudioFrame.
 
+        Of pixel format vaapi or drm_prime it is an FFmpegHardwareFrame.
+
         Raises:
             LayoutError: an empty frame, a pixel format that has no planes of elements, or sound
                 without a sample rate; the message says what to do.
@@ -50,6 +59,8 @@ class FFmpegFrame(Frame):
         """
         if not isinstance(native, VideoFrame | AudioFrame):
             raise UnsupportedObjectError(f"{native!r} is no av frame")
+        if c_int.from_address(frame_address(native) + _FORMAT).value in _OF_DEVICES:
+            return _on_device(native)  # type: ignore[return-value]  # it has a class of its own
         meta = FFmpegMeta(native)
         meta.info  # found out here, where the error helps most  # noqa: B018
         return cls(native, _context(), meta, native, None, False)
@@ -120,3 +131,9 @@ def _context() -> Any:
     from ._context import FFMPEG
 
     return FFMPEG
+
+
+def _on_device(native: Any) -> Frame:
+    from ._hardware.objects import FFmpegHardwareFrame
+
+    return FFmpegHardwareFrame.wrap(native)

@@ -73,7 +73,7 @@ class CpuToFrame(MemoryMapper):
                 raise Refused("FFmpeg frames are images or sound, and this frame does not say what")
         except LayoutError as error:
             raise Refused(str(error)) from error
-        _describe(native, meta)
+        describe_native(native, meta)
         return native, None, None
 
 
@@ -234,7 +234,7 @@ def _zeroed(count: int) -> int:
     return address
 
 
-def _describe(native: VideoFrame | AudioFrame, meta: FrameMeta) -> None:
+def describe_native(native: Any, meta: FrameMeta) -> None:
     """Time, and what else FFmpeg knew of the frame if it came from there."""
     if isinstance(meta, FFmpegMeta):
         frame_copy_props(frame_address(native), frame_address(meta.native))

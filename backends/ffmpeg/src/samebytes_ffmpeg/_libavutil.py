@@ -84,9 +84,7 @@ class Libavutil:
         self.malloc = quick("av_malloc", pointer, c_size_t)
         self.freep = quick("av_freep", None, pointer)
         self.get_pix_fmt = quick("av_get_pix_fmt", c_int, c_char_p)
-        self.pix_fmt_desc_get = quick(
-            "av_pix_fmt_desc_get", POINTER(AVPixFmtDescriptor), c_int
-        )
+        self.pix_fmt_desc_get = quick("av_pix_fmt_desc_get", POINTER(AVPixFmtDescriptor), c_int)
         self.hwdevice_find_type_by_name = quick("av_hwdevice_find_type_by_name", c_int, c_char_p)
         self.hwdevice_get_type_name = quick("av_hwdevice_get_type_name", c_char_p, c_int)
         self.hwdevice_iterate_types = quick("av_hwdevice_iterate_types", c_int, c_int)

@@ -57,8 +57,8 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
         LayoutError: a pixel format that has no layout, an empty frame, or sound without a rate.
     """
     if isinstance(native, VideoFrame):
-        # Only frames of a device have a software format besides their own.
-        pixels = native.sw_format or native.format
+        # Only frames of a device have a software format besides their own. PyAV tells it since 18.
+        pixels = getattr(native, "sw_format", None) or native.format
         return ImageInfo.of(image_format_named(pixels.name), native.width, native.height)
     layout = native.layout
     sample_format = AVFrame.from_address(frame_address(native)).format

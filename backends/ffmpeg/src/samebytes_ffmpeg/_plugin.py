@@ -16,7 +16,7 @@ __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
     api=(1, 0),
-    summary="FFmpeg frames in memory, through PyAV",
+    summary="FFmpeg frames, in memory and of devices",
     packages={"av": 'pip install "samebytes[ffmpeg]"'},
     probe="samebytes_ffmpeg._probe:probe",
 )
@@ -24,7 +24,7 @@ PLUGIN = Plugin(
 
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
-    """av frames, and their planes."""
+    """av frames and their planes, and frames of devices that are not PyAV's."""
     return [
         NativeSpec(native=native, wraps=wraps, level=level)  # type: ignore[arg-type]  # a literal
         for native, wraps, level in (
@@ -32,21 +32,40 @@ def samebytes_tensors() -> list[NativeSpec]:
             ("av.audio.frame.AudioFrame", "samebytes_ffmpeg._frame:FFmpegFrame", "frame"),
             ("av.video.plane.VideoPlane", "samebytes_ffmpeg._plane:FFmpegPlane", "tensor"),
             ("av.audio.plane.AudioPlane", "samebytes_ffmpeg._plane:FFmpegPlane", "tensor"),
+            (
+                "samebytes_ffmpeg._hardware.frame.HardwareFrame",
+                "samebytes_ffmpeg._hardware.objects:FFmpegHardwareFrame",
+                "frame",
+            ),
         )
     ]
 
 
 @hookimpl
 def samebytes_contexts() -> list[ContextSpec]:
-    """The one FFmpeg context."""
+    """The one context of frames in memory, and those of devices."""
     return [
-        ContextSpec(node="ffmpeg", context="samebytes_ffmpeg._context:FFmpegContext", level="frame")
+        ContextSpec(
+            node="ffmpeg", context="samebytes_ffmpeg._context:FFmpegContext", level="frame"
+        ),
+        ContextSpec(
+            node="ffmpeg:VAAPI",
+            context="samebytes_ffmpeg._hardware.device:VAAPIDevice",
+            level="frame",
+        ),
+        ContextSpec(
+            node="ffmpeg:DRM", context="samebytes_ffmpeg._hardware.device:DRMDevice", level="frame"
+        ),
     ]
 
 
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
-    """Between frames and cpu memory, and from a plane to cpu memory."""
+    """Between frames and cpu memory, from a plane to cpu memory, and those of devices."""
+    return [*_host_mappers(), *_device_mappers()]
+
+
+def _host_mappers() -> list[MapperSpec]:
     return [
         MapperSpec(
             source="ffmpeg",
@@ -72,5 +91,54 @@ def samebytes_mappers() -> list[MapperSpec]:
             transfer=Transfer.ALIAS,
             summary="an av frame whose buffers are the arrays' memory",
             level="frame",
+        ),
+    ]
+
+
+def _device_mappers() -> list[MapperSpec]:
+    return [
+        MapperSpec(
+            source="ffmpeg:VAAPI",
+            target="vaapi",
+            mapper="samebytes_ffmpeg._hardware.to_vaapi:VAAPIFrameToVA",
+            transfer=Transfer.ALIAS,
+            summary="the surface of the AVFrame (data[3]), with a reference to its buffer",
+            level="frame",
+            opaque=True,
+        ),
+        MapperSpec(
+            source="ffmpeg:DRM",
+            target="dma",
+            mapper="samebytes_ffmpeg._hardware.to_dma:DRMFrameToDMA",
+            transfer=Transfer.IMPORT,
+            summary="duplicates of the descriptors in the AVDRMFrameDescriptor",
+            level="frame",
+            opaque=True,
+        ),
+        MapperSpec(
+            source="dma",
+            target="ffmpeg:DRM",
+            mapper="samebytes_ffmpeg._hardware.from_dma:DMAToDRMFrame",
+            transfer=Transfer.IMPORT,
+            summary="an AVDRMFrameDescriptor of the buffers' descriptors",
+            level="frame",
+            opaque=True,
+        ),
+        MapperSpec(
+            source="ffmpeg",
+            target="ffmpeg:VAAPI",
+            mapper="samebytes_ffmpeg._hardware.transfer:Upload",
+            transfer=Transfer.COPY,
+            summary="av_hwframe_transfer_data into a surface of the device's pool",
+            level="frame",
+        ),
+        MapperSpec(
+            source="ffmpeg:VAAPI",
+            target="ffmpeg",
+            mapper="samebytes_ffmpeg._hardware.transfer:Download",
+            transfer=Transfer.COPY,
+            summary="av_hwframe_transfer_data into a new av frame",
+            level="frame",
+            opaque=True,
         ),
     ]

@@ -20,7 +20,7 @@ from samebytes.errors import (
 )
 from samebytes.plugins import intern
 
-from ._devices import describe, devices, find_device
+from ._devices import describe, devices, find_device, same_device
 from ._frame import OpenCLFrame
 from ._handles import check_handle
 from ._queues import check_queue
@@ -40,8 +40,8 @@ class OpenCLContext(Context):
     """A cl_context, one of its devices, and a queue on which mappings work.
 
     Get one from `samebytes.context("opencl")` or "opencl:GPU.1", from `context()` for OpenCL
-    objects of your own, or by deriving it from a context that has a cl_context. There is one
-    object for each set of handles. It holds a reference to its cl_context and to a queue it was
+    objects of your own, or by deriving it from a context that has a cl_context, or whose GPU is
+    known (VA-API's). There is one object for each set of handles. It holds a reference to its cl_context and to a queue it was
     given, and gives both back when it is closed or dropped.
 
     Attributes:
@@ -80,15 +80,20 @@ class OpenCLContext(Context):
     def create(cls, device: str | None, parent: Context | None) -> Self:
         """The default context of a device, or one with the handles of `parent`.
 
-        The default context of a device is one as long as something holds it.
+        The default context of a device is one as long as something holds it. A parent that has
+        no cl_context but a VA display gives its GPU: the default context of that is taken.
 
         Raises:
             MissingDependencyError: there is no OpenCL device.
-            AmbiguousTargetError: there are several.
-            NoRouteError: `parent` has no cl_context.
+            AmbiguousTargetError: there are several, or none that is the GPU of the parent.
+            DeviceMismatchError: `device` is not the GPU of the parent.
+            NoRouteError: `parent` has neither a cl_context nor a VA display.
         """
         if parent is None:
             return _default(find_device(device))  # type: ignore[return-value]  # of this class
+        with suppress(UnknownNameError):
+            parent.handle("va_display")
+            return _on_device_of(parent, device)  # type: ignore[return-value]  # of this class
         try:
             handle = parent.handle("cl_context")
         except UnknownNameError as error:
@@ -198,13 +203,26 @@ def _default(device: pyopencl.Device) -> OpenCLContext:
         return found
 
 
+def _on_device_of(parent: Context, name: str | None) -> OpenCLContext:
+    """The default context of the GPU of `parent`, or of the named device if it can be that."""
+    if name is None:
+        return _default(same_device(parent))
+    device = find_device(name)
+    if describe(device).same(parent.device) is False:
+        raise DeviceMismatchError(
+            f"opencl:{name} ({device.name.strip()}) is another device than that of {parent!r}: "
+            f"take samebytes.context('opencl:{name}') if it may be another"
+        )
+    return _default(device)
+
+
 def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
     """The context over OpenCL objects of yours.
 
     Args:
         source: a pyopencl.Context, a cl_context as an int, a pyopencl.CommandQueue (its context
             and device are taken, and mappings work on it), or a samebytes context that has a
-            cl_context.
+            cl_context or a VA display.
         device_index: which device of a cl_context; a queue has its own.
 
     Raises:

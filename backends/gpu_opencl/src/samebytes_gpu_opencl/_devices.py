@@ -6,13 +6,15 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from ctypes import byref, c_char, c_uint32, sizeof
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyopencl
 
 from samebytes import Device
 from samebytes.errors import (
     AmbiguousTargetError,
+    DeviceMismatchError,
     MissingDependencyError,
     NativeError,
     UnknownNameError,
@@ -21,7 +23,21 @@ from samebytes.errors import (
 from ._abi import core
 from ._library import call
 
-__all__ = ["describe", "device_info", "device_names", "devices", "find_device", "has_extension"]
+if TYPE_CHECKING:
+    from samebytes import Context
+
+__all__ = [
+    "describe",
+    "device_info",
+    "device_names",
+    "devices",
+    "find_device",
+    "has_extension",
+    "same_device",
+]
+
+# Linux, Documentation/filesystems/sysfs-pci.rst; the folder drm names the nodes of a GPU.
+_PCI_DEVICES = Path("/sys/bus/pci/devices")
 
 HINT = "install the OpenCL driver of your device; what is missing: samebytes doctor opencl"
 
@@ -86,6 +102,32 @@ def find_device(name: str | None) -> pyopencl.Device:
     raise UnknownNameError("device of opencl", name, found)
 
 
+def same_device(other: Context) -> pyopencl.Device:
+    """The device that is the GPU of a context of another API.
+
+    That is the one which says so; else the one that does not say, if it is one alone.
+
+    Raises:
+        MissingDependencyError: there is no device at all.
+        AmbiguousTargetError: several do not say, or all are other hardware. The message lists
+            them: whoever means one of these says which.
+    """
+    found = devices()
+    if not found:
+        raise MissingDependencyError("opencl", "an OpenCL driver with a device", HINT)
+    answers = {name: describe(device).same(other.device) for name, device in found.items()}
+    # Two drivers of one GPU are one device: the first one's will do.
+    sure = [name for name, same in answers.items() if same]
+    unknown = [name for name, same in answers.items() if same is None]
+    if sure or len(unknown) == 1:
+        return found[(sure or unknown)[0]]
+    choices = [f"opencl:{name}" for name in unknown or found]
+    reason = DeviceMismatchError(
+        f"no OpenCL device says that it is {other.device} ({other.device.pci or 'no PCI address'})"
+    )
+    raise AmbiguousTargetError(other.node, "opencl", choices) from reason
+
+
 def has_extension(device: pyopencl.Device, name: str) -> bool:
     """Whether the device has an extension."""
     return name in device.extensions.split()
@@ -117,7 +159,15 @@ def describe(device: pyopencl.Device) -> Device:
                 f"{place.pci_domain:04x}:{place.pci_bus:02x}:"
                 f"{place.pci_device:02x}.{place.pci_function:x}"
             )
-    return Device(_kind(device), device.name.strip(), uuid, pci, None, luid)
+    return Device(_kind(device), device.name.strip(), uuid, pci, _drm_node(pci), luid)
+
+
+def _drm_node(pci: str | None) -> str | None:
+    """The render node of the device at a PCI address, by which other APIs know it."""
+    if pci is None:
+        return None
+    nodes = sorted((_PCI_DEVICES / pci / "drm").glob("renderD*"))
+    return f"/dev/dri/{nodes[0].name}" if nodes else None
 
 
 def _raw(device: pyopencl.Device, key: int, size: int) -> bytes | None:

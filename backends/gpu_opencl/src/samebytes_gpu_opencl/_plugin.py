@@ -37,12 +37,12 @@ def samebytes_tensors() -> list[NativeSpec]:
 
 @hookimpl
 def samebytes_contexts() -> list[ContextSpec]:
-    """A cl_context with a device: of a device's own, or somebody else's."""
+    """A cl_context with a device: of a device's own, somebody else's, or of a display's GPU."""
     return [
         ContextSpec(
             node="opencl",
             context="samebytes_gpu_opencl._context:OpenCLContext",
-            derives_from=("openvino:GPU", "opencv_umat"),
+            derives_from=("openvino:GPU", "opencv_umat", "vaapi"),
             devices="samebytes_gpu_opencl._devices:device_names",
         )
     ]

@@ -19,6 +19,7 @@ from samebytes_openvino.intel_gpu import ClContext
 Array = np.ndarray[Any, Any]
 EXACT = {"INFERENCE_PRECISION_HINT": "f32"}
 NO_DEVICE = "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
+NO_VAAPI = "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
 
 
 @pytest.fixture(scope="session")
@@ -242,21 +243,30 @@ def bgr_of(expected: Any) -> Callable[..., Array]:
 
 @pytest.fixture
 def surface_of(core: Any) -> Iterator[Callable[..., Any]]:
-    """Makes VA-API surfaces of planes; they are the software GPU's."""
-    surfaces = pytest.importorskip(
-        "samebytes_softdevices.gpu_surfaces",
+    """Makes VA-API surfaces that hold these planes; they are the software VA-API driver's."""
+    soft = pytest.importorskip(
+        "samebytes_softdevices",
         reason="missing package samebytes-softdevices: pip install samebytes-softdevices",
     )
+    surfaces = pytest.importorskip("samebytes_softdevices.va_surfaces")
     if "software" not in core.get_property("GPU", "FULL_DEVICE_NAME").lower():
         pytest.skip(NO_DEVICE)
+    try:
+        surfaces.shared_display()
+    except soft.SoftDeviceError:
+        pytest.skip(NO_VAAPI)
+    before = soft.gpu_live_imports()
     made = []
 
     def make(y: Array, uv: Array) -> Any:
-        made.append(surfaces.register_nv12(y.copy(), uv.copy()))
-        return made[-1]
+        surface = surfaces.create_surface("NV12", y.shape[1], y.shape[0])
+        for plane, values in zip(surface.planes, (y, uv), strict=True):
+            np.asarray(plane)[...] = values
+        made.append(surface)
+        return surface
 
     yield make
     gc.collect()
     for surface in made:
         surface.close()
-        assert surface.live_images == 0
+    assert soft.gpu_live_imports() == before

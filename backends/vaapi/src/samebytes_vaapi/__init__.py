@@ -1,2 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""VA-API surfaces as samebytes frames."""
+"""VA-API surfaces as samebytes frames: pictures in a GPU's video memory.
+
+    gpu = samebytes.context("vaapi")              # or VAAPIContext.open("/dev/dri/renderD129")
+    frame = gpu.allocate_frame("NV12", 1920, 1080)
+    y, uv = frame.map("dma")                      # the same memory, by file descriptor
+    with frame.map("cpu", "w") as view:           # if the driver maps it
+        view.native[0][...] = 16
+
+Importing this does not load libva; using a context does.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._context import VAAPIContext
+    from ._errors import VAError
+    from ._frame import VAFrame
+    from ._surface import VAPlane, VASurface
+    from ._tensor import VATensor
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "VAAPIContext",
+    "VAError",
+    "VAFrame",
+    "VAPlane",
+    "VASurface",
+    "VATensor",
+]
+
+_HOME = {
+    "VAAPIContext": "_context",
+    "VAError": "_errors",
+    "VAFrame": "_frame",
+    "VAPlane": "_surface",
+    "VASurface": "_surface",
+    "VATensor": "_tensor",
+}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

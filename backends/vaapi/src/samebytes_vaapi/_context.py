@@ -129,8 +129,8 @@ class VAAPIContext(Context):
 
         Args:
             modifiers: layout modifiers of drm_fourcc.h among which the driver chooses: (0,) for
-                memory in rows, which devices of other kinds can use. By default the driver's choice,
-                on a GPU mostly tiled. Drivers that know no modifiers ignore it.
+                memory in rows, which devices of other kinds can use. By default it is the
+                driver's choice, on a GPU mostly tiled. Drivers without modifiers ignore it.
 
         Raises:
             LayoutError: a size that the format cannot have, or a modifier that is none.

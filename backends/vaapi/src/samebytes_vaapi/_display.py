@@ -29,6 +29,7 @@ class NativeDisplay:
         device: the GPU.
         drm: the DRM node that it was opened on, or None.
         living: what was made in it.
+        owned: it is terminated with this object.
         keep: what holds it for us, if it is somebody else's.
     """
 
@@ -41,6 +42,7 @@ class NativeDisplay:
         "keep",
         "library",
         "living",
+        "owned",
         "pointer",
     )
 
@@ -58,7 +60,7 @@ class NativeDisplay:
         """Take an initialised display.
 
         Args:
-            owned: it is terminated with this object.
+            owned: terminate it in the end.
             path: of the DRM node.
             drm: the open node.
             keep: held as long as this object.
@@ -66,6 +68,7 @@ class NativeDisplay:
         """
         self.library = library
         self.pointer = pointer
+        self.owned = owned
         self.drm = drm
         self.keep = keep
         self.living = Living(library, pointer)

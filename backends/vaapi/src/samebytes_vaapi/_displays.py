@@ -114,7 +114,7 @@ def of_pointer(
         known = _by_pointer.get(pointer)
         if known is None or not known.usable:
             known = _by_pointer[pointer] = borrow_display(load(), pointer, keep, drm, path)
-        elif known.keep is None:
+        elif known.keep is None and not known.owned:
             known.keep = keep
         return known
 
@@ -186,3 +186,23 @@ def _is_closed(context: Context) -> bool:
     except SamebytesError:
         return True
     return False
+
+
+def _begin_anew() -> None:
+    """In the child after fork(): what was opened is the parent's.
+
+    Its contexts are closed, so that a route to one is made anew to another.
+    """
+    global _lock  # noqa: PLW0603 - another thread of the parent may have held it
+    _lock = threading.RLock()
+    for known in list(_contexts.values()):
+        context = known()
+        if context is not None:
+            context.close()
+    _contexts.clear()
+    _opened.clear()
+    _by_pointer.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -1,2 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GStreamer buffers as samebytes frames."""
+"""GStreamer buffers as samebytes frames. Importing this does not import gi."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._context import GStreamerContext
+    from ._dlstreamer import add_gva_metas
+    from ._frame import GStreamerFrame, frame_of, frames_of
+    from ._plane import GStreamerPlane
+    from ._tensor import GStreamerTensor
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GStreamerContext",
+    "GStreamerFrame",
+    "GStreamerPlane",
+    "GStreamerTensor",
+    "add_gva_metas",
+    "frame_of",
+    "frames_of",
+]
+
+_HOME = {
+    "GStreamerContext": "_context",
+    "GStreamerFrame": "_frame",
+    "GStreamerPlane": "_plane",
+    "GStreamerTensor": "_tensor",
+    "add_gva_metas": "_dlstreamer",
+    "frame_of": "_frame",
+    "frames_of": "_frame",
+}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -11,32 +11,26 @@ from typing import Any
 
 from samebytes.errors import MissingDependencyError
 
-__all__ = ["Gst", "GstAudio", "GstVideo", "check_pointers", "pointer_of"]
+from ._needs import PYGOBJECT, TYPELIBS
 
-_PYGOBJECT = (
-    "sudo apt install libgirepository1.0-dev libcairo2-dev gcc pkg-config python3-dev && "
-    'pip install "PyGObject>=3.42,<3.51"'
-)
-_TYPELIBS = (
-    "sudo apt install gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 gstreamer1.0-plugins-base"
-)
+__all__ = ["Gst", "GstAudio", "GstVideo", "check_pointers", "pointer_of"]
 
 try:
     import gi
 except ImportError as error:
-    raise MissingDependencyError("gstreamer", f"PyGObject ({error})", _PYGOBJECT) from error
+    raise MissingDependencyError("gstreamer", f"PyGObject ({error})", PYGOBJECT) from error
 
 for _namespace in ("Gst", "GstApp", "GstAudio", "GstVideo"):
     try:
         gi.require_version(_namespace, "1.0")
     except ValueError as error:
-        raise MissingDependencyError("gstreamer", f"{_namespace}-1.0.typelib", _TYPELIBS) from error
+        raise MissingDependencyError("gstreamer", f"{_namespace}-1.0.typelib", TYPELIBS) from error
 
 try:
     # GstApp is not named again: with it appsink and appsrc have their methods.
     from gi.repository import Gst, GstApp, GstAudio, GstVideo  # noqa: F401
 except ImportError as error:
-    raise MissingDependencyError("gstreamer", f"GStreamer ({error})", _TYPELIBS) from error
+    raise MissingDependencyError("gstreamer", f"GStreamer ({error})", TYPELIBS) from error
 
 if not Gst.is_initialized():
     Gst.init(None)
@@ -57,7 +51,7 @@ def check_pointers() -> None:
     if f"(GstBuffer at {pointer_of(buffer):#x})" not in repr(buffer):
         raise MissingDependencyError(
             "gstreamer", f"a PyGObject whose objects hash to their pointers (not {gi.__version__})",
-            'pip install "PyGObject>=3.42,<3.51"',
+            PYGOBJECT,
         )  # fmt: skip
 
 

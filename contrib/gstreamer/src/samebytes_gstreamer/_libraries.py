@@ -16,16 +16,25 @@ from typing import Any
 from samebytes.errors import MissingDependencyError
 
 from ._abi import allocators as allocators_abi
+from ._abi import audio as audio_abi
 from ._abi import glib as glib_abi
 from ._abi import gstreamer as gstreamer_abi
 from ._abi import va as va_abi
 from ._abi import video as video_abi
-from ._gi import Gst, GstVideo
+from ._gi import Gst, GstAudio, GstVideo
+from ._needs import LIBRARIES, VA_LIBRARY
 
-__all__ = ["allocators", "check_layouts", "glib", "gobject", "gst", "load", "va", "video"]
-
-_BASE = "sudo apt install libgstreamer1.0-0 libgstreamer-plugins-base1.0-0"
-_BAD = "sudo apt install libgstreamer-plugins-bad1.0-0"
+__all__ = [
+    "allocators",
+    "audio",
+    "check_layouts",
+    "glib",
+    "gobject",
+    "gst",
+    "load",
+    "va",
+    "video",
+]
 
 
 def load(name: str, prototypes: Mapping[str, tuple[Any, ...]], hint: str) -> Any:
@@ -54,17 +63,18 @@ def load(name: str, prototypes: Mapping[str, tuple[Any, ...]], hint: str) -> Any
     return found
 
 
-glib: Any = load("libglib-2.0.so.0", glib_abi.GLIB, _BASE)
-gobject: Any = load("libgobject-2.0.so.0", glib_abi.GOBJECT, _BASE)
-gst: Any = load("libgstreamer-1.0.so.0", gstreamer_abi.GSTREAMER, _BASE)
-video: Any = load("libgstvideo-1.0.so.0", video_abi.VIDEO, _BASE)
-allocators: Any = load("libgstallocators-1.0.so.0", allocators_abi.ALLOCATORS, _BASE)
+glib: Any = load("libglib-2.0.so.0", glib_abi.GLIB, LIBRARIES)
+gobject: Any = load("libgobject-2.0.so.0", glib_abi.GOBJECT, LIBRARIES)
+gst: Any = load("libgstreamer-1.0.so.0", gstreamer_abi.GSTREAMER, LIBRARIES)
+video: Any = load("libgstvideo-1.0.so.0", video_abi.VIDEO, LIBRARIES)
+audio: Any = load("libgstaudio-1.0.so.0", audio_abi.AUDIO, LIBRARIES)
+allocators: Any = load("libgstallocators-1.0.so.0", allocators_abi.ALLOCATORS, LIBRARIES)
 
 
 @cache
 def va() -> Any:
     """libgstva, which is of gst-plugins-bad and may be missing."""
-    return load("libgstva-1.0.so.0", va_abi.VA, _BAD)
+    return load("libgstva-1.0.so.0", va_abi.VA, VA_LIBRARY)
 
 
 _MIRRORS = (
@@ -74,6 +84,7 @@ _MIRRORS = (
     (Gst.Buffer, gstreamer_abi.GstBuffer),
     (Gst.Meta, gstreamer_abi.GstMeta),
     (Gst.MetaInfo, gstreamer_abi.GstMetaInfo),
+    (GstAudio.AudioMeta, audio_abi.GstAudioMeta),
     (GstVideo.VideoMeta, video_abi.GstVideoMeta),
     (GstVideo.VideoCropMeta, video_abi.GstVideoCropMeta),
     (GstVideo.VideoRegionOfInterestMeta, video_abi.GstVideoRegionOfInterestMeta),

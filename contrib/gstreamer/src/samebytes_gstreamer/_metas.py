@@ -8,6 +8,7 @@ from ctypes import byref, c_void_p
 from dataclasses import dataclass, field
 from functools import cache
 
+from ._abi.audio import GstAudioMeta
 from ._abi.dlstreamer import (
     GVA_AUDIO_EVENT_META_API_NAME,
     GVA_JSON_META_API_NAME,
@@ -24,6 +25,7 @@ __all__ = ["Metas", "metas_of"]
 
 # The names of the API types, as their registration gives them.
 _MIRRORS: dict[bytes, type[ctypes.Structure]] = {
+    b"GstAudioMetaAPI": GstAudioMeta,
     b"GstVideoMetaAPI": GstVideoMeta,
     b"GstVideoCropMetaAPI": GstVideoCropMeta,
     b"GstVideoRegionOfInterestMetaAPI": GstVideoRegionOfInterestMeta,
@@ -31,7 +33,6 @@ _MIRRORS: dict[bytes, type[ctypes.Structure]] = {
     GVA_JSON_META_API_NAME: GstGVAJSONMeta,
     GVA_AUDIO_EVENT_META_API_NAME: GstGVAAudioEventMeta,
 }
-_AUDIO = b"GstAudioMetaAPI"
 
 
 @dataclass(slots=True)
@@ -41,13 +42,13 @@ class Metas:
     Attributes:
         video: where the planes lie.
         crop: the part that is meant to be seen.
-        audio: there is a GstAudioMeta.
+        audio: where the channels of sound lie.
         regions, tensors, json, audio_events: all that there are, in their order.
     """
 
     video: GstVideoMeta | None = None
     crop: GstVideoCropMeta | None = None
-    audio: bool = False
+    audio: GstAudioMeta | None = None
     regions: list[GstVideoRegionOfInterestMeta] = field(default_factory=list)
     tensors: list[GstGVATensorMeta] = field(default_factory=list)
     json: list[GstGVAJSONMeta] = field(default_factory=list)
@@ -60,9 +61,7 @@ def metas_of(buffer: int) -> Metas:
     state = c_void_p()
     while meta := gst.gst_buffer_iterate_meta(buffer, byref(state)):
         info = GstMetaInfo.from_address(GstMeta.from_address(meta).info)
-        name, mirror = _known(info.api)
-        if name == _AUDIO:
-            found.audio = True
+        mirror = _mirror(info.api)
         # A library that made its meta shorter than its header says is not read.
         if mirror is None or info.size < ctypes.sizeof(mirror):
             continue
@@ -76,6 +75,8 @@ def _enter(found: Metas, meta: ctypes.Structure) -> None:
             # More than one are the views of a stereo picture; the first has the lowest id.
             if found.video is None or meta.id < found.video.id:
                 found.video = meta
+        case GstAudioMeta():
+            found.audio = meta
         case GstVideoCropMeta():
             found.crop = meta
         case GstVideoRegionOfInterestMeta():
@@ -89,6 +90,5 @@ def _enter(found: Metas, meta: ctypes.Structure) -> None:
 
 
 @cache
-def _known(api: int) -> tuple[bytes, type[ctypes.Structure] | None]:
-    name = gobject.g_type_name(api) or b""
-    return name, _MIRRORS.get(name)
+def _mirror(api: int) -> type[ctypes.Structure] | None:
+    return _MIRRORS.get(gobject.g_type_name(api) or b"")

@@ -1,10 +1,124 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares."""
+"""What this plugin declares. Importing it does not import gi."""
 
 from __future__ import annotations
 
-from samebytes.plugins import API, Plugin
+from samebytes.plugins import (
+    API,
+    ContextSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    Transfer,
+    hookimpl,
+)
 
 __all__ = ["PLUGIN"]
 
-PLUGIN = Plugin(api=API, summary="GStreamer buffers as samebytes frames")
+PLUGIN = Plugin(
+    api=API,
+    summary="GStreamer buffers, and pipelines to read frames from and write them to",
+    packages={"gi": 'pip install "samebytes[gstreamer]"'},
+    probe="samebytes_gstreamer._probe:probe",
+)
+
+
+@hookimpl
+def samebytes_tensors() -> list[NativeSpec]:
+    """Buffers and samples, memories, and planes in them."""
+    frame, tensor = "samebytes_gstreamer._frame:GStreamerFrame", (
+        "samebytes_gstreamer._tensor:GStreamerTensor"
+    )
+    return [
+        NativeSpec(native="gi.repository.Gst.Buffer", wraps=frame, level="frame"),
+        NativeSpec(native="gi.repository.Gst.Sample", wraps=frame, level="frame"),
+        NativeSpec(native="gi.repository.Gst.Memory", wraps=tensor, level="tensor"),
+        NativeSpec(
+            native="samebytes_gstreamer._plane.GStreamerPlane", wraps=tensor, level="tensor"
+        ),
+    ]
+
+
+@hookimpl
+def samebytes_contexts() -> list[ContextSpec]:
+    """Buffers in memory, and those of VA-API's displays."""
+    return [
+        ContextSpec(
+            node="gstreamer",
+            context="samebytes_gstreamer._context:GStreamerContext",
+            level="frame",
+        ),
+    ]
+
+
+@hookimpl
+def samebytes_mappers() -> list[MapperSpec]:
+    """Between buffers and cpu memory, descriptors, and surfaces."""
+    return [
+        MapperSpec(
+            source="gstreamer",
+            target="cpu",
+            mapper="samebytes_gstreamer._to_cpu:FrameToCpu",
+            transfer=Transfer.ALIAS,
+            summary="gst_memory_map of each memory once; nothing is merged",
+            level="frame",
+        ),
+        MapperSpec(
+            source="gstreamer",
+            target="cpu",
+            mapper="samebytes_gstreamer._to_cpu:MemoryToCpu",
+            transfer=Transfer.ALIAS,
+            summary="gst_memory_map",
+            lifts=False,
+        ),
+        MapperSpec(
+            source="cpu",
+            target="gstreamer",
+            mapper="samebytes_gstreamer._from_cpu:CpuToBuffer",
+            transfer=Transfer.ALIAS,
+            summary="a buffer whose memories are the arrays', with a VideoMeta",
+            level="frame",
+        ),
+        MapperSpec(
+            source="cpu",
+            target="gstreamer",
+            mapper="samebytes_gstreamer._from_cpu:CpuToMemory",
+            transfer=Transfer.ALIAS,
+            summary="gst_memory_new_wrapped",
+            lifts=False,
+        ),
+        MapperSpec(
+            source="gstreamer",
+            target="dma",
+            mapper="samebytes_gstreamer._to_dma:FrameToDMA",
+            transfer=Transfer.IMPORT,
+            summary="a duplicate of each memory's descriptor",
+            level="frame",
+            opaque=True,
+        ),
+        MapperSpec(
+            source="gstreamer",
+            target="dma",
+            mapper="samebytes_gstreamer._to_dma:MemoryToDMA",
+            transfer=Transfer.IMPORT,
+            summary="a duplicate of the memory's descriptor",
+            lifts=False,
+            opaque=True,
+        ),
+        MapperSpec(
+            source="dma",
+            target="gstreamer",
+            mapper="samebytes_gstreamer._from_dma:DMAToBuffer",
+            transfer=Transfer.IMPORT,
+            summary="a buffer of memories with descriptors of their own",
+            level="frame",
+        ),
+        MapperSpec(
+            source="dma",
+            target="gstreamer",
+            mapper="samebytes_gstreamer._from_dma:DMAToMemory",
+            transfer=Transfer.IMPORT,
+            summary="a memory with a descriptor of its own",
+            lifts=False,
+        ),
+    ]

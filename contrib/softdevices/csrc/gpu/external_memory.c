@@ -2,16 +2,13 @@
 /* cl_khr_external_memory with cl_khr_external_memory_dma_buf: buffers and images over the memory of
  * a file descriptor. Any descriptor that the CPU can map will do, so a memfd stands for a DMA-BUF
  * where the kernel makes none. The descriptor stays the program's, as with Intel's driver. */
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "hooks.h"
 #include "host_pointers.h"
+#include "mapping.h"
 #include "shared_memory.h"
 #include "trace.h"
 
@@ -63,43 +60,13 @@ static cl_int parse(const cl_mem_properties *properties, struct import_request *
     return CL_SUCCESS;
 }
 
-/* The size of the memory behind a descriptor; negative if it has none. */
-static off_t size_of_fd(int fd)
-{
-    struct stat status;
-    off_t size;
-
-    if (fstat(fd, &status) != 0)
-        return -1;
-    if (status.st_size > 0)
-        return status.st_size;
-    /* A DMA-BUF tells its size by lseek; its fstat does so in newer kernels only. */
-    size = lseek(fd, 0, SEEK_END);
-    lseek(fd, 0, SEEK_SET);
-    return size;
-}
-
-static void unmap(struct softgpu_shared *shared)
-{
-    munmap(shared->mapping, shared->mapping_size);
-}
-
 /* Maps `size` bytes of the descriptor, and keeps what the program asked for. */
 static struct softgpu_shared *map_fd(const struct import_request *request,
                                      const cl_mem_properties *properties, size_t size,
                                      cl_int *error)
 {
-    off_t available = size_of_fd(request->fd);
-    struct softgpu_shared *shared;
+    struct softgpu_shared *shared = calloc(1, sizeof *shared);
 
-    /* A real driver fails here too, where mmap would only fail at the first access. */
-    if (!size || available < 0 || (uintmax_t)available < size) {
-        softgpu_trace("descriptor %d has %lld bytes, %zu are wanted", request->fd,
-                      (long long)available, size);
-        softgpu_set_error(error, available < 0 ? CL_INVALID_PROPERTY : CL_INVALID_BUFFER_SIZE);
-        return NULL;
-    }
-    shared = calloc(1, sizeof *shared);
     if (shared)
         shared->properties = malloc(request->size);
     if (!shared || !shared->properties) {
@@ -109,14 +76,11 @@ static struct softgpu_shared *map_fd(const struct import_request *request,
     }
     memcpy(shared->properties, properties, request->size);
     shared->properties_size = request->size;
-    shared->give_back = unmap;
     shared->mapping_size = size;
-    shared->mapping = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, request->fd, 0);
-    if (shared->mapping == MAP_FAILED) {
-        softgpu_trace("descriptor %d cannot be mapped: %s", request->fd, strerror(errno));
+    shared->mapping = softgpu_map_fd(request->fd, size, error);
+    if (!shared->mapping) {
         free(shared->properties);
         free(shared);
-        softgpu_set_error(error, CL_INVALID_PROPERTY);
         return NULL;
     }
     return shared;
@@ -220,7 +184,7 @@ static cl_int change_hands(cl_command_queue queue, cl_uint count, const cl_mem *
     for (cl_uint i = 0; i < count; i++) {
         struct softgpu_shared *shared = softgpu_shared_of(objects[i]);
 
-        if (!shared || !shared->mapping)
+        if (!shared || !shared->properties)
             return CL_INVALID_MEM_OBJECT;
     }
     return softgpu_below.clEnqueueMarkerWithWaitList(queue, waits, wait_list, event);

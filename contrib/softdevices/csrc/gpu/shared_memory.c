@@ -4,6 +4,7 @@
 #include "shared_memory.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "handle_map.h"
 #include "hooks.h"
@@ -16,7 +17,7 @@ static atomic_uint live_imports;
 
 void softgpu_unshare(struct softgpu_shared *shared)
 {
-    shared->give_back(shared);
+    munmap(shared->mapping, shared->mapping_size);
     free(shared->properties);
     free(shared);
 }
@@ -27,8 +28,7 @@ static void CL_CALLBACK forget(cl_mem object, void *user)
     struct softgpu_shared *shared = user;
 
     softgpu_map_take(&records, object);
-    if (shared->mapping)
-        atomic_fetch_sub(&live_imports, 1);
+    atomic_fetch_sub(&live_imports, 1);
     softgpu_trace("shared memory object %p is gone", (void *)object);
     softgpu_unshare(shared);
 }
@@ -41,8 +41,7 @@ cl_mem softgpu_share(cl_mem object, struct softgpu_shared *shared, cl_int *error
         softgpu_set_error(error, CL_OUT_OF_HOST_MEMORY);
         return NULL;
     }
-    if (shared->mapping)
-        atomic_fetch_add(&live_imports, 1);
+    atomic_fetch_add(&live_imports, 1);
     if (softgpu_below.clSetMemObjectDestructorCallback(object, forget, shared) != CL_SUCCESS) {
         softgpu_below.clReleaseMemObject(object);
         forget(object, shared);
@@ -97,7 +96,7 @@ cl_int CL_API_CALL softgpu_get_mem_object_info(cl_mem object, cl_mem_info name, 
     case CL_MEM_PROPERTIES:
         return softgpu_answer(shared->properties, shared->properties_size, size, value, size_ret);
     case CL_MEM_VA_API_MEDIA_SURFACE_INTEL:
-        if (shared->surface) {
+        if (shared->va_display) {
             /* The extension answers with a pointer to the id, as the object was made with one. */
             unsigned int *id = &shared->surface_id;
             return softgpu_answer(&id, sizeof id, size, value, size_ret);
@@ -114,7 +113,7 @@ cl_int CL_API_CALL softgpu_get_image_info(cl_mem image, cl_image_info name, size
 
     if (name == CL_IMAGE_VA_API_PLANE_INTEL)
         shared = softgpu_shared_of(image);
-    if (!shared || !shared->surface)
+    if (!shared || !shared->va_display)
         return softgpu_below.clGetImageInfo(image, name, size, value, size_ret);
     return softgpu_answer(&shared->plane, sizeof shared->plane, size, value, size_ret);
 }

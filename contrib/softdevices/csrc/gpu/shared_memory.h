@@ -7,19 +7,18 @@
 
 #include "layer.h"
 
-/* One such object. The module that makes it fills the fields; the rest is of shared_memory.c. */
+/* One such object. The module that makes it fills the fields; the rest is of shared_memory.c, which
+ * takes the mapping away when the last reference to the object went. */
 struct softgpu_shared {
-    /* Gives the memory back, when the last reference to the object went. */
-    void (*give_back)(struct softgpu_shared *shared);
-
-    /* From a file descriptor: its mapping, and the properties that the program gave. */
     void *mapping;
     size_t mapping_size;
+
+    /* From a file descriptor: the properties that the program gave. */
     cl_mem_properties *properties;
     size_t properties_size;
 
-    /* From a VA surface: which, the plane, and who holds it now. */
-    void *surface;
+    /* From a VA surface: its display, its id, the plane, and who holds it now. */
+    void *va_display;
     unsigned int surface_id;
     cl_uint plane;
     atomic_bool acquired;
@@ -35,7 +34,7 @@ void softgpu_unshare(struct softgpu_shared *shared);
 /* Gives what is known about `object`, or NULL if its memory is OpenCL's own. */
 struct softgpu_shared *softgpu_shared_of(cl_mem object);
 
-/* How many imports from file descriptors live. */
+/* How many of these objects live. */
 SOFTGPU_EXPORT unsigned int softgpu_live_imports(void);
 
 #endif

@@ -23,11 +23,6 @@ cl_int CL_API_CALL softgpu_get_device_ids_from_va(cl_platform_id platform, cl_ui
     return softgpu_get_device_ids(platform, CL_DEVICE_TYPE_GPU, count, devices, devices_ret);
 }
 
-static void put_surface(struct softgpu_shared *shared)
-{
-    softgpu_va_put(shared->surface);
-}
-
 cl_mem CL_API_CALL softgpu_create_from_va_surface(cl_context context, cl_mem_flags flags,
                                                   unsigned int *surface, cl_uint plane,
                                                   cl_int *error)
@@ -37,6 +32,7 @@ cl_mem CL_API_CALL softgpu_create_from_va_surface(cl_context context, cl_mem_fla
     struct softgpu_va_plane found;
     struct softgpu_shared *shared;
     cl_image_desc description = {.image_type = CL_MEM_OBJECT_IMAGE2D};
+    cl_int result;
     cl_mem image;
 
     if (!surface || (flags & ~allowed)) {
@@ -48,17 +44,18 @@ cl_mem CL_API_CALL softgpu_create_from_va_surface(cl_context context, cl_mem_fla
         softgpu_set_error(error, CL_OUT_OF_HOST_MEMORY);
         return NULL;
     }
-    shared->give_back = put_surface;
+    shared->va_display = softgpu_context_va_display(context);
     shared->surface_id = *surface;
     shared->plane = plane;
-    shared->surface =
-        softgpu_va_get(softgpu_context_va_display(context), *surface, plane, &found);
-    if (!shared->surface) {
+    result = softgpu_va_map(shared->va_display, *surface, plane, &found);
+    if (result != CL_SUCCESS) {
         free(shared);
-        softgpu_trace("there is no plane %u of VA surface %u", plane, *surface);
-        softgpu_set_error(error, CL_INVALID_VA_API_MEDIA_SURFACE_INTEL);
+        softgpu_trace("no image of plane %u of VA surface %u: %d", plane, *surface, result);
+        softgpu_set_error(error, result);
         return NULL;
     }
+    shared->mapping = found.mapping;
+    shared->mapping_size = found.mapping_size;
     description.image_width = found.width;
     description.image_height = found.height;
     description.image_row_pitch = found.pitch;
@@ -80,7 +77,7 @@ static cl_int check_all(cl_uint count, const cl_mem *objects, bool acquired, cl_
     for (cl_uint i = 0; i < count; i++) {
         struct softgpu_shared *shared = softgpu_shared_of(objects[i]);
 
-        if (!shared || !shared->surface)
+        if (!shared || !shared->va_display)
             return CL_INVALID_MEM_OBJECT;
         if (atomic_load(&shared->acquired) != acquired)
             return if_not;
@@ -101,6 +98,18 @@ static cl_int change_hands(cl_command_queue queue, cl_uint count, const cl_mem *
     return result;
 }
 
+/* As Intel's driver does, when the call is made and not when the queue comes to it. */
+static bool wait_for_all(cl_uint count, const cl_mem *objects)
+{
+    for (cl_uint i = 0; i < count; i++) {
+        struct softgpu_shared *shared = softgpu_shared_of(objects[i]);
+
+        if (!softgpu_va_wait(shared->va_display, shared->surface_id))
+            return false;
+    }
+    return true;
+}
+
 cl_int CL_API_CALL softgpu_acquire_va(cl_command_queue queue, cl_uint count, const cl_mem *objects,
                                       cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
@@ -108,6 +117,8 @@ cl_int CL_API_CALL softgpu_acquire_va(cl_command_queue queue, cl_uint count, con
         check_all(count, objects, false, CL_VA_API_MEDIA_SURFACE_ALREADY_ACQUIRED_INTEL);
 
     softgpu_trace("acquire %u VA images: %d", count, result);
+    if (result == CL_SUCCESS && !wait_for_all(count, objects))
+        result = CL_OUT_OF_RESOURCES;
     if (result != CL_SUCCESS)
         return result;
     return change_hands(queue, count, objects, true, waits, wait_list, event);

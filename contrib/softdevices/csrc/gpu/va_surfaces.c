@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "va_surfaces.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "mapping.h"
 #include "trace.h"
+#include "va_abi.h"
+#include "va_constants.h"
+#include "va_library.h"
 
-/* What the planes of a format look like to OpenCL: the second plane holds pairs of chroma values
- * at half the width and height. */
+#define CODE(a, b, c, d) \
+    ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+/* What the planes of a format look like to OpenCL, by the format's VA_FOURCC_*: these are the ones
+ * that Intel's driver takes without further ado. */
 struct surface_format {
     uint32_t fourcc;
     cl_channel_type channel_type;
     size_t bytes;
+    bool has_chroma; /* a second plane of pairs of values, at half the width and height */
 };
 
-/* The values of VA_FOURCC_NV12 and VA_FOURCC_P010 in va/va.h: four letters, the first lowest. */
 static const struct surface_format formats[] = {
-    {'N' | 'V' << 8 | '1' << 16 | (uint32_t)'2' << 24, CL_UNORM_INT8, 1},
-    {'P' | '0' << 8 | '1' << 16 | (uint32_t)'0' << 24, CL_UNORM_INT16, 2},
+    {CODE('N', 'V', '1', '2'), CL_UNORM_INT8, 1, true},
+    {CODE('P', '0', '1', '0'), CL_UNORM_INT16, 2, true},
+    {CODE('P', '0', '1', '6'), CL_UNORM_INT16, 2, true},
+    {CODE('R', 'G', 'B', 'P'), CL_UNORM_INT8, 1, false},
 };
 
-struct softgpu_va_surface {
-    int64_t number;
-    bool registered;
-    const void *display;
-    unsigned int id;
-    unsigned int images;
-    struct softgpu_va_plane planes[SOFTGPU_VA_MAX_PLANES];
-    struct softgpu_va_surface *next;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct softgpu_va_surface *surfaces;
-static int64_t last_number;
+/* DRM_FORMAT_MOD_LINEAR, and DRM_FORMAT_MOD_INVALID, which says nothing (drm_fourcc.h). */
+static bool may_be_linear(uint64_t modifier)
+{
+    return modifier == 0 || modifier == UINT64_C(0x00ffffffffffffff);
+}
 
 static const struct surface_format *find_format(uint32_t fourcc)
 {
@@ -43,150 +43,74 @@ static const struct surface_format *find_format(uint32_t fourcc)
     return NULL;
 }
 
-/* These are to be called with the lock held. */
-
-static struct softgpu_va_surface *find(const void *display, unsigned int id)
+/* Maps plane number `plane` of an exported surface, which is in a layer of its own. */
+static cl_int map_plane(const struct softgpu_va_descriptor *from, cl_uint plane,
+                        struct softgpu_va_plane *result)
 {
-    struct softgpu_va_surface *surface = surfaces;
+    const struct surface_format *format = find_format(from->fourcc);
+    bool chroma = format && format->has_chroma && plane;
+    uint32_t object, offset;
+    cl_int error = CL_SUCCESS;
 
-    while (surface && (!surface->registered || surface->display != display || surface->id != id))
-        surface = surface->next;
-    return surface;
-}
-
-static struct softgpu_va_surface *find_number(int64_t number)
-{
-    struct softgpu_va_surface *surface = surfaces;
-
-    while (surface && surface->number != number)
-        surface = surface->next;
-    return surface;
-}
-
-/* Takes a surface out of the list if nobody needs it any more. */
-static void drop_if_unused(struct softgpu_va_surface *surface)
-{
-    struct softgpu_va_surface **link = &surfaces;
-
-    if (surface->registered || surface->images)
-        return;
-    while (*link != surface)
-        link = &(*link)->next;
-    *link = surface->next;
-    free(surface);
-}
-
-static bool fill_planes(struct softgpu_va_surface *surface, const struct surface_format *format,
-                        void *base, unsigned int width, unsigned int height, const size_t *pitch,
-                        const ptrdiff_t *offset)
-{
-    for (unsigned int p = 0; p < SOFTGPU_VA_MAX_PLANES; p++) {
-        struct softgpu_va_plane *plane = &surface->planes[p];
-
-        plane->base = (char *)base + offset[p];
-        plane->width = p ? ((size_t)width + 1) / 2 : width;
-        plane->height = p ? ((size_t)height + 1) / 2 : height;
-        plane->pitch = pitch[p];
-        plane->format.image_channel_order = p ? CL_RG : CL_R;
-        plane->format.image_channel_data_type = format->channel_type;
-        if (plane->pitch < plane->width * format->bytes * (p + 1))
-            return false;
+    if (!format) {
+        softgpu_trace("the format %.4s has no images", (const char *)&from->fourcc);
+        return CL_IMAGE_FORMAT_NOT_SUPPORTED;
     }
-    return true;
-}
-
-int64_t softgpu_va_register_surface(const void *display, unsigned int id, uint32_t fourcc,
-                                    void *base, unsigned int width, unsigned int height,
-                                    const size_t pitch[SOFTGPU_VA_MAX_PLANES],
-                                    const ptrdiff_t offset[SOFTGPU_VA_MAX_PLANES])
-{
-    const struct surface_format *format = find_format(fourcc);
-    struct softgpu_va_surface *surface;
-    int64_t result = -EEXIST;
-
-    if (!display || !format || !base || !width || !height || !pitch || !offset)
-        return -EINVAL;
-    surface = calloc(1, sizeof *surface);
-    if (!surface)
-        return -ENOMEM;
-    if (!fill_planes(surface, format, base, width, height, pitch, offset)) {
-        free(surface);
-        return -EINVAL;
+    if (plane >= from->num_layers || from->layers[plane].num_planes != 1 ||
+        from->layers[plane].object_index[0] >= from->num_objects)
+        return CL_INVALID_VA_API_MEDIA_SURFACE_INTEL;
+    object = from->layers[plane].object_index[0];
+    offset = from->layers[plane].offset[0];
+    if (!may_be_linear(from->objects[object].drm_format_modifier)) {
+        softgpu_trace("the surface is tiled (modifier 0x%llx), which the CPU cannot read",
+                      (unsigned long long)from->objects[object].drm_format_modifier);
+        return CL_IMAGE_FORMAT_NOT_SUPPORTED;
     }
-    surface->display = display;
-    surface->id = id;
-    surface->registered = true;
-    pthread_mutex_lock(&lock);
-    if (!find(display, id)) {
-        result = surface->number = ++last_number;
-        surface->next = surfaces;
-        surfaces = surface;
+    result->width = chroma ? ((size_t)from->width + 1) / 2 : from->width;
+    result->height = chroma ? ((size_t)from->height + 1) / 2 : from->height;
+    result->pitch = from->layers[plane].pitch[0];
+    result->format.image_channel_order = chroma ? CL_RG : CL_R;
+    result->format.image_channel_data_type = format->channel_type;
+    result->mapping_size = offset + result->pitch * result->height;
+    /* What follows the pixels of the last row may not be there. */
+    if (result->mapping_size > from->objects[object].size)
+        result->mapping_size -= result->pitch - result->width * format->bytes * (chroma ? 2 : 1);
+    result->mapping = softgpu_map_fd(from->objects[object].fd, result->mapping_size, &error);
+    if (!result->mapping)
+        return error;
+    result->base = (char *)result->mapping + offset;
+    return CL_SUCCESS;
+}
+
+cl_int softgpu_va_map(void *display, unsigned int id, cl_uint plane,
+                      struct softgpu_va_plane *result)
+{
+    const struct softgpu_va_library *libva = softgpu_va_library();
+    struct softgpu_va_descriptor descriptor = {0};
+    int status;
+    cl_int error;
+
+    if (!display || !libva)
+        return CL_INVALID_VA_API_MEDIA_SURFACE_INTEL;
+    status = libva->export_surface_handle(
+        display, id, SOFTGPU_VA_MEM_TYPE_DRM_PRIME_2,
+        SOFTGPU_VA_EXPORT_SURFACE_READ_WRITE | SOFTGPU_VA_EXPORT_SURFACE_SEPARATE_LAYERS,
+        &descriptor);
+    if (status != SOFTGPU_VA_STATUS_SUCCESS) {
+        softgpu_trace("VA surface %u cannot be exported: %d", id, status);
+        return CL_INVALID_VA_API_MEDIA_SURFACE_INTEL;
     }
-    pthread_mutex_unlock(&lock);
-    if (result < 0)
-        free(surface);
-    softgpu_trace("VA surface %u of display %p registered: %lld", id, display, (long long)result);
-    return result;
+    error = map_plane(&descriptor, plane, result);
+    for (uint32_t i = 0; i < descriptor.num_objects; i++)
+        close(descriptor.objects[i].fd);
+    return error;
 }
 
-int softgpu_va_unregister_surface(const void *display, unsigned int id)
+bool softgpu_va_wait(void *display, unsigned int id)
 {
-    struct softgpu_va_surface *surface;
+    const struct softgpu_va_library *libva = softgpu_va_library();
+    int status = libva ? libva->sync_surface(display, id) : -1;
 
-    pthread_mutex_lock(&lock);
-    surface = find(display, id);
-    if (surface) {
-        surface->registered = false;
-        drop_if_unused(surface);
-    }
-    pthread_mutex_unlock(&lock);
-    softgpu_trace("VA surface %u of display %p unregistered", id, display);
-    return surface ? 0 : -ENOENT;
-}
-
-int softgpu_va_surface_alive(int64_t number)
-{
-    bool alive;
-
-    pthread_mutex_lock(&lock);
-    alive = find_number(number) != NULL;
-    pthread_mutex_unlock(&lock);
-    return alive;
-}
-
-unsigned int softgpu_va_live_images(int64_t number)
-{
-    struct softgpu_va_surface *surface;
-    unsigned int images;
-
-    pthread_mutex_lock(&lock);
-    surface = find_number(number);
-    images = surface ? surface->images : 0;
-    pthread_mutex_unlock(&lock);
-    return images;
-}
-
-struct softgpu_va_surface *softgpu_va_get(const void *display, unsigned int id, cl_uint plane,
-                                          struct softgpu_va_plane *result)
-{
-    struct softgpu_va_surface *surface;
-
-    if (plane >= SOFTGPU_VA_MAX_PLANES)
-        return NULL;
-    pthread_mutex_lock(&lock);
-    surface = find(display, id);
-    if (surface) {
-        surface->images++;
-        *result = surface->planes[plane];
-    }
-    pthread_mutex_unlock(&lock);
-    return surface;
-}
-
-void softgpu_va_put(struct softgpu_va_surface *surface)
-{
-    pthread_mutex_lock(&lock);
-    surface->images--;
-    drop_if_unused(surface);
-    pthread_mutex_unlock(&lock);
+    softgpu_trace("wait for VA surface %u: %d", id, status);
+    return status == SOFTGPU_VA_STATUS_SUCCESS;
 }

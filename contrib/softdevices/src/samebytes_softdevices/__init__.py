@@ -13,16 +13,28 @@ if TYPE_CHECKING:
     from samebytes_softdevices._gpu_layer import gpu_live_imports
     from samebytes_softdevices._npu_trace import NpuTraceRecord, npu_trace
     from samebytes_softdevices._plan import SoftDeviceError
+    from samebytes_softdevices._va_report import VaObject, va_live, va_report
 
-__all__ = ["NpuTraceRecord", "SoftDeviceError", "gpu_live_imports", "npu_trace"]
+__all__ = [
+    "NpuTraceRecord",
+    "SoftDeviceError",
+    "VaObject",
+    "gpu_live_imports",
+    "npu_trace",
+    "va_live",
+    "va_report",
+]
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "NpuTraceRecord": "_npu_trace",
     "SoftDeviceError": "_plan",
+    "VaObject": "_va_report",
     "gpu_live_imports": "_gpu_layer",
     "npu_trace": "_npu_trace",
+    "va_live": "_va_report",
+    "va_report": "_va_report",
 }
 
 

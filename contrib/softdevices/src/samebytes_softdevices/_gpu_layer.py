@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions that the OpenCL layer has for Python (csrc/gpu/va_surfaces.h, shared_memory.h)."""
+"""The functions that the OpenCL layer has for Python (csrc/gpu/shared_memory.h)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from samebytes_softdevices._libraries import library
 from samebytes_softdevices._plan import SoftDeviceError
 
 __all__ = ["gpu_live_imports", "layer"]
-
-_PLANES = 2  # SOFTGPU_VA_MAX_PLANES
 
 
 @cache
@@ -32,28 +30,11 @@ def layer() -> ctypes.CDLL:
     functions = ctypes.CDLL(str(path))
     functions.softgpu_live_imports.argtypes = []
     functions.softgpu_live_imports.restype = ctypes.c_uint
-    functions.softgpu_va_register_surface.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_uint,
-        ctypes.c_uint32,
-        ctypes.c_void_p,
-        ctypes.c_uint,
-        ctypes.c_uint,
-        ctypes.POINTER(ctypes.c_size_t * _PLANES),
-        ctypes.POINTER(ctypes.c_ssize_t * _PLANES),
-    ]
-    functions.softgpu_va_register_surface.restype = ctypes.c_int64
-    functions.softgpu_va_unregister_surface.argtypes = [ctypes.c_void_p, ctypes.c_uint]
-    functions.softgpu_va_unregister_surface.restype = ctypes.c_int
-    functions.softgpu_va_surface_alive.argtypes = [ctypes.c_int64]
-    functions.softgpu_va_surface_alive.restype = ctypes.c_int
-    functions.softgpu_va_live_images.argtypes = [ctypes.c_int64]
-    functions.softgpu_va_live_images.restype = ctypes.c_uint
     return functions
 
 
 def gpu_live_imports() -> int:
-    """Give how many OpenCL objects over file descriptors live, for tests that look for leaks.
+    """Give how many OpenCL objects over file descriptors or VA surfaces live, to look for leaks.
 
     Raises:
         SoftDeviceError: this process does not use the software GPU.

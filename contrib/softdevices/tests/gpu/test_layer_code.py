@@ -46,12 +46,30 @@ def test_the_layer_is_clean(tmp_path: Path, sanitizers: str) -> None:
     subprocess.run(
         ["gcc", *flags, *checked, *sources, "-o", str(program), "-ldl"], check=True, timeout=120
     )
+    libva = tmp_path / "libva.so.2"
+    fake = str(HERE / "native" / "fake_libva.c")
+    subprocess.run(
+        ["gcc", *flags, "-shared", "-fPIC", fake, "-o", str(libva)], check=True, timeout=120
+    )
     # Without what the software devices preload, which is not built for sanitizers.
     done = subprocess.run(
-        [str(program)], env={}, capture_output=True, text=True, timeout=120, check=False
+        [str(program)],
+        env={"LD_LIBRARY_PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+def test_what_is_declared_of_libva_is_what_its_headers_declare(tmp_path: Path) -> None:
+    if not Path("/usr/include/va/va_drmcommon.h").is_file():
+        pytest.skip("missing package libva-dev: apt install libva-dev")
+    source = str(HERE / "native" / "va_abi_test.c")
+    command = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-c", source]
+    subprocess.run([*command, "-o", str(tmp_path / "va_abi_test.o")], check=True, timeout=120)
 
 
 def test_the_layer_keeps_the_loader_that_started_it(

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""VA surfaces as OpenCL images (cl_intel_va_api_media_sharing), over registered arrays."""
+"""VA surfaces as OpenCL images (cl_intel_va_api_media_sharing), on the software VA-API driver."""
 
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from samebytes_softdevices import SoftDeviceError
-from samebytes_softdevices.gpu_surfaces import DISPLAY, register_nv12, register_p010
+from samebytes_softdevices import SoftDeviceError, gpu_live_imports
+from samebytes_softdevices.va_surfaces import Display, create_surface, shared_display
 
+IMAGE_FORMAT_NOT_SUPPORTED = -10
+OUT_OF_RESOURCES = -5
 INVALID_VALUE = -30
 INVALID_MEM_OBJECT = -38
 INVALID_SURFACE = -1099
@@ -22,24 +23,33 @@ ACQUIRE = "clEnqueueAcquireVA_APIMediaSurfacesINTEL"
 RELEASE = "clEnqueueReleaseVA_APIMediaSurfacesINTEL"
 
 
+pytestmark = pytest.mark.usefixtures("vaapi", "no_leak")
+
+
 @pytest.fixture
-def va(cl: Any, device: Any, opencl: Any) -> Any:
+def vaapi() -> None:
+    """The driver, with a display that is open before leaks are counted."""
+    try:
+        shared_display()
+    except SoftDeviceError:
+        pytest.skip(
+            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
+        )
+
+
+@pytest.fixture
+def va(cl: Any, device: Any, opencl: Any, vaapi: None) -> Any:
     """A context of the display."""
-    handle = opencl.context_of_display(device.int_ptr, DISPLAY)
+    handle = opencl.context_of_display(device.int_ptr, shared_display().address)
     return cl.Context.from_int_ptr(handle, retain=False)
 
 
 @pytest.fixture
-def planes(np: Any) -> Any:
-    """A surface of 30 x 20 pixels, with padded rows and some rows between the planes."""
-    memory = np.zeros((36, 64), np.uint8)
-    memory[:] = np.arange(memory.size).reshape(memory.shape) % 253
-    return memory[:20, :30], memory[24:34, :30].reshape(10, 15, 2)
-
-
-@pytest.fixture
-def surface(planes: Any) -> Iterator[Any]:
-    with register_nv12(*planes) as surface:
+def surface(vaapi: None, np: Any) -> Iterator[Any]:
+    """A surface of 30 x 20 pixels: its rows are padded, and there are rows between the planes."""
+    with create_surface("NV12", 30, 20) as surface:
+        for plane in map(np.asarray, surface.planes):
+            plane[...] = np.arange(plane.size).reshape(plane.shape) % 253
         yield surface
 
 
@@ -50,10 +60,10 @@ def image(cl: Any, made: tuple[int, int]) -> Any:
 
 
 def test_each_plane_is_an_image_over_its_memory(
-    cl: Any, np: Any, va: Any, opencl: Any, planes: Any, surface: Any
+    cl: Any, np: Any, va: Any, opencl: Any, surface: Any
 ) -> None:
     queue = cl.CommandQueue(va)
-    for plane, array in enumerate(planes):
+    for plane, array in enumerate(map(np.asarray, surface.planes)):
         picture = image(cl, opencl.image_of_surface(va.int_ptr, surface.id, plane))
         assert (picture.height, picture.width) == array.shape[:2]
         assert picture.row_pitch == 64
@@ -70,14 +80,90 @@ def test_each_plane_is_an_image_over_its_memory(
 
 
 def test_p010_has_planes_of_16_bits(cl: Any, np: Any, va: Any, opencl: Any) -> None:
-    y, uv = np.full((20, 32), 60000, np.uint16), np.zeros((10, 16, 2), np.uint16)
-    with register_p010(y, uv) as surface:
+    with create_surface("P010", 32, 20) as surface:
+        y = np.asarray(surface.planes[0])
+        y[...] = 60000
         picture = image(cl, opencl.image_of_surface(va.int_ptr, surface.id, 0))
         assert picture.format.channel_data_type == cl.channel_type.UNORM_INT16
-        read = np.empty_like(y)
+        read = np.zeros_like(y)
         cl.enqueue_copy(cl.CommandQueue(va), read, picture, origin=(0, 0), region=(32, 20))
         assert (read == y).all()
         picture.release()
+
+
+def test_rows_need_no_padding(
+    cl: Any, np: Any, device: Any, opencl: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runtime works on images in place at any address and with any pitch."""
+    monkeypatch.setenv("SOFTVA_PITCH_ALIGN", "1")
+    display = Display()
+    handle = opencl.context_of_display(device.int_ptr, display.address)
+    context = cl.Context.from_int_ptr(handle, retain=False)
+    with display.create_surface("NV12", 29, 20) as surface:
+        uv = np.asarray(surface.planes[1])
+        uv[...] = 1
+        picture = image(cl, opencl.image_of_surface(context.int_ptr, surface.id, 1))
+        assert picture.row_pitch == 30
+        written = np.arange(uv.size, dtype=np.uint8).reshape(uv.shape)
+        queue = cl.CommandQueue(context)
+        cl.enqueue_copy(queue, picture, written, origin=(0, 0), region=(15, 10))
+        queue.finish()
+        assert (uv == written).all()
+        picture.release()
+    display.close()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "planes"),
+    [("SOFTVA_OBJECTS", "separate", 2), ("SOFTVA_PITCH_ALIGN", "4096", 2)],
+)
+def test_surfaces_of_other_layouts_are_taken(
+    cl: Any,
+    np: Any,
+    device: Any,
+    opencl: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    planes: int,
+) -> None:
+    monkeypatch.setenv(variable, value)
+    display = Display()
+    handle = opencl.context_of_display(device.int_ptr, display.address)
+    context = cl.Context.from_int_ptr(handle, retain=False)
+    with display.create_surface("NV12", 32, 32) as surface:
+        for plane in range(planes):
+            array = np.asarray(surface.planes[plane])
+            array[...] = 40 + plane
+            picture = image(cl, opencl.image_of_surface(context.int_ptr, surface.id, plane))
+            read = np.zeros(array.shape, np.uint8)
+            region = array.shape[1::-1]
+            cl.enqueue_copy(
+                cl.CommandQueue(context), read, picture, origin=(0, 0), region=region
+            )
+            assert (read == 40 + plane).all()
+            picture.release()
+    display.close()
+
+
+def test_a_tiled_surface_is_refused(
+    opencl: Any, va: Any, surface: Any, monkeypatch: pytest.MonkeyPatch, cl: Any, device: Any
+) -> None:
+    from samebytes_softdevices._va_abi import SurfaceAttribute, libva, pixel_format
+
+    monkeypatch.setenv("SOFTVA_TILING", "y")
+    display = Display()
+    with pytest.raises(SoftDeviceError, match="tiled: its planes are no arrays"):
+        display.create_surface("NV12", 32, 32)
+    number = ctypes.c_uint()
+    attributes = (SurfaceAttribute * 1)(pixel_format("NV12"))
+    create = libva().vaCreateSurfaces
+    assert create(display.address, 0, 32, 32, ctypes.byref(number), 1, attributes, 1) == 0
+    handle = opencl.context_of_display(device.int_ptr, display.address)
+    context = cl.Context.from_int_ptr(handle, retain=False)
+    refused = opencl.image_of_surface(context.int_ptr, number.value, 0)
+    assert refused == (0, IMAGE_FORMAT_NOT_SUPPORTED)
+    display.close()
 
 
 def test_an_image_knows_its_surface_and_plane(cl: Any, va: Any, opencl: Any, surface: Any) -> None:
@@ -98,7 +184,7 @@ def test_the_context_tells_its_display(va: Any, opencl: Any) -> None:
     query.argtypes = [ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t] + [ctypes.c_void_p] * 2
     properties = (ctypes.c_ssize_t * 5)()
     assert query(va.int_ptr, 0x1082, 40, properties, None) == 0  # CL_CONTEXT_PROPERTIES
-    assert list(properties)[2:] == [0x4097, DISPLAY, 0]
+    assert list(properties)[2:] == [0x4097, shared_display().address, 0]
 
 
 def test_surfaces_change_hands_in_turn(cl: Any, va: Any, opencl: Any, surface: Any) -> None:
@@ -117,6 +203,7 @@ def test_surfaces_change_hands_in_turn(cl: Any, va: Any, opencl: Any, surface: A
 def test_what_is_no_surface_is_refused(va: Any, context: Any, opencl: Any, surface: Any) -> None:
     create = opencl.image_of_surface
     assert create(va.int_ptr, surface.id + 1000, 0) == (0, INVALID_SURFACE)
+    assert create(va.int_ptr, 0xFFFFFFFF, 0) == (0, INVALID_SURFACE)
     assert create(va.int_ptr, surface.id, 2) == (0, INVALID_SURFACE)
     # A context without a display has no surfaces.
     assert create(context.int_ptr, surface.id, 0) == (0, INVALID_SURFACE)
@@ -124,70 +211,54 @@ def test_what_is_no_surface_is_refused(va: Any, context: Any, opencl: Any, surfa
     assert create(va.int_ptr, surface.id, 0, use_host_ptr) == (0, INVALID_VALUE)
 
 
-def test_images_outlive_their_surface(cl: Any, np: Any, va: Any, opencl: Any, planes: Any) -> None:
-    surface = register_nv12(*planes)
+def test_images_outlive_their_surface(cl: Any, np: Any, va: Any, opencl: Any, surface: Any) -> None:
+    before = gpu_live_imports()
     picture = image(cl, opencl.image_of_surface(va.int_ptr, surface.id, 0))
-    expected = planes[0].copy()
+    y = np.asarray(surface.planes[0])
     surface.close()
     surface.close()
     assert opencl.image_of_surface(va.int_ptr, surface.id, 0) == (0, INVALID_SURFACE)
-    assert surface.live_images == 1
-    read = np.empty_like(expected)
-    cl.enqueue_copy(cl.CommandQueue(va), read, picture, origin=(0, 0), region=(30, 20))
-    assert (read == expected).all()
+    assert gpu_live_imports() == before + 1
+    queue = cl.CommandQueue(va)
+    read = np.empty_like(y)
+    cl.enqueue_copy(queue, read, picture, origin=(0, 0), region=(30, 20))
+    assert (read == y).all()
+    assert opencl.change_hands(ACQUIRE, queue.int_ptr, picture.int_ptr) == OUT_OF_RESOURCES
     picture.release()
-    assert surface.live_images == 0
+    assert gpu_live_imports() == before
 
 
-def test_the_arrays_are_kept_as_long_as_images_live(cl: Any, np: Any, va: Any, opencl: Any) -> None:
-    y, uv = np.zeros((20, 30), np.uint8), np.zeros((10, 15, 2), np.uint8)
-    memory = weakref.ref(y)
-    surface = register_nv12(y, uv)
-    del y, uv
-    picture = image(cl, opencl.image_of_surface(va.int_ptr, surface.id, 0))
-    surface.close()
-    assert memory() is not None
-    picture.release()
-    surface.close()
-    assert memory() is None
-
-
-def test_closing_an_old_surface_leaves_a_new_one_of_its_id(
-    cl: Any, va: Any, opencl: Any, planes: Any
+def test_displays_have_surfaces_of_their_own(
+    va: Any, opencl: Any, cl: Any, device: Any, surface: Any
 ) -> None:
-    old = register_nv12(*planes, surface_id=800_000)
-    old.close()
-    with register_nv12(*planes, surface_id=800_000):
-        old.close()
-        image(cl, opencl.image_of_surface(va.int_ptr, 800_000, 0)).release()
+    other = Display()
+    handle = opencl.context_of_display(device.int_ptr, other.address)
+    context = cl.Context.from_int_ptr(handle, retain=False)
+    with other.create_surface("NV12", 32, 32) as foreign:
+        assert foreign.id != surface.id
+        assert opencl.image_of_surface(va.int_ptr, foreign.id, 0) == (0, INVALID_SURFACE)
+        assert opencl.image_of_surface(context.int_ptr, surface.id, 0) == (0, INVALID_SURFACE)
+        image(cl, opencl.image_of_surface(context.int_ptr, foreign.id, 0)).release()
+    other.close()
 
 
-def test_displays_have_surfaces_of_their_own(va: Any, opencl: Any, planes: Any) -> None:
-    with register_nv12(*planes, display=DISPLAY + 1, surface_id=900_000):
-        assert opencl.image_of_surface(va.int_ptr, 900_000, 0) == (0, INVALID_SURFACE)
-        with register_nv12(*planes, surface_id=900_000):
-            pass
-
-
-def test_an_id_is_given_once(planes: Any, surface: Any) -> None:
-    with pytest.raises(SoftDeviceError, match="already"):
-        register_nv12(*planes, surface_id=surface.id)
-
-
-def test_arrays_that_are_no_planes_are_refused(np: Any, planes: Any) -> None:
-    y, uv = planes
-    readonly = y.copy()
-    readonly.flags.writeable = False
-    for bad_y, bad_uv, message in (
-        (y.astype(np.uint16), uv, "uint8"),
-        (y, uv[:, :-1], "shape"),
-        (y[:, ::2], uv, "one after another"),
-        (y[::-1], uv, "one after another"),
-        (readonly, uv, "read-only"),
-        (y[:0], uv, "empty"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            register_nv12(bad_y, bad_uv)
+def test_acquiring_waits_for_the_driver(
+    cl: Any, device: Any, opencl: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOFTVA_FAIL", "vaSyncSurface@1")
+    display = Display()
+    handle = opencl.context_of_display(device.int_ptr, display.address)
+    context = cl.Context.from_int_ptr(handle, retain=False)
+    queue = cl.CommandQueue(context)
+    with display.create_surface("NV12", 32, 32) as surface:
+        picture = image(cl, opencl.image_of_surface(context.int_ptr, surface.id, 0))
+        handles = (queue.int_ptr, picture.int_ptr)
+        assert opencl.change_hands(ACQUIRE, *handles) == 0
+        assert opencl.change_hands(RELEASE, *handles) == 0
+        assert opencl.change_hands(ACQUIRE, *handles) == OUT_OF_RESOURCES
+        assert opencl.change_hands(RELEASE, *handles) == NOT_ACQUIRED
+        picture.release()
+    display.close()
 
 
 def test_openvino_reads_a_surface(ov: Any, np: Any) -> None:
@@ -196,7 +267,7 @@ def test_openvino_reads_a_surface(ov: Any, np: Any) -> None:
 
     height = width = 32
     random = np.random.default_rng(0)
-    y = random.integers(16, 235, (height, 64), dtype=np.uint8)[:, :width]
+    y = random.integers(16, 235, (height, width), dtype=np.uint8)
     uv = random.integers(16, 240, (height // 2, width // 2, 2), dtype=np.uint8)
 
     def model(memory: str) -> Any:
@@ -217,7 +288,9 @@ def test_openvino_reads_a_surface(ov: Any, np: Any) -> None:
     ).values()
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-    with register_nv12(y, uv) as surface:
+    with create_surface("NV12", width, height) as surface:
+        planes = [np.asarray(plane) for plane in surface.planes]
+        planes[0][...], planes[1][...] = y, uv
         context = ov.VAContext(core, new(surface.display, None, None))
         compiled = core.compile_model(model("GPU_SURFACE"), context, f32)
         request = compiled.create_infer_request()
@@ -228,7 +301,7 @@ def test_openvino_reads_a_surface(ov: Any, np: Any) -> None:
         request.wait()
         # The limited range of the format is rounded in the last place.
         assert np.abs(request.get_output_tensor().data - expected).max() <= 1
-        y[:] = 235
+        planes[0][...] = 235
         request.start_async()
         request.wait()
         assert request.get_output_tensor().data.mean() > expected.mean() + 20

@@ -7,8 +7,8 @@ import keyword
 import re
 from dataclasses import dataclass
 
+from .._plugins.discovery import listed
 from .._plugins.distributions import install_hint
-from .._plugins.listing import installed_plugins
 from ..errors import SamebytesError
 
 __all__ = ["Names", "NewBackendError", "names_of"]
@@ -69,11 +69,13 @@ def names_of(name: str) -> Names:
 
 
 def _holder_of(name: str) -> str | None:
-    for plugin in installed_plugins():
-        whose = f"{plugin.distribution} {plugin.version}".strip() or "an installed distribution"
-        if plugin.name == name:
-            return f"a plugin of {whose} has this name"
-        if name in plugin.memory_types:
-            return f"the plugin {plugin.name!r} of {whose} has this memory type"
+    found = listed()
+    for record in (*found.plugins.values(), *found.set_aside):
+        # One that only SAMEBYTES_PLUGINS names is not installed.
+        if record.name == name and (record.module or record.distribution):
+            return f"a plugin of {record.distribution or record.module} has this name"
+    for node, owner in found.owner_of_node.items():
+        if node.partition(":")[0] == name:
+            return f"the plugin {owner!r} has a memory type of this name"
     hint = install_hint(name)
     return f"it is a part of samebytes ({hint})" if hint else None

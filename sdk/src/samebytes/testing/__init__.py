@@ -26,20 +26,28 @@ The rules, to which the tests refer by number:
 9.  Contexts and routes may be used from any thread; one tensor by one thread at a time.
 10. Access "r" gives a read-only result, and read-only memory never becomes writable.
 
+What a memory type can is declared in class attributes of its `Memory`, and what a mapping can in
+those of its suite: the page docs/reference/testing-kit.md has a table of them.
+Strategies for hypothesis are in `samebytes.testing.strategies`.
+
 Needs pytest and hypothesis: pip install "samebytes[testing]".
 """
 
 from __future__ import annotations
 
 from . import _requirements  # noqa: F401 - first: it says what is missing, and prepares pytest
+
+# isort: split
+from . import strategies
 from ._child import ChildResult, run_method
 from ._contexts import ContextSuite
-from ._footprint import assert_steady
+from ._device_view import DeviceView
+from ._footprint import assert_nothing_left, assert_steady
 from ._frames import FrameSuite
 from ._guard import GuardedMemory
-from ._layouts import array_layouts, array_of
+from ._layouts import ImageLayout, Layout, Layouts, array_of
 from ._mappers import MapperSuite
-from ._memory import ArrayMemory, Memory, address_of, fill
+from ._memory import ArrayMemory, DeviceMemory, Memory, address_of, fill
 from ._plugins import PluginSuite
 from ._tensors import TensorSuite
 
@@ -47,16 +55,22 @@ __all__ = [
     "ArrayMemory",
     "ChildResult",
     "ContextSuite",
+    "DeviceMemory",
+    "DeviceView",
     "FrameSuite",
     "GuardedMemory",
+    "ImageLayout",
+    "Layout",
+    "Layouts",
     "MapperSuite",
     "Memory",
     "PluginSuite",
     "TensorSuite",
     "address_of",
-    "array_layouts",
     "array_of",
+    "assert_nothing_left",
     "assert_steady",
     "fill",
     "run_method",
+    "strategies",
 ]

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 __all__ = ["ChildResult", "run_method", "run_methods"]
 
@@ -88,11 +88,16 @@ def call(file: str, qualname: str, *methods: str) -> None:
     for name in qualname.split("."):
         found = getattr(found, name)
     for method in methods:
-        for stream in (sys.stdout, sys.stderr):
-            print(_BEGINS, end="", file=stream, flush=True)
+        _mark(_BEGINS, sys.stdout, sys.stderr)
         try:
             getattr(found(), method)()
         except Exception:
             traceback.print_exc()
         else:
-            print(_ENDED, end="", flush=True)
+            _mark(_ENDED, sys.stdout)
+
+
+def _mark(mark: str, *streams: TextIO) -> None:
+    for stream in streams:
+        stream.write(mark)
+        stream.flush()

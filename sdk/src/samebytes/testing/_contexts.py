@@ -19,7 +19,10 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 
+from . import _child
 from ._memory import Memory, fill
+from ._objects import choose_tests
+from ._threads import in_threads
 
 __all__ = ["ContextSuite"]
 
@@ -30,10 +33,16 @@ class ContextSuite:
     Class attributes:
         memory: the memory type.
         singleton: there is one context, which is never closed.
+        threads: how many threads ask for it at once.
     """
 
     memory: ClassVar[Memory]
     singleton: ClassVar[bool] = True
+    threads: ClassVar[int] = 8
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        choose_tests(cls, ContextSuite, test_ends_with_its_last_holder=not cls.singleton)
 
     def test_one_for_the_same_handles(self) -> None:
         """Equal contexts are one living object."""
@@ -42,6 +51,8 @@ class ContextSuite:
         assert context == samebytes.context(context.node)
         assert hash(context) == hash(self.memory.context())
         assert context.memory_type == self.memory.memory_type
+        assert context.node == self.memory.node
+        assert type(context).singleton == self.singleton, "ContextSuite.singleton says otherwise"
         assert context.node in repr(context)
         assert isinstance(context.device, Device)
         assert context.derive(context.node) is context
@@ -56,7 +67,7 @@ class ContextSuite:
             context.derive("no_such_memory")
         if self.singleton:
             with pytest.raises(UnknownNameError):
-                samebytes.context(f"{context.memory_type}:7")
+                samebytes.context(f"{context.node}:7")
 
     def test_closing(self) -> None:
         """Rule 2: a context of handles closes; the one of host memory stays open."""
@@ -74,6 +85,41 @@ class ContextSuite:
         fresh = self.memory.context()
         assert fresh is not context
         fresh.check_open()
+
+    def test_one_for_all_threads(self) -> None:
+        """Rule 9: threads that ask at the same moment get the one living context."""
+        found = []
+
+        def work(_: int) -> None:
+            context = samebytes.context(self.memory.node)
+            found.append(context)
+            assert context.derive(context.node) is context
+
+        in_threads(self.threads, work)
+        assert all(context is found[0] for context in found)
+
+    def test_ends_with_its_last_holder(self) -> None:
+        """Rule 4: a context ends with its last tensor, without the garbage collector."""
+        status, _, errors = _child.run_method(self, "check_ends")
+        assert status == 0, errors
+        assert not errors
+
+    def check_ends(self) -> None:
+        """Runs in a child process, where nobody else holds the context."""
+        gc.disable()
+        before = None
+        for _ in range(2):  # what is made once, for all contexts, is made by the first
+            context = samebytes.context(self.memory.node)
+            tensor = context.allocate((4, 4)) if self.memory.allocates else None
+            alive = weakref.ref(context)
+            del context
+            if tensor is not None:
+                assert alive() is not None, "a tensor holds its context"
+                del tensor
+            assert alive() is None, "something keeps the context alive"
+            counts = dict(self.memory.native_counts())
+            assert before in (None, counts), "native objects stay"
+            before = counts
 
     def test_allocating(self) -> None:
         """What is allocated is owned, writable, of the asked layout, and released by close()."""

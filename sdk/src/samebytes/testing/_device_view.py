@@ -68,7 +68,7 @@ class DeviceView:
         self._memory.write(self.native, whole)
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self.shape[0])
 
     def copy(self) -> np.ndarray[Any, Any]:
         """The elements as they are now."""

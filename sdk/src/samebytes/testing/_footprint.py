@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the process holds: memory, descriptors, objects."""
+"""What the process holds: memory, descriptors, objects, storages, native objects."""
 
 from __future__ import annotations
 
 import gc
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["assert_steady"]
+from samebytes import Context, Storage
+
+__all__ = ["Counts", "assert_nothing_left", "assert_steady"]
 
 # A leak of one object for each of 10,000 calls shows up at ten times these.
 _MAX_BLOCKS = 1_000
 _MAX_OBJECTS = 1_000
 _ROUNDS = 3
 _MAX_RSS = 4 << 20
+
+Counts = Callable[[], Mapping[str, int]]
+"""How many native objects live, by kind: `Memory.native_counts`."""
 
 
 class _Footprint(NamedTuple):
@@ -33,18 +39,29 @@ def _footprint() -> _Footprint:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return _Footprint(
         pages * resource.getpagesize(),
-        len(list(Path("/proc/self/fd").iterdir())),
+        _descriptors(),
         len(gc.get_objects()),
         sys.getallocatedblocks(),
     )
 
 
-def assert_steady(action: Callable[[], object], times: int = 10_000) -> None:
+def _descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def _no_counts() -> Mapping[str, int]:
+    return {}
+
+
+def assert_steady(
+    action: Callable[[], object], times: int = 10_000, *, counts: Counts = _no_counts
+) -> None:
     """Call `action` many times and see that nothing of it stays.
 
-    Allowed: no descriptor; 1,000 objects and memory blocks, and 4 MiB, for all calls together,
-    since caches and allocators fill up on the way. Resident memory also moves by itself in a large
-    process: a round in which it grew is followed by another, up to three. A leak grows in each.
+    Allowed: no descriptor, no native object that `counts` counts; 1,000 objects and memory blocks,
+    and 4 MiB, for all calls together, since caches and allocators fill up on the way. Resident
+    memory also moves by itself in a large process: a round in which it grew is followed by
+    another, up to three. A leak grows in each.
 
     Raises:
         AssertionError: more than that stayed.
@@ -53,10 +70,11 @@ def assert_steady(action: Callable[[], object], times: int = 10_000) -> None:
         action()
     growth = []
     for _ in range(_ROUNDS):
-        before = _footprint()
+        before, natives = _footprint(), dict(counts())
         for _ in range(times):
             action()
         after = _footprint()
+        assert dict(counts()) == natives, "native objects stay"
         assert after.descriptors == before.descriptors
         assert after.objects - before.objects < _MAX_OBJECTS
         assert after.blocks - before.blocks < _MAX_BLOCKS
@@ -64,3 +82,34 @@ def assert_steady(action: Callable[[], object], times: int = 10_000) -> None:
         if growth[-1] < _MAX_RSS:
             return
     raise AssertionError(f"resident memory grew by {growth} bytes in {_ROUNDS} rounds of {times}")
+
+
+@contextmanager
+def assert_nothing_left(counts: Counts = _no_counts) -> Iterator[None]:
+    """A block that leaves no descriptor, no owned storage, no context and no native object.
+
+    What is made once (caches, queues, drivers' threads) must have been made before: run the block
+    once without this.
+
+    Raises:
+        AssertionError: something is left.
+    """
+    before = _living(counts)
+    yield
+    left = {kind: n - before.get(kind, 0) for kind, n in _living(counts).items()}
+    more = {kind: n for kind, n in left.items() if n > 0}
+    assert not more, f"left over: {more}"
+
+
+def _living(counts: Counts) -> dict[str, int]:
+    gc.collect()
+    objects = gc.get_objects()
+    storages = sum(issubclass(type(o), Storage) and o.release is not None for o in objects)
+    contexts = sum(issubclass(type(o), Context) for o in objects)
+    del objects
+    return {
+        "descriptors": _descriptors(),
+        "storages": storages,
+        "contexts": contexts,
+        **counts(),
+    }

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from samebytes import Frame, ImageInfo, Region, TensorInfo
-from samebytes.errors import BusyError
+from samebytes.errors import BusyError, NotHostVisibleError, SamebytesError
+from samebytes.formats import known_formats
 
 from ._closed import assert_closed
 from ._memory import fill, views_of
@@ -35,7 +36,17 @@ class FrameSuite(ObjectSuite):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        choose_tests(cls, FrameSuite, test_busy=cls.memory.allocates_frames)
+        if not hasattr(cls, "memory"):  # a base class of somebody's own
+            return
+        memory = cls.memory
+        choose_tests(
+            cls,
+            FrameSuite,
+            test_busy=memory.allocates_frames,
+            test_close_while_another_thread_drops=memory.allocates_frames,
+            test_formats=memory.allocates_frames and memory.formats is not None,
+            test_no_arrays_of_invisible_planes=not memory.host_visible,
+        )
 
     def frame(self, image: ImageInfo) -> Frame:
         """A frame over a new native one."""
@@ -57,15 +68,35 @@ class FrameSuite(ObjectSuite):
         assert len(frame) == len(layouts)
         assert all(a is b for a, b in zip(frame, frame.planes, strict=True))
         for plane, layout in zip(frame, layouts, strict=True):
-            assert plane.shape == layout.shape
+            assert plane.shape == self.memory.plane_shape(layout.shape)
             assert str(plane.dtype) == layout.dtype
             assert plane.memory_type == frame.memory_type
             assert plane.readonly == frame.readonly
+            assert (plane.strides is None) == self.memory.opaque, "Memory.opaque says otherwise"
         if self.memory.host_visible:
             for plane, view in zip(frame, views_of(self.memory, frame), strict=True):
-                assert plane.strides == view.strides
+                if plane.shape == view.shape:
+                    assert plane.strides == view.strides
                 expected = fill(view, 7)
-                np.testing.assert_array_equal(np.asarray(plane), expected)
+                np.testing.assert_array_equal(np.asarray(plane).reshape(view.shape), expected)
+
+    def test_no_arrays_of_invisible_planes(self, case: ImageInfo) -> None:
+        """Rule 1: where the CPU cannot read the bytes in place, exporters raise BufferError."""
+        for plane in self.frame(case):
+            with pytest.raises(BufferError):
+                np.asarray(plane)
+            with pytest.raises(NotHostVisibleError):
+                plane.host_array()
+
+    def test_formats(self) -> None:
+        """Rule 5: the declared image formats can be allocated; the others are refused."""
+        context, declared = self.memory.context(), self.memory.formats or ()
+        for known in known_formats():
+            if known.name in declared:
+                assert context.allocate_frame(known, 32, 16).format is known
+            else:
+                with pytest.raises(SamebytesError):
+                    context.allocate_frame(known, 32, 16)
 
     def test_what_is_known_of_a_frame_is_kept(self, case: ImageInfo) -> None:
         """Rule 8: mappings share time, metadata and regions with the frame."""
@@ -99,7 +130,7 @@ class FrameSuite(ObjectSuite):
             plane, values = planes.pop(), expected.pop()
             visible = self.memory.host_visible
             view = plane.host_array() if visible else self.memory.view(plane.native)
-            np.testing.assert_array_equal(view, values)
+            np.testing.assert_array_equal(np.asarray(view).reshape(values.shape), values)
 
     def test_planes_map_like_tensors(self, case: ImageInfo) -> None:
         """Rule 2: a plane maps on its own, to a tensor whose parent is the plane."""

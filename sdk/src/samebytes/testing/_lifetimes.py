@@ -1,51 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drops in every order, threads, leaks, and the end of the interpreter."""
+"""Who keeps what alive: lifetimes in any order, threads, fork(), leaks, the interpreter's end."""
 
 from __future__ import annotations
 
 import gc
-import threading
-from itertools import permutations
+import os
+import signal
+import sys
+import traceback
+import weakref
 from typing import Any, ClassVar
 
 import numpy as np
 
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo, Transfer
+from samebytes import Frame, Tensor, Transfer
 from samebytes.plugins import Access
 
 from . import _child
-from ._footprint import assert_steady
-from ._guard import GuardedMemory
+from ._cases import Case, guarded, item_of
+from ._footprint import assert_nothing_left
 from ._memory import Memory, fill, views_of
-from ._objects import Case, item_of
+from ._stateful import Plan, run_lifetimes
+from ._threads import in_threads, wait_until
 
-__all__ = ["LifetimeChecks"]
+__all__ = ["LifetimeChecks", "assert_holds"]
 
-_PARTS = ("native", "object", "mapped", "mapped native", "view")
-_MAPS_PER_THREAD = 200
+_FORK_LIMIT_S = 60
+_SETS_PER_THREAD = 8
+_LAST_STEPS = 30
+# By class: a process takes longer to start than most of what is checked in it.
+_results: weakref.WeakKeyDictionary[type, dict[str, _child.ChildResult]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 class LifetimeChecks:
-    """The part of MapperSuite that is about who keeps what alive."""
+    """What the suites of tensors, frames and mappings share.
 
-    source: ClassVar[Memory]
-    target: ClassVar[Memory]
+    Class attributes:
+        cases: what is made at the source.
+        accesses: the access modes that the mapping serves.
+        transfer: the strongest thing that happens to the bytes on the way.
+        threads: how many threads work at once; 1 where the framework allows no more.
+        maps_per_thread: how often each of them maps.
+        games: how many games of `test_lifetimes` are played, of 25 steps each.
+    """
+
     cases: ClassVar[tuple[Any, ...]]
-    accesses: ClassVar[tuple[Access, ...]]
-    transfer: ClassVar[Transfer]
+    accesses: ClassVar[tuple[Access, ...]] = ("r", "w", "rw")
+    transfer: ClassVar[Transfer] = Transfer.ALIAS
     threads: ClassVar[int] = 4
+    maps_per_thread: ClassVar[int] = 200
+    games: ClassVar[int] = 10
+
+    # What runs in a child process, in this order: after the last one the interpreter ends.
+    in_child: ClassVar[tuple[str, ...]] = ("check_fork", "check_lifetimes", "check_exit")
+
+    def ends(self) -> tuple[Memory, Memory]:
+        """The memory types of the source and of the target."""
+        raise NotImplementedError
 
     def map(self, item: Tensor | Frame, access: Access = "r") -> Tensor | Frame:
         """The mapping under test."""
         raise NotImplementedError
 
-    def test_drop_orders(self) -> None:
-        """Rule 3: in whatever order the parts are dropped, the others read what they should.
+    def test_lifetimes(self) -> None:
+        """Rules 2 and 3: games of make, map, hold, write, close and drop, in any order.
 
-        In a process of its own, as a mistake would end it. Where the source can lie over given
-        memory, that memory cannot be touched after its release, and its release is seen.
+        Each part reads the right bytes for as long as it is held; close() raises BusyError exactly
+        while somebody holds the memory; and that is given back with its last holder. In a process
+        of its own, as a mistake would end it. Where the source can lie over given memory, that
+        memory cannot be touched after its release, and its release is seen.
         """
-        self._in_child("check_drop_orders")
+        self._in_child("check_lifetimes")
+
+    def test_fork(self) -> None:
+        """Rule 3: what a forked child drops is still its parent's."""
+        self._in_child("check_fork")
 
     def test_exit_with_living_mappings(self) -> None:
         """Rule 3: the interpreter may end while mappings, natives and arrays are alive."""
@@ -53,148 +84,148 @@ class LifetimeChecks:
 
     def test_threads(self) -> None:
         """Rule 9: threads map their own objects at once, the first of them at the same moment."""
-        self.source.context().forget_routes()
-        start = threading.Barrier(self.threads)
-        errors: list[BaseException] = []
-
-        def work(seed: int) -> None:
-            try:
-                items = [item_of(self.source, case) for case in self.cases]
-                expected = [[fill(v, seed) for v in views_of(self.source, i)] for i in items]
-                start.wait()
-                for _ in range(_MAPS_PER_THREAD):
-                    for item, values in zip(items, expected, strict=True):
-                        mapped = self.map(item, self._reading())
-                        _assert_holds(views_of(self.target, mapped), values)
-                        mapped.close()
-            except BaseException as error:
-                errors.append(error)
-                start.abort()
-
-        workers = [threading.Thread(target=work, args=(n * 50,)) for n in range(self.threads)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        if errors:
-            raise errors[0]
-
-    def test_nothing_stays(self) -> None:
-        """Rule 4: 10,000 maps leave neither memory nor descriptors nor objects behind.
-
-        The tolerance is that of `assert_steady`: less than a tenth of one object for each map.
-        """
-        item = item_of(self.source, self.cases[0])
+        source, target = self.ends()
+        source.context().forget_routes()
         access = self._reading()
 
-        def once() -> None:
+        def work(number: int) -> None:
+            items = [item_of(source, case) for case in self.cases]
+            expected = [[fill(v, number * 50) for v in views_of(source, i)] for i in items]
+            for _ in range(self.maps_per_thread):
+                for item, values in zip(items, expected, strict=True):
+                    mapped = self.map(item, access)
+                    assert_holds(views_of(target, mapped), values)
+                    mapped.close()
+
+        in_threads(self.threads, work)
+
+    def test_ends_in_any_thread(self) -> None:
+        """Rule 9: what one thread made, another one may close or drop."""
+        source, target = self.ends()
+        access, sets, guards = self._reading(), [], []
+        for number in range(self.threads * _SETS_PER_THREAD):
+            case = self.cases[number % len(self.cases)]
+            guard, native = guarded(source, case)
+            item = item_of(source, case, native)
+            for view in views_of(source, item):
+                fill(view, number)
             mapped = self.map(item, access)
-            views_of(self.target, mapped)
+            sets.append([native, item, mapped, mapped.native, views_of(target, mapped)])
+            guards.append(guard)
+            del native, item, mapped, view
 
-        assert_steady(once)
+        def work(_: int) -> None:
+            for _ in range(_SETS_PER_THREAD):
+                held = sets.pop()
+                held[2].close()
+                held[1].close()
+                held.clear()
 
-    def test_nothing_stays_of_sources(self) -> None:
-        """Rule 4: the same for 1,000 sources, each mapped and closed."""
-        case, access = self.cases[-1], self._reading()
+        in_threads(self.threads, work)
+        given = [g for g in guards if g is not None]
+        assert wait_until(lambda: all(g.released for g in given)), "not given back"
+        assert all(g.releases == 1 for g in given)
+
+    def test_nothing_is_left(self) -> None:
+        """Rule 4: what was mapped and dropped leaves nothing: it is all given back at once."""
+        source, target = self.ends()
 
         def once() -> None:
-            item = item_of(self.source, case)
-            with self.map(item, access):
-                pass
-            item.close()
+            for case in self.cases:
+                for access in self.accesses:
+                    item = item_of(source, case)
+                    mapped = self.map(item, access)
+                    views_of(target, mapped)
+                    item.close()
 
-        assert_steady(once, 1_000)
+        once()
+        once()  # what grows up to a limit, such as a cache of routes, has grown
+
+        def counts() -> dict[str, int]:
+            return {**source.native_counts(), **target.native_counts()}
+
+        with assert_nothing_left(counts):
+            once()
 
     def _reading(self) -> Access:
-        return "r" if "r" in self.accesses else self.accesses[0]
+        return next((a for a in ("r", "rw") if a in self.accesses), self.accesses[0])
 
-    def _in_child(self, method: str) -> None:
-        status, output, errors = _child.run_method(self, method)
-        doing = (output.splitlines() or ["starting"])[-1]
-        assert status == 0, f"status {status} at: {doing}\n{errors}"
-        assert not errors
+    def _in_child(self, check: str) -> None:
+        cls = type(self)
+        if cls not in _results:
+            _results[cls] = _child.run_methods(self, self.in_child)
+        status, output, errors = _results[cls][check]
+        steps = "\n".join(output.splitlines()[-_LAST_STEPS:])
+        assert status == 0, f"status {status} after:\n{steps}\n{errors}"
+        assert not errors, errors
 
-    def check_drop_orders(self) -> None:
-        """Runs in a child process: every order of drops, for every case."""
-        gc.disable()  # whatever only the collector would end must not be there
+    def check_lifetimes(self) -> None:
+        """Runs in a child process: the games."""
+        run_lifetimes(
+            Plan(*self.ends(), self.cases, self.accesses, self.transfer, self.map), self.games
+        )
+
+    def check_fork(self) -> None:
+        """Runs in a child process, which has no threads yet but those of frameworks."""
+        gc.freeze()  # collecting what the frameworks made takes longer than all of this
+        source, target = self.ends()
+        safe = source.fork_safe and target.fork_safe
         for case in self.cases:
-            for access in self.accesses:
-                for order in permutations(_PARTS):
-                    doing = f"{case}, access {access}, dropped in the order {', '.join(order)}"
-                    print(doing, flush=True)  # noqa: T201 - the parent reads the last line
-                    self._drop(case, access, order)
+            guard, native = guarded(source, case)
+            item = item_of(source, case, native)
+            values = [fill(v, 31) for v in views_of(source, item)]
+            item.flush()
+            mapped = self.map(item, self._reading())
+            sys.stdout.flush()
+            child = os.fork()
+            if not child:
+                signal.alarm(_FORK_LIMIT_S)
+                status = 1
+                try:
+                    if safe:
+                        assert_holds(views_of(target, mapped), values)
+                        mapped.close()
+                        item.close()
+                        del mapped, item, native
+                        gc.collect()
+                    status = 0
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    os._exit(status)
+            _, ended = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(ended) == 0, "the forked child did not end well"
+            assert_holds(views_of(source, item), values)
+            assert_holds(views_of(target, mapped), values)
+            mapped.close()
+            assert_holds(views_of(target, self.map(item, self._reading())), values)
+            assert guard is None or not guard.released
+            item.close()
+            del mapped, item, native
+            assert guard is None or guard.releases == 1
 
     def check_exit(self) -> None:
         """Runs in a child process: leave everything alive in a module that outlives us."""
+        source, target = self.ends()
         for case in self.cases:
             for access in self.accesses:
-                item = item_of(self.source, case)
+                item = item_of(source, case)
                 mapped = self.map(item, access)
                 _child.immortal.append(
-                    (item.native, item, mapped, mapped.native, views_of(self.target, mapped))
+                    (item.native, item, mapped, mapped.native, views_of(target, mapped))
                 )
 
-    def _drop(self, case: Case, access: Access, order: tuple[str, ...]) -> None:
-        guard, native = self._guarded(case)
-        item = item_of(self.source, case, native)
-        mapped = self.map(item, access)
-        if access == "r":
-            values = [fill(v, 17) for v in views_of(self.source, item)]
-            mapped = self.map(item, access)  # again, for a copy too to have the values
-        else:
-            values = [fill(v, 17) for v in views_of(self.target, mapped)]
-            mapped.flush()  # a device sees what was written when it is published
-        alive: dict[str, Any] = {
-            "native": native,
-            "object": item,
-            "mapped": mapped,
-            "mapped native": mapped.native,
-            "view": views_of(self.target, mapped),
-        }
-        del native, item, mapped
-        for name in order:
-            if guard is not None and self.transfer is not Transfer.COPY:
-                assert not guard.released, f"given back while {', '.join(alive)} are alive"
-            del alive[name]
-            self._take_freed_memory(case)
-            for left, part in alive.items():
-                _assert_holds(self._look(left, part, case), values)
-                del part
-        if guard is not None:
-            assert guard.releases == 1, "not given back although nobody holds it"
 
-    def _guarded(self, case: Case) -> tuple[GuardedMemory | None, Any]:
-        """A native object, over guarded memory if the framework can use foreign memory."""
-        guard = GuardedMemory()
-        if isinstance(case, TensorInfo):
-            if type(self.source).over is Memory.over:
-                return None, self.source.make(case)
-            return guard, self.source.over(*guard.arrays([case]))
-        if type(self.source).frame_over is Memory.frame_over:
-            return None, self.source.make_frame(case)
-        layouts = [TensorInfo(p.dtype, p.shape, p.strides) for p in case.plane_layouts()]
-        return guard, self.source.frame_over(guard.arrays(layouts), case)
-
-    def _look(self, name: str, part: Any, case: Case) -> tuple[np.ndarray[Any, Any], ...]:
-        if name == "view":
-            views: tuple[np.ndarray[Any, Any], ...] = part
-            return views
-        memory = self.target if name.startswith("mapped") else self.source
-        if name in ("object", "mapped"):
-            return views_of(memory, part)
-        if isinstance(case, ImageInfo):
-            return memory.views(part)
-        return (memory.view(part),)
-
-    def _take_freed_memory(self, case: Case) -> None:
-        """Let the allocator hand out what was freed, so that reading it on shows."""
-        for _ in range(2):
-            for view in views_of(self.source, item_of(self.source, case)):
-                fill(view, 200)
-
-
-def _assert_holds(
+def assert_holds(
     views: tuple[np.ndarray[Any, Any], ...], values: list[np.ndarray[Any, Any]]
 ) -> None:
+    """The elements are these."""
     for view, expected in zip(views, values, strict=True):
         assert np.array_equal(view, expected), "the bytes changed"
+
+
+def take_freed_memory(memory: Memory, case: Case) -> None:
+    """Let the allocator hand out what was freed, so that reading it on shows."""
+    for _ in range(2):
+        for view in views_of(memory, item_of(memory, case)):
+            fill(view, 200)

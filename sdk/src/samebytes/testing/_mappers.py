@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 import samebytes
-from samebytes import Frame, Tensor, TensorInfo, Transfer
+from samebytes import Frame, ImageInfo, Tensor, TensorInfo, Transfer
 from samebytes.errors import (
     AccessError,
     BusyError,
@@ -19,35 +19,39 @@ from samebytes.errors import (
     LayoutError,
     NoRouteError,
 )
+from samebytes.formats import known_formats
 from samebytes.plugins import Access
 
+from . import strategies
+from ._cases import Case, allocate, item_of
 from ._closed import assert_closed
-from ._layouts import array_layouts, array_of
-from ._lifetimes import LifetimeChecks
-from ._memory import Memory, address_of, fill, views_of
-from ._objects import Case, choose_tests, item_of
+from ._drop_orders import DropChecks
+from ._examples import DTYPES, repeatable
+from ._layouts import EXAMPLES, ImageLayout, Layout, Layouts
+from ._memory import Memory, fill, views_of
+from ._objects import choose_tests
 
 __all__ = ["MapperSuite"]
 
-_ACCESSES: tuple[Access, ...] = ("r", "w", "rw")
 _STRENGTH = (Transfer.ALIAS, Transfer.IMPORT, Transfer.MAP, Transfer.COPY)
 
 
-class MapperSuite(LifetimeChecks):
+class MapperSuite(DropChecks):
     """Inherit it once for each pair of memory types and level.
 
     Class attributes:
         source, target: the two memory types.
         cases: what must map: TensorInfos for tensors, ImageInfos for frames.
         refused: (case, part of the reason) for what must not map.
-        accesses: the access modes that the mapping serves.
+        layouts: which odd layouts of the source the mapping serves.
+        accesses: the access modes that it serves; the others are refused.
         transfer: the strongest thing that happens to the bytes on the way.
-        threads: how many threads map at once.
+        threads, maps_per_thread: how many threads map at once, and how often.
+        games: how many games of `test_lifetimes` are played, of 25 steps each.
     """
 
     refused: ClassVar[tuple[tuple[Any, str], ...]] = ()
-    accesses: ClassVar[tuple[Access, ...]] = _ACCESSES
-    transfer: ClassVar[Transfer] = Transfer.ALIAS
+    layouts: ClassVar[Layouts] = Layouts()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -57,6 +61,8 @@ class MapperSuite(LifetimeChecks):
         frames = not isinstance(cases[0], TensorInfo)
         copies = cls.transfer is Transfer.COPY
         owns = cls.source.allocates_frames if frames else cls.source.allocates
+        foreign = type(cls.source).over is not Memory.over and not copies
+        foreign_frames = type(cls.source).frame_over is not Memory.frame_over and not copies
         choose_tests(
             cls,
             MapperSuite,
@@ -64,7 +70,12 @@ class MapperSuite(LifetimeChecks):
             test_copies_are_asked_for=copies,
             test_what_is_known_of_a_frame_is_kept=frames,
             test_refusals=bool(cls.refused),
-            test_any_layout=not (copies or frames or type(cls.source).over is Memory.over),
+            test_accesses_that_are_not_served=len(cls.accesses) < 3,
+            test_dtypes=not frames and not copies and cls.target.dtypes is not None,
+            test_formats=frames and not copies and cls.target.formats is not None,
+            test_declared_layouts=foreign and not frames and any(cls.layouts.declared()),
+            test_any_layout=foreign and not frames,
+            test_any_image=foreign_frames and frames,
             test_closing_owned_memory=owns and not copies,
         )
 
@@ -75,6 +86,10 @@ class MapperSuite(LifetimeChecks):
             metafunc.parametrize("refusal", self.refused, ids=ids)
         if "case" in metafunc.fixturenames:
             metafunc.parametrize("case", self.cases, ids=[str(c) for c in self.cases])
+        if "oddity" in metafunc.fixturenames:
+            metafunc.parametrize("oddity", [o for o, _ in self.layouts.declared()])
+        if "dtype_name" in metafunc.fixturenames:
+            metafunc.parametrize("dtype_name", self.source.dtypes or DTYPES)
         if "access" in metafunc.fixturenames:
             metafunc.parametrize("access", self.accesses)
         if "reading" in metafunc.fixturenames:  # in "w", what was there before is undefined
@@ -107,7 +122,7 @@ class MapperSuite(LifetimeChecks):
             assert theirs.shape == ours.shape
             assert theirs.dtype == ours.dtype
             if self.transfer is Transfer.ALIAS:
-                assert address_of(theirs) == address_of(ours)
+                assert self.target.address(theirs) == self.source.address(ours)
                 assert theirs.strides == ours.strides
 
     def test_writes_to_the_source_show_in_the_mapping(self, case: Case, reading: Access) -> None:
@@ -181,8 +196,9 @@ class MapperSuite(LifetimeChecks):
         assert mapped.meta is item.meta
         assert mapped.image == item.image
         assert (mapped.pts, mapped.metadata["camera"]) == (42, "left")
-        for plane, source in zip(mapped, item, strict=True):
-            assert (plane.shape, plane.dtype) == (source.shape, source.dtype)
+        for plane, source, layout in zip(mapped, item, item.image.plane_layouts(), strict=True):
+            assert plane.shape == self.target.plane_shape(layout.shape)
+            assert plane.dtype == source.dtype
             assert plane.context == mapped.context
 
     def test_access(self, case: Case, access: Access) -> None:
@@ -220,34 +236,136 @@ class MapperSuite(LifetimeChecks):
         assert reason in str(caught.value)
         assert samebytes.stats().copies == 0
 
-    @settings(deadline=None, suppress_health_check=[HealthCheck.differing_executors])
-    @given(info=array_layouts())
-    def test_any_layout(self, info: TensorInfo) -> None:
-        """Rules 1 and 5: any layout there is maps exactly, or is refused with a reason."""
-        array = array_of(info, before=64)
+    def test_accesses_that_are_not_served(self, case: Case) -> None:
+        """Rule 10: an access mode that is not declared is refused."""
+        every: tuple[Access, ...] = ("r", "w", "rw")
+        for access in every:
+            if access not in self.accesses:
+                with pytest.raises((AccessError, NoRouteError, CopyRequiredError)):
+                    self.map(self.item(case), access)
+
+    def test_dtypes(self, dtype_name: str) -> None:
+        """Rule 5: the target's element types map; the others are refused with a reason."""
+        case = self.cases[0]
+        item = self.item(TensorInfo(dtype_name, case.shape))
+        if dtype_name in (self.target.dtypes or ()):
+            mapped = self.map(item, self._reading())
+            assert isinstance(mapped, Tensor)
+            assert str(mapped.dtype) == dtype_name
+        else:
+            with pytest.raises((NoRouteError, CopyRequiredError)):
+                self.map(item, self._reading())
+
+    def test_formats(self) -> None:
+        """Rule 5: the target's image formats map; the others are refused with a reason."""
+        case = self.cases[0]
+        names = [str(known) for known in known_formats()]
+        for name in self.source.formats or names:
+            item = self.item(ImageInfo.of(name, case.width, case.height))
+            if name in (self.target.formats or ()):
+                mapped = self.map(item, self._reading())
+                assert isinstance(mapped, Frame)
+                assert str(mapped.format) == name
+            else:
+                with pytest.raises((NoRouteError, CopyRequiredError)):
+                    self.map(item, self._reading())
+
+    def test_declared_layouts(self, oddity: str) -> None:
+        """Rules 1 and 5: an oddity that is declared is served, or refused, as declared."""
+        self._map_layout(EXAMPLES[oddity])
+
+    def test_any_layout(self) -> None:
+        """Rules 1 and 5: any layout there is maps exactly, or is refused, as declared."""
+        readonly = "r" in self.accesses
+
+        @repeatable
+        @given(layout=strategies.layouts(readonly=readonly))
+        def check(layout: Layout) -> None:
+            self._map_layout(layout)
+
+        check()
+
+    def test_any_image(self) -> None:
+        """Rules 1 and 5: an image of any size and pitch maps exactly, or is refused."""
+        names = sorted({str(case.format) for case in self.cases})
+
+        @repeatable
+        @given(layout=strategies.image_layouts(names))
+        def check(layout: ImageLayout) -> None:
+            self._map_image(layout)
+
+        check()
+
+    def _map_layout(self, layout: Layout) -> None:
+        served, info, array = self.layouts.serves(layout), layout.info, layout.array()
         try:
             item = self.source.tensor(self.source.over(array))
         except LayoutError:
             return  # not a layout that the source can have
         if item.strides != info.strides:
             return  # the source's framework normalises layouts, or keeps copies of odd ones
-        samebytes.reset_stats()
-        mapped = None
-        reasons: tuple[str, ...] = ()
-        try:
-            mapped = item.map(self.target.context(), self.accesses[-1])
-        except (NoRouteError, CopyRequiredError) as error:
-            reasons = error.reasons
+        access = self._reading() if layout.readonly else self.accesses[-1]
+        mapped = self._map_or_refuse(item, access)
         if mapped is None:
-            assert reasons
+            assert not served, "declared to be served"
             return
-        assert samebytes.stats().copies == 0
+        assert served is not False, f"{info} is served, although it is declared not to be"
         view = self.target.view(mapped.native)
         assert view.shape == info.shape
+        assert mapped.readonly or not layout.readonly, "read-only memory became writable"
         if info.size:
-            assert address_of(view) == address_of(array) or self.transfer is not Transfer.ALIAS
+            if self.transfer is Transfer.ALIAS:
+                assert self.target.address(view) == self.source.address(array)
+            array.flags.writeable = True
             fill(array, 5)
             np.testing.assert_array_equal(view, array)
+
+    def _map_image(self, layout: ImageLayout) -> None:
+        arrays = layout.arrays()
+        try:
+            item = self.source.frame(self.source.frame_over(arrays, layout.image), layout.image)
+        except (LayoutError, NoRouteError):
+            return  # not a layout that the source can have
+        views = views_of(self.source, item)
+        if [v.strides for v in views] != [p.strides for p in layout.planes]:
+            return  # the source's framework normalises layouts
+        mapped = self._map_or_refuse(item, self.accesses[-1])
+        if mapped is None:
+            return
+        assert isinstance(mapped, Frame)
+        assert mapped.image == layout.image
+        seen = views_of(self.target, mapped)
+        for view, array in zip(seen, arrays, strict=True):
+            assert view.shape == array.shape
+            if self.transfer is Transfer.ALIAS:
+                assert self.target.address(view) == self.source.address(array)
+            fill(array, 5)
+            np.testing.assert_array_equal(view, array)
+
+    def _map_or_refuse(self, item: Tensor | Frame, access: Access) -> Tensor | Frame | None:
+        """The mapping, without a copy; None where it is refused with a reason."""
+        samebytes.reset_stats()
+        mapped = None
+        reasons: tuple[str, ...] = ("it maps",)
+        try:
+            mapped = item.map(self.target.context(), access)
+        except (NoRouteError, CopyRequiredError) as error:
+            reasons = error.reasons
+        assert samebytes.stats().copies == 0
+        assert reasons, "refused without a reason"
+        return mapped
+
+    def test_queue(self, case: Case, access: Access) -> None:
+        """Rule 7: with a queue nothing waits; after wait() the bytes are there."""
+        queue = self.source.queue() or self.target.queue()
+        item = self.item(case)
+        expected = [fill(v, 77) for v in self.views(item)]
+        mapped = item.map(self.target.context(), access, copy=self.copies, queue=queue)
+        mapped.wait()
+        if access != "w":
+            for view, values in zip(self.views(mapped), expected, strict=True):
+                np.testing.assert_array_equal(view, values)
+        mapped.close()
 
     def test_closing(self, case: Case) -> None:
         """Rule 2: source and mapping close in either order; borrowed memory stays in use."""
@@ -267,11 +385,7 @@ class MapperSuite(LifetimeChecks):
 
     def test_closing_owned_memory(self, case: Case) -> None:
         """Rule 2: memory that a mapping still uses cannot be closed; dropping it frees the way."""
-        owned: Tensor | Frame
-        if isinstance(case, TensorInfo):
-            owned = self.source.context().allocate(case.shape, case.dtype)
-        else:
-            owned = self.source.context().allocate_frame(case.format, case.width, case.height)
+        owned = allocate(self.source, case)
         expected = [fill(v, 4) for v in self.views(owned)]
         holders: list[Any] = [self.map(owned, self.accesses[0])]
         holders.append(holders[0].native)

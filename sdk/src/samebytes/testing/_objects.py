@@ -4,29 +4,26 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo
-from samebytes.errors import AccessError, ClosedError, UnknownNameError
+from samebytes import Frame, ImageInfo, Tensor
+from samebytes.errors import AccessError, BusyError, ClosedError, UnknownNameError
 from samebytes.plugins import Access
 
+from ._cases import Case, allocate, item_of, native_of
 from ._closed import assert_closed
+from ._lifetimes import LifetimeChecks
 from ._memory import Memory, address_of, fill, views_of
+from ._threads import in_threads, switching_often
 
-__all__ = ["Case", "ObjectSuite", "choose_tests", "item_of"]
+__all__ = ["ObjectSuite", "choose_tests"]
 
-Case = TensorInfo | ImageInfo
-
-
-def item_of(memory: Memory, case: Case, native: Any = None) -> Tensor | Frame:
-    """A tensor or frame, by the kind of case, over `native` or a new native object."""
-    if isinstance(case, TensorInfo):
-        return memory.tensor(memory.make(case) if native is None else native)
-    return memory.frame(memory.make_frame(case) if native is None else native, case)
+_CLOSING_ROUNDS = 40
 
 
 def choose_tests(cls: type, suite: type, **applies: bool) -> None:
@@ -41,11 +38,20 @@ def choose_tests(cls: type, suite: type, **applies: bool) -> None:
             setattr(cls, name, inherited if wanted else None)
 
 
-class ObjectSuite:
+class ObjectSuite(LifetimeChecks):
     """What holds for tensors and frames alike. Inherit TensorSuite or FrameSuite instead."""
 
     memory: ClassVar[Memory]
-    cases: ClassVar[tuple[Any, ...]]
+    maps_per_thread = 50
+    games = 6
+
+    def ends(self) -> tuple[Memory, Memory]:
+        """The memory type: what is mapped here is mapped to itself."""
+        return self.memory, self.memory
+
+    def map(self, item: Tensor | Frame, access: Access = "r") -> Tensor | Frame:
+        """The identity."""
+        return item.map(item.context, access)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Give the tests their cases."""
@@ -66,9 +72,7 @@ class ObjectSuite:
 
     def test_the_native_is_kept(self, case: Case) -> None:
         """Rule 3: what was wrapped is held, and handed out again as it was."""
-        native = (
-            self.memory.make(case) if isinstance(case, TensorInfo) else self.memory.make_frame(case)
-        )
+        native = native_of(self.memory, case)
         item = item_of(self.memory, case, native)
         again = item.native
         if isinstance(native, tuple):
@@ -108,8 +112,8 @@ class ObjectSuite:
         assert not item.map(item.context.node, "w").readonly
         reading = item.map(item.context.node)
         assert reading.readonly
-        if self.memory.readonly_enforced:
-            assert not any(v.flags.writeable for v in views_of(self.memory, reading))
+        writable = any(v.flags.writeable for v in views_of(self.memory, reading))
+        assert writable != self.memory.readonly_enforced, "Memory.readonly_enforced says otherwise"
         writing: tuple[Access, ...] = ("w", "rw")
         for access in writing:
             with pytest.raises(AccessError, match="read-only"):
@@ -182,3 +186,39 @@ class ObjectSuite:
             assert [d() for d in dead] == [None, None]
         finally:
             gc.enable()
+
+    def test_flush_and_wait(self, case: Case) -> None:
+        """Rule 7: flush() and wait() may be called at any time, and change no byte."""
+        item = self.item(case)
+        mapped = item.map(item.context.node, "rw")
+        expected = [fill(v, 23) for v in views_of(self.memory, mapped)]
+        for part in (mapped, item, mapped):
+            part.flush()
+            part.wait()
+        for view, values in zip(views_of(self.memory, item), expected, strict=True):
+            np.testing.assert_array_equal(view, values)
+
+    def test_close_while_another_thread_drops(self, case: Case) -> None:
+        """Rule 9: close() gives the memory back or says that it is in use, whoever drops when."""
+        for _ in range(_CLOSING_ROUNDS):
+            item = allocate(self.memory, case)
+            holder: list[Any] = [item.native]
+            dropping = threading.Thread(target=holder.clear)
+            with switching_often():
+                dropping.start()
+                while not item.closed:
+                    try:
+                        item.close()
+                    except BusyError:
+                        assert not item.closed
+                dropping.join()
+
+    def test_wrapping_in_threads(self) -> None:
+        """Rule 9: several threads wrap and close at the same moment."""
+
+        def work(_: int) -> None:
+            for case in self.cases:
+                with item_of(self.memory, case) as item:
+                    assert item.context == self.memory.context()
+
+        in_threads(self.threads, work)

@@ -15,13 +15,11 @@ __all__: list[str] = []
 
 # pytest explains the suites' asserts as it does those of a test file.
 pytest.register_assert_rewrite(
-    "samebytes.testing._closed",
-    "samebytes.testing._contexts",
-    "samebytes.testing._footprint",
-    "samebytes.testing._frames",
-    "samebytes.testing._lifetimes",
-    "samebytes.testing._mappers",
-    "samebytes.testing._objects",
-    "samebytes.testing._plugins",
-    "samebytes.testing._tensors",
-)
+    *(
+        f"samebytes.testing.{name}"
+        for name in (
+            "_closed", "_contexts", "_drop_orders", "_footprint", "_frames", "_lifetimes",
+            "_mappers", "_objects", "_plugins", "_stateful", "_tensors",
+        )
+    )
+)  # fmt: skip

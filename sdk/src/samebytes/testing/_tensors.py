@@ -7,12 +7,22 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 import samebytes
 from samebytes import Tensor, TensorInfo
-from samebytes.errors import BusyError, LayoutError
+from samebytes.errors import (
+    AccessError,
+    BusyError,
+    LayoutError,
+    NotHostVisibleError,
+    SamebytesError,
+)
 
-from ._memory import address_of, fill
+from . import strategies
+from ._examples import DTYPES, repeatable
+from ._layouts import EXAMPLES, Layout
+from ._memory import Memory, address_of, fill
 from ._objects import ObjectSuite, choose_tests
 
 __all__ = ["TensorSuite"]
@@ -34,16 +44,32 @@ class TensorSuite(ObjectSuite):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        visible = cls.memory.host_visible
+        if not hasattr(cls, "memory"):  # a base class of somebody's own
+            return
+        memory = cls.memory
+        over = type(memory).over is not Memory.over
         choose_tests(
             cls,
             TensorSuite,
-            test_arrays_share_the_memory=visible,
-            test_arrays_of_read_only_tensors=visible,
-            test_conversions_are_counted=visible,
-            test_no_arrays_of_invisible_memory=not visible,
-            test_busy=cls.memory.allocates,
+            test_arrays_share_the_memory=memory.host_visible,
+            test_arrays_of_read_only_tensors=memory.host_visible,
+            test_conversions_are_counted=memory.host_visible,
+            test_no_arrays_of_invisible_memory=not memory.host_visible,
+            test_busy=memory.allocates,
+            test_close_while_another_thread_drops=memory.allocates,
+            test_dtypes=memory.allocates and memory.dtypes is not None,
+            test_read_only_natives=type(memory).make_readonly is not Memory.make_readonly,
+            test_declared_layouts=over and any(memory.layouts.declared()),
+            test_any_layout=over,
         )
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Give the tests their cases, oddities of layouts and element types."""
+        super().pytest_generate_tests(metafunc)
+        if "oddity" in metafunc.fixturenames:
+            metafunc.parametrize("oddity", [o for o, _ in self.memory.layouts.declared()])
+        if "dtype_name" in metafunc.fixturenames:
+            metafunc.parametrize("dtype_name", DTYPES)
 
     def tensor(self, info: TensorInfo) -> Tensor:
         """A tensor over a new native one."""
@@ -54,6 +80,11 @@ class TensorSuite(ObjectSuite):
         tensor = self.tensor(case)
         assert (tensor.info.dtype, tensor.shape) == (case.dtype, case.shape)
         assert tensor.info is tensor.info
+        if not case.dtype.packed:
+            assert (tensor.strides is None) == (case.strides is None)
+            assert (case.strides is None) == self.memory.opaque, "Memory.opaque says otherwise"
+        if self.memory.opaque:
+            assert type(tensor.context).may_be_opaque
         if self.memory.host_visible:
             assert tensor.strides == self.memory.view(tensor.native).strides
         assert str(case.dtype) in repr(tensor)
@@ -79,6 +110,8 @@ class TensorSuite(ObjectSuite):
             np.asarray(tensor)
         with pytest.raises(BufferError):
             tensor.__dlpack__()
+        with pytest.raises(NotHostVisibleError):
+            tensor.host_array()
 
     def test_arrays_of_read_only_tensors(self, case: TensorInfo) -> None:
         """Rule 10: numpy.asarray and DLPack of a read-only tensor cannot be written either."""
@@ -119,3 +152,57 @@ class TensorSuite(ObjectSuite):
         del held
         tensor.close()
         assert tensor.closed
+
+    def test_read_only_natives(self, case: TensorInfo) -> None:
+        """Rule 10: what the framework made read-only is read-only here, and stays so."""
+        tensor = self.memory.tensor(self.memory.make_readonly(case))
+        assert tensor.readonly
+        assert tensor.map(tensor.context.node).readonly
+        with pytest.raises(AccessError, match="read-only"):
+            tensor.map(tensor.context.node, "rw")
+        if self.memory.host_visible:
+            assert not np.asarray(tensor).flags.writeable
+
+    def test_dtypes(self, dtype_name: str) -> None:
+        """Rule 5: the declared element types can be allocated; the others are refused."""
+        context, declared = self.memory.context(), self.memory.dtypes or ()
+        if dtype_name in declared:
+            assert str(context.allocate((4, 4), dtype_name).dtype) == dtype_name
+        else:
+            with pytest.raises(SamebytesError):
+                context.allocate((4, 4), dtype_name)
+
+    def test_declared_layouts(self, oddity: str) -> None:
+        """Rules 1 and 5: an oddity that is declared is served, or refused, as declared."""
+        self._wrap(EXAMPLES[oddity])
+
+    def test_any_layout(self) -> None:
+        """Rules 1 and 5: any layout there is lies exactly so, or is refused, as declared."""
+
+        @repeatable
+        @given(layout=strategies.layouts(readonly=True))
+        def check(layout: Layout) -> None:
+            self._wrap(layout)
+
+        check()
+
+    def _wrap(self, layout: Layout) -> None:
+        served = self.memory.layouts.serves(layout)
+        array = layout.array()
+        try:
+            tensor = self.memory.tensor(self.memory.over(array))
+        except LayoutError:
+            assert not served, "declared to be served"
+            return
+        info = layout.info
+        if tensor.shape != info.shape or (
+            info.size > 1 and address_of(self.memory.view(tensor.native)) != address_of(array)
+        ):
+            assert not served, "the framework's object is no view of the given memory"
+            return  # its constructor normalises layouts, or keeps copies of odd ones
+        assert served is not False, f"{info} is served, although it is declared not to be"
+        if info.size:
+            assert tensor.readonly or not layout.readonly, "read-only memory became writable"
+            array.flags.writeable = True
+            fill(array, 5)
+            np.testing.assert_array_equal(self.memory.view(tensor.native), array)

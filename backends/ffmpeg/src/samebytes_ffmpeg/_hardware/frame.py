@@ -10,8 +10,10 @@ from typing import Any
 from av import VideoFrame
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.plugins import FrameMeta
 
 from .._avutil import PYAV
+from .._from_cpu import describe_native
 from .._libavutil import Libavutil
 from .._pyav import frame_address
 from .described import describe
@@ -19,7 +21,7 @@ from .libraries import library_at, system_library
 from .owned import Owned
 from .snapshot import snapshot
 
-__all__ = ["HardwareFrame", "place_of"]
+__all__ = ["HardwareFrame", "carry_meta", "place_of"]
 
 # libavutil/avutil.h: AV_NOPTS_VALUE.
 _NO_PTS = -(1 << 63)
@@ -130,3 +132,12 @@ def place_of(native: VideoFrame | HardwareFrame) -> tuple[Libavutil, int]:
     if isinstance(native, HardwareFrame):
         return native.library, native.pointer
     return PYAV, frame_address(native)
+
+
+def carry_meta(native: VideoFrame | HardwareFrame, meta: FrameMeta) -> None:
+    """Time, and what else PyAV's frames can take over from one another."""
+    if isinstance(native, VideoFrame):
+        describe_native(native, meta)
+        return
+    native.pts = meta.pts
+    native.time_base = meta.time_base

@@ -17,6 +17,7 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
+from typing import Any
 
 __all__ = [
     "AV_DRM_MAX_PLANES",
@@ -35,16 +36,18 @@ __all__ = [
 AV_PIX_FMT_NONE = -1
 AV_DRM_MAX_PLANES = 4
 
-_CLASS = [("av_class", c_void_p)]
+_Fields = list[tuple[str, Any]]
+
+_CLASS: _Fields = [("av_class", c_void_p)]
 # Gone since FFmpeg 7.
-_INTERNAL = [("internal", c_void_p)]
-_DEVICE = [
+_INTERNAL: _Fields = [("internal", c_void_p)]
+_DEVICE: _Fields = [
     ("type", c_int),
     ("hwctx", c_void_p),
     ("free", c_void_p),
     ("user_opaque", c_void_p),
 ]
-_FRAMES = [
+_FRAMES: _Fields = [
     ("device_ref", c_void_p),
     ("device_ctx", c_void_p),
     ("hwctx", c_void_p),

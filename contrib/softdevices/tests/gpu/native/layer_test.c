@@ -2,7 +2,6 @@
 /* The layer over a runtime made of a few functions, so that sanitizers see every byte of it, and so
  * that the runtime can fail where the real one never does. Prints nothing when all is well. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@
 #include "../../../csrc/gpu/host_pointers.h"
 #include "../../../csrc/gpu/shared_memory.h"
 #include "../../../csrc/gpu/va_constants.h"
-#include "../../../csrc/gpu/va_surfaces.h"
+#include "fake_libva.h"
 
 enum { SIZE = 4096, ROUNDS = 200, THREADS = 4 };
 
@@ -310,48 +309,80 @@ static cl_context context_of(void *display, cl_int *error)
     return layer->clCreateContext(properties, 0, NULL, NULL, NULL, error);
 }
 
-static void surfaces(void)
+/* A display with one surface of NV12, 64 x 32 pixels, over `fd`. */
+static struct fake_display display_over(int fd)
 {
-    char memory[64 * 48] = {0}, display[8];
-    const size_t pitch[] = {64, 64};
-    const ptrdiff_t offset[] = {0, 64 * 32};
-    const uint32_t nv12 = 'N' | 'V' << 8 | '1' << 16 | (uint32_t)'2' << 24;
-    const size_t narrow[] = {64, 32};
-    unsigned int id = 5;
-    cl_int error = 1;
-    cl_context context = context_of(display, &error);
-    cl_mem image;
-    int64_t number;
+    struct fake_display display = {
+        .surface = 5,
+        .descriptor = {.fourcc = 'N' | 'V' << 8 | '1' << 16 | (uint32_t)'2' << 24,
+                       .width = 64,
+                       .height = 32,
+                       .num_objects = 1,
+                       .objects = {{.fd = fd, .size = SIZE}},
+                       .num_layers = 2,
+                       .layers = {{.num_planes = 1, .pitch = {64}},
+                                  {.num_planes = 1, .offset = {64 * 32}, .pitch = {64}}}},
+    };
 
-    CHECK(softgpu_context_va_display(context) == display);
-    CHECK(softgpu_va_register_surface(display, id, 1, memory, 64, 32, pitch, offset) == -EINVAL);
-    CHECK(softgpu_va_register_surface(display, id, nv12, memory, 64, 32, narrow, offset) ==
-          -EINVAL);
-    number = softgpu_va_register_surface(display, id, nv12, memory, 64, 32, pitch, offset);
-    CHECK(number > 0);
-    CHECK(softgpu_va_register_surface(display, id, nv12, memory, 64, 32, pitch, offset) ==
-          -EEXIST);
-    image = softgpu_create_from_va_surface(context, CL_MEM_READ_ONLY, &id, 1, &error);
-    CHECK(image && error == CL_SUCCESS && softgpu_va_live_images(number) == 1);
-    CHECK(memory[64 * 32 - 1] == 0 && memory[64 * 32] == 9); /* the second plane, not the first */
-    CHECK(softgpu_acquire_va(NULL, 1, &image, 0, NULL, NULL) == CL_SUCCESS);
+    return display;
+}
+
+static cl_int refusal(cl_context context, unsigned int surface, cl_uint plane)
+{
+    cl_int error = CL_SUCCESS;
+
+    CHECK(!softgpu_create_from_va_surface(context, CL_MEM_READ_ONLY, &surface, plane, &error));
+    CHECK(softgpu_live_imports() == 0);
+    return error;
+}
+
+static void bad_surfaces(cl_context context, struct fake_display *display)
+{
+    CHECK(refusal(context, 6, 0) == CL_INVALID_VA_API_MEDIA_SURFACE_INTEL);
+    CHECK(refusal(context, 5, 2) == CL_INVALID_VA_API_MEDIA_SURFACE_INTEL);
+    creation_fails = true;
+    CHECK(refusal(context, 5, 0) == CL_OUT_OF_RESOURCES);
+    creation_fails = false;
+    callbacks_fail = true;
+    CHECK(refusal(context, 5, 0) == CL_OUT_OF_HOST_MEMORY);
+    callbacks_fail = false;
+    display->descriptor.layers[1].offset[0] = SIZE;
+    CHECK(refusal(context, 5, 1) == CL_INVALID_BUFFER_SIZE);
+    display->descriptor.layers[1].object_index[0] = 1;
+    CHECK(refusal(context, 5, 1) == CL_INVALID_VA_API_MEDIA_SURFACE_INTEL);
+    display->descriptor.objects[0].drm_format_modifier = UINT64_C(0x0100000000000002);
+    CHECK(refusal(context, 5, 0) == CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    display->descriptor.fourcc++;
+    CHECK(refusal(context, 5, 0) == CL_IMAGE_FORMAT_NOT_SUPPORTED);
+}
+
+static void surfaces(int fd)
+{
+    struct fake_display display = display_over(fd);
+    cl_int error = 1;
+    cl_context context = context_of(&display, &error);
+    unsigned char bytes[2];
+    cl_mem image;
+
+    CHECK(softgpu_context_va_display(context) == &display);
+    image = softgpu_create_from_va_surface(context, CL_MEM_READ_ONLY, &display.surface, 1, &error);
+    CHECK(image && error == CL_SUCCESS && softgpu_live_imports() == 1);
+    /* The second plane, not the first; from the start on and to the end. */
+    CHECK(pread(fd, bytes, 2, 64 * 32 - 1) == 2 && bytes[0] != 9 && bytes[1] == 9);
+    CHECK(pread(fd, bytes, 1, 64 * 48 - 1) == 1 && bytes[0] == 9);
+    CHECK(softgpu_acquire_va(NULL, 1, &image, 0, NULL, NULL) == CL_SUCCESS && display.waits == 1);
     CHECK(softgpu_acquire_va(NULL, 1, &image, 0, NULL, NULL) ==
           CL_VA_API_MEDIA_SURFACE_ALREADY_ACQUIRED_INTEL);
-    CHECK(softgpu_va_unregister_surface(display, id) == 0);
-    CHECK(softgpu_va_unregister_surface(display, id) == -ENOENT);
-    CHECK(softgpu_va_surface_alive(number));
-    CHECK(!softgpu_create_from_va_surface(context, CL_MEM_READ_ONLY, &id, 0, &error));
-    CHECK(error == CL_INVALID_VA_API_MEDIA_SURFACE_INTEL);
-    CHECK(release_mem(image) == CL_SUCCESS && !softgpu_va_surface_alive(number));
-    number = softgpu_va_register_surface(display, id, nv12, memory, 64, 32, pitch, offset);
-    creation_fails = true;
-    CHECK(!softgpu_create_from_va_surface(context, CL_MEM_READ_ONLY, &id, 0, &error));
-    creation_fails = false;
-    CHECK(softgpu_va_live_images(number) == 0);
-    CHECK(softgpu_va_unregister_surface(display, id) == 0);
+    CHECK(softgpu_acquire_external(NULL, 1, &image, 0, NULL, NULL) == CL_INVALID_MEM_OBJECT);
+    CHECK(softgpu_release_va(NULL, 1, &image, 0, NULL, NULL) == CL_SUCCESS && display.waits == 1);
+    display.surface++; /* the old one is gone, with an image of it left */
+    CHECK(softgpu_acquire_va(NULL, 1, &image, 0, NULL, NULL) == CL_OUT_OF_RESOURCES);
+    display.surface--;
+    CHECK(release_mem(image) == CL_SUCCESS && softgpu_live_imports() == 0);
+    bad_surfaces(context, &display);
     release_context(context);
     callbacks_fail = true;
-    CHECK(!context_of(display, &error) && error == CL_OUT_OF_HOST_MEMORY);
+    CHECK(!context_of(&display, &error) && error == CL_OUT_OF_HOST_MEMORY);
     callbacks_fail = false;
 }
 
@@ -414,22 +445,19 @@ static void kernels(void)
 static void *work(void *argument)
 {
     int fd = *(int *)argument;
-    char memory[32 * 24];
-    const size_t pitch[] = {32, 32};
-    const ptrdiff_t offset[] = {0, 32 * 16};
-    const uint32_t nv12 = 'N' | 'V' << 8 | '1' << 16 | (uint32_t)'2' << 24;
+    struct fake_display display = display_over(fd);
     _Alignas(128) char host[64 + 1024];
-    cl_context context = context_of(memory, NULL);
+    cl_context context = context_of(&display, NULL);
 
-    for (unsigned int id = 0; id < ROUNDS; id++) {
-        cl_mem buffer = import(fd, SIZE, NULL), image;
+    for (unsigned int round = 0; round < ROUNDS; round++) {
+        cl_mem buffer = import(fd, SIZE, NULL);
         cl_mem in_place = over(host + 64, 1024, NULL);
+        cl_mem image = softgpu_create_from_va_surface(context, CL_MEM_READ_WRITE, &display.surface,
+                                                      round % 2, NULL);
 
-        CHECK(softgpu_va_register_surface(memory, id, nv12, memory, 32, 16, pitch, offset) > 0);
-        image = softgpu_create_from_va_surface(context, CL_MEM_READ_WRITE, &id, id % 2, NULL);
         CHECK(buffer && image);
         CHECK(softgpu_acquire_external(NULL, 1, &buffer, 0, NULL, NULL) == CL_SUCCESS);
-        CHECK(softgpu_va_unregister_surface(memory, id) == 0);
+        CHECK(softgpu_acquire_va(NULL, 1, &image, 0, NULL, NULL) == CL_SUCCESS);
         CHECK(softgpu_secretly_read_only(in_place));
         release_mem(in_place);
         release_mem(image);
@@ -465,7 +493,7 @@ int main(void)
     start();
     extensions();
     imports(fd);
-    surfaces();
+    surfaces(fd);
     host_pointers();
     kernels();
     threads();

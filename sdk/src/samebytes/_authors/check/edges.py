@@ -18,7 +18,7 @@ from ..._stats import reset_stats, stats
 from ...errors import BusyError, NoRouteError, SamebytesError
 from .footprint import assert_nothing_stays
 from .reporting import BrokenRule, NotChecked, Report
-from .samples import Array, Item, context_of_node, hosts, items, planes, read, write
+from .samples import Array, Item, contexts_of, hosts, items, planes, read, write
 
 __all__ = ["check"]
 
@@ -108,8 +108,7 @@ class _Edge:
         Raises:
             NotChecked: it refuses all, or an end of it is not there.
         """
-        self._source = context_of_node(self.spec.source, self.plugin)
-        self._target = context_of_node(self.spec.target, self.plugin)
+        self._source, self._target = contexts_of(self.spec, self.plugin)
         mapper = load_class(self.spec.mapper, self.plugin, MemoryMapper)
         self._mapper = mapper(self.spec, self._source, self._target)
         reasons = []

@@ -19,7 +19,6 @@ from ...errors import (
     CopyRequiredError,
     NotHostVisibleError,
     PluginConflictError,
-    PluginError,
     PluginLoadError,
     RouteError,
     SamebytesError,
@@ -32,7 +31,7 @@ __all__ = [
     "Array",
     "Item",
     "context_of",
-    "context_of_node",
+    "contexts_of",
     "hosts",
     "items",
     "planes",
@@ -69,16 +68,22 @@ def context_of(spec: ContextSpec, plugin: str) -> Context:
         raise NotChecked(f"no {name} context can be made here: {error}") from error
 
 
-def context_of_node(node: str, plugin: str) -> Context:
-    """The same for any plugin's node.
+def contexts_of(edge: MapperSpec, plugin: str) -> tuple[Context, Context]:
+    """Contexts for both ends of an edge, one derived from the other where that can be.
 
     Raises:
         NotChecked: there is no such node, or no such device here.
     """
     try:
-        spec, _ = find_spec(node)
-        return context_of(spec, plugin)
-    except (UnknownNameError, PluginError) as error:
+        (source, _), (target, _) = find_spec(edge.source), find_spec(edge.target)
+        if target.node in source.derives_from:
+            end = context_of(target, plugin)
+            return end.derive(source.node), end
+        start = context_of(source, plugin)
+        if source.node in target.derives_from:
+            return start, start.derive(target.node)
+        return start, context_of(target, plugin)
+    except SamebytesError as error:
         raise NotChecked(str(error)) from error
 
 

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices of FFmpeg (AVHWDeviceContext) as contexts: nodes "ffmpeg:VAAPI" and "ffmpeg:DRM"."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import OrderedDict
+from ctypes import byref, c_void_p
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.formats import ImageFormat, ImageInfo
+from samebytes.plugins import Context, Device, HandleKey, intern, register_handle_key
+
+from .._avutil_abi import AVBufferRef
+from .._libavutil import Libavutil
+from .hwcontext_abi import DEVICE_CONTEXTS, AVDRMDeviceContext, AVVAAPIDeviceContext
+from .libraries import device_types, library_at, library_for, system_library
+from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane
+from .owned import Owned, buffer_data, buffer_reference
+from .pool import HardwareFramePool
+from .snapshot import snapshot
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["DRMDevice", "HardwareDevice", "VAAPIDevice"]
+
+# Pools keep the surfaces of frames that are gone, so that few are remembered.
+_POOLS = 4
+
+register_handle_key(
+    HandleKey("av_hwdevice", "AVHWDeviceContext*", "context", "one reference is the context's")
+)
+
+# (which libavutil, AVHWDeviceContext*) -> its context, while it lives. The context holds a
+# reference to the device, so that the address is not used again meanwhile.
+_living: weakref.WeakValueDictionary[tuple[int, int], HardwareDevice] = (
+    weakref.WeakValueDictionary()
+)
+# (which libavutil, type, name) -> what `open` made.
+_opened: weakref.WeakValueDictionary[tuple[int, str, str | None], HardwareDevice] = (
+    weakref.WeakValueDictionary()
+)
+_lock = threading.RLock()
+
+
+class HardwareDevice(Context):
+    """One AVHWDeviceContext of FFmpeg, and the libavutil that it belongs to.
+
+        device = HardwareDevice.open("vaapi", "/dev/dri/renderD128")
+        frame = device.allocate_frame("NV12", 1920, 1080)
+        frame = device.upload(image)                # from anywhere; a counted copy
+
+    Frames that FFmpeg decoded on a device find its context by themselves.
+
+    handle(): "av_hwdevice" (the AVHWDeviceContext*), and what its type has.
+    """
+
+    memory_type = "ffmpeg"
+    tensor_class = FFmpegHardwarePlane
+    frame_class = FFmpegHardwareFrame
+    may_be_opaque = True
+
+    kind: ClassVar[str]
+    """FFmpeg's name of the type of device."""
+    pixel_format: ClassVar[str]
+    """FFmpeg's name of the pixel format of its frames."""
+
+    def __init__(self, library: Libavutil, reference: Owned, drm_node: str | None = None) -> None:
+        self.library = library
+        self._reference = reference
+        self._pools: OrderedDict[ImageInfo, HardwareFramePool] = OrderedDict()
+        address = buffer_data(reference.address)
+        context = DEVICE_CONTEXTS[library.major].from_address(address)
+        handles = {"av_hwdevice": address, **self._handles_of(context.hwctx)}
+        super().__init__(Device("GPU", drm_node or "", drm_node=drm_node), handles=handles)
+
+    @classmethod
+    def _handles_of(cls, hwctx: int) -> dict[str, int]:
+        raise NotImplementedError
+
+    @classmethod
+    def open(
+        cls, kind: str, device: str | None = None, *, library: str | None = None
+    ) -> HardwareDevice:
+        """Open a device, or find the living context of one that was opened so.
+
+        Args:
+            kind: "vaapi" or "drm".
+            device: a DRM node ("/dev/dri/renderD128") or, for VA-API, an X11 display. By default
+                the first one that FFmpeg finds; of "drm" then none at all, which suffices for
+                frames that have descriptors of their own.
+            library: path or soname of a libavutil. By default PyAV's own if it was built with such
+                devices, else that of the system.
+
+        Raises:
+            MissingDependencyError: no libavutil that has such devices.
+            NativeError: FFmpeg cannot open the device.
+            UnknownNameError: no such kind.
+        """
+        make = _class_of(kind)
+        used = library_for(kind) if library is None else library_at(library)
+        if kind not in device_types(used):
+            raise UnknownNameError(f"device type of {used.path}", kind, device_types(used))
+        with _lock:
+            found = _opened.get((used.identity, kind, device))
+            if found is None or found._closed:
+                reference = make._open(used, device)
+                found = _enter(make(used, reference, _drm_node(device)))
+                _opened[used.identity, kind, device] = found
+        return found
+
+    @classmethod
+    def _open(cls, library: Libavutil, device: str | None) -> Owned:
+        pointer = c_void_p()
+        name = None if device is None else os.fsencode(device)
+        number = library.hwdevice_find_type_by_name(cls.kind.encode())
+        call = f"av_hwdevice_ctx_create({cls.kind}, {device})"
+        library.checked(call, library.hwdevice_ctx_create(byref(pointer), number, name, None, 0))
+        return Owned(pointer.value, library.buffer_unref, call)
+
+    @classmethod
+    def from_pointer(cls, pointer: int, library: str | None = None) -> HardwareDevice:
+        """The context of an AVHWDeviceContext that somebody else made.
+
+        Args:
+            pointer: an AVBufferRef* of it, which stays its owner's: a reference is taken.
+            library: path or soname of its libavutil; that of the system by default.
+
+        Raises:
+            LayoutError: there is no such reference at the address.
+            UnknownNameError: it is of a type that is not known here.
+        """
+        used = system_library() if library is None else library_at(library)
+        try:
+            address = index(pointer)
+        except TypeError:
+            raise UnsupportedObjectError(
+                f"an AVBufferRef* is an int, not {type(pointer).__name__}"
+            ) from None
+        data = snapshot(AVBufferRef, address, "an AVBufferRef").data or 0
+        context: Any = snapshot(DEVICE_CONTEXTS[used.major], data, "an AVHWDeviceContext")
+        if not context.av_class or not context.hwctx:
+            raise LayoutError(f"there is no AVHWDeviceContext behind the buffer at {address:#x}")
+        device_types(used)  # looks at the library's structures
+        return cls.over(used, address)
+
+    @staticmethod
+    def over(library: Libavutil, reference: int) -> HardwareDevice:
+        """The living context of a device that an AVBufferRef* refers to, or a new one.
+
+        Raises:
+            UnknownNameError: a type of device that is not known here.
+        """
+        address = buffer_data(reference)
+        found = _living.get((library.identity, address))
+        if found is not None and not found._closed:
+            return found
+        context = DEVICE_CONTEXTS[library.major].from_address(address)
+        name = library.hwdevice_get_type_name(context.type)
+        make = _class_of(name.decode() if name else f"number {context.type}")
+        with _lock:
+            found = _living.get((library.identity, address))
+            if found is not None and not found._closed:
+                return found
+            return _enter(make(library, buffer_reference(library, reference)))
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Self:
+        """The context for "ffmpeg:VAAPI", or "ffmpeg:VAAPI.renderD128" for /dev/dri/renderD128."""
+        name = None
+        if device is not None:
+            _, _, node = device.partition(".")
+            name = f"/dev/dri/{node}"
+        elif cls.kind == "vaapi":
+            name = os.environ.get("SAMEBYTES_VAAPI_DEVICE") or None
+        return cls.open(cls.kind, name)  # type: ignore[return-value]  # the kind is of this class
+
+    @property
+    def reference(self) -> int:
+        """AVBufferRef* of the AVHWDeviceContext; it stays the context's."""
+        self.check_open()
+        return self._reference.address
+
+    def pool(
+        self, format_: str | ImageFormat, width: int, height: int, size: int = 0
+    ) -> HardwareFramePool:
+        """A pool of frames (AVHWFramesContext), whose surfaces are used again.
+
+        Args:
+            format_: an image format.
+            width, height: in pixels.
+            size: how many surfaces there are; 0 for as many as are wanted.
+
+        Raises:
+            LayoutError: the device has no such frames; the message says which.
+            UnsupportedObjectError: FFmpeg cannot allocate memory of this type.
+        """
+        return HardwareFramePool(self, ImageInfo.of(format_, width, height), size)
+
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int
+    ) -> FFmpegHardwareFrame:
+        """A new frame on the device, from a pool of its format and size.
+
+        Raises:
+            LayoutError: the device has no such frames.
+            UnsupportedObjectError: FFmpeg cannot allocate memory of this type.
+        """
+        return self.pool_of(ImageInfo.of(format_, width, height)).allocate()
+
+    def upload(self, image: Any) -> FFmpegHardwareFrame:
+        """A copy of an image on the device; it is counted in `samebytes.stats()`.
+
+        Args:
+            image: a samebytes frame, or what samebytes.frame() takes.
+
+        Raises:
+            NoRouteError: there is no way from there, or the device has no such frames.
+        """
+        import samebytes
+
+        frame = image if isinstance(image, samebytes.Frame) else samebytes.frame(image)
+        return frame.map(self, copy=True)  # type: ignore[return-value]  # of this context's class
+
+    def pool_of(self, image: ImageInfo) -> HardwareFramePool:
+        """The pool of such images, made once; the least used is forgotten."""
+        self.check_open()
+        with _lock:
+            pool = self._pools.pop(image, None)
+        if pool is None:
+            pool = HardwareFramePool(self, image, 0)
+        with _lock:
+            self._pools[image] = pool
+            while len(self._pools) > _POOLS:
+                self._pools.popitem(last=False)
+        return pool
+
+    def _release(self) -> None:
+        self._pools.clear()
+        del self._reference
+
+
+class VAAPIDevice(HardwareDevice):
+    """A device of VA-API. handle(): "va_display" too, which stays FFmpeg's."""
+
+    node = "ffmpeg:VAAPI"
+    kind = "vaapi"
+    pixel_format = "vaapi"
+    primary_handle = "va_surface"
+
+    @classmethod
+    def _handles_of(cls, hwctx: int) -> dict[str, int]:
+        return {"va_display": AVVAAPIDeviceContext.from_address(hwctx).display or 0}
+
+
+class DRMDevice(HardwareDevice):
+    """A device of DRM. handle(): "drm_fd" too, where it has one; it stays FFmpeg's.
+
+    FFmpeg allocates no such frames: they come from its decoders, or from memory of "dma".
+    """
+
+    node = "ffmpeg:DRM"
+    kind = "drm"
+    pixel_format = "drm_prime"
+    primary_handle = "dma_fd"
+
+    @classmethod
+    def _handles_of(cls, hwctx: int) -> dict[str, int]:
+        fd = AVDRMDeviceContext.from_address(hwctx).fd
+        return {"drm_fd": fd} if fd >= 0 else {}
+
+    @classmethod
+    def _open(cls, library: Libavutil, device: str | None) -> Owned:
+        if device is not None:
+            return super()._open(library, device)
+        number = library.hwdevice_find_type_by_name(cls.kind.encode())
+        made = Owned(
+            library.hwdevice_ctx_alloc(number), library.buffer_unref, "av_hwdevice_ctx_alloc"
+        )
+        context = DEVICE_CONTEXTS[library.major].from_address(buffer_data(made.address))
+        # Left as it is, it would be descriptor 0.
+        AVDRMDeviceContext.from_address(context.hwctx).fd = -1
+        library.checked("av_hwdevice_ctx_init(drm)", library.hwdevice_ctx_init(made))
+        return made
+
+
+def _class_of(kind: str) -> type[HardwareDevice]:
+    classes: dict[str, type[HardwareDevice]] = {"vaapi": VAAPIDevice, "drm": DRMDevice}
+    try:
+        return classes[kind]
+    except KeyError:
+        raise UnknownNameError("device type of FFmpeg", kind, classes) from None
+
+
+def _enter(made: HardwareDevice) -> HardwareDevice:
+    found: Any = intern(made)
+    _living[found.library.identity, found.handle("av_hwdevice")] = found
+    return found  # type: ignore[no-any-return]  # of the class of `made`
+
+
+def _drm_node(device: str | None) -> str | None:
+    return device if device and device.startswith("/dev/dri/") else None

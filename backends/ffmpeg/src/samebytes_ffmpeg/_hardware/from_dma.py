@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dma -> ffmpeg:DRM: an AV_PIX_FMT_DRM_PRIME frame over the DMA-BUFs of a frame."""
+
+from __future__ import annotations
+
+import os
+from ctypes import addressof, sizeof
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import LayoutError
+from samebytes.formats import ImageInfo
+from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor
+
+from .._lending import lend
+from .drm_descriptor import descriptor_of
+from .frame import carry_meta
+from .pool import empty_frame
+
+if TYPE_CHECKING:
+    from .device import HardwareDevice
+
+__all__ = ["DMAToDRMFrame"]
+
+
+class DMAToDRMFrame(MemoryMapper):
+    """The descriptors stay the source's, which is kept until FFmpeg has let go of the frame."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """The frame; the memory is the source's, so there is nothing to give back."""
+        device: HardwareDevice = self.target  # type: ignore[assignment]  # the node's class
+        image = item.meta.info
+        if not isinstance(image, ImageInfo):
+            raise Refused("FFmpeg's DRM frames are images")
+        try:
+            descriptor: Any = descriptor_of(image.format, [_place(p) for p in item.planes])
+            pool = device.pool_of(image)
+        except LayoutError as error:
+            raise Refused(str(error)) from error
+        library = device.library
+        native, address = empty_frame(library, device.pixel_format)
+        frame = library.AVFrame.from_address(address)
+        held = (descriptor, item.native, item.storage)
+        (buffer,) = lend(
+            [(addressof(descriptor), sizeof(descriptor))], held, access == "r", library
+        )
+        frame.buf[0] = buffer
+        frame.data[0] = addressof(descriptor)
+        frame.width, frame.height = image.width, image.height
+        frame.hw_frames_ctx = library.buffer_ref(pool.pointer)
+        carry_meta(native, item.meta)
+        return native, None, None
+
+
+def _place(plane: Tensor) -> tuple[int, int, int, int, int]:
+    fd, offset, pitch = (plane.handle(key) for key in ("dma_fd", "offset", "pitch"))
+    if offset < 0 or pitch < 0:
+        raise LayoutError("FFmpeg's DRM frames are not stored bottom up")
+    return fd, _size_of(fd), offset, pitch, plane.handle("drm_modifier")
+
+
+def _size_of(fd: int) -> int:
+    # A DMA-BUF has no size in fstat(); on a file, lseek() would move the user's position.
+    return os.fstat(fd).st_size or os.lseek(fd, 0, os.SEEK_END)

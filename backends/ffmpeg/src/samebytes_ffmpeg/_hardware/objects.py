@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames of a device, and their planes, as samebytes objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from av import VideoFrame
+
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import Frame, FrameMeta, Storage, Tensor, TensorInfo
+
+from .._meta import FFmpegMeta
+from .._plane import ADVICE
+from .._reference import writable_at
+from .described import Described, describe
+from .drm_descriptor import DRMPlane, planes_of
+from .frame import HardwareFrame, place_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["FFmpegHardwareFrame", "FFmpegHardwarePlane", "HardwarePlane", "described"]
+
+# The slots of the base classes, which the properties of the same name stand before.
+_frame_slot: Any = vars(Frame)["readonly"]
+_plane_slot: Any = vars(Tensor)["readonly"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class HardwarePlane:
+    """One plane of a frame of a device; it keeps the frame alive.
+
+    Attributes:
+        frame: the av.VideoFrame or HardwareFrame.
+        index: which plane it is.
+    """
+
+    frame: VideoFrame | HardwareFrame
+    index: int
+
+
+def described(native: VideoFrame | HardwareFrame) -> Described:
+    """What the frame holds now.
+
+    Raises:
+        LayoutError: it was given back meanwhile, or is no frame of a device.
+    """
+    return describe(*place_of(native))
+
+
+def _is_writable(native: VideoFrame | HardwareFrame) -> bool:
+    library, address = place_of(native)
+    return writable_at(library, address, described(native).data)
+
+
+class FFmpegHardwareFrame(Frame):
+    """A frame on a device: AV_PIX_FMT_VAAPI or AV_PIX_FMT_DRM_PRIME.
+
+    `native` is an av.VideoFrame, or a HardwareFrame of another libavutil than PyAV's.
+
+    Attributes:
+        readonly: whether somebody else would notice a write; asked anew each time, since a
+            decoder lets go of a frame later.
+    """
+
+    __slots__ = ()
+
+    native: VideoFrame | HardwareFrame
+    readonly_advice = ADVICE
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A frame over an av.VideoFrame or HardwareFrame on a device.
+
+        Raises:
+            LayoutError: it was given back, has no hw_frames_ctx, or a format that samebytes lacks.
+            UnsupportedObjectError: it is neither.
+        """
+        if not isinstance(native, VideoFrame | HardwareFrame):
+            raise UnsupportedObjectError(f"{native!r} is no frame of a device")
+        from .device import HardwareDevice
+
+        library, _ = place_of(native)
+        found = described(native)
+        if found.kind == "drm":
+            planes_of(found)  # a forged descriptor is found out here, where the error helps most
+        meta: FrameMeta
+        if isinstance(native, VideoFrame):
+            meta = FFmpegMeta(native)
+            meta.info = found.image
+        else:
+            meta = FrameMeta(found.image, native.pts, native.time_base)
+        return cls(
+            native, HardwareDevice.over(library, found.device_ref), meta, native, None, False
+        )
+
+    @property
+    def readonly(self) -> bool:  # answers anew each time
+        return bool(_frame_slot.__get__(self)) or not _is_writable(self.native)
+
+    @readonly.setter
+    def readonly(self, value: bool) -> None:
+        _frame_slot.__set__(self, value)
+
+    @readonly.deleter
+    def readonly(self) -> None:
+        _frame_slot.__delete__(self)
+
+    def download(self) -> Frame:
+        """A copy of the frame in memory, as an "ffmpeg" frame; it is counted in stats()."""
+        return self.map("ffmpeg", copy=True)
+
+    def _make_planes(self) -> tuple[Tensor, ...]:
+        native, readonly = self.native, bool(_frame_slot.__get__(self))
+        return tuple(
+            FFmpegHardwarePlane(
+                HardwarePlane(native, number), self.context, self._owner, self.parent, readonly
+            )
+            for number in range(len(self.image.format.planes))
+        )
+
+    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> Any:
+        return next(p.native.frame for p in planes if not p.closed)
+
+    def _handle(self, key: str) -> int:
+        if key != "av_frame":
+            raise UnknownNameError(f"handle of a {type(self).__name__}", key, ("av_frame",))
+        return place_of(self.native)[1]
+
+
+class FFmpegHardwarePlane(Tensor):
+    """One plane of a frame on a device. `native` is a HardwarePlane.
+
+    handle(): "plane_index"; "va_surface" of VA-API; "dma_fd", "offset", "pitch" and
+    "drm_modifier" of DRM.
+    """
+
+    __slots__ = ()
+
+    native: HardwarePlane
+    readonly_advice = ADVICE
+
+    @property
+    def readonly(self) -> bool:  # answers anew each time
+        return bool(_plane_slot.__get__(self)) or not _is_writable(self.native.frame)
+
+    @readonly.setter
+    def readonly(self, value: bool) -> None:
+        _plane_slot.__set__(self, value)
+
+    @readonly.deleter
+    def readonly(self) -> None:
+        _plane_slot.__delete__(self)
+
+    def _describe(self) -> TensorInfo:
+        found = described(self.native.frame)
+        if found.kind == "drm":
+            return planes_of(found)[self.native.index].info
+        layout = found.image.plane_layouts()[self.native.index]
+        return TensorInfo(layout.dtype, layout.shape, opaque=True)
+
+    def _handle(self, key: str) -> int:
+        if key == "plane_index":
+            return self.native.index
+        found = described(self.native.frame)
+        known: dict[str, int] = {"va_surface": found.data}
+        if found.kind == "drm":
+            plane: DRMPlane = planes_of(found)[self.native.index]
+            known = {
+                "dma_fd": plane.fd,
+                "offset": plane.offset,
+                "pitch": plane.pitch,
+                "drm_modifier": plane.modifier,
+            }
+        if key in known:
+            return known[key]
+        if key == "data":
+            return super()._handle(key)  # says how to get there
+        raise UnknownNameError(f"handle of {self.context.node}", key, (*known, "plane_index"))
+
+    def _native_recipe(self) -> Callable[[Storage], Any]:
+        # The frame's owner is no storage of ours, so that nobody's close() ends it.
+        native = self.native
+        return lambda storage: native

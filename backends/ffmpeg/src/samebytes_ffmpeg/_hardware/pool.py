@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HardwareFramePool: frames of one format and size on a device (AVHWFramesContext)."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_void_p
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from av import VideoFrame
+
+from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.formats import ImageInfo
+
+from .._avutil import PYAV
+from .._pixel_formats import pixel_format_name
+from .._pyav import frame_address
+from .frame import HardwareFrame
+from .hwcontext_abi import AV_PIX_FMT_NONE, FRAMES_CONTEXTS, AVHWFramesConstraints
+from .objects import FFmpegHardwareFrame
+from .owned import Owned, buffer_data
+
+if TYPE_CHECKING:
+    from .._libavutil import Libavutil
+    from .device import HardwareDevice
+
+__all__ = ["HardwareFramePool", "empty_frame"]
+
+
+class HardwareFramePool:
+    """Frames of one format and size. Their surfaces are used again when frames are gone.
+
+    Args:
+        device: where they lie.
+        image: what they hold.
+        size: how many surfaces there are at all times; 0 for as many as are wanted.
+
+    Attributes:
+        image: as given.
+
+    Raises:
+        LayoutError: the device has no such frames.
+        NativeError: it has no memory for them.
+    """
+
+    __slots__ = ("__weakref__", "_kind", "_library", "_pixel_format", "_reference", "image")
+
+    def __init__(self, device: HardwareDevice, image: ImageInfo, size: int = 0) -> None:
+        library = device.library
+        sw_format = _sw_format(library, image)
+        _check_constraints(device, image, sw_format)
+        pointer = library.hwframe_ctx_alloc(device.reference)
+        self._reference = Owned(pointer, library.buffer_unref, "av_hwframe_ctx_alloc")
+        frames = FRAMES_CONTEXTS[library.major].from_address(buffer_data(pointer))
+        frames.format = library.pixel_format(device.pixel_format)
+        frames.sw_format = sw_format
+        frames.width, frames.height = image.width, image.height
+        frames.initial_pool_size = size
+        library.checked("av_hwframe_ctx_init", library.hwframe_ctx_init(pointer))
+        self.image = image
+        self._library = library
+        self._kind = device.kind
+        self._pixel_format = device.pixel_format
+
+    @property
+    def pointer(self) -> int:
+        """AVBufferRef* of the AVHWFramesContext; it stays the pool's."""
+        return self._reference.address
+
+    def get(self) -> VideoFrame | HardwareFrame:
+        """A frame of the pool: PyAV's, if the device belongs to PyAV's libavutil.
+
+        Raises:
+            NativeError: all surfaces are in use, or the device has no memory.
+            UnsupportedObjectError: FFmpeg cannot allocate memory of this type.
+        """
+        if self._kind == "drm":
+            raise UnsupportedObjectError(
+                'FFmpeg allocates no DRM frames: allocate from "dma" and map to "ffmpeg:DRM"'
+            )
+        library = self._library
+        native, address = empty_frame(library, self._pixel_format)
+        library.checked(
+            "av_hwframe_get_buffer",
+            library.hwframe_get_buffer(self._reference, address, 0),
+        )
+        return native
+
+    def allocate(self) -> FFmpegHardwareFrame:
+        """The same as a samebytes frame; its contents are undefined."""
+        return FFmpegHardwareFrame.wrap(self.get())
+
+    def __repr__(self) -> str:
+        return f"<HardwareFramePool {self._kind} {self.image}>"
+
+
+def empty_frame(library: Libavutil, pixel_format: str) -> tuple[VideoFrame | HardwareFrame, int]:
+    """A frame without buffers, and its AVFrame*."""
+    if library is PYAV:
+        # PyAV looks the format up once, when the frame is made. A size would make it allocate.
+        native = VideoFrame(0, 0, pixel_format)
+        return native, frame_address(native)
+    made = Owned(library.frame_alloc(), library.frame_free, "av_frame_alloc")
+    library.AVFrame.from_address(made.address).format = library.pixel_format(pixel_format)
+    return HardwareFrame(made, library), made.address
+
+
+def _sw_format(library: Libavutil, image: ImageInfo) -> int:
+    name = pixel_format_name(image.format)
+    number = library.pixel_format(name)
+    if number < 0:
+        raise LayoutError(f"{library.path} has no pixel format {name}")
+    return number
+
+
+def _check_constraints(device: HardwareDevice, image: ImageInfo, sw_format: int) -> None:
+    """FFmpeg's own refusal is a number."""
+    library = device.library
+    pointer = c_void_p(library.hwdevice_get_hwframe_constraints(device.reference, None))
+    if not pointer:
+        return  # the type has none, as DRM
+    try:
+        found = AVHWFramesConstraints.from_address(pointer.value or 0)
+        names = _names(library, found.valid_sw_formats)
+        if names is not None and library.pixel_format_name(sw_format) not in names:
+            raise LayoutError(
+                f"{device} has no frames of {image.format}: it has {', '.join(names)}"
+            )
+        least, most = (found.min_width, found.min_height), (found.max_width, found.max_height)
+        size = image.width, image.height
+        if any(not a <= b <= c for a, b, c in zip(least, size, most, strict=True)):
+            raise LayoutError(f"{device} has frames from {least} to {most} pixels, not {size}")
+    finally:
+        library.hwframe_constraints_free(byref(pointer))
+
+
+def _names(library: Libavutil, numbers: Any) -> list[str] | None:
+    if not numbers:
+        return None
+    listed = takewhile(lambda number: number != AV_PIX_FMT_NONE, numbers)
+    return [library.pixel_format_name(number) for number in listed]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ffmpeg <-> ffmpeg:VAAPI: av_hwframe_transfer_data, a copy by the driver.
+
+The device may belong to another libavutil than PyAV. It is then given an AVFrame of its own over
+the planes of PyAV's frame, which copies nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from av import VideoFrame
+
+from samebytes.errors import LayoutError, NativeError
+from samebytes.formats import ImageInfo
+from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage
+
+from .._avutil import PYAV
+from .._pixel_formats import pixel_format_name
+from .._pyav import frame_address
+from .frame import carry_meta, place_of
+from .objects import described
+from .owned import Owned
+
+if TYPE_CHECKING:
+    from .._libavutil import Libavutil
+    from .device import HardwareDevice
+
+__all__ = ["Download", "Upload"]
+
+
+class Upload(MemoryMapper):
+    """ffmpeg -> ffmpeg:VAAPI: into a frame of the device's pool."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """The new frame, which owns its surface."""
+        device: HardwareDevice = self.target  # type: ignore[assignment]  # the node's class
+        image = item.meta.info
+        if not isinstance(image, ImageInfo):
+            raise Refused("frames of a device are images")
+        library = device.library
+        try:
+            native = device.pool_of(image).get()
+            source = _over_planes(library, item.native)
+            _transfer(library, place_of(native)[1], source.address)
+        except (LayoutError, NativeError) as error:
+            raise Refused(str(error)) from error
+        carry_meta(native, item.meta)
+        return native, None, None
+
+
+class Download(MemoryMapper):
+    """ffmpeg:VAAPI -> ffmpeg: into a new av.VideoFrame."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """The new frame, which owns its memory."""
+        library, address = place_of(item.native)
+        try:
+            image = described(item.native).image
+            native = VideoFrame(image.width, image.height, pixel_format_name(image.format))
+            _transfer(library, _over_planes(library, native).address, address)
+        except (LayoutError, NativeError) as error:
+            raise Refused(str(error)) from error
+        carry_meta(native, item.meta)
+        return native, None, None
+
+
+def _transfer(library: Libavutil, target: int, source: int) -> None:
+    library.checked("av_hwframe_transfer_data", library.hwframe_transfer_data(target, source, 0))
+
+
+def _over_planes(library: Libavutil, native: VideoFrame) -> Owned:
+    """An AVFrame of a library over the memory of an av frame, which must outlive it."""
+    theirs = PYAV.AVFrame.from_address(frame_address(native))
+    name = PYAV.pixel_format_name(theirs.format)
+    number = library.pixel_format(name)
+    if number < 0:
+        raise LayoutError(f"{library.path} has no pixel format {name}")
+    made = Owned(library.frame_alloc(), library.frame_free, "av_frame_alloc")
+    ours = library.AVFrame.from_address(made.address)
+    ours.width, ours.height, ours.format = theirs.width, theirs.height, number
+    ours.data[:] = theirs.data[:]
+    ours.linesize[:] = theirs.linesize[:]
+    # av_hwframe_transfer_data allocates for a frame without a buffer. This one owns nothing:
+    # av_buffer_unref(NULL) does nothing.
+    ours.buf[0] = library.buffer_create(theirs.data[0], 1, library.unref_address, None, 0)
+    return made

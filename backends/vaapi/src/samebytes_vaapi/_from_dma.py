@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edge from "dma" to "vaapi": a surface over buffers, imported once for each."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from typing import Any, cast
+
+from samebytes import Frame, ImageInfo
+from samebytes.errors import LayoutError, NativeError, UnknownNameError
+from samebytes.plugins import (
+    DRM_FORMAT_MOD_INVALID,
+    DRM_FORMAT_MOD_LINEAR,
+    Access,
+    MemoryMapper,
+    Refused,
+    Storage,
+    Tensor,
+)
+
+from ._context import VAAPIContext
+from ._formats import format_of
+from ._import_cache import Imported
+from ._importing import import_layout
+from ._layout import Object, Place, SurfaceLayout
+from ._surface import VASurface
+
+__all__ = ["DmaToVaapi"]
+
+_IN_ROWS = (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
+_MOST_OBJECTS = 4
+# Offsets and pitches of VADRMPRIMESurfaceDescriptor have 32 bits.
+_MOST_BYTES = 0xFFFFFFFF
+
+
+class DmaToVaapi(MemoryMapper):
+    """dma -> vaapi: the whole picture as one surface. The driver gets all that is known of it."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A surface over the same memory."""
+        target = cast(VAAPIContext, self.target)
+        display = target.native_display()
+        layout = _layout_of(item)
+        # Devices that still write to the buffers come first; not every driver looks for them.
+        item.wait()
+        try:
+            imported = target.imports.get(
+                item.storage, layout, lambda: Imported(display, import_layout(display, layout))
+            )
+        except (NativeError, LayoutError) as error:
+            raise Refused(f"{error}{_advice(layout)}") from error
+        storage = imported.mapping()
+        return VASurface(target, imported.surface, layout.image, storage, display), None, storage
+
+
+def _layout_of(frame: Frame) -> SurfaceLayout:
+    """Where the planes lie, as far as VA-API can be told.
+
+    Raises:
+        Refused: it cannot, or they do not lie in their buffers.
+    """
+    if frame.media != "image":
+        raise Refused("only images become surfaces")
+    image = frame.image
+    try:
+        format_of(image.format)
+        planes = [_handles(plane) for plane in frame.planes]
+        objects, indices = _objects(planes)
+        places = tuple(
+            Place(index, offset, pitch)
+            for index, (_, offset, pitch, _) in zip(indices, planes, strict=True)
+        )
+        _check_places(frame, image, objects, places)
+    except (LayoutError, UnknownNameError) as error:
+        raise Refused(str(error)) from error
+    return SurfaceLayout(image, objects, places)
+
+
+def _handles(plane: Tensor) -> tuple[int, int, int, int]:
+    """(descriptor, offset, pitch, modifier)."""
+    return (
+        plane.handle("dma_fd"),
+        plane.handle("offset"),
+        plane.handle("pitch"),
+        plane.handle("drm_modifier"),
+    )
+
+
+def _objects(planes: list[tuple[int, int, int, int]]) -> tuple[tuple[Object, ...], list[int]]:
+    """The distinct pieces of memory, and the index of that of each plane.
+
+    Cameras hand out a descriptor for each plane of one buffer. Most drivers take a picture in one
+    object alone, so those are found to be one: since Linux 5.3 each DMA-BUF has its own inode.
+    """
+    found: dict[tuple[int, int], int] = {}
+    objects: list[Object] = []
+    indices = []
+    for fd, _, _, modifier in planes:
+        status = _status(fd)
+        identity = (status.st_dev, status.st_ino)
+        if identity not in found:
+            found[identity] = len(objects)
+            objects.append(Object(fd, _size(fd, status), modifier))
+        index = found[identity]
+        if objects[index].modifier != modifier:
+            raise LayoutError(
+                f"planes of one buffer have modifiers {objects[index].modifier:#x} and "
+                f"{modifier:#x}"
+            )
+        indices.append(index)
+    if len(objects) > _MOST_OBJECTS:
+        raise LayoutError(f"a surface lies in up to {_MOST_OBJECTS} buffers, not {len(objects)}")
+    return tuple(objects), indices
+
+
+def _status(fd: int) -> os.stat_result:
+    try:
+        status = os.fstat(fd)
+    except OSError as error:
+        raise LayoutError(f"{fd} is not an open file descriptor") from error
+    # A DMA-BUF is of no kind at all; a memfd or a file stands in for one.
+    if stat.S_IFMT(status.st_mode) not in (0, stat.S_IFREG):
+        raise LayoutError(f"descriptor {fd} is no DMA-BUF, and no memfd or file that stands in")
+    return status
+
+
+def _size(fd: int, status: os.stat_result) -> int:
+    # lseek() would move the position in a file of the user's; a DMA-BUF tells its size by it.
+    return status.st_size if stat.S_ISREG(status.st_mode) else os.lseek(fd, 0, os.SEEK_END)
+
+
+def _check_places(
+    frame: Frame, image: ImageInfo, objects: tuple[Object, ...], places: tuple[Place, ...]
+) -> None:
+    layouts = image.plane_layouts([p.pitch for p in places], [p.offset for p in places])
+    for layout, place, plane in zip(layouts, places, frame.planes, strict=True):
+        memory = objects[place.object]
+        if memory.modifier in _IN_ROWS:
+            if plane.strides != layout.strides:
+                raise LayoutError(
+                    f"plane {layout.name!r} has strides {plane.strides}, and only rows can be "
+                    f"padded: {layout.strides}"
+                )
+            end = place.offset + layout.span
+        else:
+            end = place.offset + 1  # only the driver knows how many bytes tiles take
+        if end > memory.size:
+            raise LayoutError(
+                f"plane {layout.name!r} ends at byte {end} of a buffer of {memory.size}"
+            )
+        if max(place.offset, place.pitch) > _MOST_BYTES:
+            raise LayoutError(f"plane {layout.name!r} lies beyond 4 GiB")
+
+
+def _advice(layout: SurfaceLayout) -> str:
+    for memory in layout.objects:
+        if fcntl.fcntl(memory.fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            return " (its descriptor is open for reading alone, and drivers mostly want to write)"
+    return ""

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the planes of a surface lie in DMA-BUFs: what an export gives, and an import takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from samebytes import ImageInfo
+
+__all__ = ["Object", "Place", "SurfaceLayout"]
+
+
+class Object(NamedTuple):
+    """One piece of memory.
+
+    Attributes:
+        fd: its descriptor, which stays whose it is.
+        size: in bytes.
+        modifier: the layout modifier of drm_fourcc.h, all 64 bits of it.
+    """
+
+    fd: int
+    size: int
+    modifier: int
+
+
+class Place(NamedTuple):
+    """Where one plane lies.
+
+    Attributes:
+        object: in which of the objects.
+        offset: bytes from the start of that object.
+        pitch: bytes from row to row.
+    """
+
+    object: int
+    offset: int
+    pitch: int
+
+
+class SurfaceLayout(NamedTuple):
+    """Where all planes of an image lie."""
+
+    image: ImageInfo
+    objects: tuple[Object, ...]
+    places: tuple[Place, ...]

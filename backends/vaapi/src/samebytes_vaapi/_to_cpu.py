@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edges from "vaapi" to CPU memory without a copy: the driver maps the surface."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from samebytes import Frame, Tensor, TensorInfo
+from samebytes.errors import LayoutError
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, count_copy
+
+from ._errors import VAError
+from ._image import Array, Image, derived, planes_at
+from ._surface import VAPlane, VASurface
+
+__all__ = ["VaapiFrameToCpu", "VaapiToCpu"]
+
+
+class VaapiFrameToCpu(MemoryMapper):
+    """vaapi -> cpu for frames: all planes in one mapping."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of arrays, one over each plane, and the owner of the mapping."""
+        arrays, storage = _mapped(item.native, access)
+        return arrays, None, storage
+
+
+class VaapiToCpu(MemoryMapper):
+    """vaapi -> cpu for one plane."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The array over the plane, and the owner of the mapping."""
+        native: VAPlane = item.native
+        arrays, storage = _mapped(native.surface, access)
+        return arrays[native.index], None, storage
+
+
+def _mapped(surface: VASurface, access: Access) -> tuple[tuple[Array, ...], Storage]:
+    try:
+        surface.sync()
+        image = derived(surface)
+    except (VAError, LayoutError) as error:
+        raise Refused(str(error)) from error
+    storage = Storage(
+        image.close,
+        address=image.address,
+        nbytes=image.nbytes,
+        keep=surface.storage,
+        readonly=access == "r",
+        flush=None if access == "r" else partial(_publish, surface, image),
+    )
+    return planes_at(np.asarray(storage), image.layouts), storage
+
+
+def _publish(surface: VASurface, image: Image) -> None:
+    """Have the driver see what was written, without moving the mapping.
+
+    Some drivers map a copy of their own, which they take back when it is unmapped. Mapping it anew
+    could give another address, and leave arrays without memory. So the surface is mapped a second
+    time: if that is other memory, the bytes are put there, and unmapping it hands them over.
+    """
+    with derived(surface) as second:
+        if second.address == image.address:
+            return
+        nbytes = 0
+        for source, target in zip(image.arrays(), second.arrays(), strict=True):
+            np.copyto(target, source)
+            nbytes += source.nbytes
+    count_copy("vaapi -> cpu (flush)", nbytes)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edges from "vaapi" to "dma": the same memory behind file descriptors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from samebytes import Context, Frame, Tensor, TensorInfo
+from samebytes.errors import AccessError, LayoutError
+from samebytes.plugins import (
+    DRM_FORMAT_MOD_LINEAR,
+    Access,
+    MemoryMapper,
+    Refused,
+    Storage,
+)
+
+from ._errors import VAError
+from ._exporting import Exported, export
+from ._layout import SurfaceLayout
+from ._surface import VAPlane, VASurface
+
+__all__ = ["VaapiFrameToDma", "VaapiToDma"]
+
+
+class VaapiFrameToDma(MemoryMapper):
+    """vaapi -> dma for frames: each object once, however many planes lie in it."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of planes in buffers."""
+        planes, storage = _exported(item.native, access, self.target)
+        return planes, None, storage
+
+
+class VaapiToDma(MemoryMapper):
+    """vaapi -> dma for one plane: it is plane n there, too."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The plane in its buffer."""
+        native: VAPlane = item.native
+        planes, storage = _exported(native.surface, access, self.target)
+        return planes[native.index], None, storage
+
+
+def _exported(
+    surface: VASurface, access: Access, target: Context
+) -> tuple[tuple[Any, ...], Storage | None]:
+    """The planes, and the owner of the buffers if these are this mapping's alone.
+
+    Memory in one piece is exported once for each access: mapped again, it has the same descriptor
+    and storage, by which others remember what they imported. That is not so of several pieces:
+    their descriptors could be confused, once they were closed and their numbers used again.
+    """
+    try:
+        known = surface.exports.get(access)
+        if known is not None:
+            surface.sync()
+            return known, None
+        exported = export(surface, access)
+        buffers = _buffers(exported, target, surface.storage)
+        planes = _planes(exported.layout, buffers)
+    except (VAError, LayoutError, AccessError) as error:
+        raise Refused(str(error)) from error
+    if len(buffers) > 1:
+        return planes, Storage(buffers.clear, keep=surface.storage, wait=surface.storage.wait)
+    return surface.exports.setdefault(access, planes), None
+
+
+def _buffers(exported: Exported, target: Context, keep: Storage) -> list[Any]:
+    """A buffer of the dma plugin around each descriptor; its context makes them."""
+    make: Any = target
+    return [make.import_fd(fd, keep=keep) for fd in exported.fds]
+
+
+def _planes(layout: SurfaceLayout, buffers: list[Any]) -> tuple[Any, ...]:
+    image, places = layout.image, layout.places
+    pitches, offsets = [p.pitch for p in places], [p.offset for p in places]
+    found = []
+    for plane, place in zip(image.plane_layouts(pitches, offsets), places, strict=True):
+        modifier = layout.objects[place.object].modifier
+        tiled = modifier != DRM_FORMAT_MOD_LINEAR
+        strides = None if tiled else plane.strides
+        info = TensorInfo(plane.dtype, plane.shape, strides, opaque=tiled)
+        buffer = buffers[place.object]
+        found.append(buffer.plane(info, offset=place.offset, pitch=place.pitch, modifier=modifier))
+    return tuple(found)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The display under test, programs in other processes, and a libva that can be made to fail."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+import samebytes
+from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes_vaapi import VAAPIContext
+from samebytes_vaapi._abi.prototypes import ANSWERS, CALLS
+from samebytes_vaapi._display import NativeDisplay
+from samebytes_vaapi._library import LIBRARY_NAME, Library
+from samebytes_vaapi._opening import open_drm
+
+NO_DEVICE = "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
+
+
+def _no_device() -> bool:
+    try:
+        VAAPIContext.open()
+    except (MissingDependencyError, UnknownNameError):
+        return True
+    return False
+
+
+@pytest.fixture(scope="session")
+def device() -> None:
+    """A display can be opened, or the test is skipped."""
+    if _no_device():
+        pytest.skip(NO_DEVICE)
+
+
+@pytest.fixture
+def context(request: pytest.FixtureRequest) -> VAAPIContext:
+    """The context of the default display."""
+    request.getfixturevalue("device")
+    found = samebytes.context("vaapi")
+    assert isinstance(found, VAAPIContext)
+    return found
+
+
+def _descriptors() -> int:
+    gc.collect()
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@contextmanager
+def _no_descriptor_left() -> Iterator[None]:
+    before = _descriptors()
+    yield
+    assert _descriptors() == before
+
+
+@pytest.fixture
+def no_descriptor_left() -> Callable[[], AbstractContextManager[None]]:
+    """A block that closes each descriptor which it opens."""
+    return _no_descriptor_left
+
+
+class Run(Protocol):
+    """Runs a program, in a process of its own."""
+
+    def __call__(self, program: str, **environment: str) -> str:
+        """Its output; it must end well and print no errors."""
+
+
+@pytest.fixture
+def run() -> Run:
+    """A program, dedented, with more environment variables; its output."""
+
+    def run(program: str, **environment: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-X", "faulthandler", "-W", "error", "-c", textwrap.dedent(program)],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stderr == ""
+        return done.stdout
+
+    return run
+
+
+class WrappedFunctions:
+    """libva's own functions, with handlers before some of them.
+
+    Attributes:
+        calls: the name and arguments of each call.
+        handlers: by the function's name; given the real function and the arguments, they return
+            what is returned.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.handlers: dict[str, Callable[..., Any]] = {}
+        real = ctypes.CDLL(LIBRARY_NAME)
+        types = {name: (ctypes.c_int, arguments) for name, arguments in CALLS.items()} | ANSWERS
+        for name, (result, arguments) in types.items():
+            function = getattr(real, name)
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, self._wrapped(name, function))
+
+    def _wrapped(self, name: str, function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            self.calls.append((name, arguments))
+            handler = self.handlers.get(name)
+            return handler(function, *arguments) if handler else function(*arguments)
+
+        return call
+
+    def fail(self, name: str, status: int = 1) -> None:
+        """Have a function fail from now on."""
+        self.handlers[name] = lambda *_: status
+
+    def named(self, name: str) -> list[tuple[Any, ...]]:
+        """The arguments of the calls of one function."""
+        return [arguments for called, arguments in self.calls if called == name]
+
+
+class Wrapped:
+    """A display of its own, opened through wrapped functions.
+
+    Attributes:
+        functions: the wrapped functions.
+        context: its context.
+    """
+
+    def __init__(self, node: str) -> None:
+        self.functions = WrappedFunctions()
+        self.display: NativeDisplay = open_drm(Library(self.functions), node)
+        self.context = VAAPIContext(self.display)
+
+    @staticmethod
+    def filled(argument: Any) -> Any:
+        """What byref() was given."""
+        return argument._obj
+
+
+@pytest.fixture
+def node(context: VAAPIContext) -> str:
+    """The path of the default node."""
+    path = context.device.drm_node
+    assert path is not None
+    return path
+
+
+@pytest.fixture
+def wrapped(node: str) -> Wrapped:
+    """A second display, whose functions can be made to fail."""
+    return Wrapped(node)

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The VA-API backend in the suites that every backend inherits."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes
+import samebytes_dma
+from samebytes import Frame, ImageInfo, TensorInfo, Transfer
+from samebytes.testing import (
+    ArrayMemory,
+    ContextSuite,
+    FrameSuite,
+    MapperSuite,
+    Memory,
+    PluginSuite,
+    TensorSuite,
+)
+from samebytes_vaapi import VAAPIContext, VAPlane, VASurface
+from samebytes_vaapi._abi import constants as va
+from samebytes_vaapi._abi.structures import VADRMPRIMESurfaceDescriptor, VASurfaceAttrib
+from samebytes_vaapi._formats import format_of
+from samebytes_vaapi._library import LIBRARY_NAME
+
+Array = np.ndarray[Any, Any]
+
+
+class Owner:
+    """Destroys a surface when it is gone, and until then holds what it was made in."""
+
+    def __init__(self, context: VAAPIContext) -> None:
+        self.context = context
+
+
+class Mapping(mmap.mmap):
+    """A mapping of one's own, which holds the surface as arrays of samebytes do."""
+
+    pin: Any
+
+
+class Surfaces(Memory):
+    """Surfaces that the application makes and destroys by itself, through libva.
+
+    It sees their bytes by a descriptor that it exports, and maps for as long as arrays live.
+    """
+
+    memory_type = "vaapi"
+    host_visible = False
+    readonly_enforced = False  # VA-API has no read-only surfaces
+    allocates_frames = True
+
+    def vaapi(self) -> VAAPIContext:
+        context = self.context()
+        assert isinstance(context, VAAPIContext)
+        return context
+
+    def make_frame(self, image: ImageInfo) -> VASurface:
+        library, context = ctypes.CDLL(LIBRARY_NAME), self.vaapi()
+        display, owner = ctypes.c_void_p(context.handle("va_display")), Owner(context)
+        format_, made = format_of(image.format), ctypes.c_uint32()
+        attribute = VASurfaceAttrib(
+            type=va.VASurfaceAttribPixelFormat, flags=va.VA_SURFACE_ATTRIB_SETTABLE
+        )
+        attribute.value.type = va.VAGenericValueTypeInteger
+        attribute.value.value.i = format_.fourcc
+        size = (ctypes.c_uint32(image.width), ctypes.c_uint32(image.height))
+        status = library.vaCreateSurfaces(
+            display, format_.rt_format, *size, ctypes.byref(made), 1, ctypes.byref(attribute), 1
+        )
+        assert status == 0
+        weakref.finalize(owner, library.vaDestroySurfaces, display, ctypes.byref(made), 1)
+        return context.import_surface(made.value, image, keep=owner)
+
+    def views(self, native: VASurface) -> tuple[Array, ...]:
+        library, descriptor = ctypes.CDLL(LIBRARY_NAME), VADRMPRIMESurfaceDescriptor()
+        display = ctypes.c_void_p(native.display)
+        flags = va.VA_EXPORT_SURFACE_READ_WRITE | va.VA_EXPORT_SURFACE_SEPARATE_LAYERS
+        status = library.vaExportSurfaceHandle(
+            display,
+            native.id,
+            va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
+            flags,
+            ctypes.byref(descriptor),
+        )
+        assert status == 0
+        assert descriptor.num_objects == 1
+        fd = descriptor.objects[0].fd
+        mapping = Mapping(fd, descriptor.objects[0].size)
+        os.close(fd)
+        mapping.pin = native
+        layers = descriptor.layers[: descriptor.num_layers]
+        layouts = native.image.plane_layouts(
+            [layer.pitch[0] for layer in layers], [layer.offset[0] for layer in layers]
+        )
+        return tuple(np.ndarray(p.shape, p.dtype, mapping, p.offset, p.strides) for p in layouts)
+
+    def make(self, info: TensorInfo) -> VAPlane:
+        """Luma of a gray surface, which alone has planes of any shape."""
+        height, width = info.shape
+        return VAPlane(self.make_frame(ImageInfo.of("GRAY8", width, height)), 0)
+
+    def view(self, native: VAPlane) -> Array:
+        return self.views(native.surface)[native.index]
+
+
+class Buffers(Memory):
+    """Pictures in memfds, which stand in for DMA-BUFs."""
+
+    memory_type = "dma"
+    host_visible = False
+    readonly_enforced = False
+    allocates_frames = True
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        fd = samebytes.Fd(os.memfd_create("test"))
+        os.ftruncate(fd.fileno(), image.nbytes)
+        buffer = samebytes_dma.DMABuffer(fd)
+        return tuple(
+            buffer.plane(TensorInfo(p.dtype, p.shape, p.strides), offset=p.offset)
+            for p in image.packed_layouts()
+        )
+
+    def make(self, info: TensorInfo) -> Any:
+        fd = samebytes.Fd(os.memfd_create("test"))
+        os.ftruncate(fd.fileno(), info.nbytes)
+        return samebytes_dma.DMABuffer(fd).plane(info)
+
+    def view(self, native: Any) -> Array:
+        mapping = Mapping(native.buffer.fileno(), native.buffer.size)
+        mapping.pin = native
+        info = native.info
+        return np.ndarray(info.shape, info.dtype.carrier, mapping, native.offset, info.strides)
+
+    def frame(self, native: Any, image: ImageInfo) -> Frame:
+        return samebytes_dma.frame_of_planes(native, image)
+
+
+SURFACES, BUFFERS, CPU = Surfaces(), Buffers(), ArrayMemory()
+IMAGES = (
+    ImageInfo.of("NV12", 64, 32),
+    ImageInfo.of("I420", 48, 32),
+    ImageInfo.of("P010", 16, 8),
+    ImageInfo.of("BGRA", 40, 24),
+)
+PLANES = (TensorInfo("uint8", (6, 8), opaque=True), TensorInfo("uint8", (32, 64), opaque=True))
+
+
+class TestPlugin(PluginSuite):
+    plugin = "vaapi"
+    frameworks = ("samebytes_vaapi._library", "samebytes_vaapi._context", "numpy.ctypeslib")
+
+
+@pytest.mark.usefixtures("device")
+class TestContext(ContextSuite):
+    memory = SURFACES
+    singleton = False
+
+
+@pytest.mark.usefixtures("device")
+class TestTensor(TensorSuite):
+    memory = SURFACES
+    cases = PLANES
+
+
+@pytest.mark.usefixtures("device")
+class TestFrame(FrameSuite):
+    memory = SURFACES
+    cases = IMAGES
+
+
+@pytest.mark.usefixtures("device")
+class TestFramesToDma(MapperSuite):
+    source = SURFACES
+    target = BUFFERS
+    transfer = Transfer.IMPORT
+    cases = IMAGES
+
+
+@pytest.mark.usefixtures("device")
+class TestPlanesToDma(MapperSuite):
+    source = SURFACES
+    target = BUFFERS
+    transfer = Transfer.IMPORT
+    cases = PLANES
+
+
+@pytest.mark.usefixtures("device")
+class TestFramesFromDma(MapperSuite):
+    source = BUFFERS
+    target = SURFACES
+    transfer = Transfer.IMPORT
+    cases = IMAGES
+    refused = ((ImageInfo.of("BGR", 40, 24), "image format of VA-API"),)
+
+
+@pytest.mark.usefixtures("device")
+class TestFramesToCpu(MapperSuite):
+    source = SURFACES
+    target = CPU
+    transfer = Transfer.MAP
+    cases = IMAGES
+
+
+@pytest.mark.usefixtures("device")
+class TestPlanesToCpu(MapperSuite):
+    source = SURFACES
+    target = CPU
+    transfer = Transfer.MAP
+    cases = PLANES
+
+
+@pytest.mark.usefixtures("device")
+class TestFramesFromCpu(MapperSuite):
+    source = CPU
+    target = SURFACES
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = IMAGES

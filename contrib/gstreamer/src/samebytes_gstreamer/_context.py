@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The context of GStreamer's buffers in memory, and of DMA-BUFs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import Context
+
+from ._frame import GStreamerFrame
+from ._memory import is_va
+from ._tensor import GStreamerTensor
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["GSTREAMER", "GStreamerContext", "context_of_memory"]
+
+
+class GStreamerContext(Context):
+    """Buffers of GStreamer. There is one context: `samebytes.context("gstreamer")`.
+
+    It allocates nothing: map a frame of "cpu" to "gstreamer", whose buffer lies on its bytes.
+    """
+
+    memory_type = "gstreamer"
+    node = "gstreamer"
+    tensor_class = GStreamerTensor
+    frame_class = GStreamerFrame
+    primary_handle = "gst_memory"
+    singleton = True
+    # Textures, and DMA-BUFs with a modifier.
+    may_be_opaque = True
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Self:
+        """The one GStreamer context."""
+        super().create(device, parent)
+        return GSTREAMER  # type: ignore[return-value]  # the singleton is of this very class
+
+
+GSTREAMER = GStreamerContext()
+
+
+def context_of_memory(memory: int) -> Context:
+    """The context that a GstMemory* belongs to."""
+    if is_va(memory):
+        from ._va import context_of_va_memory
+
+        return context_of_va_memory(memory)
+    return GSTREAMER

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GStreamerFrame: a frame over a Gst.Buffer or a Gst.Sample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from samebytes import FrameMeta, ImageFormat
+from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import Frame, Tensor
+
+from ._caps import Description, caps_for, describe
+from ._formats import video_format_name
+from ._gi import Gst, pointer_of
+from ._lending import sweep
+from ._libraries import gst
+from ._memory import is_writable
+from ._meta import GStreamerMeta, read_meta
+from ._metas import metas_of
+from ._places import places_of
+from ._plane import GStreamerPlane
+from ._tensor import ADVICE, buffer_in, context_of_memory
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["GStreamerFrame", "frame_of", "frames_of"]
+
+# The slot of the base class, which the property of the same name stands before.
+_slot: Any = vars(Frame)["readonly"]
+
+
+class GStreamerFrame(Frame):
+    """A frame over a Gst.Buffer or Gst.Sample, which is `native` and stays its owner's.
+
+    Its planes are GStreamerPlanes. A frame without caps of pictures or sound has one plane of
+    bytes for each memory, and `media` is "tensors".
+
+    Attributes:
+        readonly: whether somebody else would notice a write; asked anew each time, since
+            elements let go of a buffer later.
+    """
+
+    __slots__ = ()
+
+    readonly_advice = ADVICE
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A frame over a Gst.Sample, or over a Gst.Buffer that has a VideoMeta.
+
+        Raises:
+            LayoutError: no buffer in the sample, planes outside of the buffer, or a format that
+                has no layout here; the message says what to do.
+            UnsupportedObjectError: a buffer that does not say what it holds: `frame_of` takes its
+                caps.
+        """
+        return cls._over(native, None, crop=True)
+
+    @classmethod
+    def _over(cls, native: Any, caps: Any, *, crop: bool) -> Self:
+        buffer = _buffer_of(native)
+        if isinstance(native, Gst.Sample) and caps is None:
+            caps = native.get_caps()
+        metas = metas_of(buffer)
+        if caps is None and metas.video is None:
+            raise UnsupportedObjectError(
+                "a Gst.Buffer without a VideoMeta does not say what it holds: wrap its Gst.Sample, "
+                "or use samebytes_gstreamer.frame_of(buffer, caps=...)"
+            )
+        description = Description() if caps is None else describe(caps)
+        info, places = places_of(buffer, metas, description, crop=crop)
+        meta = read_meta(buffer, info, metas, description, crop=crop)
+        memory = gst.gst_buffer_peek_memory(buffer, 0)
+        frame = cls(native, context_of_memory(memory), meta, native, None, False)
+        frame._planes = frame._over_places(places)
+        return frame
+
+    @property
+    def readonly(self) -> bool:  # answers anew each time
+        if _slot.__get__(self):
+            return True
+        buffer = buffer_in(self.native)
+        return not all(
+            is_writable(gst.gst_buffer_peek_memory(buffer, number), buffer)
+            for number in range(gst.gst_buffer_n_memory(buffer))
+        )
+
+    @readonly.setter
+    def readonly(self, value: bool) -> None:
+        _slot.__set__(self, value)
+
+    @readonly.deleter
+    def readonly(self) -> None:
+        _slot.__delete__(self)
+
+    @property
+    def writable(self) -> bool:
+        """Whether "w" and "rw" mappings are possible now."""
+        return not self.readonly
+
+    @property
+    def buffer(self) -> Any:
+        """The Gst.Buffer: `native`, or the one in it.
+
+        A second Python object for the buffer of a sample counts as a second holder: drop it
+        before you write.
+        """
+        native = self.native
+        return native.get_buffer() if isinstance(native, Gst.Sample) else native
+
+    @property
+    def caps(self) -> Any:
+        """Gst.Caps that say what this is, for an appsrc or a Gst.Sample.
+
+        Raises:
+            LayoutError: GStreamer lacks the format, or it is neither picture nor sound.
+        """
+        native, meta = self.native, self.meta
+        if isinstance(native, Gst.Sample):
+            return native.get_caps()
+        if meta.info is None:
+            raise LayoutError("bytes without a format have no caps")
+        details = meta.metadata.get("gstreamer")
+        return caps_for(meta.info, details if isinstance(details, dict) else None)
+
+    def _make_planes(self) -> tuple[Tensor, ...]:
+        buffer, meta = buffer_in(self.native), self.meta
+        crop = True
+        if isinstance(self.native, Gst.Sample):
+            description = describe(self.native.get_caps())
+        elif isinstance(meta, GStreamerMeta):
+            description = meta.description
+        else:
+            description = _description_of(meta)
+        if isinstance(meta, GStreamerMeta):
+            crop = meta.crop
+        _, places = places_of(buffer, metas_of(buffer), description, crop=crop)
+        return self._over_places(places)
+
+    def _over_places(self, places: Any) -> tuple[Tensor, ...]:
+        native, context, owner = self.native, self.context, self._owner
+        readonly = bool(_slot.__get__(self))
+        make = context.tensor_class
+        buffer = self.buffer
+        memories = {place.memory: buffer.get_memory(place.memory) for place in places}
+        del buffer  # one holder less
+        return tuple(
+            make(
+                GStreamerPlane(memories[p.memory], p.info, p.offset, native, p.modifier),
+                context, owner, self.parent, readonly,
+            )
+            for p in places
+        )  # fmt: skip
+
+    def _handle(self, key: str) -> int:
+        if key != "gst_buffer":
+            raise UnknownNameError("handle of a GStreamerFrame", key, ("gst_buffer", "data"))
+        return buffer_in(self.native)
+
+    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> Any:
+        # Every plane keeps it, and a plane may have been closed by itself.
+        return next((plane.native.keep for plane in planes if not plane.closed), None)
+
+    def _forget(self) -> None:
+        super()._forget()
+        # What was lent to this frame is the lender's again, not only after the next lending.
+        sweep()
+
+
+def _buffer_of(native: Any) -> int:
+    if not isinstance(native, Gst.Buffer | Gst.Sample) or not pointer_of(native):
+        raise UnsupportedObjectError(f"{native!r} is no Gst.Buffer and no Gst.Sample")
+    buffer = buffer_in(native)
+    if not buffer:
+        lists = native.get_buffer_list() is not None
+        raise LayoutError(
+            "the sample has no buffer"
+            + (" but a list of them: use samebytes_gstreamer.frames_of()" if lists else "")
+        )
+    return buffer
+
+
+def _description_of(meta: FrameMeta) -> Description:
+    """For a buffer of ours, whose caps were never asked for."""
+    return Description() if meta.info is None else describe(caps_for(meta.info))
+
+
+def frame_of(
+    native: Any,
+    caps: Any = None,
+    *,
+    format: str | ImageFormat | None = None,  # the field's word for it
+    width: int | None = None,
+    height: int | None = None,
+    crop: bool = True,
+) -> GStreamerFrame:
+    """A frame over a Gst.Buffer or Gst.Sample, with what is known of it besides.
+
+    Args:
+        caps: Gst.Caps, or their text; for a sample, instead of its own.
+        format, width, height: instead of caps: of a picture that lies as GStreamer lays it out
+            (rows of a multiple of four bytes), or as the buffer's VideoMeta says.
+        crop: show the part that a GstVideoCropMeta names; False shows the whole picture.
+
+    Raises:
+        LayoutError: as `GStreamerFrame.wrap`; caps that GStreamer cannot parse; caps and a format.
+        UnknownNameError: no such format.
+        UnsupportedObjectError: neither buffer nor sample, or nothing says what it holds.
+    """
+    if isinstance(caps, str):
+        text, caps = caps, Gst.Caps.from_string(caps)
+        if caps is None:
+            raise LayoutError(f"GStreamer cannot parse the caps {text!r}")
+    if format is not None:
+        if caps is not None or width is None or height is None:
+            raise LayoutError("pass caps=, or all of format=, width= and height=")
+        name = video_format_name(ImageFormat.of(format))
+        caps = Gst.Caps.from_string(
+            f"video/x-raw,format={name},width={int(width)},height={int(height)},framerate=0/1"
+        )
+    return GStreamerFrame._over(native, caps, crop=crop)
+
+
+def frames_of(native: Any, caps: Any = None) -> list[GStreamerFrame]:
+    """The frames of a Gst.BufferList, or of a Gst.Sample that has one: a batch.
+
+    Args:
+        caps: Gst.Caps of the buffers, or their text; for a sample its own are taken.
+
+    Raises:
+        LayoutError, UnsupportedObjectError: as `frame_of`.
+    """
+    if isinstance(native, Gst.Sample):
+        caps = native.get_caps() if caps is None else caps
+        listed = native.get_buffer_list()
+    else:
+        listed = native
+    if not isinstance(listed, Gst.BufferList):
+        raise UnsupportedObjectError(f"{native!r} is no Gst.BufferList and has none")
+    return [frame_of(listed.get(number), caps) for number in range(listed.length())]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What GStreamer knows of a buffer besides its bytes: from the buffer, and back onto one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from samebytes import AudioInfo, FrameMeta, ImageInfo, Region
+
+from ._abi.gstreamer import GST_BUFFER_OFFSET_NONE, GST_CLOCK_TIME_NONE, GstBuffer
+from ._abi.video import GstVideoRegionOfInterestMeta
+from ._caps import Description
+from ._dlstreamer import add_dlstreamer_metas, read_dlstreamer_metas
+from ._libraries import glib, video
+from ._metas import Metas
+from ._structures import list_items, new_structure, read_structure, structure_name
+
+__all__ = ["GStreamerMeta", "read_meta", "write_meta"]
+
+_NANOSECOND = Fraction(1, 10**9)
+_MOST = 2**32 - 1
+
+
+class GStreamerMeta(FrameMeta):
+    """A FrameMeta that was read from a buffer.
+
+    `pts` is in nanoseconds. `metadata["gstreamer"]` has what else is known: `dts` and `duration`
+    (nanoseconds), `offset`, `offset_end`, and of the caps `caps` (as text), `framerate`,
+    `pixel_aspect_ratio`, `colorimetry`, `interlace_mode`; metas of DL Streamer are under
+    `gva_tensors`, `gva_json` and `gva_audio_events`.
+
+    Attributes:
+        description: what the caps said.
+        crop: whether the planes are those of the cropped picture.
+    """
+
+    __slots__ = ("crop", "description")
+
+    description: Description
+    crop: bool
+
+
+def read_meta(
+    buffer: int,
+    info: ImageInfo | AudioInfo | None,
+    metas: Metas,
+    description: Description,
+    *,
+    crop: bool = True,
+) -> GStreamerMeta:
+    """The meta of a GstBuffer*."""
+    head = GstBuffer.from_address(buffer)
+    known = {key: value for key, value in description.details.items() if value is not None}
+    for key in ("dts", "duration"):
+        if getattr(head, key) != GST_CLOCK_TIME_NONE:
+            known[key] = getattr(head, key)
+    for key in ("offset", "offset_end"):
+        if getattr(head, key) != GST_BUFFER_OFFSET_NONE:
+            known[key] = getattr(head, key)
+    known.update(read_dlstreamer_metas(metas))
+    origin = (metas.crop.x, metas.crop.y) if crop and metas.crop is not None else (0, 0)
+    meta = GStreamerMeta(
+        info,
+        None if head.pts == GST_CLOCK_TIME_NONE else head.pts,
+        _NANOSECOND,
+        {"gstreamer": known},
+        [_region(region, *origin) for region in metas.regions],
+    )
+    meta.description = description
+    meta.crop = crop
+    return meta
+
+
+def _region(meta: GstVideoRegionOfInterestMeta, left: int, top: int) -> Region:
+    label = glib.g_quark_to_string(meta.roi_type)
+    params = [
+        {"name": structure_name(structure), **read_structure(structure)}
+        for structure in list_items(meta.params)
+    ]
+    confidences = [p["confidence"] for p in params if isinstance(p.get("confidence"), float)]
+    details: dict[str, Any] = {"id": meta.id, "parent_id": meta.parent_id}
+    if params:
+        details["params"] = params
+    return Region(
+        meta.x - left,
+        meta.y - top,
+        meta.w,
+        meta.h,
+        label.decode(errors="replace") if label else "",
+        confidences[0] if confidences else None,
+        details,
+    )
+
+
+def write_meta(buffer: int, meta: FrameMeta) -> None:
+    """Put time, regions and what came from GStreamer onto a GstBuffer* of ours.
+
+    Left out is what GStreamer cannot say: time in unknown units or before zero, regions that
+    begin left of or above the picture, and metas of libraries that are not loaded.
+    """
+    head = GstBuffer.from_address(buffer)
+    if meta.pts is not None and meta.time_base is not None and meta.pts >= 0:
+        head.pts = round(meta.pts * meta.time_base / _NANOSECOND)
+    known = meta.metadata.get("gstreamer")
+    if isinstance(known, dict):
+        for key in ("dts", "duration", "offset", "offset_end"):
+            value = known.get(key)
+            if isinstance(value, int) and 0 <= value < GST_CLOCK_TIME_NONE:
+                setattr(head, key, value)
+        add_dlstreamer_metas(buffer, known)
+    _add_regions(buffer, meta.regions)
+
+
+def _add_regions(buffer: int, regions: Iterable[Region]) -> None:
+    for region in regions:
+        numbers = (region.x, region.y, region.width, region.height)
+        if not all(isinstance(n, int) and 0 <= n <= _MOST for n in numbers):
+            continue
+        label = region.label.encode() or None
+        added = video.gst_buffer_add_video_region_of_interest_meta(buffer, label, *numbers)
+        mirror = GstVideoRegionOfInterestMeta.from_address(added)
+        for key in ("id", "parent_id"):
+            value = region.metadata.get(key)
+            if isinstance(value, int) and -(2**31) <= value < 2**31:
+                setattr(mirror, key, value)
+        params = [p for p in region.metadata.get("params", ()) if isinstance(p, dict)]
+        if region.confidence is not None and not any("confidence" in p for p in params):
+            params.append({"name": "detection", "confidence": float(region.confidence)})
+        for fields in params:
+            structure = new_structure(str(fields.get("name", "params")), fields)
+            video.gst_video_region_of_interest_meta_add_param(added, structure)

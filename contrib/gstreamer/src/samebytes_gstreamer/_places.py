@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the planes of a buffer lie: in which memory, at which byte, with which strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import c_size_t
+from dataclasses import replace
+from typing import NamedTuple
+
+from samebytes import AudioInfo, ImageInfo, TensorInfo
+from samebytes.errors import LayoutError
+from samebytes.formats import PlaneLayout
+from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR
+
+from ._abi.video import GstVideoCropMeta
+from ._caps import Description, Sound
+from ._formats import image_format_of
+from ._libraries import gst
+from ._memory import extent_of, is_dmabuf, is_plain
+from ._metas import Metas
+
+__all__ = ["Place", "places_of"]
+
+_IN_ROWS = (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
+
+
+class Place(NamedTuple):
+    """One plane. `memory` counts the memories of the buffer, `offset` the bytes from its first."""
+
+    memory: int
+    offset: int
+    info: TensorInfo
+    modifier: int = DRM_FORMAT_MOD_LINEAR
+
+
+class _Picture(NamedTuple):
+    """A whole picture, before any crop."""
+
+    image: ImageInfo
+    pitches: tuple[int, ...] | None
+    offsets: tuple[int, ...] | None
+
+
+def places_of(
+    buffer: int, metas: Metas, description: Description, *, crop: bool = True
+) -> tuple[ImageInfo | AudioInfo | None, tuple[Place, ...]]:
+    """What a GstBuffer* holds, and where its planes lie.
+
+    Args:
+        crop: look at the part that a GstVideoCropMeta names, and nothing else.
+
+    Raises:
+        LayoutError: planes outside of the buffer or across two memories of it, a crop that cuts
+            through samples that several pixels share, or a format that has no layout here.
+    """
+    memories = [
+        gst.gst_buffer_peek_memory(buffer, number)
+        for number in range(gst.gst_buffer_n_memory(buffer))
+    ]
+    if not memories:
+        raise LayoutError("the buffer has no memory")
+    sizes = [extent_of(memory).size for memory in memories]
+    if metas.video is not None or description.image is not None:
+        cut = metas.crop if crop else None
+        return _image(memories, sizes, _picture(metas, description), description, cut)
+    if description.sound is not None:
+        return _sound(description.sound, sizes, metas)
+    tensors = description.tensors or tuple(TensorInfo("uint8", (size,)) for size in sizes)
+    if len(tensors) != len(sizes):
+        raise LayoutError(f"the caps name {len(tensors)} tensors, the buffer has {len(sizes)}")
+    for tensor, size in zip(tensors, sizes, strict=True):
+        if tensor.nbytes > size:
+            raise LayoutError(f"{tensor} does not fit a memory of {size} bytes")
+    return None, tuple(Place(number, 0, tensor) for number, tensor in enumerate(tensors))
+
+
+def _picture(metas: Metas, description: Description) -> _Picture:
+    """A VideoMeta tells where the planes are; without one, GStreamer's usual layout holds."""
+    video, image = metas.video, description.image
+    if video is None:
+        assert image is not None  # the caller saw to it
+        return _Picture(image, description.pitches, description.offsets)
+    if image is None or description.pitches is not None:
+        image = ImageInfo.of(image_format_of(video.format), video.width, video.height)
+    # Else the caps name a DRM format, and the VideoMeta has a stand-in for it.
+    count = len(image.format.planes)
+    if video.n_planes != count:
+        raise LayoutError(f"{image} has {count} planes, the VideoMeta {video.n_planes}")
+    return _Picture(image, tuple(video.stride)[:count], tuple(video.offset)[:count])
+
+
+def _image(
+    memories: Sequence[int],
+    sizes: Sequence[int],
+    picture: _Picture,
+    description: Description,
+    cut: GstVideoCropMeta | None,
+) -> tuple[ImageInfo, tuple[Place, ...]]:
+    dmabuf = is_dmabuf(memories[0])
+    modifier = description.modifier
+    if modifier is None:
+        # Without caps nobody said that a DMA-BUF lies in rows.
+        unknown = dmabuf and not description.details
+        modifier = DRM_FORMAT_MOD_INVALID if unknown else DRM_FORMAT_MOD_LINEAR
+    if modifier not in _IN_ROWS or not (dmabuf or is_plain(memories[0])):
+        if cut is not None:
+            raise LayoutError(
+                "a crop of memory that has no rows: wrap the buffer with crop=False, and let the "
+                "device crop"
+            )
+        return picture.image, _opaque(sizes, picture, modifier)
+    image, pitches, offsets = picture
+    if offsets is None:
+        raise LayoutError(f"a buffer of {image} without a VideoMeta does not say where planes lie")
+    layouts = image.plane_layouts(pitches, offsets, allow_negative=True)
+    if cut is not None:
+        image, layouts = _cropped(image, layouts, cut)
+    return image, tuple(_linear(layout, sizes, modifier) for layout in layouts)
+
+
+def _opaque(sizes: Sequence[int], picture: _Picture, modifier: int) -> tuple[Place, ...]:
+    """Planes of surfaces, textures and tiles: the offset says only where they begin."""
+    layouts = picture.image.plane_layouts()
+    offsets = picture.offsets or (0,) * len(layouts)
+    places = []
+    for layout, offset in zip(layouts, offsets, strict=True):
+        memory, base = _memory_at(sizes, offset)
+        info = TensorInfo(layout.dtype, layout.shape, opaque=True)
+        places.append(Place(memory, offset - base, info, modifier))
+    return tuple(places)
+
+
+def _linear(layout: PlaneLayout, sizes: Sequence[int], modifier: int) -> Place:
+    end = layout.start + layout.span
+    memory, base = _memory_at(sizes, layout.start)
+    if end > base + sizes[memory]:
+        where = "across two memories" if end <= sum(sizes) else "past the end"
+        raise LayoutError(
+            f"plane {layout.name} takes bytes {layout.start} to {end} of the buffer, {where} "
+            f"(memories of {', '.join(map(str, sizes))} bytes)"
+        )
+    info = TensorInfo(layout.dtype, layout.shape, layout.strides)
+    return Place(memory, layout.offset - base, info, modifier)
+
+
+def _memory_at(sizes: Sequence[int], offset: int) -> tuple[int, int]:
+    """Which memory has that byte of the buffer, and where it begins."""
+    base = 0
+    for number, size in enumerate(sizes):
+        if offset < base + size:
+            return number, base
+        base += size
+    raise LayoutError(f"byte {offset} is outside of a buffer of {base} bytes")
+
+
+def _cropped(
+    whole: ImageInfo, layouts: Sequence[PlaneLayout], cut: GstVideoCropMeta
+) -> tuple[ImageInfo, tuple[PlaneLayout, ...]]:
+    x, y, width, height = cut.x, cut.y, cut.width, cut.height
+    text = f"the crop of {width}x{height} at ({x}, {y})"
+    if not (width and height) or x + width > whole.width or y + height > whole.height:
+        raise LayoutError(f"{text} is not inside of {whole}")
+    offsets = []
+    for plane, layout in zip(whole.format.planes, layouts, strict=True):
+        across = plane.x_multiple << plane.x_shift
+        down = 1 << plane.y_shift
+        if x % across or y % down:
+            raise LayoutError(
+                f"{text} cuts through samples of plane {layout.name} that {across}x{down} pixels "
+                "of share: wrap the buffer with crop=False, or crop at even positions"
+            )
+        column = (x >> plane.x_shift) * layout.strides[1]
+        offsets.append(layout.offset + (y >> plane.y_shift) * layout.pitch + column)
+    image = ImageInfo.of(whole.format, width, height)
+    pitches = [layout.pitch for layout in layouts]
+    return image, image.plane_layouts(pitches, offsets, allow_negative=True)
+
+
+def _sound(
+    sound: Sound, sizes: Sequence[int], metas: Metas
+) -> tuple[AudioInfo, tuple[Place, ...]]:
+    samples = sum(sizes) // sound.frame_nbytes if metas.audio is None else metas.audio.samples
+    info = AudioInfo(samples, sound.channels, sound.rate, sound.dtype, sound.interleaved)
+    layouts = info.plane_layouts()
+    if metas.audio is not None and metas.audio.offsets and not sound.interleaved:
+        starts = (c_size_t * sound.channels).from_address(metas.audio.offsets)[:]
+    else:
+        starts = [number * layout.nbytes for number, layout in enumerate(layouts)]
+    return info, tuple(
+        _linear(replace(layout, offset=start), sizes, DRM_FORMAT_MOD_LINEAR)
+        for layout, start in zip(layouts, starts, strict=True)
+    )

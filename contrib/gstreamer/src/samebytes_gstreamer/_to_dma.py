@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gstreamer -> dma: DMA-BUFs, and other memory behind descriptors, by a descriptor of our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from samebytes.errors import SamebytesError
+from samebytes.plugins import (
+    Access,
+    Fd,
+    Frame,
+    MemoryMapper,
+    Refused,
+    Storage,
+    Tensor,
+    TensorInfo,
+)
+
+from ._gi import pointer_of
+from ._libraries import allocators
+from ._memory import extent_of, kind_of
+from ._plane import GStreamerPlane
+from ._tensor import memory_in
+
+__all__ = ["FrameToDMA", "MemoryToDMA"]
+
+
+class MemoryToDMA(MemoryMapper):
+    """One memory, or one plane in it."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The DMAPlane."""
+        target: Any = self.target
+        native = item.native
+        buffer = target.import_fd(_descriptor(memory_in(native)), keep=item.storage)
+        return _plane(buffer, native, item.info), None, buffer.storage
+
+
+class FrameToDMA(MemoryMapper):
+    """All planes of a buffer; each memory is imported once."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Frame, access: Access
+    ) -> tuple[tuple[Any, ...], None, Storage | None]:
+        """A tuple of DMAPlanes."""
+        target: Any = self.target
+        buffers: dict[int, Any] = {}
+        planes = []
+        for plane in item.planes:
+            pointer = pointer_of(plane.native.memory)
+            if pointer not in buffers:
+                fd = _descriptor(plane.native.memory)
+                buffers[pointer] = target.import_fd(fd, keep=item.storage)
+            planes.append(_plane(buffers[pointer], plane.native, plane.info))
+        alone = next(iter(buffers.values())).storage if len(buffers) == 1 else None
+        return tuple(planes), None, alone
+
+
+def _descriptor(memory: Any) -> Fd:
+    pointer = pointer_of(memory)
+    if not allocators.gst_is_fd_memory(pointer):
+        raise Refused(f"{kind_of(memory)} lies behind no descriptor")
+    return Fd.borrow(allocators.gst_fd_memory_get_fd(pointer))
+
+
+def _plane(buffer: Any, native: Any, info: TensorInfo) -> Any:
+    start = extent_of(pointer_of(memory_in(native))).offset
+    try:
+        if isinstance(native, GStreamerPlane):
+            return buffer.plane(info, offset=start + native.offset, modifier=native.modifier)
+        return buffer.plane(info, offset=start)
+    except SamebytesError as error:
+        raise Refused(str(error)) from error

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A check after every test that nothing stays lent to GStreamer, and no descriptor open."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import samebytes
+from samebytes_gstreamer._lending import held_count
+
+
+def _open_descriptors() -> int:
+    """How many memfds and DMA-BUFs are open."""
+    links = []
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the listing has itself been a descriptor
+            links.append(str(entry.readlink()))
+    return sum(link.startswith(("/memfd:", "/dmabuf:")) for link in links)
+
+
+def _footprint() -> tuple[int, int]:
+    return held_count(), _open_descriptors()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_over() -> Iterator[None]:
+    """Every test gives back what it lent, and closes what it opened."""
+    before = _footprint()
+    samebytes.reset_stats()
+    yield
+    if _footprint() != before:
+        gc.collect()  # a traceback that pytest keeps, or a cycle of the test's own
+    assert _footprint() == before

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mapping.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace.h"
+
+/* The size of the memory behind a descriptor; negative if it has none. */
+static off_t size_of_fd(int fd)
+{
+    struct stat status;
+    off_t size;
+
+    if (fstat(fd, &status) != 0)
+        return -1;
+    if (status.st_size > 0)
+        return status.st_size;
+    /* A DMA-BUF tells its size by lseek; its fstat does so in newer kernels only. */
+    size = lseek(fd, 0, SEEK_END);
+    lseek(fd, 0, SEEK_SET);
+    return size;
+}
+
+void *softgpu_map_fd(int fd, size_t size, cl_int *error)
+{
+    off_t available = size_of_fd(fd);
+    void *mapping;
+
+    /* A real driver fails here too, where mmap would only fail at the first access. */
+    if (!size || available < 0 || (uintmax_t)available < size) {
+        softgpu_trace("descriptor %d has %lld bytes, %zu are wanted", fd, (long long)available,
+                      size);
+        softgpu_set_error(error, available < 0 ? CL_INVALID_PROPERTY : CL_INVALID_BUFFER_SIZE);
+        return NULL;
+    }
+    mapping = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapping != MAP_FAILED)
+        return mapping;
+    softgpu_trace("descriptor %d cannot be mapped: %s", fd, strerror(errno));
+    softgpu_set_error(error, CL_INVALID_PROPERTY);
+    return NULL;
+}

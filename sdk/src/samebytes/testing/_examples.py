@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How hypothesis runs inside the suites: the same examples each time, and as many as are needed."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+__all__ = ["DTYPES", "repeatable"]
+
+repeatable = settings(
+    max_examples=100,
+    deadline=None,  # the first use of a framework takes as long as it takes
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+"""For tests that may not fail today and pass tomorrow."""
+
+DTYPES = (
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+"""The element types that numpy and samebytes both have."""

@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lifetimes as a state machine: whoever holds memory, in whatever order, sees the right bytes.
+
+hypothesis draws steps: make, map, hold a native, an array or a slice, write, flush, wait, close,
+drop, collect. A model knows after each step who holds what, and therefore what every part must
+read, which close() must raise BusyError, and when memory is given back.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from samebytes import Frame, Storage, Tensor, TensorInfo, Transfer
+from samebytes.errors import AccessError, BusyError, ClosedError
+from samebytes.plugins import Access
+
+from ._cases import Case, allocate, guarded, item_of
+from ._guard import GuardedMemory
+from ._memory import Memory, fill, views_of
+
+__all__ = ["Plan", "run_lifetimes"]
+
+_STEPS = 25
+_MOST_PARTS = 10
+_ANY = st.integers(0, 251)
+_HELD = ("native", "views", "slices", "array", "storage", "plane")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a machine plays with.
+
+    Attributes:
+        source, target: the two ends; the same one for identities.
+        cases: what is made in the source.
+        accesses, transfer: what the mapping serves, and does.
+        map: the mapping.
+    """
+
+    source: Memory
+    target: Memory
+    cases: Sequence[Case]
+    accesses: Sequence[Access]
+    transfer: Transfer
+    map: Callable[[Tensor | Frame, Access], Tensor | Frame]
+
+
+def run_lifetimes(plan: Plan, examples: int) -> None:
+    """Play `examples` games. They are the same ones each time."""
+    machine = type("Lifetimes", (_Lifetimes,), {"plan": plan})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=_STEPS,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+@dataclass(eq=False)
+class _Root:
+    """A piece of memory that was made at the source."""
+
+    case: Case
+    guard: GuardedMemory | None
+    storage: weakref.ref[Storage] | None = None
+
+
+@dataclass(eq=False)
+class _Place:
+    """Where bytes are seen: every part of one place sees each write at once.
+
+    An ALIAS or IMPORT is seen in the place of its source. A MAP or COPY is a place of its own.
+    """
+
+    root: _Root
+    values: list[np.ndarray[Any, Any]]
+    apart: bool = False
+    writable: bool = True
+    stale: bool = False
+
+
+@dataclass(eq=False)
+class _Part:
+    """Something that is held.
+
+    Attributes:
+        kind: native, object, views, slices, array, plane, or storage.
+        ends: what its close() ends; None for what was made by others.
+        holds: what it keeps from ending.
+        may_hold: the same for copies, whose natives need not keep their source.
+        frame: of a plane, the frame with which it closes.
+    """
+
+    kind: str
+    value: Any
+    memory: Memory
+    place: _Place
+    readonly: bool
+    holds: frozenset[object]
+    may_hold: frozenset[object] = frozenset()
+    ends: object | None = None
+    index: int = 0
+    frame: _Part | None = field(default=None, repr=False)
+
+
+class _Lifetimes(RuleBasedStateMachine):
+    plan: ClassVar[Plan]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[_Part] = []
+        self.roots: list[_Root] = []
+        gc.disable()  # whatever only the collector would end must not be there
+        _say("a new game")
+
+    @precondition(lambda self: len(self.parts) < _MOST_PARTS)
+    @rule(case=_ANY, seed=_ANY)
+    def wrap(self, case: int, seed: int) -> None:
+        """Memory of the user's."""
+        chosen = self.plan.cases[case % len(self.plan.cases)]
+        _say(f"wrap {chosen}")
+        source = self.plan.source
+        guard, native = guarded(source, chosen)
+        item = item_of(source, chosen, native)
+        root = _Root(chosen, guard)
+        place = _Place(root, [fill(v, seed) for v in views_of(source, item)])
+        item.flush()
+        self.roots.append(root)
+        held = frozenset([root])
+        self.parts += [
+            _Part("native", native, source, place, False, held),
+            _Part("object", item, source, place, False, held),
+        ]
+
+    @precondition(lambda self: len(self.parts) < _MOST_PARTS and self.owned_cases())
+    @rule(case=_ANY, seed=_ANY)
+    def allocate(self, case: int, seed: int) -> None:
+        """Memory of samebytes'."""
+        cases = self.owned_cases()
+        chosen = cases[case % len(cases)]
+        _say(f"allocate {chosen}")
+        source = self.plan.source
+        item = allocate(source, chosen)
+        root = _Root(chosen, None, weakref.ref(item.storage))
+        place = _Place(root, [fill(v, seed) for v in views_of(source, item)])
+        item.flush()
+        self.roots.append(root)
+        held = frozenset([root])
+        self.parts.append(_Part("object", item, source, place, False, held, ends=root))
+
+    @precondition(lambda self: self.of_kind("object") and len(self.parts) < _MOST_PARTS)
+    @rule(which=_ANY, access=_ANY, seed=_ANY, across=st.booleans())
+    def map(self, which: int, access: int, seed: int, across: bool) -> None:
+        """To the other end, or to itself."""
+        part = self.choose(which, "object")
+        across = part.memory is self.plan.source and across
+        apart = across and self.plan.transfer in (Transfer.MAP, Transfer.COPY)
+        accesses: Sequence[Access] = self.plan.accesses if across else ("r", "w", "rw")
+        chosen = accesses[access % len(accesses)]
+        if part.place.stale or (apart and self.disturbs(part.place.root, chosen)):
+            return
+        if chosen == "w" and not part.readonly and part not in self.writable():
+            return
+        item = part.value
+        _say(f"map {_name(part)} {'across' if across else 'to itself'}, access {chosen}")
+        try:
+            mapped = self.plan.map(item, chosen) if across else item.map(item.context, chosen)
+        except AccessError:
+            assert item.readonly, "access was refused to what can be written"
+            return
+        assert chosen == "r" or not item.readonly, "read-only memory became writable"
+        memory = self.plan.target if across else part.memory
+        place = part.place
+        if apart:
+            place = _Place(place.root, place.values, True, chosen != "r")
+        made: frozenset[object] = frozenset([object()] if mapped._made else [])
+        mine = _Part(
+            "object", mapped, memory, place, mapped.readonly, part.holds | made,
+            part.may_hold, next(iter(made), None),
+        )  # fmt: skip
+        self.parts.append(mine)
+        if chosen == "w":
+            self.fill_through(mine, seed)
+
+    @precondition(lambda self: self.of_kind("object") and len(self.parts) < _MOST_PARTS)
+    @rule(
+        which=_ANY, how=st.sampled_from(["native", "views", "slices", "array", "storage", "plane"])
+    )
+    def hold(self, which: int, how: str) -> None:
+        """Something else over the same memory."""
+        part = self.choose(which, "object")
+        item, memory, index = part.value, part.memory, 0
+        value: Any = None
+        if how == "native":
+            value = item.native
+        elif how == "views":
+            value = views_of(memory, item)
+        elif how == "slices":
+            views = views_of(memory, item)
+            if not all(v.ndim for v in views):
+                return
+            value = tuple(v[:1] for v in views)
+            del views
+        elif how == "storage":
+            if isinstance(item, Frame):  # one of several: not all that a frame holds
+                return
+            value = item.storage
+        elif how == "array" or isinstance(item, Frame):
+            if not memory.host_visible:
+                return
+            planes = item.planes if isinstance(item, Frame) else (item,)
+            index = which % len(planes)
+            if planes[index].closed:
+                return
+            value = planes[index] if how == "plane" else np.asarray(planes[index])
+        else:
+            return
+        _say(f"hold the {how} of {_name(part)}")
+        holds, may_hold = part.holds, part.may_hold
+        if part.place.apart and self.plan.transfer is Transfer.COPY:
+            # Only the mapped object has a parent; what else is held need not keep the source.
+            made = frozenset([part.ends] if part.ends else [])
+            holds, may_hold = made, holds - made
+        self.parts.append(
+            _Part(how, value, memory, part.place, part.readonly, holds, may_hold, None, index,
+                  part if how == "plane" else None)
+        )  # fmt: skip
+
+    @precondition(lambda self: self.writable())
+    @rule(which=_ANY, seed=_ANY)
+    def write(self, which: int, seed: int) -> None:
+        """Through an object, and publish it."""
+        parts = self.writable()
+        part = parts[which % len(parts)]
+        _say(f"write to {_name(part)}")
+        self.fill_through(part, seed)
+
+    @precondition(lambda self: self.of_kind("object"))
+    @rule(which=_ANY, wait=st.booleans())
+    def settle(self, which: int, wait: bool) -> None:
+        """flush() and wait() change no byte."""
+        part = self.choose(which, "object")
+        _say(f"{'wait for' if wait else 'flush'} {_name(part)}")
+        if wait:
+            part.value.wait()
+        elif not part.place.stale:  # publishing what was read before would undo a later write
+            part.value.flush()
+
+    @precondition(lambda self: self.of_kind("object"))
+    @rule(which=_ANY)
+    def close(self, which: int) -> None:
+        """BusyError exactly while somebody else holds what would end."""
+        part = self.choose(which, "object")
+        _say(f"close {_name(part)}")
+        others = [p for p in self.parts if p is not part and p.frame is not part]
+        busy = part.ends is not None and any(part.ends in p.holds for p in others)
+        unsure = part.ends is not None and any(part.ends in p.may_hold for p in others)
+        try:
+            part.value.close()
+        except BusyError:
+            assert busy or unsure, "BusyError although nobody holds it"
+            assert not part.value.closed
+            return
+        assert not busy, "close() gave back memory that somebody holds"
+        assert part.value.closed
+        planes = [p for p in self.parts if p.frame is part]
+        for closed in (part, *planes):
+            try:
+                _ = closed.value.native
+            except ClosedError:
+                continue
+            raise AssertionError("a closed object shows its native")
+        self.remove([part, *planes])
+
+    @precondition(lambda self: self.parts)
+    @rule(which=_ANY)
+    def drop(self, which: int) -> None:
+        """The reference alone: whoever still holds the memory keeps it."""
+        part = self.parts[which % len(self.parts)]
+        _say(f"drop {_name(part)}")
+        for plane in self.parts:
+            if plane.frame is part:
+                plane.frame = None  # it is a tensor of its own now
+        self.remove([part])
+
+    @rule()
+    def collect(self) -> None:
+        """The garbage collector ends nothing that is held."""
+        gc.collect()
+
+    @invariant()
+    def every_part_reads_its_values(self) -> None:
+        for part in self.parts:
+            if part.kind != "storage" and not part.place.stale:
+                _check(part)
+
+    @invariant()
+    def memory_is_given_back_with_its_last_holder(self) -> None:
+        for root in list(self.roots):
+            held = any(root in p.holds for p in self.parts)
+            maybe = any(root in p.may_hold for p in self.parts)
+            if root.guard is not None:
+                assert not (held and root.guard.released), "given back while it is held"
+                assert root.guard.releases < 2, "given back twice"
+                assert held or maybe or root.guard.released, "not given back with its last holder"
+            if root.storage is not None and not held and not maybe:
+                assert root.storage() is None, "not given back with its last holder"
+            if not held and not maybe:
+                self.roots.remove(root)
+
+    def teardown(self) -> None:
+        """Drop what is left, the newest last."""
+        while self.parts:
+            self.drop(0)
+            self.memory_is_given_back_with_its_last_holder()
+
+    def of_kind(self, kind: str) -> list[_Part]:
+        return [p for p in self.parts if p.kind == kind]
+
+    def choose(self, which: int, kind: str) -> _Part:
+        parts = self.of_kind(kind)
+        return parts[which % len(parts)]
+
+    def owned_cases(self) -> list[Case]:
+        """What samebytes can allocate, and the mapping then shares."""
+        if self.plan.transfer is Transfer.COPY:
+            return []
+        source = self.plan.source
+        return [
+            c for c in self.plan.cases
+            if (source.allocates and c.strides is not None if isinstance(c, TensorInfo)
+                else source.allocates_frames)
+        ]  # fmt: skip
+
+    def disturbs(self, root: _Root, access: Access) -> bool:
+        """Whether a mapping apart would meet another one of which it knows nothing."""
+        apart = [p.place for p in self.parts if p.place.root is root and p.place.apart]
+        return any(p.writable for p in apart) or (access != "r" and bool(apart))
+
+    def writable(self) -> list[_Part]:
+        """The objects whose bytes may be written without harm to a mapping apart."""
+        return [
+            p for p in self.of_kind("object")
+            if not p.readonly and not p.place.stale and all(
+                o.place is p.place for o in self.parts
+                if o.place.root is p.place.root and o.place.apart and o.place.writable
+            )
+        ]  # fmt: skip
+
+    def fill_through(self, part: _Part, seed: int) -> None:
+        values = [fill(v, seed) for v in views_of(part.memory, part.value)]
+        part.value.flush()
+        root, copies = part.place.root, self.plan.transfer is Transfer.COPY
+        for place in {id(p.place): p.place for p in self.parts}.values():
+            if place.root is not root:
+                continue
+            if place is part.place or not place.apart:
+                place.values = values
+            elif not copies:  # what a driver mapped before is not looked at until it is mapped anew
+                place.stale = True
+
+    def remove(self, parts: list[_Part]) -> None:
+        for part in parts:
+            self.parts.remove(part)
+
+
+def _name(part: _Part) -> str:
+    node = part.memory.node
+    return f"{part.kind} of {part.place.root.case} in {node}"
+
+
+def _check(part: _Part) -> None:
+    expected = part.place.values
+    views: Sequence[np.ndarray[Any, Any]]
+    if part.kind == "native":
+        frame = not isinstance(part.place.root.case, TensorInfo)
+        views = part.memory.views(part.value) if frame else (part.memory.view(part.value),)
+    elif part.kind == "object":
+        views = views_of(part.memory, part.value)
+    elif part.kind == "slices":
+        views, expected = part.value, [v[:1] for v in expected]
+    elif part.kind == "views":
+        views = part.value
+    else:
+        array = part.value if part.kind == "array" else part.value.host_array()
+        expected = [expected[part.index]]
+        views = (np.asarray(array).reshape(expected[0].shape),)
+    for view, values in zip(views, expected, strict=True):
+        assert np.array_equal(view, values), f"the bytes of the {_name(part)} changed"
+
+
+def _say(what: str) -> None:
+    """The parent process shows the last of them, if this one ends."""
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work in several threads that begin at the same moment."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["in_threads", "switching_often", "wait_until"]
+
+_INTERVAL_S = 5e-6
+_PATIENCE_S = 20.0
+
+
+def in_threads(number: int, work: Callable[[int], None]) -> None:
+    """Run `work(0)`, `work(1)` ... in a thread each; the first error of one is raised here."""
+    start = threading.Barrier(number)
+    errors: list[BaseException] = []
+
+    def run(which: int) -> None:
+        try:
+            start.wait()
+            work(which)
+        except BaseException as error:
+            errors.append(error)
+
+    workers = [threading.Thread(target=run, args=(which,)) for which in range(number)]
+    with switching_often():
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    if errors:
+        try:
+            raise errors[0]
+        finally:
+            errors.clear()  # this frame is in their tracebacks
+
+
+@contextmanager
+def switching_often() -> Iterator[None]:
+    """Let threads take turns a thousand times as often as usual."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(_INTERVAL_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def wait_until(happened: Callable[[], bool]) -> bool:
+    """Whether it happens, if need be a little later: some releases wait for another thread."""
+    end = time.monotonic() + _PATIENCE_S
+    while not happened():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.001)
+    return True

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package that `samebytes new-backend` writes, where samebytes finds it without pip."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import samebytes as sb
+from samebytes._authors.package import new_package
+
+if TYPE_CHECKING:
+    from sdk.tests.conftest import Site
+
+
+class Generated:
+    """A generated package.
+
+    Attributes:
+        folder: as it was written.
+        site: the folder on sys.path that its modules and metadata were copied to.
+        name: of the plugin.
+    """
+
+    def __init__(self, folder: Path, site: Site, name: str) -> None:
+        self.folder = folder
+        self.site = site
+        self.name = name
+
+    def install(self) -> None:
+        """Copy the modules to the site, and write what pip would leave there."""
+        project = tomllib.loads((self.folder / "pyproject.toml").read_text())["project"]
+        shutil.copytree(self.folder / "src", self.site.path, dirs_exist_ok=True)
+        points = project["entry-points"]["samebytes.plugins"]
+        lines = "".join(f"{name} = {module}\n" for name, module in points.items())
+        self.site.distribution(project["name"], f"[samebytes.plugins]\n{lines}", project["version"])
+        sb.refresh()
+
+    def change(self, file: str, old: str, new: str) -> None:
+        """Change the text of one module before it is installed."""
+        path = self.folder / "src" / f"samebytes_{self.name}" / file
+        text = path.read_text()
+        assert old in text, f"{file} has no {old!r}"
+        path.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def generate(
+    site: Site, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Generated]:
+    """Write the package of that name; nothing but it is in use, once it is installed."""
+
+    def generate(name: str) -> Generated:
+        monkeypatch.setenv("SAMEBYTES_PLUGINS", name)
+        sb.refresh()
+        return Generated(new_package(name, tmp_path_factory.mktemp("written")), site, name)
+
+    return generate

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plugin can say that contexts of others, written before it, derive from its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from samebytes._plugins.spec_checks import problem_of_spec
+from samebytes._plugins.tables import Declarations, PluginRecord, Tables
+from samebytes.plugins import ContextSpec
+
+
+def record(
+    name: str, derives_from: tuple[str, ...] = (), lends_to: tuple[str, ...] = ()
+) -> PluginRecord:
+    spec = ContextSpec(
+        node=name, context="a.module:Class", derives_from=derives_from, lends_to=lends_to
+    )
+    return PluginRecord(name, declared=Declarations(contexts=(spec,)))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_in_any_order_of_plugins(turned: bool) -> None:
+    records = [
+        record("old", derives_from=("oldest",)),
+        record("new", lends_to=("old", "never_installed")),
+        record("newer", lends_to=("old",)),
+    ]
+    found = Tables()
+    for one in reversed(records) if turned else records:
+        found.add(one)
+    found.link()
+    assert found.contexts["old"].derives_from[0] == "oldest"
+    assert {*found.contexts["old"].derives_from} == {"oldest", "new", "newer"}
+    assert found.contexts["new"].derives_from == ()
+    again = found.contexts["old"]
+    found.link()
+    assert found.contexts["old"] == again
+
+
+def test_it_is_a_tuple_of_nodes() -> None:
+    wrong = ContextSpec(node="new", context="a:B", lends_to="old")  # type: ignore[arg-type]
+    assert "lends_to 'old' is not a tuple" in str(problem_of_spec(wrong))
