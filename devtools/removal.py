@@ -6,6 +6,7 @@ what pip removes is gone from the copy alone.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,16 @@ from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, Distribution, 
 # A backend's plugin is what discovery, routing and other distributions' edges can miss.
 BACKENDS = tuple(d for d in DISTRIBUTIONS if d.folder.startswith(("backends/", "contrib/"))
                  and d.name != "samebytes-softdevices")  # fmt: skip
+
+_ALWAYS = (
+    "sdk/tests/cli",
+    "sdk/tests/plugins",
+    "sdk/tests/core/test_routing.py",
+    "tests/matrix/test_routes.py",
+    "tests/test_closing.py",
+)
+# The rest of the suites is about memory, and the same whoever else is installed.
+_OF_CONFORMANCE = "plugin or unknown_names or route_says or same_bytes"
 
 # Links cannot leave a file system, so the copies lie beside .venv.
 _COPIES = ROOT / ".venv-without"
@@ -62,13 +73,20 @@ def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) ->
 
 
 def telling_tests(removed: Distribution) -> list[str]:
-    """Discovery, routes and the command, and each other distribution's conformance."""
-    paths = ["sdk/tests/plugins", "sdk/tests/core", "sdk/tests/cli", "tests/test_closing.py"]
-    for distribution in DISTRIBUTIONS:
-        if distribution.name != removed.name:
-            found = (distribution.path / "tests").glob("test_conformance*.py")
-            paths += sorted(str(path.relative_to(ROOT)) for path in found)
-    return paths
+    """The tests that could notice: pytest's arguments.
+
+    They are those of plugins, routes and the command, all files that name the removed one, and
+    of each other distribution's conformance what asks plugins and routes.
+    """
+    module = re.compile(rf"\b{removed.name.replace('-', '_')}\b")
+    paths = [*_ALWAYS]
+    for folder in [*(d.folder for d in DISTRIBUTIONS if d != removed), "tests"]:
+        for path in sorted((ROOT / folder).glob("**/test_*.py")):
+            conformance = path.name.startswith("test_conformance")
+            name = str(path.relative_to(ROOT))
+            if (conformance or module.search(path.read_text())) and not name.startswith(_ALWAYS):
+                paths.append(name)
+    return ["-k", f"not test_conformance or {_OF_CONFORMANCE}", *paths]
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def test_the_short_form_reads_what_the_structure_reads() -> None:
     head = ctypes.string_at(address, _avutil.FRAME_HEAD.size)
     assert _avutil.FRAME_HEAD.unpack(head) == (
         *frame.data[:4], *frame.linesize[:4], frame.extended_data, 64, 48, 0, frame.format,
-        frame.buf[0],
+        frame.buf[0] or 0,
     )  # fmt: skip
     assert _avframe_abi.FRAME_PLANES.size == _avutil.AVFrame.extended_data.offset
 

@@ -52,6 +52,7 @@ class TestVflip:
             assert array.ctypes.data == plane.buffer_ptr
             np.testing.assert_array_equal(array, copy[::-1])
 
+    @pytest.mark.pyav17
     def test_it_is_the_memory_of_the_frame_before(self, name: str) -> None:
         native, copies = _filled(name)
         flipped = _flipped(native)

@@ -39,6 +39,7 @@ def _tracked(shape: tuple[int, ...]) -> tuple[np.ndarray[Any, Any], weakref.ref[
 _TO_CPU = ("native", "frame", "mapped", "plane", "array", "slice")
 
 
+@pytest.mark.pyav17
 @pytest.mark.parametrize("order", list(itertools.permutations(_TO_CPU)), ids="-".join)
 def test_ffmpeg_to_cpu_in_every_order_of_drops(order: tuple[str, ...]) -> None:
     held: dict[str, Any] = {"native": av.VideoFrame(64, 48, "yuv420p")}
@@ -113,6 +114,7 @@ def test_arrays_alone_keep_a_decoded_picture(clip: Path) -> None:
     np.testing.assert_array_equal(first, copy)
 
 
+@pytest.mark.pyav17
 def test_closing_lets_go_of_the_reference() -> None:
     native = av.VideoFrame(64, 48, "nv12")
     before = references_held()

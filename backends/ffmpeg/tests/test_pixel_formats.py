@@ -41,6 +41,7 @@ MAPPED = [name for name in NAMES if _reason(name) is None]
 REFUSED = [name for name in NAMES if _reason(name) is not None]
 
 
+@pytest.mark.pyav17
 def test_there_are_formats_of_both_kinds() -> None:
     assert len(MAPPED) > 140
     assert {"monow", "gray16be", "vaapi", "drm_prime", "cuda", "rgb4"} <= set(REFUSED)

@@ -17,6 +17,8 @@ from samebytes_ffmpeg._avutil_abi import AVBufferRef
 from samebytes_ffmpeg._pyav import frame_address
 from samebytes_ffmpeg._reference import references_held
 
+pytestmark = pytest.mark.pyav17
+
 
 @pytest.mark.parametrize("format_", ["yuv420p", "nv12", "rgb24", "bgra", "p010le", "gbrp", "gray"])
 @pytest.mark.parametrize("size", [(318, 238), (64, 64), (5, 3)])

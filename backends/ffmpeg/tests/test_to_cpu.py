@@ -139,6 +139,7 @@ class TestDecoded:
                                       native.to_ndarray().ravel()[242 * 322 :])  # fmt: skip
         assert mapped.format == ImageFormat.of("I420")
 
+    @pytest.mark.pyav17
     def test_ffmpegs_properties_are_in_the_metadata(self, clip: Path) -> None:
         with av.open(str(clip)) as container:
             frames = [sb.frame(f) for f in container.decode(video=0)]
@@ -224,7 +225,7 @@ class TestPlanes:
 
 
 def test_the_frame_gives_its_avframe() -> None:
-    from samebytes_ffmpeg._avutil_abi import AVFrame
+    from samebytes_ffmpeg._avutil import AVFrame
 
     frame = sb.frame(av.VideoFrame(64, 48, "nv12"))
     assert AVFrame.from_address(frame.handle("av_frame")).width == 64
@@ -239,8 +240,7 @@ def test_a_format_without_elements_is_refused_when_wrapped(name: str) -> None:
 
 
 def test_frames_of_a_device_are_refused_with_the_reason() -> None:
-    from samebytes_ffmpeg._avutil import get_pix_fmt
-    from samebytes_ffmpeg._avutil_abi import AVFrame
+    from samebytes_ffmpeg._avutil import AVFrame, get_pix_fmt
 
     frame = sb.frame(av.VideoFrame(64, 48, "nv12"))
     head = AVFrame.from_address(frame.handle("av_frame"))

@@ -96,6 +96,7 @@ class TestDecoded:
 class TestOwnReferences:
     """A mapping refers to the buffers too; that alone must not make a frame read-only."""
 
+    @pytest.mark.pyav17
     def test_reading_first_does_not_prevent_writing(self) -> None:
         frame = _wrap(av.VideoFrame(64, 48, "yuv420p"))
         reading = frame.map("cpu", "r")

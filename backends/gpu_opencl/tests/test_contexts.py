@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyopencl as cl
@@ -21,7 +22,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes_gpu_opencl import OpenCLContext, _devices
+from samebytes_gpu_opencl import OpenCLContext, _context, _devices
 
 
 def test_a_device_has_one_default_context(device_name: str) -> None:
@@ -178,6 +179,87 @@ def test_derived_from_handles(opencl: Any) -> None:
 def test_derived_from_what_has_no_cl_context() -> None:
     with pytest.raises(NoRouteError, match="no cl_context"):
         Parent().derive("opencl")
+
+
+class Display(samebytes.Context):
+    """A VA display on some GPU."""
+
+    memory_type = "vaapi"
+    node = "vaapi"
+
+    def __init__(self, **known: Any) -> None:
+        super().__init__(samebytes.Device("GPU", "display", **known), handles={"va_display": 8})
+
+
+@pytest.fixture
+def two_gpus(monkeypatch: pytest.MonkeyPatch, device_name: str) -> dict[str, str]:
+    """The device under test twice, as GPUs at two PCI addresses; those by their names."""
+    addresses = {"GPU.0": "0000:00:02.0", "GPU.1": "0000:03:00.0"}
+    native = _devices.find_device(device_name)
+    found = {name: cl.Device.from_int_ptr(native.int_ptr) for name in addresses}
+    names = {id(device): name for name, device in found.items()}
+
+    def described(device: cl.Device) -> samebytes.Device:
+        pci = addresses.get(names.get(id(device), ""))
+        return samebytes.Device("GPU", "gpu", pci=pci)
+
+    monkeypatch.setattr(_devices, "devices", lambda: found)
+    monkeypatch.setattr(_devices, "describe", described)
+    monkeypatch.setattr(_context, "describe", described)
+    return addresses
+
+
+def test_the_device_of_a_display(two_gpus: dict[str, str]) -> None:
+    for name, pci in two_gpus.items():
+        assert _devices.same_device(Display(pci=pci)) is _devices.devices()[name]
+    with pytest.raises(AmbiguousTargetError) as caught:
+        Display(pci="0000:99:00.0").derive("opencl")
+    assert caught.value.choices == ("opencl:GPU.0", "opencl:GPU.1")
+    assert isinstance(caught.value.__cause__, DeviceMismatchError)
+    with pytest.raises(AmbiguousTargetError):  # both may be it
+        Display().derive("opencl")
+
+
+def test_the_named_device_must_be_the_one_of_the_display(two_gpus: dict[str, str]) -> None:
+    display = Display(pci=two_gpus["GPU.1"])
+    assert isinstance(display.derive("opencl:GPU.1"), OpenCLContext)
+    with pytest.raises(DeviceMismatchError, match=r"opencl:GPU.0 .* another device"):
+        display.derive("opencl:GPU.0")
+    with pytest.raises(UnknownNameError, match=r"GPU\.7"):
+        display.derive("opencl:GPU.7")
+    with pytest.raises(NoRouteError, match="no cl_context"):
+        Parent().derive("opencl")
+
+
+def test_a_device_that_does_not_say_what_it_is(
+    monkeypatch: pytest.MonkeyPatch, device_name: str
+) -> None:
+    """Unknown passes, where there is no choice. The context is the device's default one."""
+    native = _devices.find_device(device_name)
+    monkeypatch.setattr(_devices, "devices", lambda: {device_name: native})
+    monkeypatch.setattr(_devices, "describe", lambda _: samebytes.Device("GPU", "gpu"))
+    display = Display(pci="0000:00:02.0")
+    derived = display.derive("opencl")
+    assert derived is samebytes.context(f"opencl:{device_name}")
+    assert derived is display.derive("opencl")
+    assert samebytes_gpu_opencl.context(display) is derived
+
+
+def test_a_display_without_any_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_devices, "devices", dict)
+    with pytest.raises(MissingDependencyError, match="samebytes doctor opencl"):
+        Display().derive("opencl")
+
+
+def test_the_node_of_a_device_at_a_pci_address(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for node in ("card0", "renderD129"):
+        (tmp_path / "0000:03:00.0" / "drm" / node).mkdir(parents=True)
+    monkeypatch.setattr(_devices, "_PCI_DEVICES", tmp_path)
+    assert _devices._drm_node("0000:03:00.0") == "/dev/dri/renderD129"
+    assert _devices._drm_node("0000:00:02.0") is None
+    assert _devices._drm_node(None) is None
 
 
 def test_a_device_of_another_cl_context(opencl: Any) -> None:

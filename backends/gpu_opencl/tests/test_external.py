@@ -141,7 +141,7 @@ def test_who_closes_the_descriptor(
     ("handles", "reason"),
     [
         ({"drm_modifier": 1 << 56 | 1}, "is not linear"),
-        ({"drm_modifier": (1 << 56) - 1}, "is not linear"),
+        ({"drm_modifier": 0x0100000000000002}, "is not linear"),
         ({"offset": 4000}, "needs 4096 bytes, and the DMA-BUF after byte 4000 has 96"),
         ({"offset": 4096}, "has 0"),
     ],
@@ -155,6 +155,19 @@ def test_what_cannot_be_imported(
     tensor = foreign(0, samebytes.TensorInfo("uint8", (4096,)), **given)
     with pytest.raises(NoRouteError, match=reason):
         importer(opencl, tensor).map(tensor)
+
+
+def test_a_layout_that_was_not_told_is_taken_for_rows(
+    opencl: Any, dma: Any, foreign: Callable[..., Any]
+) -> None:
+    """As the CPU takes it: DRM_FORMAT_MOD_INVALID is what exporters without tiling leave."""
+    memory = dma.allocate((4096,))
+    with memory.map("cpu", "w") as view:
+        view.native[...] = 6
+    given = {"dma_fd": memory.handle("dma_fd"), "offset": 0, "drm_modifier": (1 << 56) - 1}
+    tensor = foreign(0, memory.info, **given)
+    mapped = importer(opencl, tensor).map(tensor)
+    assert np.unique(mapped.map("cpu").native).tolist() == [6]
 
 
 def importer(opencl: Any, tensor: Any) -> Any:

@@ -21,7 +21,7 @@ from samebytes.errors import MissingDependencyError, UnknownNameError
 from samebytes_vaapi import VAAPIContext
 from samebytes_vaapi._abi.prototypes import ANSWERS, CALLS
 from samebytes_vaapi._display import NativeDisplay
-from samebytes_vaapi._library import LIBRARY_NAME, Library
+from samebytes_vaapi._library import LIBRARY_NAME, Library, load
 from samebytes_vaapi._opening import open_drm
 
 NO_DEVICE = "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
@@ -157,6 +157,21 @@ def node(context: VAAPIContext) -> str:
     path = context.device.drm_node
     assert path is not None
     return path
+
+
+@pytest.fixture
+def software(node: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., VAAPIContext]:
+    """Makes contexts of displays of their own, on the software driver with options of its own."""
+
+    def make(**options: str) -> VAAPIContext:
+        for name, value in options.items():
+            monkeypatch.setenv(name, value)
+        display = open_drm(load(), node)
+        if not display.vendor.startswith("samebytes software"):
+            pytest.skip(NO_DEVICE)
+        return VAAPIContext(display)
+
+    return make
 
 
 @pytest.fixture

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import samebytes as sb
+from samebytes._authors.check.stages import Check
 from samebytes._authors.package import new_package
 
 if TYPE_CHECKING:
     from sdk.tests.conftest import Site
+
+TIME_LIMIT_S = 60
 
 
 class Generated:
@@ -47,6 +50,19 @@ class Generated:
         text = path.read_text()
         assert old in text, f"{file} has no {old!r}"
         path.write_text(text.replace(old, new))
+
+    def faults(self, stage: str, argument: str = "") -> dict[str, str]:
+        """Install it and run one stage of check-plugin: the broken rules, and what was seen."""
+        self.install()
+        check = Check(self.name, TIME_LIMIT_S)
+        if stage == "probe":
+            check.probe({"packages": {}, "probe": f"samebytes_{self.name}._probe:probe"})
+        else:
+            check.stage(stage, argument)
+        assert check.findings
+        broken = [finding for finding in check.findings if finding.outcome == "failed"]
+        assert all(finding.mend for finding in broken)
+        return {finding.rule: finding.detail for finding in broken}
 
 
 @pytest.fixture

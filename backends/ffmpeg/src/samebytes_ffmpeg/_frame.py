@@ -16,7 +16,7 @@ from ._avutil import AVFrame, get_pix_fmt
 from ._lending import sweep
 from ._meta import FFmpegMeta
 from ._plane import ADVICE, FFmpegPlane
-from ._pyav import frame_address
+from ._pyav import channel_count, frame_address
 from ._reference import is_writable
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class FFmpegFrame(Frame):
         planes = native.planes
         if isinstance(native, AudioFrame):
             # PyAV counts pointers up to a NULL, and there is none after a full row of eight.
-            count = native.layout.nb_channels if native.format.is_planar else 1
+            count = channel_count(native.layout) if native.format.is_planar else 1
             planes = planes[:count]
         return tuple(
             FFmpegPlane(plane, self.context, self._owner, self.parent, readonly) for plane in planes

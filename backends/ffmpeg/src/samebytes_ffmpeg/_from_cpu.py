@@ -32,7 +32,7 @@ from ._layouts import AUDIO_FORMATS
 from ._lending import lend
 from ._meta import FFmpegMeta
 from ._pixel_formats import Palette, pixel_format_name
-from ._pyav import frame_address
+from ._pyav import channel_count, frame_address
 
 __all__ = ["CpuToFrame"]
 
@@ -219,7 +219,7 @@ def _channel_layout(info: AudioInfo) -> AudioLayout:
             layout = AudioLayout(name)
         except ValueError:
             continue
-        if layout.nb_channels == info.channels:
+        if channel_count(layout) == info.channels:
             return layout
     raise Refused(f"FFmpeg has no arrangement of {info.channels} channels")
 

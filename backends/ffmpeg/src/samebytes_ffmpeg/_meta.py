@@ -14,7 +14,7 @@ from samebytes.plugins import FrameMeta
 from ._avutil import AVFrame
 from ._layouts import audio_info
 from ._pixel_formats import image_format_named
-from ._pyav import frame_address
+from ._pyav import channel_count, frame_address
 
 if TYPE_CHECKING:
     from av import AudioFrame
@@ -62,21 +62,21 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
         return ImageInfo.of(image_format_named(pixels.name), native.width, native.height)
     layout = native.layout
     sample_format = AVFrame.from_address(frame_address(native)).format
-    return audio_info(sample_format, layout.nb_channels, native.samples, native.rate, layout.name)
+    count = channel_count(layout)
+    return audio_info(sample_format, count, native.samples, native.rate, layout.name)
 
 
 def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
-    known: dict[str, Any] = {"duration": native.duration}
+    # PyAV tells some of them since 17 only.
+    known = {name: getattr(native, name) for name in _PROPERTIES if hasattr(native, name)}
     if isinstance(native, VideoFrame):
-        known |= {
-            "color_range": native.color_range,
-            "colorspace": native.colorspace,
-            "color_primaries": native.color_primaries,
-            "color_trc": native.color_trc,
-            "key_frame": native.key_frame,
-            "pict_type": PictureType(native.pict_type).name,
-        }
+        known["pict_type"] = PictureType(native.pict_type).name
     return {"ffmpeg": known}
+
+
+_PROPERTIES = (
+    "duration", "color_range", "colorspace", "color_primaries", "color_trc", "key_frame",
+)  # fmt: skip
 
 
 _READ = {

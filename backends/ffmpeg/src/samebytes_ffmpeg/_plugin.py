@@ -46,15 +46,22 @@ def samebytes_contexts() -> list[ContextSpec]:
     """The one context of frames in memory, and those of devices."""
     return [
         ContextSpec(
-            node="ffmpeg", context="samebytes_ffmpeg._context:FFmpegContext", level="frame"
+            node="ffmpeg",
+            context="samebytes_ffmpeg._context:FFmpegContext",
+            level="frame",
+            transit=False,
         ),
         ContextSpec(
             node="ffmpeg:VAAPI",
             context="samebytes_ffmpeg._hardware.device:VAAPIDevice",
             level="frame",
+            transit=False,
         ),
         ContextSpec(
-            node="ffmpeg:DRM", context="samebytes_ffmpeg._hardware.device:DRMDevice", level="frame"
+            node="ffmpeg:DRM",
+            context="samebytes_ffmpeg._hardware.device:DRMDevice",
+            level="frame",
+            transit=False,
         ),
     ]
 

@@ -23,11 +23,12 @@ def probe() -> ProbeResult:
             reason=f"PyAV cannot be imported: {error}",
             hint='pip install "samebytes[ffmpeg]"',
         )
-    details = {"av": av.__version__, "FFmpeg": av.ffmpeg_version_info}
+    ffmpeg = getattr(av, "ffmpeg_version_info", "")  # told since 13
+    details = {"av": av.__version__, "FFmpeg": ffmpeg}
     for name, version in sorted(av.library_versions.items()):
         details[name] = ".".join(map(str, version))
     return ProbeResult(
         usable=True,
-        reason=f"PyAV {av.__version__} with FFmpeg {av.ffmpeg_version_info}",
+        reason=f"PyAV {av.__version__} with FFmpeg {ffmpeg}".rstrip(),
         details=details,
     )

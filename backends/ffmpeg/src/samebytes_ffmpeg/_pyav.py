@@ -21,6 +21,7 @@ from samebytes.errors import MissingDependencyError
 from ._avutil import FRAME_HEAD, PYAV_HINT, AVFrame, frame_get_plane_buffer, get_pix_fmt
 
 if TYPE_CHECKING:
+    from av import AudioLayout
     from av.audio.frame import AudioFrame
     from av.video.frame import VideoFrame
 
@@ -28,6 +29,7 @@ __all__ = [
     "FRAME_POINTER",
     "AnyFrame",
     "AnyPlane",
+    "channel_count",
     "frame_address",
     "frame_of_plane",
     "plane_index",
@@ -58,6 +60,14 @@ def frame_of_plane(plane: AnyPlane) -> Any:
 def plane_index(plane: AnyPlane) -> int:
     """Which plane of its frame it is."""
     return c_int.from_address(id(plane) + _PLANE_INDEX).value
+
+
+def channel_count(layout: AudioLayout) -> int:
+    """How many channels a layout has. PyAV tells the number since 14."""
+    try:
+        return layout.nb_channels
+    except AttributeError:
+        return len(layout.channels)
 
 
 def _check() -> None:

@@ -16,7 +16,7 @@ from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Ten
 from ._avutil import FRAME_HEAD, AVFrame
 from ._buffers import room_from
 from ._layouts import Place, audio_places, image_places
-from ._pyav import FRAME_POINTER, frame_address, frame_of_plane, plane_index
+from ._pyav import FRAME_POINTER, channel_count, frame_address, frame_of_plane, plane_index
 from ._reference import own_reference
 
 __all__ = ["FrameToCpu", "PlaneToCpu", "arrays_on", "places_on"]
@@ -40,7 +40,7 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
     (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, extended, width, height,
      samples, format_, buffer) = _unpack(_head_at(address))  # fmt: skip
     if isinstance(native, AudioFrame):
-        places, padded = audio_places(format_, native.layout.nb_channels, samples)
+        places, padded = audio_places(format_, channel_count(native.layout), samples)
         pointers: Any = (c_void_p * len(places)).from_address(extended)
     else:
         places, padded = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
@@ -72,7 +72,7 @@ def places_on(native: Any) -> tuple[Place, ...]:
     """
     frame = AVFrame.from_address(frame_address(native))
     if isinstance(native, AudioFrame):
-        return audio_places(frame.format, native.layout.nb_channels, frame.nb_samples).planes
+        return audio_places(frame.format, channel_count(native.layout), frame.nb_samples).planes
     return image_places(frame.format, frame.width, frame.height, *frame.linesize[:4]).planes
 
 

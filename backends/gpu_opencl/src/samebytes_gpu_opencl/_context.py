@@ -40,9 +40,9 @@ class OpenCLContext(Context):
     """A cl_context, one of its devices, and a queue on which mappings work.
 
     Get one from `samebytes.context("opencl")` or "opencl:GPU.1", from `context()` for OpenCL
-    objects of your own, or by deriving it from a context that has a cl_context, or whose GPU is
-    known (VA-API's). There is one object for each set of handles. It holds a reference to its cl_context and to a queue it was
-    given, and gives both back when it is closed or dropped.
+    objects of your own, or by deriving it from a context that has a cl_context or a VA display.
+    There is one object for each set of handles. It holds a reference to its cl_context and to a
+    queue it was given, and gives both back when it is closed or dropped.
 
     Attributes:
         native: the pyopencl.Context.
@@ -91,12 +91,11 @@ class OpenCLContext(Context):
         """
         if parent is None:
             return _default(find_device(device))  # type: ignore[return-value]  # of this class
-        with suppress(UnknownNameError):
-            parent.handle("va_display")
-            return _on_device_of(parent, device)  # type: ignore[return-value]  # of this class
         try:
             handle = parent.handle("cl_context")
         except UnknownNameError as error:
+            if _has_display(parent):
+                return _on_device_of(parent, device)  # type: ignore[return-value]  # of this class
             raise NoRouteError(parent.node, "opencl", [f"it has no cl_context: {error}"]) from error
         native = pyopencl.Context.from_int_ptr(handle, retain=True)
         queue = chosen = None
@@ -201,6 +200,14 @@ def _default(device: pyopencl.Device) -> OpenCLContext:
             found = OpenCLContext(pyopencl.Context([device]), device)
             _defaults[device.int_ptr] = found
         return found
+
+
+def _has_display(context: Context) -> bool:
+    try:
+        context.handle("va_display")
+    except UnknownNameError:
+        return False
+    return True
 
 
 def _on_device_of(parent: Context, name: str | None) -> OpenCLContext:

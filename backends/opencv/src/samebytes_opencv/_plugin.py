@@ -74,5 +74,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_opencv._umat_mappers:OpenCLToUMat",
             transfer=Transfer.ALIAS,
             summary="the UMat itself, for memory that is one",
+            # Less than a copy, more than all else: on the way from elsewhere no memory is one.
+            cost=9_000.0,
         ),
     ]

@@ -30,6 +30,7 @@ class NativeDisplay:
         drm: the DRM node that it was opened on, or None.
         living: what was made in it.
         owned: it is terminated with this object.
+        version: of VA-API, for instance "1.17"; "" if it is not known.
         keep: what holds it for us, if it is somebody else's.
     """
 
@@ -44,6 +45,7 @@ class NativeDisplay:
         "living",
         "owned",
         "pointer",
+        "version",
     )
 
     def __init__(
@@ -52,6 +54,7 @@ class NativeDisplay:
         pointer: int,
         *,
         owned: bool,
+        version: str = "",
         path: str | None = None,
         drm: Fd | None = None,
         keep: object = None,
@@ -61,6 +64,7 @@ class NativeDisplay:
 
         Args:
             owned: terminate it in the end.
+            version: of VA-API, if it is known.
             path: of the DRM node.
             drm: the open node.
             keep: held as long as this object.
@@ -69,6 +73,7 @@ class NativeDisplay:
         self.library = library
         self.pointer = pointer
         self.owned = owned
+        self.version = version
         self.drm = drm
         self.keep = keep
         self.living = Living(library, pointer)

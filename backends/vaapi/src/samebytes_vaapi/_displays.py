@@ -29,6 +29,7 @@ from ._tiles import choose_tile
 __all__ = [
     "ENVIRONMENT",
     "context_of",
+    "default_paths",
     "of_context",
     "of_pointer",
     "on_node",
@@ -72,11 +73,10 @@ def on_node(path: str | None, tile: int | None) -> NativeDisplay:
         UnknownNameError: there is no such node or tile.
         MissingDependencyError: no libva, no driver, or no permission.
     """
-    chosen = path or os.environ.get(ENVIRONMENT)
-    if chosen:
-        return _on_node(chosen, tile)
+    if path is not None:
+        return _on_node(path, tile)
     reasons = []
-    for node in render_nodes():
+    for node in default_paths():
         try:
             return _on_node(node, tile)
         except MissingDependencyError as error:
@@ -84,6 +84,12 @@ def on_node(path: str | None, tile: int | None) -> NativeDisplay:
     if reasons:
         raise reasons[0]
     raise MissingDependencyError("vaapi", f"a GPU (no {FOLDER}/renderD*)", _NO_NODE)
+
+
+def default_paths() -> list[str]:
+    """The nodes among which the default is the first that works."""
+    chosen = os.environ.get(ENVIRONMENT)
+    return [chosen] if chosen else render_nodes()
 
 
 def _on_node(path: str, tile: int | None) -> NativeDisplay:

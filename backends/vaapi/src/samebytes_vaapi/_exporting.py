@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from ctypes import byref
 from typing import NamedTuple
 
@@ -24,8 +25,6 @@ _FLAGS: dict[Access, int] = {
     "w": va.VA_EXPORT_SURFACE_WRITE_ONLY,
     "rw": va.VA_EXPORT_SURFACE_READ_WRITE,
 }
-# Mesa's drivers know separate layers only; others want one layer for formats with auxiliary planes.
-_WAYS = (va.VA_EXPORT_SURFACE_COMPOSED_LAYERS, va.VA_EXPORT_SURFACE_SEPARATE_LAYERS)
 _MOST_OBJECTS = 4
 
 
@@ -50,8 +49,15 @@ def export(surface: VASurface, access: Access) -> Exported:
     """
     surface.sync()
     descriptor = _described(surface, _FLAGS[access])
-    fds = _owned(descriptor)
-    return Exported(fds, _layout(surface, descriptor, len(fds)))
+    with ExitStack() as undo:
+        # Owned before anything else is looked at. Closed at once if that fails: an error that
+        # somebody keeps would keep them.
+        fds = _owned(descriptor)
+        for fd in fds:
+            undo.enter_context(fd)
+        layout = _layout(surface, descriptor, len(fds))
+        undo.pop_all()
+    return Exported(fds, layout)
 
 
 def check_picture(surface: VASurface, fourcc: int, width: int, height: int) -> None:
@@ -65,34 +71,33 @@ def check_picture(surface: VASurface, fourcc: int, width: int, height: int) -> N
 
 
 def _described(surface: VASurface, flags: int) -> VADRMPRIMESurfaceDescriptor:
-    failures: list[VAError] = []
-    for way in _WAYS:
-        descriptor = VADRMPRIMESurfaceDescriptor()
-        try:
-            surface.native_display.call(
-                "vaExportSurfaceHandle",
-                surface.id,
-                va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
-                flags | way,
-                byref(descriptor),
-            )
-        except VAError as error:
-            failures.append(error)
-        else:
-            return descriptor
-    raise failures[-1]
+    # Mesa's drivers know separate layers only; others want one layer for formats with auxiliary
+    # planes.
+    try:
+        return _called(surface, flags | va.VA_EXPORT_SURFACE_COMPOSED_LAYERS)
+    except VAError:
+        return _called(surface, flags | va.VA_EXPORT_SURFACE_SEPARATE_LAYERS)
+
+
+def _called(surface: VASurface, flags: int) -> VADRMPRIMESurfaceDescriptor:
+    descriptor = VADRMPRIMESurfaceDescriptor()
+    kind = va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2
+    surface.native_display.call("vaExportSurfaceHandle", surface.id, kind, flags, byref(descriptor))
+    return descriptor
 
 
 def _owned(descriptor: VADRMPRIMESurfaceDescriptor) -> tuple[Fd, ...]:
-    """Owners of the descriptors. Before anything else is looked at, so that none stays open."""
-    count = min(descriptor.num_objects, _MOST_OBJECTS)
-    numbers = [descriptor.objects[n].fd for n in range(count)]
-    owners = {number: Fd(number) for number in numbers if number >= 0}
-    if len(owners) != descriptor.num_objects:
-        raise LayoutError(
-            f"the driver exported {descriptor.num_objects} objects with descriptors {numbers}"
-        )
-    return tuple(owners[number] for number in numbers)
+    """Owners of the descriptors, one for each number, should a driver say one twice."""
+    count = descriptor.num_objects
+    if not 0 < count <= _MOST_OBJECTS:
+        raise LayoutError(f"the driver exported {count} objects, not 1 to {_MOST_OBJECTS}")
+    numbers = [o.fd for o in descriptor.objects[:count]]
+    owners = {number: Fd(number) for number in dict.fromkeys(numbers) if number >= 0}
+    if len(owners) != count:
+        for owner in owners.values():
+            owner.close()
+        raise LayoutError(f"the driver exported {count} objects with descriptors {numbers}")
+    return tuple(owners.values())
 
 
 def _layout(

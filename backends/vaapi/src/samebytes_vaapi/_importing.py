@@ -35,17 +35,18 @@ def import_layout(display: NativeDisplay, layout: SurfaceLayout) -> int:
         LayoutError: VA-API cannot describe it.
         NativeError: the driver refuses each description; the message has them all.
     """
+    # Words alone: an error that is kept keeps this frame, and so itself, and what it was about.
     failures: list[str] = []
-    last: VAError | None = None
+    code = 0
     for what, attributes in _descriptions(layout):
         try:
             return create(display, layout.image, attributes)
         except VAError as error:
-            failures.append(f"{what}: {error}")
-            last = error
-    if last is None:
+            failures.append(f"{what}: {error.status}")
+            code = error.code
+    if not failures:
         raise LayoutError(f"VA-API has no way to describe {layout}")
-    raise NativeError(last.call, last.code, "; ".join(failures)) from last
+    raise NativeError("vaCreateSurfaces", code, "; ".join(failures))
 
 
 def _descriptions(layout: SurfaceLayout) -> Iterator[tuple[str, list[VASurfaceAttrib]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from ctypes import byref, c_int, c_void_p, cast
 
 from samebytes.errors import LayoutError, MissingDependencyError, UnknownNameError
@@ -36,17 +36,22 @@ def open_drm(library: Library, path: str) -> NativeDisplay:
         UnknownNameError: there is no such node, or the file is none.
         MissingDependencyError: no library, no driver, or no permission.
     """
-    drm = open_node(path)
     functions = open_library("libva-drm.so.2", "libva-drm2")
     functions.vaGetDisplayDRM.argtypes = (c_int,)
     functions.vaGetDisplayDRM.restype = c_void_p
-    pointer = functions.vaGetDisplayDRM(drm.fileno())
-    if not pointer:
-        raise UnknownNameError("DRM render node", path, render_nodes(), "(the file is no DRM node)")
-    _initialise(library, pointer, path, vendor_of(drm.fileno()))
+    with ExitStack() as undo:
+        drm = undo.enter_context(open_node(path))
+        pointer = functions.vaGetDisplayDRM(drm.fileno())
+        if not pointer:
+            advice = "(the file is no DRM node)"
+            raise UnknownNameError("DRM render node", path, render_nodes(), advice)
+        version = _initialise(library, pointer, path, vendor_of(drm.fileno()))
+        undo.pop_all()
+    where = os.path.realpath(path)
     # The driver uses the descriptor until the display is terminated.
+    close = drm.close
     return NativeDisplay(
-        library, pointer, owned=True, path=os.path.realpath(path), drm=drm, close=drm.close
+        library, pointer, owned=True, version=version, path=where, drm=drm, close=close
     )
 
 
@@ -69,11 +74,11 @@ def open_x11(library: Library, name: str | None) -> NativeDisplay:
         connection.close()
         raise MissingDependencyError("vaapi", f"VA-API on {where}", "use a DRM node: open()")
     try:
-        _initialise(library, pointer, where, None)
+        version = _initialise(library, pointer, where, None)
     except BaseException:
         connection.close()
         raise
-    return NativeDisplay(library, pointer, owned=True, close=connection.close)
+    return NativeDisplay(library, pointer, owned=True, version=version, close=connection.close)
 
 
 def borrow_display(
@@ -112,16 +117,18 @@ def _begins_with_magic(pointer: int) -> bool:
         os.close(memory)
 
 
-def _initialise(library: Library, pointer: int, where: str, vendor: int | None) -> None:
+def _initialise(library: Library, pointer: int, where: str, vendor: int | None) -> str:
+    """Initialise a display, which is freed if there is no driver for it; the VA-API version."""
+    major, minor = c_int(), c_int()
     with _messages(library, pointer) as said:
         try:
-            library.call("vaInitialize", pointer, byref(c_int()), byref(c_int()))
-            return
+            library.call("vaInitialize", pointer, byref(major), byref(minor))
+            return f"{major.value}.{minor.value}"
         except VAError as error:
-            reason = error
+            reason = str(error)
     library.ask("vaTerminate", pointer)  # frees it
-    missing = f"a VA-API driver for {where} ({'; '.join([str(reason), *said])})"
-    raise MissingDependencyError("vaapi", missing, _advice(vendor)) from reason
+    missing = f"a VA-API driver for {where} ({'; '.join([reason, *said])})"
+    raise MissingDependencyError("vaapi", missing, _advice(vendor))
 
 
 def _advice(vendor: int | None) -> str:

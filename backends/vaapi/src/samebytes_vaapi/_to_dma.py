@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 from samebytes import Context, Frame, Tensor, TensorInfo
@@ -62,9 +63,13 @@ def _exported(
         if known is not None:
             surface.sync()
             return known, None
-        exported = export(surface, access)
-        buffers = _buffers(exported, target, surface.storage)
-        planes = _planes(exported.layout, buffers)
+        with ExitStack() as undo:
+            exported = export(surface, access)
+            for fd in exported.fds:
+                undo.enter_context(fd)
+            buffers = _buffers(exported, target, surface.storage)
+            planes = _planes(exported.layout, buffers)
+            undo.pop_all()
     except (VAError, LayoutError, AccessError) as error:
         raise Refused(str(error)) from error
     if len(buffers) > 1:

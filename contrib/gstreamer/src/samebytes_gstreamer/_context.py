@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from samebytes.plugins import Context
 
+from ._carrying import carried_by
 from ._frame import GStreamerFrame
 from ._memory import is_va
 from ._tensor import GStreamerTensor
@@ -48,4 +49,9 @@ def context_of_memory(memory: int) -> Context:
         from ._va import context_of_va_memory
 
         return context_of_va_memory(memory)
+    tensor = carried_by(memory)
+    if tensor is not None:
+        from ._carried import context_over
+
+        return context_over(tensor.context)
     return GSTREAMER

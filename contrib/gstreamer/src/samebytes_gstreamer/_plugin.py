@@ -47,6 +47,7 @@ def samebytes_contexts() -> list[ContextSpec]:
             node="gstreamer",
             context="samebytes_gstreamer._context:GStreamerContext",
             level="frame",
+            transit=False,
         ),
     ]
 
@@ -112,6 +113,8 @@ def samebytes_mappers() -> list[MapperSpec]:
             transfer=Transfer.IMPORT,
             summary="a buffer of memories with descriptors of their own",
             level="frame",
+            # As much as a MAP: gst_memory_map() maps too, and no way to the CPU should lead here.
+            cost=100.0,
         ),
         MapperSpec(
             source="dma",
@@ -120,5 +123,33 @@ def samebytes_mappers() -> list[MapperSpec]:
             transfer=Transfer.IMPORT,
             summary="a memory with a descriptor of its own",
             lifts=False,
+            cost=100.0,  # as above
+        ),
+        MapperSpec(
+            source="gstreamer:VA",
+            target="vaapi",
+            mapper="samebytes_gstreamer._va:VAFrameToSurface",
+            transfer=Transfer.ALIAS,
+            summary="the surface in the buffer",
+            level="frame",
+            opaque=True,
+        ),
+        MapperSpec(
+            source="opencl",
+            target="gstreamer:OpenCL",
+            mapper="samebytes_gstreamer._carried:OpenCLToBuffer",
+            transfer=Transfer.ALIAS,
+            summary="a buffer that carries the cl_mem objects through a pipeline",
+            level="frame",
+            opaque=True,
+        ),
+        MapperSpec(
+            source="gstreamer:OpenCL",
+            target="opencl",
+            mapper="samebytes_gstreamer._carried:BufferToOpenCL",
+            transfer=Transfer.ALIAS,
+            summary="the cl_mem objects that the buffer carries",
+            level="frame",
+            opaque=True,
         ),
     ]

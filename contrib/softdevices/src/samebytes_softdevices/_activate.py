@@ -63,9 +63,7 @@ def _check_that_it_is_early(plan: Plan) -> None:
     for path in plan.interpose:
         for other in loaded:
             if other.name.split(".so")[0] == path.name.split(".so")[0] and not _same(other, path):
-                raise SoftDeviceError(
-                    f"{other} is already loaded, where {path} is needed: {mend}"
-                )
+                raise SoftDeviceError(f"{other} is already loaded, where {path} is needed: {mend}")
     # Where ours came first, as in a program that `run` started, theirs may follow.
     if all(any(_same(other, path) for other in loaded) for path in plan.interpose):
         return

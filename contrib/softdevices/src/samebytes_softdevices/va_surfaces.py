@@ -18,6 +18,7 @@ import mmap
 import os
 import threading
 import weakref
+from functools import cache
 from types import TracebackType
 from typing import Any
 
@@ -40,9 +41,6 @@ __all__ = ["Display", "Plane", "Surface", "create_surface", "shared_display"]
 # The formats whose planes are arrays here, with the type of their elements. All have a plane of
 # luma, and one of pairs of chroma at half the width and height, rounded up.
 _FORMATS = {"NV12": "|u1", "P010": "<u2", "P016": "<u2"}
-
-_lock = threading.Lock()
-_shared: Display | None = None
 
 
 def _check(status: int, what: str) -> None:
@@ -80,7 +78,16 @@ class Surface:
         planes: Its memory, for arrays that keep it alive by themselves; none after close().
     """
 
-    __slots__ = ("__weakref__", "_finalizer", "_owner", "display", "height", "id", "planes", "width")
+    __slots__ = (
+        "__weakref__",
+        "_finalizer",
+        "_owner",
+        "display",
+        "height",
+        "id",
+        "planes",
+        "width",
+    )
 
     def __init__(self, owner: Display, surface_id: int, width: int, height: int) -> None:
         """Take a surface that create_surface made."""
@@ -178,18 +185,24 @@ class Display:
                 libva().vaDestroySurfaces(self.address, ctypes.byref(number), 1)
 
 
+_lock = threading.Lock()
+
+
 def shared_display() -> Display:
     """Give the display that the surfaces of create_surface are of. It is closed at exit.
 
     Raises:
         SoftDeviceError: the software VA-API driver is not on in this process.
     """
-    global _shared
     with _lock:
-        if _shared is None:
-            _shared = Display()
-            atexit.register(_shared.close)
-        return _shared
+        return _open_display()
+
+
+@cache
+def _open_display() -> Display:
+    display = Display()
+    atexit.register(display.close)
+    return display
 
 
 def create_surface(format: str, width: int, height: int) -> Surface:

@@ -38,14 +38,14 @@ def vaapi() -> None:
 
 
 @pytest.fixture
-def va(cl: Any, device: Any, opencl: Any, vaapi: None) -> Any:
+def va(cl: Any, device: Any, opencl: Any) -> Any:
     """A context of the display."""
     handle = opencl.context_of_display(device.int_ptr, shared_display().address)
     return cl.Context.from_int_ptr(handle, retain=False)
 
 
 @pytest.fixture
-def surface(vaapi: None, np: Any) -> Iterator[Any]:
+def surface(np: Any) -> Iterator[Any]:
     """A surface of 30 x 20 pixels: its rows are padded, and there are rows between the planes."""
     with create_surface("NV12", 30, 20) as surface:
         for plane in map(np.asarray, surface.planes):
@@ -138,16 +138,14 @@ def test_surfaces_of_other_layouts_are_taken(
             picture = image(cl, opencl.image_of_surface(context.int_ptr, surface.id, plane))
             read = np.zeros(array.shape, np.uint8)
             region = array.shape[1::-1]
-            cl.enqueue_copy(
-                cl.CommandQueue(context), read, picture, origin=(0, 0), region=region
-            )
+            cl.enqueue_copy(cl.CommandQueue(context), read, picture, origin=(0, 0), region=region)
             assert (read == 40 + plane).all()
             picture.release()
     display.close()
 
 
 def test_a_tiled_surface_is_refused(
-    opencl: Any, va: Any, surface: Any, monkeypatch: pytest.MonkeyPatch, cl: Any, device: Any
+    opencl: Any, monkeypatch: pytest.MonkeyPatch, cl: Any, device: Any
 ) -> None:
     from samebytes_softdevices._va_abi import SurfaceAttribute, libva, pixel_format
 

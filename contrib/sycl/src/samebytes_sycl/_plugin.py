@@ -48,6 +48,8 @@ def samebytes_contexts() -> list[ContextSpec]:
             node="sycl",
             context="samebytes_sycl._context:SYCLContext",
             lends_to=("opencl", "level_zero"),
+            # It uses no memory but its own.
+            transit=False,
         )
     ]
 

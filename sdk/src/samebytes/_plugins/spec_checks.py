@@ -55,6 +55,8 @@ def _of_context(spec: ContextSpec) -> Iterator[str | None]:
     yield _bad_reference("context", spec.context, "Class")
     yield _bad_names("derives_from", spec.derives_from)
     yield _bad_names("lends_to", spec.lends_to)
+    if not isinstance(spec.transit, bool):
+        yield f"transit {spec.transit!r} is not a bool"
     if spec.devices is not None:
         yield _bad_reference("devices", spec.devices, "function")
     yield _bad_level(spec.level)

@@ -79,6 +79,9 @@ class ContextSpec:
         lends_to: the other direction, for nodes of others: those that can derive from this one,
             since its contexts have the handles that they take. So a plugin is joined to nodes
             that were declared before it was written.
+        transit: routes may lead through such a context. False where going through it never helps:
+            a framework that wraps memory of others, whose edges only start or end there. It is
+            then not loaded for mappings between others, save by `route(via=...)`.
         devices: "module:function" that lists the names of the devices, for instance
             ("GPU.0", "GPU.1"); None where there is no choice.
         level: what users mostly map here; `route()` between two names shows that level.
@@ -88,6 +91,7 @@ class ContextSpec:
     context: str
     derives_from: tuple[str, ...] = ()
     lends_to: tuple[str, ...] = ()
+    transit: bool = True
     devices: str | None = None
     level: Literal["tensor", "frame"] = "tensor"
 

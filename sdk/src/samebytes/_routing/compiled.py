@@ -262,7 +262,9 @@ def find_chains(
     known = tables()
     edges, bad = usable(known.edges, level, access, image_format)
     devices = device_nodes(known.contexts, source.node, target.node)
-    found = without_needless_detours(chains(edges, source.node, target.node, devices), devices)
+    closed = {node for node, spec in known.contexts.items() if not spec.transit}
+    every = chains(edges, source.node, target.node, devices, closed)
+    found = without_needless_detours(every, devices)
     reasons = [f"{e.spec.name} [{e.plugin}]: {why}" for e, why in bad]
     return (c for c in found if copy or not copies(c)), reasons
 

@@ -74,11 +74,16 @@ def usable(
 
 
 def chains(
-    edges: list[Edge], source: str, target: str, devices: Collection[str] = ()
+    edges: list[Edge],
+    source: str,
+    target: str,
+    devices: Collection[str] = (),
+    closed: Collection[str] = (),
 ) -> Iterator[Chain]:
     """Every chain from `source` to `target`, cheapest first, ties by the names of the edges.
 
-    Chains through `devices`, other than source and target, come after those that need none.
+    Chains through `devices`, other than source and target, come after those that need none. None
+    leads through `closed` nodes.
 
     No node is visited twice, save by an edge from a node to itself (a dense copy), and no edge
     is used twice. A chain that copies once the bytes are where they should be is left out.
@@ -98,6 +103,8 @@ def chains(
         for edge in by_source[node]:
             loop = edge.spec.target == node
             if edge in chain or (not loop and edge.spec.target in seen):
+                continue
+            if edge.spec.target in closed and edge.spec.target not in (source, target):
                 continue
             detour = not loop and edge.spec.target != target and edge.spec.target in devices
             if detour and _detours(chain, devices) == _MAX_DETOURS:

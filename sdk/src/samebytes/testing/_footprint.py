@@ -94,22 +94,18 @@ def assert_nothing_left(counts: Counts = _no_counts) -> Iterator[None]:
     Raises:
         AssertionError: something is left.
     """
-    before = _living(counts)
+    before, natives = _living(), dict(counts())
     yield
-    left = {kind: n - before.get(kind, 0) for kind, n in _living(counts).items()}
+    left = {kind: n - before[kind] for kind, n in _living().items()}
     more = {kind: n for kind, n in left.items() if n > 0}
     assert not more, f"left over: {more}"
+    assert dict(counts()) == natives, "native objects are left over, or were given back twice"
 
 
-def _living(counts: Counts) -> dict[str, int]:
+def _living() -> dict[str, int]:
     gc.collect()
     objects = gc.get_objects()
     storages = sum(issubclass(type(o), Storage) and o.release is not None for o in objects)
     contexts = sum(issubclass(type(o), Context) for o in objects)
     del objects
-    return {
-        "descriptors": _descriptors(),
-        "storages": storages,
-        "contexts": contexts,
-        **counts(),
-    }
+    return {"descriptors": _descriptors(), "storages": storages, "contexts": contexts}

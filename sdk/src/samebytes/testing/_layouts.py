@@ -85,9 +85,9 @@ def _pages(nbytes: int) -> np.ndarray[Any, Any]:
 class Layouts:
     """Which odd layouts are served: a capability.
 
-    Each attribute is True: every layout with that oddity is served; False: each is refused; None:
-    the backend decides for each layout. The suites check all three: what is served lies exactly as
-    asked, and what is not is refused by an error of samebytes that says why.
+    Each attribute is True: that oddity is served, though perhaps not together with others; False:
+    it is refused, always; None: that is not said. The suites check it: what is served lies exactly
+    as asked, and what is not is refused by an error of samebytes that says why.
 
     Attributes:
         pitched: a gap between rows, as the padded rows of images have it.
@@ -118,12 +118,9 @@ class Layouts:
             if served is not None:
                 yield field.name, served
 
-    def serves(self, layout: Layout) -> bool | None:
-        """Whether a layout is served; None if that is not said."""
-        said = [getattr(self, oddity) for oddity in oddities(layout)]
-        if False in said:
-            return False
-        return None if None in said else True
+    def refuses(self, layout: Layout) -> bool:
+        """Whether a layout has an oddity that is not served."""
+        return any(getattr(self, oddity) is False for oddity in oddities(layout))
 
 
 def oddities(layout: Layout) -> frozenset[str]:

@@ -110,16 +110,16 @@ class LifetimeChecks:
             for view in views_of(source, item):
                 fill(view, number)
             mapped = self.map(item, access)
-            sets.append([native, item, mapped, mapped.native, views_of(target, mapped)])
+            sets.append([native, item, mapped, views_of(target, mapped), mapped.native])
             guards.append(guard)
             del native, item, mapped, view
 
         def work(_: int) -> None:
             for _ in range(_SETS_PER_THREAD):
                 held = sets.pop()
-                held[2].close()
-                held[1].close()
-                held.clear()
+                del held[3:]
+                for part in reversed(held[1:]):
+                    part.close()
 
         in_threads(self.threads, work)
         given = [g for g in guards if g is not None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A framework of one class, and a backend for it that can have one fault at a time."""
+"""A framework of two classes, and a backend for it that can have one fault at a time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import numpy as np
 
 from samebytes.plugins import (
     Access,
+    Context,
     HostContext,
     MemoryMapper,
     Refused,
     Storage,
     Tensor,
     TensorInfo,
+    intern,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ FAULT = os.environ.get("TOY_FAULT", "none")
 
 Array = np.ndarray[Any, Any]
 leaked: list[Any] = []
+open_chips = 0
 
 
 class Buffer:
@@ -40,6 +43,25 @@ class Buffer:
 
         def __del__(self) -> None:
             raise RuntimeError("a fault")
+
+
+class Chip:
+    """Memory of a device: it is read and written as a whole, and given back by hand."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        global open_chips  # noqa: PLW0603 - the framework's own count
+        open_chips += 1
+        self.cells = np.zeros(shape, dtype)
+
+    def read(self) -> Array:
+        return self.cells.copy()
+
+    def write(self, values: Array) -> None:
+        self.cells[...] = values
+
+    def release(self) -> None:
+        global open_chips  # noqa: PLW0603 - the framework's own count
+        open_chips -= 1
 
 
 class ToyTensor(Tensor):
@@ -77,6 +99,51 @@ class ToyContext(HostContext):
 TOY = ToyContext()
 
 
+class ChipTensor(Tensor):
+    """A tensor over a Chip."""
+
+    __slots__ = ()
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        context: Any = intern(ChipContext())
+        return cls(native, context, native, None, False)
+
+    def _describe(self) -> TensorInfo:
+        return TensorInfo(self.native.cells.dtype, self.native.cells.shape)
+
+    def _handle(self, key: str) -> int:
+        return id(self.native.cells) if key == "data" else self.context.no_handle(key)
+
+
+class ChipContext(Context):
+    """The context of Chips, one for each device."""
+
+    memory_type = "chip"
+    node = "chip"
+    tensor_class = ChipTensor
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Self:
+        context = cls()
+        if FAULT == "a context leak":
+            leaked.append(context)
+        return context
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> Tensor:
+        chip, storage = _new_chip(TensorInfo(dtype, shape))
+        return ChipTensor(chip, self, storage, None, False, None, (storage,))
+
+
+def _new_chip(info: TensorInfo) -> tuple[Chip, Storage]:
+    chip = Chip(info.shape, info.dtype.carrier)
+    storage = Storage(chip.release)
+    chip.keep = storage  # type: ignore[attr-defined]  # its memory ends with the last of both
+    if FAULT == "a release that fires twice":
+        chip.too = Storage(chip.release)  # type: ignore[attr-defined]
+    return chip, storage
+
+
 class CpuToToy(MemoryMapper):
     """cpu -> toy, in place if all is well."""
 
@@ -102,3 +169,29 @@ class CpuToToy(MemoryMapper):
         if FAULT == "a wrong layout":
             return Buffer(array[::-1]), None, None
         return native, None, None
+
+
+class CpuToChip(MemoryMapper):
+    """cpu -> chip, by a copy."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        chip, storage = _new_chip(item.info)
+        chip.write(item.host_array())
+        return chip, None, storage
+
+
+class ChipToCpu(MemoryMapper):
+    """chip -> cpu, by a copy."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        array = item.native.read()
+        array.flags.writeable = False
+        return array, None, None

@@ -26,23 +26,44 @@ PLUGIN = Plugin(api=API, summary="a toy")
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
     name = "toy_framework.buffer" if FAULT == "a misspelt type" else "toy_framework.Buffer"
-    return [NativeSpec(native=name, wraps="toy_framework:ToyTensor", level="tensor")]
+    return [
+        NativeSpec(native=name, wraps="toy_framework:ToyTensor", level="tensor"),
+        NativeSpec(native="toy_framework.Chip", wraps="toy_framework:ChipTensor", level="tensor"),
+    ]
 
 
 @hookimpl
 def samebytes_contexts() -> list[ContextSpec]:
-    return [ContextSpec(node="toy", context="toy_framework:ToyContext")]
+    return [
+        ContextSpec(node="toy", context="toy_framework:ToyContext"),
+        ContextSpec(node="chip", context="toy_framework:ChipContext"),
+    ]
 
 
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
-    transfer = Transfer.COPY if FAULT == "a wrong declaration" else Transfer.ALIAS
     return [
         MapperSpec(
             source="cpu",
             target="toy",
             mapper="toy_framework:CpuToToy",
-            transfer=transfer,
+            transfer=Transfer.COPY if FAULT == "a wrong declaration" else Transfer.ALIAS,
             summary="a Buffer over the array",
-        )
+        ),
+        MapperSpec(
+            source="cpu",
+            target="chip",
+            mapper="toy_framework:CpuToChip",
+            transfer=Transfer.COPY,
+            summary="a Chip with the same values",
+            access=("r",),
+        ),
+        MapperSpec(
+            source="chip",
+            target="cpu",
+            mapper="toy_framework:ChipToCpu",
+            transfer=Transfer.COPY,
+            summary="an array with the same values",
+            access=("r",),
+        ),
     ]

@@ -1,30 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The toy in the suites. Run by test_faults.py, with one fault at a time."""
+"""The toy in the suites. Run by run_faults.py, with one fault at a time."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from toy_framework import Buffer  # type: ignore[import-not-found]  # on the path when it is run
+import toy_framework  # type: ignore[import-not-found]  # on the path when it is run
 
-from samebytes import TensorInfo
-from samebytes.testing import ArrayMemory, ContextSuite, MapperSuite, PluginSuite, TensorSuite
+from samebytes import TensorInfo, Transfer
+from samebytes.testing import (
+    ArrayMemory,
+    ContextSuite,
+    DeviceMemory,
+    Layouts,
+    MapperSuite,
+    PluginSuite,
+    TensorSuite,
+)
 
 Array = np.ndarray[Any, Any]
+FAULT = os.environ.get("TOY_FAULT", "none")
+
+
+def declared(capability: str, value: Any, wrong: Any) -> Any:
+    """What is said of a capability: a fault may be that it is not so."""
+    return wrong if f"{capability} declared wrong" == FAULT else value
 
 
 class ToyMemory(ArrayMemory):
     memory_type = "toy"
-    allocates = False
+    readonly_enforced = declared("readonly_enforced", True, False)
+    host_visible = declared("host_visible", True, False)
+    opaque = declared("opaque", False, True)
+    allocates = declared("allocates", False, True)
     allocates_frames = False
+    layouts = Layouts(
+        scalar=True, empty=True, offset=True, readonly=True,
+        pitched=declared("a native's layout", True, False),
+    )  # fmt: skip
 
     def over(self, array: Array) -> Any:
-        return Buffer(array)
+        return toy_framework.Buffer(array)
 
     def view(self, native: Any) -> Array:
         array: Array = native.array
         return array
+
+
+class ChipMemory(DeviceMemory):
+    memory_type = "chip"
+    allocates = True
+    dtypes = declared("dtypes", None, ("uint8",))
+
+    def make(self, info: TensorInfo) -> Any:
+        chip = toy_framework.Chip(info.shape, info.dtype.carrier)
+        chip.keep = toy_framework.Storage(chip.release)
+        return chip
+
+    def layout(self, native: Any) -> TensorInfo:
+        return TensorInfo(native.cells.dtype, native.cells.shape)
+
+    def read(self, native: Any) -> Array:
+        values: Array = native.read()
+        return values
+
+    def write(self, native: Any, values: Array) -> None:
+        native.write(values)
+
+    def native_counts(self) -> Mapping[str, int]:
+        return {"chips": toy_framework.open_chips}
+
+
+CASES = (TensorInfo("uint8", (6, 8)), TensorInfo("float32", (2, 3, 4)))
 
 
 class TestPlugin(PluginSuite):
@@ -35,6 +85,7 @@ class TestPlugin(PluginSuite):
 
 class TestContext(ContextSuite):
     memory = ToyMemory()
+    singleton = declared("singleton", True, False)
 
 
 class TestTensor(TensorSuite):
@@ -44,5 +95,38 @@ class TestTensor(TensorSuite):
 class TestCpuToToy(MapperSuite):
     source = ArrayMemory()
     target = ToyMemory()
-    cases = (TensorInfo("uint8", (6, 8)), TensorInfo("float32", (2, 3, 4)))
+    cases = CASES
+    accesses = declared("accesses", ("r", "w", "rw"), ("r",))
+    transfer = declared("transfer", Transfer.ALIAS, Transfer.IMPORT)
+    layouts = Layouts(
+        pitched=declared("a mapping's layout", False, True),
+        gaps=False, transposed=False, scalar=True, readonly=True,
+        offset=declared("a served layout", True, False),
+    )  # fmt: skip
     refused = ((TensorInfo("uint8", (6, 8), (16, 1)), "a Buffer has no gaps"),)
+
+
+class TestChipContext(ContextSuite):
+    memory = ChipMemory()
+    singleton = False
+
+
+class TestChip(TensorSuite):
+    memory = ChipMemory()
+    cases = CASES
+
+
+class TestCpuToChip(MapperSuite):
+    source = ArrayMemory()
+    target = ChipMemory()
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = CASES
+
+
+class TestChipToCpu(MapperSuite):
+    source = ChipMemory()
+    target = ArrayMemory()
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = CASES

@@ -116,7 +116,7 @@ class GpuFrameToCpuCopy(MemoryMapper):
         """The new arrays."""
         settled(item, self.source)
         made = [
-            copied_to_array(plane.native, plane.info, shape)
+            copied_to_array(plane, shape)  # type: ignore[arg-type]  # planes here are
             for plane, shape in zip(item.planes, _host_shapes(item), strict=True)
         ]
         return tuple(a for a, _ in made), None, Storage(keep=tuple(s for _, s in made))

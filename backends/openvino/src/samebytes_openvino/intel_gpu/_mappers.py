@@ -109,6 +109,6 @@ class GpuToCpuCopy(MemoryMapper):
         """The new array."""
         settled(item, self.source)
         info = item.info
-        array, storage = copied_to_array(item.native, info, info.shape)
+        array, storage = copied_to_array(item, info.shape)
         dense = TensorInfo(info.dtype, info.shape)
         return array, None if info.dtype.numpy is not None else dense, storage

@@ -27,6 +27,7 @@ __all__ = [
     "finish",
     "has_unified_memory",
     "image_format",
+    "image_row_pitch",
     "image_size",
     "is_object",
     "library",
@@ -155,6 +156,11 @@ def image_format(image: int) -> tuple[int, int]:
     size = ctypes.sizeof(found)
     _check("clGetImageInfo", call(image, cl.CL_IMAGE_FORMAT, size, ctypes.byref(found), None))
     return found.image_channel_order, found.image_channel_data_type
+
+
+def image_row_pitch(image: int) -> int:
+    """Bytes from one row of an image to the next."""
+    return _answer("clGetImageInfo", image, cl.CL_IMAGE_ROW_PITCH, ctypes.c_size_t())
 
 
 def image_size(image: int) -> tuple[int, int]:

@@ -157,21 +157,42 @@ def copied_from_array(array: Array, info: TensorInfo, shape: Shape, target: ClCo
     return native
 
 
-def copied_to_array(native: Any, info: TensorInfo, shape: Shape) -> tuple[Array, Storage]:
+def copied_to_array(item: GpuTensor, shape: Shape) -> tuple[Array, Storage]:
     """New memory with the elements of a remote tensor, as an array of that shape.
 
     Args:
-        native: of the layout `info`.
         shape: of the same elements.
     """
+    info = item.info
     element = info.dtype
     size: Shape = (packed_nbytes(element, math.prod(shape)),) if element.packed else shape
     host = samebytes.context("cpu").allocate(size, "uint8" if element.packed else element)
     array = host.native
     seen = array if element.packed else array.reshape(info.shape)
     with naming("RemoteTensor.copy_to"):
-        native.copy_to(carried_tensor(seen, element, info.shape, False))
+        if is_image(info):
+            _copy_image(item, seen)
+        else:
+            item.native.copy_to(carried_tensor(seen, element, info.shape, False))
     return array, host.storage
+
+
+def _copy_image(item: GpuTensor, array: Array) -> None:
+    """Read an image into a dense array of bytes.
+
+    OpenVINO writes the rows as far apart as the image has them: past the end of a dense tensor.
+    So it gets a tensor that has room behind it.
+    """
+    info = item.info
+    rows = math.prod(info.shape[:-2])
+    row, pitch = array.nbytes // rows, _opencl.image_row_pitch(int(item.params["MEM_HANDLE"]))
+    if pitch == row:
+        item.native.copy_to(carried_tensor(array, info.dtype, info.shape, False))
+        return
+    room = np.empty((rows, pitch), np.uint8)
+    begin = room.reshape(-1)[: array.nbytes].reshape(info.shape)
+    item.native.copy_to(carried_tensor(begin, info.dtype, info.shape, False))
+    array.reshape(rows, row)[...] = room[:, :row]
 
 
 def _made(target: ClContext, plan: Plan, info: TensorInfo, access: Access) -> Any:

@@ -15,6 +15,8 @@ CONTEXT = ContextSpec(
     context=f"{_HERE}._context:ClContext",
     derives_from=("opencl", "vaapi", _GPU),
     devices=f"{_HERE}._devices:names",
+    # Remote tensors are where memory ends up, or where it begins.
+    transit=False,
 )
 
 MAPPERS = (

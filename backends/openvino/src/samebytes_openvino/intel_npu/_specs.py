@@ -14,6 +14,8 @@ CONTEXT = ContextSpec(
     node=_NPU,
     context="samebytes_openvino.intel_npu._context:ZeroContext",
     derives_from=("level_zero", _NPU),
+    # Remote tensors are where memory ends up, or where it begins.
+    transit=False,
 )
 
 _FD_MAPPERS: tuple[tuple[str, str, Level], ...] = (

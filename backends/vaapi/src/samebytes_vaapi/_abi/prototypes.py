@@ -22,7 +22,6 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "vaTerminate": (_DISPLAY,),
     "vaGetDisplayAttributes": (_DISPLAY, _POINTER, _INT),
     "vaSetDisplayAttributes": (_DISPLAY, _POINTER, _INT),
-    "vaQueryDisplayAttributes": (_DISPLAY, _POINTER, _POINTER),
     "vaCreateSurfaces": (_DISPLAY, _UINT, _UINT, _UINT, _POINTER, _UINT, _POINTER, _UINT),
     "vaDestroySurfaces": (_DISPLAY, _POINTER, _INT),
     "vaQuerySurfaceStatus": (_DISPLAY, _ID, _POINTER),
@@ -44,7 +43,6 @@ ANSWERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "vaDisplayIsValid": (_INT, (_DISPLAY,)),
     "vaQueryVendorString": (c_char_p, (_DISPLAY,)),
     "vaMaxNumImageFormats": (_INT, (_DISPLAY,)),
-    "vaMaxNumDisplayAttributes": (_INT, (_DISPLAY,)),
     "vaSetErrorCallback": (_POINTER, (_DISPLAY, _POINTER, _POINTER)),
     "vaSetInfoCallback": (_POINTER, (_DISPLAY, _POINTER, _POINTER)),
 }

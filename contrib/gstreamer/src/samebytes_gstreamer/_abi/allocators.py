@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from ctypes import c_int, c_size_t, c_void_p
 
-__all__ = ["ALLOCATORS", "GST_FD_MEMORY_FLAG_NONE"]
+__all__ = ["ALLOCATORS", "GST_FD_MEMORY_FLAG_DONT_CLOSE", "GST_FD_MEMORY_FLAG_NONE"]
 
+GST_FD_MEMORY_FLAG_DONT_CLOSE = 1 << 2
+"""gst/allocators/gstfdmemory.h: the descriptor stays whose it is."""
 GST_FD_MEMORY_FLAG_NONE = 0
 """gst/allocators/gstfdmemory.h: the memory closes its descriptor."""
 

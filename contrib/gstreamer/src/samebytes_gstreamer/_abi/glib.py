@@ -90,6 +90,7 @@ GOBJECT = {
     # gobject/gobject.h
     "g_object_ref": (c_void_p, c_void_p),
     "g_object_unref": (None, c_void_p),
+    "g_object_get_property": (None, c_void_p, c_char_p, _VALUE),
     # gobject/gvalue.h and gobject/gvaluetypes.h
     "g_value_init": (c_void_p, _VALUE, GType),
     "g_value_unset": (None, _VALUE),

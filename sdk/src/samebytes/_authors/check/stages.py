@@ -15,7 +15,7 @@ from ..._plugins.tables import PluginRecord
 from ...errors import UnknownNameError
 from .findings import Finding
 
-__all__ = ["check_plugin"]
+__all__ = ["Check", "check_plugin"]
 
 _CHILD = "samebytes._authors.check.child"
 _CRASH = "a crash is a bug in native code, or in how it is called; faulthandler shows where"
@@ -30,39 +30,43 @@ def check_plugin(name: str, timeout: float) -> list[Finding]:
     Raises:
         UnknownNameError: no plugin of that name is installed.
     """
-    return _Check(name, timeout).run()
+    return Check(name, timeout).run()
 
 
-class _Check:
-    """One plugin on its way through the stages."""
+class Check:
+    """One plugin on its way through the stages.
+
+    Attributes:
+        findings: all until now.
+    """
 
     def __init__(self, name: str, timeout: float) -> None:
         self._name = name
         self._timeout = timeout
-        self._findings: list[Finding] = []
+        self.findings: list[Finding] = []
 
     def run(self) -> list[Finding]:
         """All that was found. A stage that others build upon ends the run if it is broken."""
         path = self._entry_point()
-        declared = self._stage("declaration", path) if path else {}
+        declared = self.stage("declaration", path) if path else {}
         if not declared:
             return self._ended("classes, contexts and edges", "see what failed above")
-        tables = self._stage("tables")
+        tables = self.stage("tables")
         if not tables.get("ready"):
             return self._ended("classes, contexts and edges", "it is not in use")
-        reason = self._probe(declared)
+        reason = self.probe(declared)
         if reason is not None:
             return self._ended("classes, contexts and edges", reason)
-        self._stage("classes")
+        self.stage("classes")
         for node in declared["nodes"]:
-            self._stage("context", node)
+            self.stage("context", node)
         for number, edge in enumerate(declared["edges"]):
             unmet = tables["unmet"].get(str(number))
             if unmet is None:
-                self._stage("edge", str(number))
+                self.stage("edge", str(number))
             else:
                 self._add("an edge takes something", edge, "not checked", unmet)
-        return self._findings
+        return self.findings
 
     def _entry_point(self) -> str | None:
         """The module that it names, if it is sound."""
@@ -91,7 +95,7 @@ class _Check:
         self._add(rule, subject, "passed", whose)
         return entry.module
 
-    def _probe(self, declared: dict[str, Any]) -> str | None:
+    def probe(self, declared: dict[str, Any]) -> str | None:
         """Ask whether it can be used here; why the rest cannot be checked, or None."""
         plugin = Plugin(api=API, summary="", packages=declared["packages"], probe=declared["probe"])
         found = examine(PluginRecord(self._name, plugin=plugin), self._timeout)
@@ -111,7 +115,7 @@ class _Check:
             return None
         return f"it cannot be used here: {result.reason}; to do: {result.hint}"
 
-    def _stage(self, stage: str, argument: str = "") -> dict[str, Any]:
+    def stage(self, stage: str, argument: str = "") -> dict[str, Any]:
         """Run one stage in a child process; the facts that it told."""
         facts: dict[str, Any] = {}
         begun: dict[str, Any] | None = None
@@ -150,7 +154,7 @@ class _Check:
 
     def _ended(self, what: str, why: str) -> list[Finding]:
         self._add(what, self._name, "not checked", why)
-        return self._findings
+        return self.findings
 
     def _add(self, rule: str, subject: str, outcome: Any, detail: str = "", mend: str = "") -> None:
-        self._findings.append(Finding(rule, subject, outcome, detail, mend))
+        self.findings.append(Finding(rule, subject, outcome, detail, mend))

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes check-plugin` finds what is wrong in a declaration, and in the classes it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from sdk.tests.authors.conftest import Generated
+
+Generate = Callable[[str], "Generated"]
+# What is changed in which module, the rule that is broken, and a part of what is seen.
+Faults = dict[str, tuple[str, str, str, str, str]]
+
+IMPORTED = "the module can be imported"
+LIGHT = "importing it is light"
+PLUGIN = "PLUGIN says what it is, for this plugin API"
+HOOKS = "hooks are spelt and marked"
+SPECS = "the hooks return valid specs"
+PROBE = "the probe answers in time"
+WRAPS = "a native type is wrapped by a class of its level"
+CONNECTS = "an edge has a mapper that connects"
+
+HEAD = "from __future__ import annotations\n"
+CRASH = "__import__('os').kill(__import__('os').getpid(), 11)"
+OWN_FRAMEWORK = """\
+    packages={"samebytes_alpha.blocks": ""},
+    probe="""
+DEVICES = """\
+            devices="samebytes_alpha.blocks:Block",
+            node="""
+
+DECLARATION: Faults = {
+    "an import that raises": (
+        "_plugin.py", HEAD, f"{HEAD}raise RuntimeError('at home')\n", IMPORTED, "at home",
+    ),
+    "an import that crashes": (
+        "_plugin.py", HEAD, f"{HEAD}{CRASH}\n", IMPORTED, "ended the process: SIGSEGV",
+    ),
+    "an import that ends the process": (
+        "_plugin.py", HEAD, f"{HEAD}__import__('os')._exit(0)\n", IMPORTED,
+        "ended the process with status 0",
+    ),
+    "a heavy import": (
+        "_plugin.py", HEAD, f"{HEAD}import made_up_framework\n", LIGHT, "made_up_framework",
+    ),
+    "a heavy __init__.py": (
+        "__init__.py", HEAD, f"{HEAD}import made_up_framework\n", LIGHT, "made_up_framework",
+    ),
+    "its own framework": (
+        "_plugin.py", "    probe=",
+        OWN_FRAMEWORK, LIGHT, "samebytes_alpha.blocks",
+    ),
+    "another API": ("_plugin.py", "api=(1, 0)", "api=(2, 0)", PLUGIN, "plugin API (2, 0)"),
+    "no summary": (
+        "_plugin.py", "Alpha: blocks of host memory", "", PLUGIN, "its summary is empty",
+    ),
+    "a misspelt hook": (
+        "_plugin.py", "def samebytes_mappers", "def samebytes_mapers", HOOKS,
+        "did you mean 'samebytes_mappers'",
+    ),
+    "an unmarked hook": (
+        "_plugin.py", "@hookimpl\ndef samebytes_tensors", "def samebytes_tensors", HOOKS,
+        "lacks @samebytes.plugins.hookimpl",
+    ),
+    "a nonsensical spec": (
+        "_plugin.py", "target=\"cpu\",", 'target="cpu", access="rw",', SPECS,
+        "access 'rw' is not a tuple",
+    ),
+    "no hook at all": (
+        "_plugin.py", "@hookimpl\ndef samebytes_", "def _", SPECS, "declares no native type",
+    ),
+}  # fmt: skip
+
+CLASSES: Faults = {
+    "a class that is not there": (
+        "_plugin.py", "_memory:AlphaTensor", "_memory:AlhpaTensor", WRAPS, "AttributeError",
+    ),
+    "a class of another kind": (
+        "_plugin.py", "_memory:AlphaTensor", "_memory:AlphaContext", WRAPS,
+        "is not a subclass of Tensor",
+    ),
+    "a class that cannot wrap": (
+        "_memory.py", "def wrap(", "def wrapp(", WRAPS, "AlphaTensor has no wrap()",
+    ),
+    "a type by another name": (
+        "_plugin.py", '"samebytes_alpha.blocks.Block"', '"samebytes_alpha.Block"',
+        "a native type is spelt as it spells itself", "calls itself samebytes_alpha.blocks.Block",
+    ),
+    "another node": (
+        "_memory.py", 'node = "alpha"', 'node = "alhpa"',
+        "a context is of the class that its node says", "its node is 'alhpa'",
+    ),
+    "no connect": (
+        "_mappers.py", "def connect(", "def conect(", CONNECTS, "has no connect()",
+    ),
+    "no slots": (
+        "_mappers.py", "    __slots__ = ()\n", "", CONNECTS, "has no __slots__ of its own",
+    ),
+    "an edge without a word": (
+        "_plugin.py", "the block's own array", "", CONNECTS, "its summary is empty",
+    ),
+    "a broken list of devices": (
+        "_plugin.py", "            node=", DEVICES, "the devices can be listed", "TypeError",
+    ),
+}  # fmt: skip
+
+PROBES: Faults = {
+    "one that raises": (
+        "_probe.py", "    try:\n", "    raise ValueError('today')\n    try:\n", PROBE, "today",
+    ),
+    "one that crashes": (
+        "_probe.py", "    try:\n", f"    {CRASH}\n    try:\n", PROBE,
+        "its probe ended the process: SIGSEGV",
+    ),
+    "a no without a hint": ("_probe.py", "usable=True", "usable=False", PROBE, "without a hint"),
+    "a no without a reason": (
+        "_probe.py", "usable=True, reason=", "usable=False, hint=", PROBE, "without a reason",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECLARATION)
+def test_in_the_declaration(name: str, generate: Generate) -> None:
+    file, old, new, rule, told = DECLARATION[name]
+    generated = generate("alpha")
+    generated.site.module("made_up_framework", "")
+    generated.change(file, old, new)
+    if new == OWN_FRAMEWORK:
+        generated.change("__init__.py", HEAD, f"{HEAD}from .blocks import Block\n")
+    assert told in generated.faults("declaration", "samebytes_alpha._plugin")[rule]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_in_the_classes(name: str, generate: Generate) -> None:
+    file, old, new, rule, told = CLASSES[name]
+    generated = generate("alpha")
+    generated.change(file, old, new)
+    assert told in generated.faults("classes")[rule]
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_in_the_probe(name: str, generate: Generate) -> None:
+    file, old, new, rule, told = PROBES[name]
+    generated = generate("alpha")
+    generated.change(file, old, new)
+    assert told in generated.faults("probe")[rule]
+
+
+def test_a_taken_name(generate: Generate) -> None:
+    generated = generate("alpha")
+    generated.change("_plugin.py", '"samebytes_alpha.blocks.Block"', '"numpy.ndarray"')
+    told = generated.faults("tables")["it gets along with the other plugins"]
+    assert "it declares the native type 'numpy.ndarray' that plugin 'cpu' holds" in told

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes check-plugin` finds what is wrong in a context and the memory that it allocates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from sdk.tests.authors.conftest import Generated
+
+Generate = Callable[[str], "Generated"]
+
+CLOSE = "close() gives memory back, and only if nobody uses it"
+STAYS = "nothing stays of memory that was closed or dropped"
+CLOSES = "a context closes, and its memory lives on"
+
+HEAD = "from __future__ import annotations\n"
+CRASH = "__import__('os').kill(__import__('os').getpid(), 11)"
+BLOCK = "        block = _block_in(storage, info)\n"
+INFO = "        info = TensorInfo(dtype, shape)\n"
+# An array over the address alone, which holds nothing.
+UNHELD = """\
+        array = self.native.array
+        bytes_ = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
+        return np.frombuffer(bytes_, array.dtype).reshape(array.shape)
+"""
+# What is changed in which module, the rule that is broken, and a part of what is seen.
+FAULTS = {
+    "a context for each call": (
+        "_memory.py", "return ALPHA  #",
+        "return cls(handles={'cl_context': __import__('time').monotonic_ns()})  #",
+        "a node has one context for the same handles", "there are two of them",
+    ),
+    "another layout": (
+        "_memory.py", INFO, "        info = TensorInfo('int8', shape)\n",
+        "allocated memory is of the asked layout", "int8",
+    ),
+    "an allocation that crashes": (
+        "_memory.py", INFO, f"        {CRASH}\n{INFO}", "allocated memory is of the asked layout",
+        "SIGSEGV",
+    ),
+    "nonsense taken": (
+        "_memory.py", "TensorInfo(dtype, shape)", "TensorInfo(dtype, [abs(n) for n in shape])",
+        "nonsense is refused by name", "allocate((-1, 4), 'uint8') raised nothing",
+    ),
+    "memory that close() forgets": (
+        "_memory.py", "made=(storage,)", "made=()", CLOSE, "raised no BusyError",
+    ),
+    "storages that something holds": (
+        "_memory.py", BLOCK, f"        _kept.append(storage)\n{BLOCK}", CLOSE, "still uses this memory",
+    ),
+    "arrays that hold nothing": (
+        "_memory.py", "        return self.native.array\n", UNHELD,
+        "an array keeps the memory that it lies in", "",
+    ),
+    "pages that stay": (
+        "_memory.py", "return Storage(pages.close,",
+        "_kept.append(pages)\n    return Storage(lambda: None,", STAYS, "bytes more of addresses",
+    ),
+    "storages that stay": (
+        "_memory.py", BLOCK, f"        _kept.append(Storage())\n{BLOCK}", STAYS, "storages",
+    ),
+    "a cycle": (
+        "blocks.py", "        self.array = array\n",
+        "        self.array = array\n        self.me = self\n", STAYS, "a reference cycle",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault(name: str, generate: Generate) -> None:
+    file, old, new, rule, told = FAULTS[name]
+    generated = generate("alpha")
+    # Some faults need a place to keep what should go, or natives that can hold anything.
+    generated.change("_memory.py", HEAD, f"{HEAD}\n_kept: list[object] = []\n")
+    generated.change("blocks.py", '"__weakref__", "array"', '"__weakref__", "array", "me"')
+    generated.change(file, old, new)
+    assert told in generated.faults("context", "alpha")[rule]
+
+
+@pytest.fixture
+def device(generate: Generate) -> Generated:
+    """The generated backend with a context that is no singleton, as those of devices are."""
+    generated = generate("alpha")
+    generated.change("_memory.py", "class AlphaContext(HostContext)", "class AlphaContext(Context)")
+    generated.change("_memory.py", "import HostContext,", "import Context,")
+    generated.change("_memory.py", "return ALPHA  #", "return cls()  #")
+    return generated
+
+
+def test_a_context_of_a_device(device: Generated) -> None:
+    assert device.faults("context", "alpha") == {}
+
+
+def test_a_context_whose_memory_ends_with_it(device: Generated) -> None:
+    device.change("_memory.py", HEAD, f"{HEAD}\n_kept: list[mmap.mmap] = []\n")
+    device.change("_memory.py", "    address =", "    _kept.append(pages)\n    address =")
+    device.change(
+        "_memory.py", "    def readonly_native",
+        "    def _release(self):\n        [pages.close() for pages in _kept]\n\n"
+        "    def readonly_native",
+    )  # fmt: skip
+    assert CLOSES in device.faults("context", "alpha")
+
+
+def test_a_context_that_comes_back_closed(device: Generated) -> None:
+    device.change("_memory.py", "return cls()  #", "return ALPHA  #")
+    assert "the closed one comes back" in device.faults("context", "alpha")[CLOSES]

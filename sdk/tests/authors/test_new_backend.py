@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes new-backend`: what it writes is good code, installs, and passes its own tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import samebytes
+from samebytes._authors.names import NewBackendError, names_of
+from samebytes._authors.package import new_package
+from samebytes._cli import main
+
+if TYPE_CHECKING:
+    from sdk.tests.authors.conftest import Generated
+    from sdk.tests.conftest import Site
+
+Generate = Callable[[str], "Generated"]
+Capture = pytest.CaptureFixture[str]
+
+LONGEST = "arena_of_shared_pages_xy"
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """Run a command that must succeed; what it printed."""
+    done = subprocess.run(
+        [str(word) for word in command], cwd=cwd, env={**os.environ, **environment}, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{command}:\n{done.stdout}"
+    return done.stdout
+
+
+def test_names() -> None:
+    names = names_of("shared_pages2")
+    assert names.distribution == "samebytes-shared-pages2"
+    assert names.package == "samebytes_shared_pages2"
+    assert (names.classes, names.constant) == ("SharedPages2", "SHARED_PAGES2")
+    assert len(names_of(LONGEST).memory_type) == len(LONGEST)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Pages", "2pages", "shared-pages", "shared__pages", "_pages", "pages_", "pagés", "a b",
+     "../pages", "pages\n", f"{LONGEST}z"],
+)  # fmt: skip
+def test_no_names(name: str) -> None:
+    with pytest.raises(NewBackendError, match="is no name for a memory type"):
+        names_of(name)
+
+
+@pytest.mark.parametrize("name", ["class", "match", "type"])
+def test_words_of_python(name: str) -> None:
+    with pytest.raises(NewBackendError, match="a word of the Python language"):
+        names_of(name)
+
+
+def test_taken_names(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NewBackendError, match="'cpu' is taken: a plugin of samebytes"):
+        names_of("cpu")
+    with pytest.raises(NewBackendError, match="'level_zero' is taken"):
+        names_of("level_zero")  # whether it is installed or not
+    site.plugin("alpha", "raise RuntimeError\n")
+    with pytest.raises(NewBackendError, match="a plugin of alpha-dist has this name"):
+        names_of("alpha")
+    node = 'ContextSpec(node="gamma:GPU", context="a:B")'
+    site.plugin("beta", f"@hookimpl\ndef samebytes_contexts(): return [{node}]\n")
+    with pytest.raises(NewBackendError, match="'gamma' is taken: the plugin 'beta' has"):
+        names_of("gamma")
+    monkeypatch.setenv("SAMEBYTES_PLUGINS", "delta")
+    samebytes.refresh()
+    names_of("delta")  # chosen, and not installed
+
+
+def test_the_command(site: Site, tmp_path: Path, capsys: Capture) -> None:
+    assert site.path == tmp_path
+    place = tmp_path / "not" / "there yet"
+    assert main(["new-backend", "pages", "--into", str(place)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{place / 'samebytes-pages'} is written")
+    assert "samebytes check-plugin pages" in out
+    assert main(["new-backend", "pages", "--into", str(place)]) == 1
+    assert "is there already: choose another name or --into" in capsys.readouterr().err
+    assert main(["new-backend", "Pages"]) == 1
+    assert capsys.readouterr().err.startswith("samebytes: 'Pages' is no name")
+    assert main(["new-backend"]) == 2
+
+
+def test_nothing_is_written_over(site: Site, tmp_path: Path) -> None:
+    assert site.path == tmp_path
+    (tmp_path / "samebytes-pages").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(NewBackendError, match="is there already"):
+        new_package("pages", tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NewBackendError, match="cannot be written"):
+        new_package("pages", tmp_path / "file")
+
+
+def test_every_place_is_filled(generate: Generate) -> None:
+    generated = generate("alpha")
+    files = [path for path in generated.folder.rglob("*") if path.is_file()]
+    assert len(files) > 10
+    for path in files:
+        text = path.read_text()
+        assert "$" not in text.replace("${{", ""), path
+        assert not any(word in text for word in ("TODO", "FIXME", "SPDX-License")), path
+    assert (generated.folder / "src" / "samebytes_alpha" / "py.typed").exists()
+    assert "python: [" in (generated.folder / ".github" / "workflows" / "test.yml").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["q", "shared_pages", LONGEST])
+def test_it_is_clean(generate: Generate, name: str) -> None:
+    for tool in ("ruff", "mypy"):
+        pytest.importorskip(tool, reason=f"missing package {tool}: pip install {tool}")
+    folder = generate(name).folder
+    run(sys.executable, "-m", "ruff", "check", "--no-cache", cwd=folder)
+    run(sys.executable, "-m", "ruff", "format", "--no-cache", "--check", cwd=folder)
+    core = Path(samebytes.__file__).parents[1]
+    cache = folder / "cache"
+    run(sys.executable, "-m", "mypy", f"--cache-dir={cache}", cwd=folder, MYPYPATH=f"src:{core}")
+
+
+@pytest.mark.slow
+def test_it_passes_its_own_tests(generate: Generate) -> None:
+    generated = generate("shared_pages")
+    generated.install()
+    out = run(
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=generated.folder,
+        PYTHONPATH=str(generated.site.path),
+    )  # fmt: skip
+    assert " passed" in out
+    assert "skipped" not in out
+
+
+def test_its_readme_runs(generate: Generate) -> None:
+    generated = generate("shared_pages")
+    generated.install()
+    text = (generated.folder / "README.md").read_text()
+    code = text.split("```python\n")[1].split("```")[0]
+    done = generated.site.python("-W", "error", "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.wheel
+def test_in_an_environment_of_its_own(generate: Generate, tmp_path: Path) -> None:
+    """As its author works: wheels of it and of the core, a fresh venv, its tests, the commands."""
+    for tool in ("build", "hatchling"):
+        if find_spec(tool) is None:
+            pytest.skip(f"missing package {tool}: pip install {tool}")
+    core = Path(samebytes.__file__).parents[2]
+    if not (core / "pyproject.toml").exists():
+        pytest.skip("missing package samebytes as source: pip install -e sdk")
+    written = generate("shared_pages").folder
+    wheels, place = tmp_path / "wheels", tmp_path / "venv"
+    for folder in (core, written):
+        run(
+            sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", wheels, folder,
+            cwd=tmp_path,
+        )  # fmt: skip
+    venv.create(place, with_pip=True)
+    python, command = place / "bin" / "python", place / "bin" / "samebytes"
+    (core_wheel,) = wheels.glob("samebytes-*.whl")
+    (own_wheel,) = wheels.glob("samebytes_shared_pages-*.whl")
+    clean = {"PYTHONPATH": "", "SAMEBYTES_PLUGINS": "cpu,shared_pages", "PYTHONNOUSERSITE": "1"}
+    run(
+        python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+        f"{core_wheel}[testing]", own_wheel, cwd=tmp_path, **clean,
+    )  # fmt: skip
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(written / "tests", elsewhere / "tests")
+    shutil.copy(written / "pyproject.toml", elsewhere)
+    assert " passed" in run(python, "-m", "pytest", "-q", cwd=elsewhere, **clean)
+    assert "0 failed" in run(command, "check-plugin", "shared_pages", cwd=elsewhere, **clean)
+    assert "shared_pages  0.1.0    ready" in run(command, "list", cwd=elsewhere, **clean)
+    assert "pages of" in run(command, "doctor", "shared_pages", cwd=elsewhere, **clean)
+    route = run(command, "route", "cpu", "shared_pages", cwd=elsewhere, **clean)
+    assert "1. cpu -> shared_pages  ALIAS" in route
+    run(
+        python, "-m", "pip", "uninstall", "--yes", "--quiet", "samebytes-shared-pages",
+        cwd=elsewhere, **clean,
+    )  # fmt: skip
+    assert "ready" not in run(
+        command, "list", cwd=elsewhere, **clean
+    ).split("shared_pages")[1].splitlines()[0]  # fmt: skip

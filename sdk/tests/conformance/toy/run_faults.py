@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the toy's suites with each fault, in a fork each: the imports take longer than the tests.
+
+Arguments: a JSON object of the faults, each with the expression that selects tests. Prints a JSON
+object of the faults, each with pytest's status and output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import samebytes.testing  # noqa: F401 - what the forks share
+
+OPTIONS = [
+    "-p", "no:cacheprovider", "-q", "--tb=short", "-rfE", "-W", "ignore", "-c", os.devnull,
+    str(Path(__file__).with_name("toy_suites.py")),
+]  # fmt: skip
+
+
+def run(fault: str, expression: str) -> tuple[int, str]:
+    """pytest's status and output."""
+    output, end = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(end, 1)
+        os.dup2(end, 2)
+        os.close(output)
+        os.environ["TOY_FAULT"] = fault
+        status = pytest.main([*OPTIONS, "-k", expression])
+        sys.stdout.flush()
+        os._exit(status)
+    os.close(end)
+    with open(output) as text:  # noqa: PTH123 - a descriptor
+        printed = text.read()
+    _, ended = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(ended), printed
+
+
+sys.stdout.write(json.dumps({f: run(f, e) for f, e in json.loads(sys.argv[1]).items()}))
