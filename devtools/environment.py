@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The development environment in .venv: made when missing, renewed when it is out of date."""
+"""The development environment in .venv: made when missing, brought up to date when it is not."""
 
 import hashlib
 import importlib.util
@@ -38,16 +38,20 @@ def prepare() -> None:
     """Make .venv hold every distribution (editable) and the tools of the group `dev`.
 
     Does nothing when it already does: a hash of what the pyproject.toml files ask for is kept
-    there. A distribution that cannot be built here is left out, and the reason printed.
+    there. One that this Python made is brought up to date in place, as a program may be running
+    in it; else it is made anew. A distribution that cannot be built here is left out, and the
+    reason printed.
 
     Raises:
         CommandError: pip failed.
     """
-    if _read_state().get("key") == _key():
+    state = _read_state()
+    if state.get("key") == _key():
         return
     # First: pip builds packages against what it brings.
     prepare_system()
-    create_venv(VENV)
+    if state.get("python") != sys.version or not PYTHON.exists():
+        create_venv(VENV)
     _fill(["--group", "dev"])
     editables = []
     for distribution in DISTRIBUTIONS:
@@ -59,7 +63,7 @@ def prepare() -> None:
             editables += ["--editable", path]
     # The build backend is in the group `dev`: one copy of it, instead of one for each package.
     _fill(["--no-build-isolation", *editables])
-    _write_state({"key": _key()})
+    _write_state({"key": _key(), "python": sys.version})
 
 
 def why_left_out(distribution: Distribution) -> str | None:

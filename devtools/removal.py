@@ -25,8 +25,6 @@ _ALWAYS = (
     "sdk/tests/cli",
     "sdk/tests/plugins",
     "sdk/tests/core/test_routing.py",
-    "tests/matrix/test_routes.py",
-    "tests/test_closing.py",
 )
 # The rest of the suites is about memory, and the same whoever else is installed.
 _OF_CONFORMANCE = "plugin or unknown_names or route_says or same_bytes"
@@ -76,12 +74,16 @@ def telling_tests(removed: Distribution) -> list[str]:
     """The tests that could notice: pytest's arguments.
 
     They are those of plugins, routes and the command, all files that name the removed one, and
-    of each other distribution's conformance what asks plugins and routes.
+    of each other distribution's conformance what asks plugins and routes. Distributions that
+    join it to others have nothing to do without it.
     """
     module = re.compile(rf"\b{removed.name.replace('-', '_')}\b")
     paths = [*_ALWAYS]
-    for folder in [*(d.folder for d in DISTRIBUTIONS if d != removed), "tests"]:
-        for path in sorted((ROOT / folder).glob("**/test_*.py")):
+    for distribution in DISTRIBUTIONS:
+        joins = distribution not in BACKENDS and removed.name in distribution.alone_with
+        if distribution == removed or joins:
+            continue
+        for path in sorted((distribution.path / "tests").glob("**/test_*.py")):
             conformance = path.name.startswith("test_conformance")
             name = str(path.relative_to(ROOT))
             if (conformance or module.search(path.read_text())) and not name.startswith(_ALWAYS):

@@ -14,6 +14,7 @@ import openvino
 import pytest
 
 import samebytes
+from samebytes.plugins import probe
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -56,8 +57,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def found_devices() -> set[str]:
-    """The kinds of device that OpenVINO finds, "gpu" and "npu" among them."""
-    return {name.partition(".")[0].lower() for name in openvino.Core().available_devices}
+    """The kinds of device that OpenVINO finds, "gpu" and "npu" among them, and "vaapi"."""
+    found = {name.partition(".")[0].lower() for name in openvino.Core().available_devices}
+    return found | {"vaapi"} if probe("vaapi").usable else found
 
 
 @pytest.fixture

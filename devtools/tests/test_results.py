@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run of pytest becomes one line."""
+"""How a run of pytest becomes one line, and the lines a table."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-from devtools.results import summary
+from devtools.results import Result, not_run, summary, table
 
 TESTS = """
 import pytest
@@ -18,6 +18,14 @@ def test_skipped(): pytest.skip("no GPU on this computer")
 def broken(): raise RuntimeError
 
 def test_error(broken): pass
+"""
+IN_VAIN = """
+import pytest
+
+def test_good(): pass
+def test_one(): pytest.skip("this kernel makes no DMA-BUFs: python3 dev.py lab")
+def test_two(): pytest.skip("this kernel makes no DMA-BUFs: python3 dev.py lab")
+def test_device(): pytest.skip("missing device NPU: pytest --softdevices=npu")
 """
 
 
@@ -37,6 +45,11 @@ def test_every_outcome_is_counted(tmp_path: Path) -> None:
     assert text.startswith("1 passed, 2 failed, 1 skipped in ")
 
 
+def test_skips_that_another_run_or_device_would_save_are_named(tmp_path: Path) -> None:
+    text = summary(*report_of(tmp_path, IN_VAIN))
+    assert text.startswith("1 passed, 0 failed, 3 skipped (2 make DMA-BUFs: dev.py lab; no NPU) in")
+
+
 def test_a_run_without_tests_says_so(tmp_path: Path) -> None:
     report, status = report_of(tmp_path, "")
     assert status != 0
@@ -45,3 +58,12 @@ def test_a_run_without_tests_says_so(tmp_path: Path) -> None:
 
 def test_a_run_without_a_report_says_so(tmp_path: Path) -> None:
     assert summary(tmp_path / "none.xml", 4) == "pytest ended with status 4 before any test"
+
+
+def test_what_did_not_run_is_seen() -> None:
+    results = [not_run("lab", "no way to the archive"), Result("lint", True, "no complaints")]
+    assert table(results, 61.7).splitlines() == [
+        "ok      lint: no complaints",
+        "not run lab: no way to the archive",
+        "62 s in all",
+    ]

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes.errors import MissingDependencyError, SamebytesError
+from samebytes_ffmpeg._hardware.libraries import system_library
 from samebytes_ffmpeg._lending import held_count
 from samebytes_ffmpeg._reference import references_held
 
@@ -58,6 +60,42 @@ def _write_clip(path: Path, frames: int) -> Path:
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """48 frames of H.264, 322x242: rows are padded, and the chroma planes are 161x121."""
     return _write_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", 48)
+
+
+@pytest.fixture(scope="session")
+def vaapi() -> None:
+    """A device of VA-API that FFmpeg can open, or the test is skipped."""
+    try:
+        sb.context("ffmpeg:VAAPI")
+    except SamebytesError:
+        pytest.skip(
+            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
+        )
+
+
+@pytest.fixture(scope="session")
+def system_avutil() -> None:
+    """A libavutil besides PyAV's, or the test is skipped."""
+    try:
+        system_library()
+    except MissingDependencyError:
+        pytest.skip("missing package libavutil: apt install ffmpeg")
+
+
+@pytest.fixture(scope="session")
+def dma_plugin() -> None:
+    """The memory type of DMA-BUFs, or the test is skipped."""
+    pytest.importorskip(
+        "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
+    )
+
+
+@pytest.fixture(scope="session")
+def vaapi_plugin() -> None:
+    """The memory type of VA-API's surfaces, or the test is skipped."""
+    pytest.importorskip(
+        "samebytes_vaapi", reason="missing package samebytes-vaapi: pip install samebytes-vaapi"
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -23,8 +23,8 @@ from samebytes_ffmpeg._pyav import channel_count, frame_address
 
 Array = np.ndarray[Any, Any]
 
-# That of FFmpeg 5 does so on nv16 as well.
-_ENDS_THE_PROCESS = {"yaf32le"} if PYAV.major > 57 else {"yaf32le", "nv16"}
+# That of FFmpeg 5 does so on NV16 too.
+_ENDS_THE_PROCESS = {"yaf32le"} if PYAV.major > 57 else {"yaf32le", "nv16", "nv20le"}
 
 
 def _mapped() -> list[str]:

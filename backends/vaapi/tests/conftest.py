@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -101,12 +102,14 @@ class WrappedFunctions:
 
     Attributes:
         calls: the name and arguments of each call.
+        succeeded: how often each returned VA_STATUS_SUCCESS.
         handlers: by the function's name; given the real function and the arguments, they return
             what is returned.
     """
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.succeeded: Counter[str] = Counter()
         self.handlers: dict[str, Callable[..., Any]] = {}
         real = ctypes.CDLL(LIBRARY_NAME)
         types = {name: (ctypes.c_int, arguments) for name, arguments in CALLS.items()} | ANSWERS
@@ -119,7 +122,9 @@ class WrappedFunctions:
         def call(*arguments: Any) -> Any:
             self.calls.append((name, arguments))
             handler = self.handlers.get(name)
-            return handler(function, *arguments) if handler else function(*arguments)
+            answer = handler(function, *arguments) if handler else function(*arguments)
+            self.succeeded[name] += answer == 0
+            return answer
 
         return call
 

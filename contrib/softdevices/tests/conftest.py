@@ -10,7 +10,10 @@ from collections.abc import Callable
 import pytest
 
 # What the software devices set; a test of switching them on must begin without.
-_SET = ("LD_LIBRARY_PATH", "LD_PRELOAD", "OPENCL_LAYERS", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
+_SET = (
+    *("LD_LIBRARY_PATH", "LD_PRELOAD", "OPENCL_LAYERS", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"),
+    *("LIBVA_DRIVERS_PATH", "LIBVA_DRIVER_NAME", "SAMEBYTES_VAAPI_DEVICE"),
+)
 
 
 @pytest.fixture

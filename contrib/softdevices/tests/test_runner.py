@@ -45,13 +45,14 @@ def gpu() -> Plan:
 
 
 def test_plans_are_combined_in_order() -> None:
-    one = Plan({"A": "1"}, (Path("/a"),), (Path("/x"),), (Path("/t"),), "one")
-    two = Plan({"A": "1", "B": "2"}, (Path("/b"), Path("/a")), (Path("/y"),), (), "two")
+    one = Plan({"A": "1"}, (Path("/a"),), (Path("/x"),), (Path("/t"),), ("libl.so",), "one")
+    two = Plan({"A": "1", "B": "2"}, (Path("/b"), Path("/a")), (Path("/y"),), (), (), "two")
     both = combine([one, two])
     assert both.environment == {"A": "1", "B": "2"}
     assert both.search == (Path("/a"), Path("/b"))
     assert both.preload == (Path("/x"), Path("/y"))
     assert both.interpose == (Path("/t"),)
+    assert both.too_late == ("libl.so",)
     assert both.describes == "one, two"
 
 

@@ -109,10 +109,8 @@ def test_the_command(generate: Generate, capsys: pytest.CaptureFixture[str]) -> 
     assert set(report["findings"][0]) == {"rule", "subject", "outcome", "detail", "mend"}
     assert main(["check-plugin", "alpha"]) == 1
     out = capsys.readouterr().out
-    assert (
-        "failed: read-only memory stays read-only (alpha -> cpu)\n  seen: its native array can be written\n"
-        in out
-    )
+    assert "failed: read-only memory stays read-only (alpha -> cpu)\n" in out
+    assert "\n  seen: its native array can be written\n" in out
     assert '  mend: for access "r", connect() returns' in out
     assert out.splitlines()[-1].startswith("alpha: ")
 

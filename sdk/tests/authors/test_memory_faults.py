@@ -50,7 +50,8 @@ FAULTS = {
         "_memory.py", "made=(storage,)", "made=()", CLOSE, "raised no BusyError",
     ),
     "storages that something holds": (
-        "_memory.py", BLOCK, f"        _kept.append(storage)\n{BLOCK}", CLOSE, "still uses this memory",
+        "_memory.py", BLOCK, f"        _kept.append(storage)\n{BLOCK}", CLOSE,
+        "still uses this memory",
     ),
     "arrays that hold nothing": (
         "_memory.py", "        return self.native.array\n", UNHELD,

@@ -58,17 +58,13 @@ def test_no_names(name: str) -> None:
         names_of(name)
 
 
-@pytest.mark.parametrize("name", ["class", "match", "type"])
-def test_words_of_python(name: str) -> None:
-    with pytest.raises(NewBackendError, match="a word of the Python language"):
-        names_of(name)
-
-
 def test_taken_names(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NewBackendError, match="'cpu' is taken: a plugin of samebytes"):
         names_of("cpu")
     with pytest.raises(NewBackendError, match="'level_zero' is taken"):
         names_of("level_zero")  # whether it is installed or not
+    with pytest.raises(NewBackendError, match="'host' is taken: it is a part of samebytes"):
+        names_of("host")
     site.plugin("alpha", "raise RuntimeError\n")
     with pytest.raises(NewBackendError, match="a plugin of alpha-dist has this name"):
         names_of("alpha")

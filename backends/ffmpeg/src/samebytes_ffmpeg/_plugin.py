@@ -49,12 +49,13 @@ def samebytes_contexts() -> list[ContextSpec]:
             node="ffmpeg",
             context="samebytes_ffmpeg._context:FFmpegContext",
             level="frame",
-            transit=False,
         ),
         ContextSpec(
             node="ffmpeg:VAAPI",
             context="samebytes_ffmpeg._hardware.device:VAAPIDevice",
             level="frame",
+            # Its VADisplay is all that they take of a vaapi context.
+            lends_to=("vaapi", "openvino:GPU"),
             transit=False,
         ),
         ContextSpec(

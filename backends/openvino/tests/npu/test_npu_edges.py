@@ -226,7 +226,7 @@ def test_usm_of_another_context(npu: Any) -> None:
         edge.map(npu.allocate((1, N)))
 
 
-@pytest.mark.usefixtures("level_zero")
+@pytest.mark.usefixtures("level_zero", "dma")
 def test_the_plugins_own_memory_cannot_be_exported(npu: Any) -> None:
     """The driver exports what was allocated for export, and nothing else."""
     with pytest.raises(RouteError, match="export"):

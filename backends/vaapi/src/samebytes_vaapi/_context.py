@@ -205,4 +205,5 @@ class VAAPIContext(Context):
 
     def _release(self) -> None:
         self._display = None
-        self.imports.clear()
+        # Not cleared: after fork() a thread that the child does not have may hold its lock.
+        self.imports = ImportCache()

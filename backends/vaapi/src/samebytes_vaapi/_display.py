@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from ctypes import byref, c_int, c_uint32
 from typing import Any
 
-from samebytes import Device
+from samebytes import Context, Device
 from samebytes.plugins import Fd, Storage
 
 from ._abi.structures import VAImageFormat
@@ -76,8 +76,8 @@ class NativeDisplay:
         self.version = version
         self.drm = drm
         self.keep = keep
-        self.living = Living(library, pointer)
-        pci = None if drm is None else pci_of(drm.fileno())
+        self.living = Living(library, pointer, keep if isinstance(keep, Context) else None)
+        pci = pci_of(path if drm is None else drm.fileno())
         self.device = Device("GPU", self.vendor, pci=pci, drm_node=path)
         self._image_formats: dict[str, VAImageFormat] | None = None
         # At exit a display ends after all that other libraries made of it, which is younger.

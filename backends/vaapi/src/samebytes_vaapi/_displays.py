@@ -20,9 +20,10 @@ from samebytes.errors import (
 )
 from samebytes.plugins import Context, Fd
 
+from . import _nodes
 from ._display import NativeDisplay
 from ._library import load
-from ._nodes import FOLDER, render_nodes
+from ._nodes import number_of, render_nodes
 from ._opening import borrow_display, open_drm, open_x11
 from ._tiles import choose_tile
 
@@ -83,7 +84,7 @@ def on_node(path: str | None, tile: int | None) -> NativeDisplay:
             reasons.append(error)
     if reasons:
         raise reasons[0]
-    raise MissingDependencyError("vaapi", f"a GPU (no {FOLDER}/renderD*)", _NO_NODE)
+    raise MissingDependencyError("vaapi", f"a GPU (no {_nodes.FOLDER}/renderD*)", _NO_NODE)
 
 
 def default_paths() -> list[str]:
@@ -99,7 +100,7 @@ def _on_node(path: str, tile: int | None) -> NativeDisplay:
             choose_tile(display, tile)
         return display
 
-    return _open_once(("drm", _device_number(path), tile), open_)
+    return _open_once(("drm", number_of(path) or path, tile), open_)
 
 
 def on_x11(name: str | None) -> NativeDisplay:
@@ -139,7 +140,7 @@ def of_context(context: Context) -> NativeDisplay:
 
 def path_of(device: str) -> str:
     """The path of a node that is named by the path or by its last part, "renderD129"."""
-    return device if os.sep in device else str(FOLDER / device)
+    return device if os.sep in device else str(_nodes.FOLDER / device)
 
 
 def pointer_of(given: Any) -> int:
@@ -176,14 +177,6 @@ def _open_once(where: Hashable, open_: Callable[[], NativeDisplay]) -> NativeDis
             display = _opened[where] = open_()
             _by_pointer[display.pointer] = display
         return display
-
-
-def _device_number(path: str) -> Hashable:
-    """What two paths of one device have in common."""
-    try:
-        return os.stat(path).st_rdev or os.path.realpath(path)  # noqa: PTH116 - a path as given
-    except OSError:
-        return path
 
 
 def _is_closed(context: Context) -> bool:

@@ -60,12 +60,13 @@ class Image:
 
         Raises:
             VAError: the driver refuses.
+            LayoutError: it gives no address.
         """
         address = c_void_p()
         self._display.call("vaMapBuffer", self._buffer, byref(address))
-        self._display.living.mapped(self.id, self._buffer)
         if not address.value:
             raise LayoutError("the driver mapped an image at no address")
+        self._display.living.mapped(self.id, self._buffer)
         self.address = address.value
 
     def unmap(self) -> None:

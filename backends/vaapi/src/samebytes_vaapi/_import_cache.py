@@ -67,8 +67,3 @@ class ImportCache:
             if found is None:
                 found = imports[layout] = make()
             return found
-
-    def clear(self) -> None:
-        """Forget all. What mappings still use lives on."""
-        with self._lock:
-            self._known.clear()

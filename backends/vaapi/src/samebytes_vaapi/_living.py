@@ -7,6 +7,7 @@ import os
 from contextlib import ExitStack
 from ctypes import c_uint32
 
+from samebytes import Context
 from samebytes.errors import ClosedError
 
 from ._library import Library
@@ -18,14 +19,17 @@ class Living:
     """The surfaces and images that samebytes made in one display.
 
     After fork() the child shares the parent's open DRM node, in which a surface that the child
-    destroys is destroyed for the parent, too. So the child touches nothing of it.
+    destroys is destroyed for the parent, too. So the child touches nothing of it. Nor does anybody
+    once the context was closed that the display is of: it may be gone with it.
     """
 
-    __slots__ = ("_ended", "_images", "_library", "_pointer", "_process", "_surfaces")
+    __slots__ = ("_ended", "_images", "_library", "_owner", "_pointer", "_process", "_surfaces")
 
-    def __init__(self, library: Library, pointer: int) -> None:
+    def __init__(self, library: Library, pointer: int, owner: Context | None) -> None:
+        """Take a display, and the context of another plugin that it is of, if it is of one."""
         self._library = library
         self._pointer = pointer
+        self._owner = owner
         self._process = os.getpid()
         self._ended = False
         self._surfaces: set[int] = set()
@@ -35,10 +39,16 @@ class Living:
     @property
     def usable(self) -> bool:
         """Whether the display is there, and this process's."""
-        return not self._ended and self._process == os.getpid()
+        try:
+            self.check()
+        except ClosedError:
+            return False
+        return True
 
     def check(self) -> None:
         """Raise ClosedError if the display cannot be used."""
+        if self._owner is not None:
+            self._owner.check_open()
         if self._ended:
             raise ClosedError("this VADisplay was terminated")
         if self._process != os.getpid():

@@ -10,7 +10,7 @@ from pathlib import Path
 from samebytes.errors import MissingDependencyError, UnknownNameError
 from samebytes.plugins import Fd
 
-__all__ = ["hardware_of", "open_node", "pci_of", "render_nodes", "vendor_of"]
+__all__ = ["number_of", "open_node", "pci_of", "render_nodes", "vendor_of"]
 
 FOLDER = Path("/dev/dri")
 SYSTEM = Path("/sys/dev/char")
@@ -44,32 +44,37 @@ def open_node(path: str) -> Fd:
         ) from error
 
 
-def hardware_of(fd: int) -> int | None:
-    """A number that two nodes have in common if they are the same device file, or None."""
+def number_of(node: int | str) -> int | None:
+    """The device number of a node, by a descriptor or path: the same for all paths of one node.
+
+    None if there is no such node.
+    """
     try:
-        return os.fstat(fd).st_rdev or None
+        return os.stat(node).st_rdev or None  # noqa: PTH116 - descriptors, too
     except OSError:
         return None
 
 
-def pci_of(fd: int) -> str | None:
-    """The PCI address "dddd:bb:dd.f" of the device behind an open node, as sysfs links it."""
-    name = os.path.basename(os.path.realpath(_device(fd)))  # noqa: PTH119 - no path of a file
+def pci_of(node: int | str | None) -> str | None:
+    """The PCI address "dddd:bb:dd.f" of the device behind a node, as sysfs links it, or None."""
+    folder = None if node is None else _device(node)
+    name = "" if folder is None else folder.resolve().name
     return name if _PCI_ADDRESS.fullmatch(name) else None
 
 
-def vendor_of(fd: int) -> int | None:
-    """The PCI vendor of the device behind an open node, for instance 0x8086, or None."""
+def vendor_of(node: int | str) -> int | None:
+    """The PCI vendor of the device behind a node, for instance 0x8086, or None."""
+    folder = _device(node)
     try:
-        return int((_device(fd) / "vendor").read_text(), 16)
+        return None if folder is None else int((folder / "vendor").read_text(), 16)
     except (OSError, ValueError):
         return None
 
 
-def _device(fd: int) -> Path:
+def _device(node: int | str) -> Path | None:
     # Linux, Documentation/ABI/testing/sysfs-dev: by major and minor number.
-    number = hardware_of(fd) or 0
-    return SYSTEM / f"{os.major(number)}:{os.minor(number)}" / "device"
+    number = number_of(node)
+    return None if number is None else SYSTEM / f"{os.major(number)}:{os.minor(number)}" / "device"
 
 
 def _group(path: str) -> str:

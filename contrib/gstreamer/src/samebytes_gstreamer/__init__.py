@@ -7,20 +7,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._carried import GStreamerOpenCLContext
     from ._context import GStreamerContext
     from ._dlstreamer import add_gva_metas
+    from ._element_context import context_of
     from ._frame import GStreamerFrame, frame_of, frames_of
+    from ._pipeline import PipelineError, PipelineTimeoutError
     from ._plane import GStreamerPlane
+    from ._sink import GStreamerSink
+    from ._source import GStreamerSource
     from ._tensor import GStreamerTensor
+    from ._va import GStreamerVAContext
 
 __version__ = "0.1.0"
 
 __all__ = [
     "GStreamerContext",
     "GStreamerFrame",
+    "GStreamerOpenCLContext",
     "GStreamerPlane",
+    "GStreamerSink",
+    "GStreamerSource",
     "GStreamerTensor",
+    "GStreamerVAContext",
+    "PipelineError",
+    "PipelineTimeoutError",
     "add_gva_metas",
+    "context_of",
     "frame_of",
     "frames_of",
 ]
@@ -28,9 +41,16 @@ __all__ = [
 _HOME = {
     "GStreamerContext": "_context",
     "GStreamerFrame": "_frame",
+    "GStreamerOpenCLContext": "_carried",
     "GStreamerPlane": "_plane",
+    "GStreamerSink": "_sink",
+    "GStreamerSource": "_source",
     "GStreamerTensor": "_tensor",
+    "GStreamerVAContext": "_va",
+    "PipelineError": "_pipeline",
+    "PipelineTimeoutError": "_pipeline",
     "add_gva_metas": "_dlstreamer",
+    "context_of": "_element_context",
     "frame_of": "_frame",
     "frames_of": "_frame",
 }

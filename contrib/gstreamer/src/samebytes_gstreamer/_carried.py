@@ -11,8 +11,8 @@ from samebytes.plugins import Context, Frame, MemoryMapper, Refused, intern
 from ._carrying import carried_by, carry
 from ._frame import GStreamerFrame
 from ._gi import pointer_of
-from ._tensor import GStreamerTensor, memory_in
-from ._writing import buffer_of, check_picture, describe_buffer
+from ._tensor import GStreamerTensor
+from ._writing import buffer_of, check_picture, describe_buffer, mark_readonly
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -60,24 +60,24 @@ def context_over(parent: Context) -> Context:
 
 
 class OpenCLToBuffer(MemoryMapper):
-    """opencl -> gstreamer:OpenCL: a buffer with a memory for each plane."""
+    """opencl -> gstreamer:OpenCL: a buffer whose one memory carries all planes."""
 
     __slots__ = ()
 
     def connect(
         self, item: Frame, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
-        """The buffer; its memories hold the tensors."""
+        """The buffer; its memory holds the frame."""
         if self.target.parent != item.context:
             raise Refused("the target carries memory of another OpenCL context")
-        layouts = item.image.plane_layouts()
-        check_picture(item.image, [layout.pitch for layout in layouts])
-        offsets, end = [], 0
-        for plane in item.planes:
-            offsets.append(end)
-            end += max(plane.info.nbytes, 1)
-        buffer = buffer_of([carry(plane) for plane in item.planes])
-        describe_buffer(buffer, item.meta, offsets, [layout.pitch for layout in layouts])
+        layouts = item.image.packed_layouts()
+        pitches = [layout.pitch for layout in layouts]
+        check_picture(item.image, pitches)
+        memory = carry(item, item.image.nbytes)
+        if access == "r":
+            mark_readonly(memory)
+        buffer = buffer_of([memory])
+        describe_buffer(buffer, item.meta, [layout.offset for layout in layouts], pitches)
         return buffer, None, None
 
 
@@ -90,15 +90,11 @@ class BufferToOpenCL(MemoryMapper):
         self, item: Frame, access: Access
     ) -> tuple[tuple[Any, ...], TensorInfo | None, Storage | None]:
         """The native objects that were put in."""
-        tensors = [
-            carried_by(pointer_of(memory_in(plane.native))) for plane in item.planes
-        ]
-        if any(tensor is None for tensor in tensors):
+        frame = carried_by(pointer_of(item.planes[0].native.memory))
+        if frame is None:
             raise Refused("an element put other memory into the buffer")
-        for tensor in tensors:
-            assert tensor is not None
-            if tensor.context != self.target:
-                raise Refused("the buffer carries memory of another OpenCL context")
-            if access != "r" and tensor.readonly:
-                raise Refused("what the buffer carries was mapped for reading")
-        return tuple(tensor.native for tensor in tensors if tensor is not None), None, None
+        if frame.context != self.target:
+            raise Refused("the buffer carries memory of another OpenCL context")
+        if access != "r" and frame.readonly:
+            raise Refused("what the buffer carries was mapped for reading")
+        return tuple(plane.native for plane in frame.planes), None, None

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memories that carry a tensor of samebytes through a pipeline.
+"""Memories that carry a frame of samebytes through a pipeline.
 
 GStreamer sees a memory of a size that it cannot map, so queues, tees and appsinks pass it on and
 an element that wants its bytes fails cleanly. An allocator of our own would have to answer its
 calls in Python, on streaming threads that would wait for the interpreter; so the memory is one of
-GStreamer's, over a descriptor that lets nobody read, and the tensor is attached to it.
+GStreamer's, over a descriptor that lets nobody read, and the frame is attached to it. There is one
+for all planes: of several that cannot be mapped GStreamer merges what it finds in fresh memory.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from samebytes.plugins import Refused, Tensor
+from samebytes.plugins import Frame, Refused
 
 from ._abi.allocators import GST_FD_MEMORY_FLAG_DONT_CLOSE
 from ._lending import CLEAR, Loan, held_by
@@ -21,30 +22,29 @@ from ._libraries import allocators, glib, gst
 __all__ = ["carried_by", "carry"]
 
 
-def carry(tensor: Tensor) -> int:
-    """A new GstMemory* that carries a tensor, and which the caller owns.
+def carry(frame: Frame, nbytes: int) -> int:
+    """A new GstMemory* of that size that carries a frame, and which the caller owns.
 
     Raises:
         Refused: GStreamer has no memory behind descriptors on this system.
     """
-    nbytes = max(tensor.info.nbytes, 1)
     memory: int | None = allocators.gst_fd_allocator_alloc(
         _allocator(), _no_memory(), nbytes, GST_FD_MEMORY_FLAG_DONT_CLOSE
     )
     if memory is None:
         raise Refused("GStreamer has no memory behind descriptors on this system")
-    # Another tensor on the same memory: the user may close theirs.
-    own = tensor.map(tensor.context, "r" if tensor.readonly else "rw")
+    # Another frame on the same memory: the user may close theirs.
+    own = frame.map(frame.context, "r" if frame.readonly else "rw")
     with Loan(own) as loan:
         gst.gst_mini_object_set_qdata(memory, _quark(), loan.slot(), CLEAR)
     return memory
 
 
-def carried_by(memory: int) -> Tensor | None:
-    """The tensor that a GstMemory* carries, or None."""
+def carried_by(memory: int) -> Frame | None:
+    """The frame that a GstMemory* carries, or None."""
     slot = gst.gst_mini_object_get_qdata(memory, _quark())
     held = held_by(slot) if slot else None
-    return held if isinstance(held, Tensor) else None
+    return held if isinstance(held, Frame) else None
 
 
 @cache

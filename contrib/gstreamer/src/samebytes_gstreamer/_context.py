@@ -49,9 +49,9 @@ def context_of_memory(memory: int) -> Context:
         from ._va import context_of_va_memory
 
         return context_of_va_memory(memory)
-    tensor = carried_by(memory)
-    if tensor is not None:
+    frame = carried_by(memory)
+    if frame is not None:
         from ._carried import context_over
 
-        return context_over(tensor.context)
+        return context_over(frame.context)
     return GSTREAMER

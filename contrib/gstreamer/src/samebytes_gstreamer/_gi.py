@@ -13,7 +13,7 @@ from samebytes.errors import MissingDependencyError
 
 from ._needs import PYGOBJECT, TYPELIBS
 
-__all__ = ["Gst", "GstAudio", "GstVideo", "check_pointers", "pointer_of"]
+__all__ = ["Gst", "GstApp", "GstAudio", "GstVideo", "check_pointers", "pointer_of"]
 
 try:
     import gi
@@ -27,8 +27,8 @@ for _namespace in ("Gst", "GstApp", "GstAudio", "GstVideo"):
         raise MissingDependencyError("gstreamer", f"{_namespace}-1.0.typelib", TYPELIBS) from error
 
 try:
-    # GstApp is not named again: with it appsink and appsrc have their methods.
-    from gi.repository import Gst, GstApp, GstAudio, GstVideo  # noqa: F401
+    # With GstApp, appsink and appsrc have their methods.
+    from gi.repository import Gst, GstApp, GstAudio, GstVideo
 except ImportError as error:
     raise MissingDependencyError("gstreamer", f"GStreamer ({error})", TYPELIBS) from error
 

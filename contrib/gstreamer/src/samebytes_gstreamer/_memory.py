@@ -33,9 +33,11 @@ __all__ = [
     "sink_took",
 ]
 
+# GStreamer lets nobody read what is mapped for writing alone, and plain memory has nothing to
+# fetch: so "w" is mapped for both.
 _FLAGS: dict[Access, int] = {
     "r": GST_MAP_READ,
-    "w": GST_MAP_WRITE,
+    "w": GST_MAP_READ | GST_MAP_WRITE,
     "rw": GST_MAP_READ | GST_MAP_WRITE,
 }
 

@@ -15,6 +15,7 @@ from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR
 
 from ._abi.video import GstVideoCropMeta
 from ._caps import Description, Sound
+from ._carrying import carried_by
 from ._formats import image_format_of
 from ._libraries import gst
 from ._memory import extent_of, is_dmabuf, is_plain
@@ -103,7 +104,8 @@ def _image(
         # Without caps nobody said that a DMA-BUF lies in rows.
         unknown = dmabuf and not description.details
         modifier = DRM_FORMAT_MOD_INVALID if unknown else DRM_FORMAT_MOD_LINEAR
-    if modifier not in _IN_ROWS or not (dmabuf or is_plain(memories[0])):
+    seen = dmabuf or (is_plain(memories[0]) and carried_by(memories[0]) is None)
+    if modifier not in _IN_ROWS or not seen:
         if cut is not None:
             raise LayoutError(
                 "a crop of memory that has no rows: wrap the buffer with crop=False, and let the "

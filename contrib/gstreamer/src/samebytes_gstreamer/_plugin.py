@@ -49,6 +49,19 @@ def samebytes_contexts() -> list[ContextSpec]:
             level="frame",
             transit=False,
         ),
+        ContextSpec(
+            node="gstreamer:VA",
+            context="samebytes_gstreamer._va:GStreamerVAContext",
+            level="frame",
+            transit=False,
+        ),
+        ContextSpec(
+            node="gstreamer:OpenCL",
+            context="samebytes_gstreamer._carried:GStreamerOpenCLContext",
+            derives_from=("opencl",),
+            level="frame",
+            transit=False,
+        ),
     ]
 
 

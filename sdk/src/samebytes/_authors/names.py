@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 from dataclasses import dataclass
 
@@ -15,6 +14,11 @@ __all__ = ["Names", "NewBackendError", "names_of"]
 
 # Lines of the package stay below 100 columns up to this.
 _LONGEST = 24
+# Memory types and distributions of this project that no extra is named after, and a class of it:
+# HostContext.
+_OURS = frozenset(
+    ("d3d11", "gpu_opencl", "host", "mappers", "npu_level_zero", "opencv_umat", "softdevices")
+)
 
 
 class NewBackendError(SamebytesError):
@@ -54,8 +58,6 @@ def names_of(name: str) -> Names:
             f"underscores between them, a letter first, {_LONGEST} characters at most; "
             "for instance 'shared_pages'"
         )
-    if keyword.iskeyword(name) or keyword.issoftkeyword(name):
-        raise NewBackendError(f"{name!r} is a word of the Python language: choose another name")
     holder = _holder_of(name)
     if holder is not None:
         raise NewBackendError(f"{name!r} is taken: {holder}; choose another name")
@@ -78,4 +80,6 @@ def _holder_of(name: str) -> str | None:
         if node.partition(":")[0] == name:
             return f"the plugin {owner!r} has a memory type of this name"
     hint = install_hint(name)
-    return f"it is a part of samebytes ({hint})" if hint else None
+    if hint:
+        return f"it is a part of samebytes ({hint})"
+    return "it is a part of samebytes" if name in _OURS else None

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames of devices in the suites that every backend inherits.
+
+What lies in a frame is shown by FFmpeg itself: av_hwframe_map() of libavutil maps a surface, or a
+DMA-BUF, as a software frame without copying it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_int, c_void_p
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+import samebytes
+from samebytes import Frame, ImageInfo, Transfer
+from samebytes.testing import ContextSuite, FrameSuite, MapperSuite, Memory
+from samebytes_ffmpeg import HardwareDevice
+from samebytes_ffmpeg._hardware.frame import place_of
+from samebytes_ffmpeg._libavutil import Libavutil
+
+Array = np.ndarray[Any, Any]
+
+# libavutil/hwcontext.h: AV_HWFRAME_MAP_READ, _WRITE and _DIRECT.
+READ_WRITE_DIRECT = 1 << 0 | 1 << 1 | 1 << 3
+
+
+class Mapped(c_void_p):
+    """A software frame that av_hwframe_map() made; it holds the frame that it shows."""
+
+    library: Libavutil
+
+    def __del__(self, byref: Any = byref) -> None:
+        self.library.frame_free(byref(self))
+
+
+class DeviceFrames(Memory):
+    """Frames of a device, as FFmpeg's own mapping shows them."""
+
+    memory_type = "ffmpeg"
+    host_visible = False
+    readonly_enforced = False
+    opaque = True
+    fork_safe = False
+
+    def open(self) -> HardwareDevice:
+        """The device, which stays the same while its context lives."""
+        raise NotImplementedError
+
+    def context(self) -> HardwareDevice:
+        # Held, as an application holds the devices that it opens.
+        self.opened = self.open()
+        return self.opened
+
+    def views(self, native: Any) -> tuple[Array, ...]:
+        library, address = place_of(native)
+        image = samebytes.frame(native).image
+        call = library.slow("av_hwframe_map", c_int, c_void_p, c_void_p, c_int)
+        mapped = Mapped(library.frame_alloc())
+        mapped.library = library
+        shown = library.AVFrame.from_address(mapped.value or 0)
+        assert image.format.ffmpeg_name is not None
+        shown.format = library.pixel_format(image.format.ffmpeg_name)
+        assert call(mapped, address, READ_WRITE_DIRECT) == 0
+        count = len(image.format.planes)
+        arrays = []
+        for layout, start in zip(
+            image.plane_layouts(shown.linesize[:count]), shown.data[:count], strict=True
+        ):
+            memory = (ctypes.c_ubyte * layout.span).from_address(start)
+            memory.pin = (mapped, native)  # type: ignore[attr-defined]  # ctypes arrays take any
+            arrays.append(np.ndarray(layout.shape, layout.dtype, memory, 0, layout.strides))
+        return tuple(arrays)
+
+    def view(self, native: Any) -> Array:
+        return self.views(native.frame)[native.index]
+
+
+class Surfaces(DeviceFrames):
+    """Frames of a pool of VA-API."""
+
+    node = "ffmpeg:VAAPI"
+
+    def open(self) -> HardwareDevice:
+        device = samebytes.context(self.node)
+        assert isinstance(device, HardwareDevice)
+        return device
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        device = self.context()
+        return device.pool(image.format, image.width, image.height).get()
+
+
+class Descriptors(DeviceFrames):
+    """Frames of DRM over memfds, in the libavutil of a device."""
+
+    node = "ffmpeg:DRM"
+    opaque = False
+    library: str | None = None
+
+    def open(self) -> HardwareDevice:
+        return HardwareDevice.open("drm", library=self.library)
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        buffers = samebytes.context("dma:memfd").allocate_frame(
+            image.format, image.width, image.height
+        )
+        return buffers.map(self.context(), "rw").native
+
+
+class SystemDescriptors(Descriptors):
+    """The same in the system's libavutil."""
+
+    library = "libavutil.so.57"
+
+
+class Buffers(Memory):
+    """Pictures in memfds, which stand in for DMA-BUFs."""
+
+    memory_type = "dma"
+    host_visible = False
+    readonly_enforced = False
+    allocates_frames = True
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        context = samebytes.context("dma:memfd")
+        return context.allocate_frame(image.format, image.width, image.height).native
+
+    def views(self, native: Any) -> tuple[Array, ...]:
+        return tuple(self.view(plane) for plane in native)
+
+    def view(self, native: Any) -> Array:
+        return np.asarray(samebytes.tensor(native).map("cpu", "rw"))
+
+    def frame(self, native: Any, image: ImageInfo) -> Frame:
+        import samebytes_dma
+
+        return samebytes_dma.frame_of_planes(native, image)
+
+
+class VASurfaces(Memory):
+    """Surfaces as samebytes-vaapi shows them, mapped as derived images."""
+
+    memory_type = "vaapi"
+    host_visible = False
+    readonly_enforced = False
+    opaque = True
+    fork_safe = False
+
+    def views(self, native: Any) -> tuple[Array, ...]:
+        return tuple(np.asarray(p) for p in samebytes.frame(native).map("cpu", "rw"))
+
+
+class Software(Memory):
+    """Frames in memory, as PyAV shows them."""
+
+    memory_type = "ffmpeg"
+    readonly_enforced = False
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        return av.VideoFrame(image.width, image.height, image.format.ffmpeg_name)
+
+    def views(self, native: Any) -> tuple[Array, ...]:
+        image = ImageInfo.of(native.format.name, native.width, native.height)
+        return tuple(
+            np.ndarray(
+                layout.shape,
+                layout.dtype,
+                memoryview(plane),
+                strides=(plane.line_size, *layout.strides[1:]),
+            )
+            for plane, layout in zip(native.planes, image.plane_layouts(), strict=True)
+        )
+
+
+class Pools(Surfaces):
+    """Contexts of VA-API allocate frames."""
+
+    allocates_frames = True
+
+
+SURFACES, DESCRIPTORS, SYSTEM, BUFFERS = Surfaces(), Descriptors(), SystemDescriptors(), Buffers()
+IMAGES = (
+    ImageInfo.of("NV12", 64, 32),
+    ImageInfo.of("I420", 48, 32),
+    ImageInfo.of("P010", 16, 8),
+    ImageInfo.of("BGRA", 40, 24),
+)
+ODD = (*IMAGES, ImageInfo.of("NV12", 47, 31))
+
+
+@pytest.mark.usefixtures("vaapi")
+class TestVAAPIContext(ContextSuite):
+    memory = Pools()
+    singleton = False
+
+
+@pytest.mark.usefixtures("vaapi")
+class TestVAAPIFrames(FrameSuite):
+    memory = SURFACES
+    cases = IMAGES
+
+
+@pytest.mark.usefixtures("vaapi", "vaapi_plugin")
+class TestToVAAPI(MapperSuite):
+    source = SURFACES
+    target = VASurfaces()
+    transfer = Transfer.IMPORT  # that it is an alias, the number of the surface tells elsewhere
+    cases = IMAGES
+
+
+@pytest.mark.usefixtures("vaapi")
+class TestUpload(MapperSuite):
+    source = Software()
+    target = SURFACES
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = IMAGES
+
+
+@pytest.mark.usefixtures("vaapi")
+class TestDownload(MapperSuite):
+    source = SURFACES
+    target = Software()
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = IMAGES
+
+
+@pytest.mark.usefixtures("dma_plugin")
+class TestDRMFrames(FrameSuite):
+    memory = DESCRIPTORS
+    cases = ODD
+
+
+@pytest.mark.usefixtures("dma_plugin", "system_avutil")
+class TestSystemDRMFrames(FrameSuite):
+    memory = SYSTEM
+    cases = ODD
+
+
+class TestDRMContext(ContextSuite):
+    memory = DESCRIPTORS
+    singleton = False
+
+
+@pytest.mark.usefixtures("dma_plugin")
+class TestDRMToDMA(MapperSuite):
+    source = DESCRIPTORS
+    target = BUFFERS
+    transfer = Transfer.IMPORT
+    cases = ODD
+
+
+@pytest.mark.usefixtures("dma_plugin")
+class TestDMAToDRM(MapperSuite):
+    source = BUFFERS
+    target = DESCRIPTORS
+    transfer = Transfer.IMPORT
+    cases = ODD
+
+
+@pytest.mark.usefixtures("dma_plugin", "system_avutil")
+class TestSystemDRMToDMA(MapperSuite):
+    source = SYSTEM
+    target = BUFFERS
+    transfer = Transfer.IMPORT
+    cases = ODD

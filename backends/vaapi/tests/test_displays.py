@@ -1,0 +1,532 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Displays: opened, shared, borrowed, and ended once; and what machines may lack."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import samebytes
+from samebytes import Device
+from samebytes.errors import (
+    ClosedError,
+    LayoutError,
+    MissingDependencyError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from samebytes.plugins import Context
+from samebytes_vaapi import VAAPIContext, VAError, _displays, _nodes
+from samebytes_vaapi._abi.structures import VADisplayAttribValSubDevice
+from samebytes_vaapi._library import Library, open_library
+from samebytes_vaapi._opening import borrow_display, open_drm
+from samebytes_vaapi._tiles import choose_tile, tiles_of
+
+Steady = Callable[[], AbstractContextManager[None]]
+
+
+def terminations(wrapped: Any) -> int:
+    return len(wrapped.functions.named("vaTerminate"))
+
+
+def test_one_context_for_a_node(context: VAAPIContext, node: str) -> None:
+    assert VAAPIContext.open() is context
+    assert VAAPIContext.open(node) is context
+    assert samebytes.context(f"vaapi:{node}") is context
+    assert context.handle("va_display")
+    assert os.fstat(context.handle("drm_fd")).st_rdev == Path(node).stat().st_rdev
+    assert context.device.kind == "GPU"
+    assert context.device.drm_node == node
+    assert context.device.name == context.native_display().vendor
+
+
+def test_one_context_for_two_paths_of_a_node(
+    context: VAAPIContext, node: str, tmp_path: Path
+) -> None:
+    link = tmp_path / "by-path"
+    link.symlink_to(node)
+    assert VAAPIContext.open(str(link)) is context
+
+
+def test_the_environment_names_the_default(
+    context: VAAPIContext, node: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(_displays.ENVIRONMENT, "/dev/zero")
+    with pytest.raises(UnknownNameError, match="/dev/zero"):
+        VAAPIContext.open()
+    assert VAAPIContext.open(node) is context
+
+
+def test_without_nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(_displays.ENVIRONMENT, raising=False)
+    monkeypatch.setattr(_nodes, "FOLDER", tmp_path)
+    with pytest.raises(MissingDependencyError, match="samebytes-softdevices run --vaapi"):
+        VAAPIContext.open()
+
+
+@pytest.mark.usefixtures("context")
+def test_the_first_node_with_a_driver(
+    node: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(_displays.ENVIRONMENT, raising=False)
+    (tmp_path / "renderD129").symlink_to(node)
+    (tmp_path / "renderD130").symlink_to("/dev/zero")
+    monkeypatch.setattr(_nodes, "FOLDER", tmp_path)
+    assert VAAPIContext.open() is samebytes.context("vaapi")
+    assert _nodes.render_nodes() == [str(tmp_path / f"renderD{n}") for n in (129, 130)]
+
+
+@pytest.mark.usefixtures("device")
+def test_no_drm_node(tmp_path: Path) -> None:
+    plain = tmp_path / "file"
+    plain.write_bytes(b"")
+    for path, reason in ((plain, "no DRM node"), (tmp_path / "none", "No such file")):
+        with pytest.raises(UnknownNameError, match=reason):
+            VAAPIContext.open(str(path))
+
+
+def test_no_permission(node: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(MissingDependencyError, match=r"permission to use .*usermod -aG"):
+        _nodes.open_node(node)
+
+
+def test_no_library() -> None:
+    with pytest.raises(MissingDependencyError, match="apt install libva2"):
+        open_library("libva.so.2.missing", "libva2")
+
+
+def test_a_library_that_is_too_old() -> None:
+    class Old:
+        """A libva without a single function."""
+
+    with pytest.raises(MissingDependencyError, match=r"libva 2\.1 or later"):
+        Library(Old())
+
+
+@pytest.mark.usefixtures("device")
+def test_no_driver(run: Any, node: str) -> None:
+    """It says which, where and what to do, leaves nothing open, and prints nothing."""
+    program = f"""
+        import os
+        from samebytes.errors import MissingDependencyError
+        from samebytes_vaapi import VAAPIContext
+        for _ in range(2):
+            before = os.listdir("/proc/self/fd")
+            try:
+                VAAPIContext.open({node!r})
+            except MissingDependencyError as error:
+                text, kept = str(error), error
+        assert os.listdir("/proc/self/fd") == before
+        print(text)
+    """
+    said = run(program, LIBVA_DRIVER_NAME="no_such", LIBVA_MESSAGING_LEVEL="")
+    assert f"a VA-API driver for {node} (vaInitialize failed" in said
+    assert "LIBVA_DRIVER_NAME is 'no_such': unset it" in said
+
+
+@pytest.mark.parametrize(
+    ("vendor", "package"),
+    [(0x8086, "intel-media-va-driver"), (0x1002, "mesa-va-drivers"), (None, "va-driver-all")],
+)
+def test_drivers_to_install(
+    wrapped: Any,
+    node: str,
+    vendor: int | None,
+    package: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """By the vendor that sysfs tells."""
+    number = Path(node).stat().st_rdev
+    folder = tmp_path / f"{os.major(number)}:{os.minor(number)}" / "device"
+    folder.mkdir(parents=True)
+    if vendor is not None:
+        (folder / "vendor").write_text(f"{vendor:#x}\n")
+    monkeypatch.setattr(_nodes, "SYSTEM", tmp_path)
+    monkeypatch.delenv("LIBVA_DRIVER_NAME", raising=False)
+    wrapped.functions.fail("vaInitialize", -1)
+    with pytest.raises(MissingDependencyError, match=package):
+        open_drm(Library(wrapped.functions), node)
+    assert terminations(wrapped) == 1, "a display without a driver is freed, too"
+
+
+def test_the_address_on_the_bus(
+    wrapped: Any, node: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    number = Path(node).stat().st_rdev
+    folder = tmp_path / f"{os.major(number)}:{os.minor(number)}"
+    folder.mkdir()
+    (tmp_path / "0000:03:00.0").mkdir()
+    (folder / "device").symlink_to(tmp_path / "0000:03:00.0")
+    monkeypatch.setattr(_nodes, "SYSTEM", tmp_path)
+    display = open_drm(Library(wrapped.functions), node)
+    assert display.device.pci == "0000:03:00.0"
+    assert display.device.same(Device("GPU", pci="0000:03:00.0"))
+
+
+@pytest.mark.usefixtures("device")
+def test_nothing_is_printed(run: Any) -> None:
+    said = run(
+        """
+        import samebytes
+        print(samebytes.context("vaapi").device.name != "")
+        """,
+        LIBVA_MESSAGING_LEVEL="",
+    )
+    assert said == "True\n"
+
+
+@pytest.mark.parametrize(
+    "order", list(itertools.permutations(("context", "frame", "plane", "view")))
+)
+def test_terminated_once_after_the_last_holder(wrapped: Any, order: tuple[str, ...]) -> None:
+    frame = wrapped.context.allocate_frame("NV12", 64, 32)
+    held: dict[str, Any] = {
+        "context": wrapped.context,
+        "frame": frame,
+        "plane": frame.planes[1].native,
+        "view": frame.map("cpu", "rw").native[0],
+    }
+    del frame, wrapped.context, wrapped.display
+    for name in order:
+        assert terminations(wrapped) == 0
+        del held[name]
+    assert terminations(wrapped) == 1
+    names = [name for name, _ in wrapped.functions.calls if name.startswith("vaDestroy")]
+    assert names == ["vaDestroyImage", "vaDestroySurfaces"]
+    assert wrapped.functions.calls[-1][0] == "vaTerminate"
+
+
+def test_closing_ends_it_too(wrapped: Any, no_descriptor_left: Steady, node: str) -> None:
+    with no_descriptor_left():
+        display = open_drm(Library(wrapped.functions), node)
+        context = VAAPIContext(display)
+        del display
+        frame = context.allocate_frame("NV12", 64, 32)
+        context.close()
+        with pytest.raises(ClosedError):
+            context.allocate_frame("NV12", 64, 32)
+        with pytest.raises(ClosedError):
+            context.import_surface(1, frame.image, keep=None)
+        frame.wait()
+        frame.close()
+        del context, frame
+    assert terminations(wrapped) == 1
+
+
+def test_a_display_of_the_user_is_never_terminated(wrapped: Any) -> None:
+    class Owner:
+        """Whatever terminates the display."""
+
+    pointer, owner = wrapped.display.pointer, Owner()
+    borrowed = borrow_display(Library(wrapped.functions), pointer, owner)
+    context = VAAPIContext(borrowed)
+    assert context.handle("va_display") == pointer
+    frame = context.allocate_frame("NV12", 64, 32)
+    del borrowed, context
+    assert len(gc.get_referrers(owner)) >= 1, "the surface keeps what it lies in"
+    frame.close()
+    del frame
+    assert terminations(wrapped) == 0
+    assert len(wrapped.functions.named("vaDestroySurfaces")) == 1
+
+
+def test_from_pointers_of_all_kinds(wrapped: Any) -> None:
+    pointer = wrapped.display.pointer
+    capsule = ctypes.pythonapi.PyCapsule_New
+    capsule.restype, capsule.argtypes = (
+        ctypes.py_object,
+        (
+            ctypes.c_void_p,
+            ctypes.c_char_p,
+            ctypes.c_void_p,
+        ),
+    )
+    given = (pointer, ctypes.c_void_p(pointer), capsule(pointer, b"VADisplay", None))
+    first = VAAPIContext.from_display(given[0])
+    assert all(VAAPIContext.from_display(g) is first for g in given)
+    assert VAAPIContext.from_display(first) is first
+    assert first.native_display().owned is False
+    assert first.device.name == wrapped.display.vendor
+
+
+def test_our_own_display_is_found_again(context: VAAPIContext) -> None:
+    """Not borrowed from ourselves: it must still be terminated once, and in time."""
+    assert VAAPIContext.from_display(context.handle("va_display")) is context
+    assert context.native_display().owned
+    assert context.native_display().keep is None
+
+
+def test_derived_from_a_context_with_a_display(wrapped: Any) -> None:
+    class Decoder(Context):
+        """A context of another plugin that has a display, as a decoder's device has."""
+
+        memory_type = node = "decoder"
+
+    handles = {"va_display": wrapped.display.pointer, "drm_fd": wrapped.display.drm.fileno()}
+    parent = Decoder(Device("GPU", drm_node="/dev/dri/renderD129"), handles=handles)
+    context = VAAPIContext.create(None, parent)
+    assert VAAPIContext.create(None, parent) is context
+    assert context.parent is parent
+    assert context.handle("va_display") == wrapped.display.pointer
+    assert context.handle("drm_fd") != parent.handle("drm_fd"), "a descriptor of our own"
+    assert context.device.drm_node == "/dev/dri/renderD129"
+    frame = context.allocate_frame("NV12", 64, 32)
+    kept = context.native_display().keep
+    assert kept is parent
+    view = frame.map("cpu", "rw")
+    parent.close()  # and with it, perhaps, the display
+    for use in (frame.wait, frame.native.sync, lambda: context.allocate_frame("NV12", 64, 32)):
+        with pytest.raises(ClosedError, match="decoder context was closed"):
+            use()
+    wrapped.functions.calls.clear()
+    view.close()
+    frame.close()
+    assert not wrapped.functions.calls, "nothing of it is touched any more"
+    with pytest.raises(UnknownNameError, match="va_display"):
+        VAAPIContext.create(None, Decoder())
+
+
+@pytest.mark.usefixtures("device")
+def test_pointers_that_are_no_display() -> None:
+    memory = ctypes.create_string_buffer(64)
+    for pointer in (0, 16, -1, 1 << 70, ctypes.addressof(memory)):
+        with pytest.raises(LayoutError, match="is no VADisplay"):
+            VAAPIContext.from_display(pointer)
+    for wrong in ("renderD128", None, 1.5):
+        with pytest.raises(UnsupportedObjectError, match="a VADisplay is"):
+            VAAPIContext.from_display(wrong)
+
+
+def test_a_display_that_is_not_initialised(context: VAAPIContext) -> None:
+    drm = ctypes.CDLL("libva-drm.so.2")
+    drm.vaGetDisplayDRM.restype = ctypes.c_void_p
+    pointer = drm.vaGetDisplayDRM(context.handle("drm_fd"))
+    with pytest.raises(LayoutError, match="call vaInitialize"):
+        VAAPIContext.from_display(pointer)
+    ctypes.CDLL("libva.so.2").vaTerminate(ctypes.c_void_p(pointer))
+
+
+def test_drivers_without_tiles(context: VAAPIContext, node: str) -> None:
+    assert tiles_of(context.native_display()) == ()
+    with pytest.raises(UnknownNameError, match="has no sub-devices: leave tile= out"):
+        VAAPIContext.open(node, tile=0)
+    with pytest.raises(LayoutError, match="a tile is a number"):
+        VAAPIContext.open(node, tile="left")  # type: ignore[arg-type]  # that is the point
+
+
+def test_tiles(wrapped: Any) -> None:
+    """Three of which two can be chosen; the driver is told before anything else."""
+    bits = VADisplayAttribValSubDevice()
+    bits.bits.sub_device_count, bits.bits.sub_device_mask = 3, 0b101
+    told: list[int] = []
+
+    def get(*arguments: Any) -> int:
+        arguments[2]._obj.value = bits.value
+        return 0
+
+    def set_(*arguments: Any) -> int:
+        value = VADisplayAttribValSubDevice(value=arguments[2]._obj.value)
+        told.append(value.bits.current_sub_device)
+        return 0
+
+    wrapped.functions.handlers |= {"vaGetDisplayAttributes": get, "vaSetDisplayAttributes": set_}
+    assert tiles_of(wrapped.display) == (0, 2)
+    choose_tile(wrapped.display, 2)
+    with pytest.raises(UnknownNameError, match="known: 0, 2"):
+        choose_tile(wrapped.display, 1)
+    assert told == [2]
+    wrapped.functions.fail("vaSetDisplayAttributes", 10)
+    with pytest.raises(VAError, match="vaSetDisplayAttributes failed with 10"):
+        choose_tile(wrapped.display, 0)
+
+
+@pytest.mark.usefixtures("device")
+def test_at_exit(run: Any) -> None:
+    """Whatever is alive at the end is destroyed before its display, which is terminated."""
+    said = run(
+        """
+        import ctypes, samebytes, samebytes_vaapi._library as library
+        calls = []
+        real = library.Library.call
+        def call(self, name, *arguments):
+            print(name) if name.startswith(("vaDestroy", "vaTerm", "vaUnmap")) else None
+            real(self, name, *arguments)
+        library.Library.call = call
+        context = samebytes.context("vaapi")
+        frames = [context.allocate_frame("NV12", 64, 32) for _ in range(2)]
+        maps = [frames[0].map("cpu", "rw"), frames[1].map("dma", "rw"), frames[1].map("vaapi")]
+        copy = frames[1].map("cpu", "rw", copy=True)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(frames))
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(maps))
+        print("end")
+        """
+    )
+    _, _, after = said.partition("end\n")
+    calls = after.split()
+    assert calls[-1] == "vaTerminate"
+    assert calls.count("vaTerminate") == 1
+    assert calls.count("vaDestroySurfaces") == 2
+    assert calls.index("vaDestroySurfaces") > max(
+        index for index, name in enumerate(calls) if name == "vaDestroyImage"
+    )
+
+
+@pytest.mark.usefixtures("device")
+def test_after_fork(run: Any) -> None:
+    """The child touches nothing of the parent's display, and has one of its own."""
+    said = run(
+        """
+        import os, samebytes
+        from samebytes.errors import ClosedError
+        from samebytes_vaapi import VAAPIContext
+        context = samebytes.context("vaapi")
+        frame = context.allocate_frame("NV12", 64, 32)
+        source = samebytes.context("dma:memfd").allocate_frame("NV12", 64, 32)
+        surface = source.map("vaapi")
+        view = frame.map("cpu", "w")
+        view.native[0][...] = 7
+        child = os.fork()
+        if child == 0:
+            for use in (frame.wait, lambda: context.allocate_frame("NV12", 64, 32)):
+                try:
+                    use()
+                except ClosedError:
+                    print("closed", flush=True)
+            own = samebytes.context("vaapi")
+            assert own is not context
+            assert own.handle("va_display") != frame.native.display
+            with own.allocate_frame("NV12", 64, 32).map("cpu", "w") as seen:
+                seen.native[0][...] = 8
+            del seen
+            assert source.map("vaapi").context is own  # the route is made anew
+            del view, frame, surface, context, own
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        frame.wait()
+        assert (frame.map("cpu").native[0] == 7).all()
+        print("parent")
+        """
+    )
+    assert said == "closed\nclosed\nparent\n"
+
+
+@pytest.mark.usefixtures("device")
+def test_threads_share_one_display(node: str) -> None:
+    samebytes.refresh()
+    gc.collect()
+    found: list[VAAPIContext] = []
+    start = threading.Barrier(4)
+
+    def work() -> None:
+        start.wait()
+        context = VAAPIContext.open(node)
+        frame = context.allocate_frame("NV12", 64, 32)
+        for _ in range(50):
+            with frame.map("cpu", "w") as view:
+                view.native[0][...] = 1
+            frame.map("dma").map(context)
+        found.append(context)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(found) == 4
+    assert all(context is found[0] for context in found)
+
+
+@pytest.fixture
+def x_server(tmp_path: Path) -> Iterator[str]:
+    """The name of an X server without a screen."""
+    reading, writing = os.pipe()
+    try:
+        server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(writing), "-screen", "0", "64x64x24", "-nolisten", "tcp"],
+            pass_fds=(writing,),
+            stderr=subprocess.DEVNULL,
+            cwd=tmp_path,
+        )
+    except FileNotFoundError:
+        os.close(reading)
+        os.close(writing)
+        pytest.skip("missing package xvfb: apt install xvfb")
+    os.close(writing)
+    with os.fdopen(reading) as names:
+        name = f":{names.readline().strip()}"
+    yield name
+    server.terminate()
+    server.wait()
+
+
+@pytest.mark.usefixtures("device")
+def test_on_an_x_server(run: Any, x_server: str) -> None:
+    program = """
+        import gc, os, samebytes
+        from samebytes.errors import UnknownNameError
+        from samebytes_vaapi import VAAPIContext
+        sockets = lambda: sum("socket" in os.readlink(e.path) for e in os.scandir("/proc/self/fd")
+                              if os.path.lexists(e.path))
+        before = sockets()
+        context = VAAPIContext.open_x11()
+        assert VAAPIContext.open_x11(os.environ["DISPLAY"]) is context
+        assert context is not VAAPIContext.open()
+        frame = context.allocate_frame("NV12", 64, 32)
+        with frame.map("cpu", "w") as view:
+            view.native[0][...] = 5
+        there = frame.map("dma").map(samebytes.context("vaapi"))
+        assert (there.map("cpu").native[0] == 5).all()
+        try:
+            context.handle("drm_fd")
+        except UnknownNameError:
+            print(context.device.kind, context.device.drm_node)
+        assert sockets() == before + 1
+        del context, frame, there, view
+        samebytes.refresh()
+        gc.collect()
+        assert sockets() == before
+    """
+    assert run(program, DISPLAY=x_server) == "GPU None\n"
+
+
+@pytest.mark.usefixtures("device")
+def test_no_x_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPLAY", ":4095")
+    for name in (None, ":4095"):
+        with pytest.raises(MissingDependencyError, match="an X server at ':4095'"):
+            VAAPIContext.open_x11(name)
+
+
+@pytest.mark.usefixtures("software")
+def test_nothing_is_left_in_the_driver(run: Any, tmp_path: Path, software: Any) -> None:
+    """The driver itself reports what lives when its displays end."""
+    software()
+    report = tmp_path / "report"
+    run(
+        """
+        import samebytes
+        context = samebytes.context("vaapi")
+        for name in ("NV12", "I420", "BGRA"):
+            frame = context.allocate_frame(name, 64, 32)
+            memory = frame.map("dma", "rw")
+            held = [memory.map("vaapi", "rw"), frame.map("cpu", "rw")]
+            copied = samebytes.context("cpu").allocate_frame(name, 64, 32).map("vaapi", copy=True)
+        """,
+        SOFTVA_REPORT=str(report),
+    )
+    assert "nothing" in report.read_text() or not report.read_text()

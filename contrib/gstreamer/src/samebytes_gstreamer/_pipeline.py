@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines: made from text, started, stopped, and asked for what went wrong."""
+
+from __future__ import annotations
+
+import atexit
+import time
+import weakref
+from typing import Any
+
+from samebytes.errors import ClosedError, NativeError, SamebytesError, UnsupportedObjectError
+
+from ._gi import Gst
+
+__all__ = ["Deadline", "Pipeline", "PipelineError", "PipelineTimeoutError"]
+
+# How long one wait lasts before the bus is looked at again.
+_STEP = 0.02
+
+
+class PipelineError(NativeError):
+    """An element of a pipeline failed, or a pipeline cannot be made.
+
+    Attributes:
+        call: the element that failed, or the function.
+        code: of GStreamer's error.
+        debug: what GStreamer adds for developers.
+    """
+
+    def __init__(self, call: str, code: int, meaning: str = "", debug: str = "") -> None:
+        self.debug = debug
+        super().__init__(call, code, meaning)
+
+
+class PipelineTimeoutError(SamebytesError, TimeoutError):
+    """A pipeline gave or took no frame in the time that was allowed."""
+
+
+class Pipeline:
+    """A Gst.Pipeline that plays, and is stopped when nobody holds it any more.
+
+    Args:
+        description: as for gst-launch-1.0, or a Gst.Pipeline of the user's.
+    """
+
+    def __init__(self, description: Any) -> None:
+        self.native = _made(description)
+        self._bus = self.native.get_bus()
+        self.playing = False
+        _living.add(self)
+
+    def find(self, kind: str, name: str | None) -> Any:
+        """The element of that factory ("appsink"), or of that name.
+
+        Raises:
+            UnsupportedObjectError: there is none, or several and no name.
+        """
+        self.check_open()
+        if name is not None:
+            found = self.native.get_by_name(name)
+            if found is None or found.get_factory().get_name() != kind:
+                raise UnsupportedObjectError(f"the pipeline has no {kind} of name {name!r}")
+            return found
+        elements = [e for e in _elements(self.native) if e.get_factory().get_name() == kind]
+        if len(elements) != 1:
+            raise UnsupportedObjectError(
+                f"the pipeline has {len(elements)} elements {kind}; name the one that is meant"
+                if elements
+                else f"the pipeline has no {kind}"
+            )
+        return elements[0]
+
+    def play(self) -> None:
+        """Start it, if it was not.
+
+        Raises:
+            PipelineError: an element cannot start.
+        """
+        self.check_open()
+        if self.playing:
+            return
+        self.playing = True
+        if self.native.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
+            self.check_bus()
+            raise PipelineError("gst_element_set_state", 0, "an element cannot start")
+
+    def check_bus(self, wait: float = 0.0) -> None:
+        """Look for an error that an element reported.
+
+        Args:
+            wait: how long to wait for one, in seconds.
+
+        Raises:
+            PipelineError: there is one.
+        """
+        self.check_open()
+        message = self._bus.timed_pop_filtered(int(wait * Gst.SECOND), Gst.MessageType.ERROR)
+        if message is not None:
+            raise _error_of(message)
+
+    def wait_until_end(self, timeout: float) -> None:
+        """Return when all sinks have seen the end of the stream.
+
+        Raises:
+            PipelineError: an element fails.
+            PipelineTimeoutError: that takes longer than `timeout` seconds.
+        """
+        self.check_open()
+        message = self._bus.timed_pop_filtered(
+            int(timeout * Gst.SECOND), Gst.MessageType.ERROR | Gst.MessageType.EOS
+        )
+        if message is None:
+            raise PipelineTimeoutError(f"the pipeline did not end within {timeout} s")
+        if message.type == Gst.MessageType.ERROR:
+            raise _error_of(message)
+
+    def stop(self) -> None:
+        """Stop it for good. Frames that came from it stay valid."""
+        native, self.native = self.native, None
+        if native is not None:
+            native.set_state(Gst.State.NULL)
+            _living.discard(self)
+
+    def check_open(self) -> None:
+        """Raise ClosedError after stop()."""
+        if self.native is None:
+            raise ClosedError("this pipeline was stopped")
+
+    def __del__(self) -> None:
+        if getattr(self, "native", None) is not None:
+            self.stop()
+
+
+class Deadline:
+    """A bounded wait.
+
+    Args:
+        timeout: in seconds.
+        what: what is waited for, for the error.
+    """
+
+    def __init__(self, timeout: float, what: str) -> None:
+        self._end = time.monotonic() + timeout
+        self._text = f"{what} within {timeout} s"
+
+    def step(self) -> float:
+        """How long to wait next, in seconds.
+
+        Raises:
+            PipelineTimeoutError: the time is over.
+        """
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise PipelineTimeoutError(self._text)
+        return min(left, _STEP)
+
+
+def _made(description: Any) -> Any:
+    if isinstance(description, Gst.Pipeline):
+        return description
+    if not isinstance(description, str):
+        raise UnsupportedObjectError(
+            f"a pipeline is a Gst.Pipeline or its text, not {type(description).__name__}"
+        )
+    try:
+        made = Gst.parse_launch(description)
+    except Exception as error:  # GLib.Error, which gi makes anew for each domain
+        code = getattr(error, "code", 0)
+        text = getattr(error, "message", str(error))
+        raise PipelineError("gst_parse_launch", code, f"{text} (in {description!r})") from error
+    if isinstance(made, Gst.Pipeline):
+        return made
+    pipeline = Gst.Pipeline.new(None)
+    pipeline.add(made)
+    return pipeline
+
+
+def _elements(bin_: Any) -> list[Any]:
+    """All elements in a bin, those in bins in it too."""
+    found = []
+    for child in bin_.children:
+        found.append(child)
+        if isinstance(child, Gst.Bin):
+            found += _elements(child)
+    return [element for element in found if element.get_factory() is not None]
+
+
+def _error_of(message: Any) -> PipelineError:
+    error, debug = message.parse_error()
+    return PipelineError(message.src.get_path_string(), error.code, error.message, debug or "")
+
+
+# A streaming thread must not run when the interpreter is gone.
+_living: weakref.WeakSet[Pipeline] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_living() -> None:
+    for pipeline in list(_living):
+        pipeline.stop()

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GStreamerSink: frames that a pipeline takes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from samebytes import Frame
+from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
+from samebytes.plugins import Access, check_access
+
+from ._gi import Gst, GstApp
+from ._pipeline import Deadline, Pipeline, PipelineError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["GStreamerSink"]
+
+_APPSRC = re.compile(r"\bappsrc\b")
+
+
+class GStreamerSink:
+    """Frames for the appsrc of a pipeline. They are lent, not copied.
+
+        with GStreamerSink("videoconvert ! x264enc ! mp4mux ! filesink location=out.mp4") as sink:
+            for frame in frames:
+                sink.write(frame)
+
+    Leaving the block ends the stream, and waits until the pipeline has done with it; after an
+    exception the pipeline is just stopped.
+
+    Args:
+        pipeline: as for gst-launch-1.0; where it names no appsrc, one is put at its beginning. Or
+            a Gst.Pipeline of yours, which is played and stopped here.
+        name: of the appsrc, where there are several.
+        caps: Gst.Caps of the frames, or their text; by default what the first frame says.
+        access: "r" lends frames for reading, so that elements copy before they write in place;
+            "rw" lets them write into your memory.
+        timeout: how long to wait for room, and at the end for the pipeline, in seconds.
+        max_buffers: how many frames may wait in the appsrc.
+
+    Raises:
+        PipelineError: the pipeline cannot be made: an element is not installed, a property is
+            not there.
+        UnsupportedObjectError: no appsrc, or several and no name.
+        LayoutError: caps that GStreamer cannot parse.
+    """
+
+    def __init__(
+        self,
+        pipeline: Any,
+        *,
+        name: str | None = None,
+        caps: Any = None,
+        access: Access = "r",
+        timeout: float = 10.0,
+        max_buffers: int = 4,
+    ) -> None:
+        check_access(access)
+        if isinstance(pipeline, str) and not _APPSRC.search(pipeline):
+            pipeline = f"appsrc ! {pipeline}"
+        self.timeout = timeout
+        self._access = access
+        self._max_buffers = max_buffers
+        self._pipeline = Pipeline(pipeline)
+        self._source = self._pipeline.find("appsrc", name)
+        self._ended = False
+        self._given_caps = caps is not None
+        self._info: object = None
+        for key, value in (
+            ("emit-signals", False),
+            ("block", False),
+            ("format", Gst.Format.TIME),
+            ("stream-type", GstApp.AppStreamType.STREAM),
+            ("max-bytes", 0),
+        ):
+            self._source.set_property(key, value)
+        if caps is not None:
+            self._source.set_property("caps", _parsed(caps))
+
+    @property
+    def pipeline(self) -> Any:
+        """The Gst.Pipeline.
+
+        Raises:
+            ClosedError: the sink was closed.
+        """
+        self._pipeline.check_open()
+        return self._pipeline.native
+
+    def write(self, frame: Frame, timeout: float | None = None) -> None:
+        """Hand a frame to the pipeline, which holds it until it is done with it.
+
+        Args:
+            frame: of any memory type that maps to "gstreamer" without a copy.
+            timeout: how long to wait for room, in seconds, instead of the sink's.
+
+        Raises:
+            CopyRequiredError, NoRouteError: it does not map: map it yourself, with copy=True.
+            AccessError: the sink has access "rw", and the frame is read-only.
+            PipelineError: an element failed.
+            PipelineTimeoutError: there was no room in time. Writing can be tried again.
+            ClosedError: the sink was closed, or the stream ended.
+        """
+        self._pipeline.check_open()
+        if self._ended:
+            raise ClosedError("the stream of this sink was ended")
+        if not isinstance(frame, Frame):
+            raise UnsupportedObjectError(
+                f"a sink takes frames, not {type(frame).__name__}: samebytes.frame() makes them"
+            )
+        own: Any = frame
+        if frame.memory_type != "gstreamer":
+            own = frame.map("gstreamer", self._access)
+        if not self._given_caps and (self._info is None or own.meta.info != self._info):
+            self._source.set_property("caps", own.caps)
+            self._info = own.meta.info
+        self._pipeline.play()
+        self._wait_for_room(self.timeout if timeout is None else timeout)
+        buffer = own.buffer
+        if own is not frame:
+            # Elements write in place into what nobody else holds.
+            own.close()
+        answer = self._source.push_buffer(buffer)
+        if answer != Gst.FlowReturn.OK:
+            self._pipeline.check_bus(wait=0.1)
+            raise PipelineError("gst_app_src_push_buffer", int(answer), answer.value_nick)
+
+    def end(self) -> None:
+        """End the stream. What was written is still worked on: `close` waits for that."""
+        if not self._ended:
+            self._ended = True
+            self._pipeline.check_open()
+            self._source.end_of_stream()
+
+    def close(self) -> None:
+        """End the stream, wait until the pipeline has done with it, and stop it.
+
+        Raises:
+            PipelineError: an element failed.
+            PipelineTimeoutError: that took longer than the sink's timeout.
+        """
+        try:
+            if self._pipeline.playing and self._pipeline.native is not None:
+                self.end()
+                self._pipeline.wait_until_end(self.timeout)
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Stop the pipeline at once; what it has not done with is lost."""
+        self._ended = True
+        self._source = None
+        self._pipeline.stop()
+
+    def _wait_for_room(self, timeout: float) -> None:
+        deadline = Deadline(timeout, "the pipeline took no frame")
+        self._pipeline.check_bus()
+        while self._source.get_current_level_buffers() >= self._max_buffers:
+            self._pipeline.check_bus(wait=deadline.step())
+
+    def __enter__(self) -> Self:
+        self._pipeline.check_open()
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if kind is None:
+            self.close()
+            return
+        self.stop()
+
+
+def _parsed(caps: Any) -> Any:
+    if isinstance(caps, str):
+        parsed = Gst.Caps.from_string(caps)
+        if parsed is None:
+            raise LayoutError(f"GStreamer cannot parse the caps {caps!r}")
+        return parsed
+    return caps

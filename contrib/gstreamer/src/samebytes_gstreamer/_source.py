@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GStreamerSource: the frames that a pipeline makes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import AccessError
+from samebytes.plugins import Access, check_access
+
+from ._frame import GStreamerFrame
+from ._gi import Gst, pointer_of
+from ._memory import sink_let_go, sink_took
+from ._pipeline import Deadline, Pipeline, PipelineTimeoutError
+from ._tensor import ADVICE
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["GStreamerSource"]
+
+_BLINK = 0.0005
+
+_APPSINK = re.compile(r"\bappsink\b")
+
+
+class GStreamerSource:
+    """The frames that arrive at the appsink of a pipeline.
+
+        with GStreamerSource("filesrc location=clip.mp4 ! decodebin ! videoconvert") as source:
+            for frame in source:
+                y, u, v = frame.map("cpu")
+
+    Iterating ends with the stream. The pipeline waits while `max_buffers` frames are unread; no
+    frame is dropped. Frames stay valid as long as they are held, whatever becomes of the source;
+    a decoder that has few buffers waits for them. One thread uses a source at a time.
+
+    Args:
+        pipeline: as for gst-launch-1.0; where it names no appsink, one is put at its end. Or a
+            Gst.Pipeline of yours, which is played and stopped here.
+        name: of the appsink, where there are several.
+        timeout: how long to wait for a frame, in seconds.
+        max_buffers: how many unread frames may be waiting.
+        sync: wait with each frame until its time has come, as a player does.
+        access: "rw" waits with each frame until no element holds it any more, so that it can be
+            mapped for writing; "r" hands it out at once.
+
+    Attributes:
+        pipeline: the Gst.Pipeline, until close().
+
+    Raises:
+        PipelineError: the pipeline cannot be made: an element is not installed, a property is
+            not there.
+        UnsupportedObjectError: no appsink, or several and no name.
+    """
+
+    def __init__(
+        self,
+        pipeline: Any,
+        *,
+        name: str | None = None,
+        timeout: float = 10.0,
+        max_buffers: int = 4,
+        sync: bool = False,
+        access: Access = "r",
+    ) -> None:
+        check_access(access)
+        self._access = access
+        if isinstance(pipeline, str) and not _APPSINK.search(pipeline):
+            pipeline = f"{pipeline} ! appsink"
+        self.timeout = timeout
+        self._pipeline = Pipeline(pipeline)
+        self._sink = self._pipeline.find("appsink", name)
+        self._taken = 0
+        self._ended = False
+        for key, value in (
+            ("emit-signals", False),
+            ("enable-last-sample", False),
+            ("drop", False),
+            ("max-buffers", max_buffers),
+            ("sync", sync),
+        ):
+            self._sink.set_property(key, value)
+
+    @property
+    def pipeline(self) -> Any:
+        """The Gst.Pipeline.
+
+        Raises:
+            ClosedError: the source was closed.
+        """
+        self._pipeline.check_open()
+        return self._pipeline.native
+
+    def read(self, timeout: float | None = None) -> GStreamerFrame | None:
+        """The next frame; None when the stream has ended.
+
+        Args:
+            timeout: in seconds, instead of the source's.
+
+        Raises:
+            PipelineError: an element failed.
+            PipelineTimeoutError: no frame came in time. Reading can be tried again.
+            AccessError: access is "rw", and an element keeps the frame.
+            LayoutError: the frame has a format that has no layout here.
+            ClosedError: the source was closed.
+        """
+        self._pipeline.check_open()
+        if self._ended:
+            return None
+        self._pipeline.play()
+        deadline = Deadline(self.timeout if timeout is None else timeout, "no frame came")
+        while (sample := self._pull(deadline.step())) is None:
+            self._pipeline.check_bus()
+            if self._sink.is_eos():
+                self._ended = True
+                self._let_go()
+                return None
+        buffer, caps = sample.get_buffer(), sample.get_caps()
+        del sample
+        self._let_go()
+        # The appsink keeps the sample it gave until it gives another.
+        self._taken = pointer_of(buffer)
+        sink_took(self._taken)
+        frame = GStreamerFrame._over(buffer, caps, crop=True)
+        if self._access != "r":
+            _wait_until_writable(frame, deadline)
+        return frame
+
+    def _pull(self, seconds: float) -> Any:
+        return self._sink.try_pull_sample(int(seconds * Gst.SECOND))
+
+    def _let_go(self) -> None:
+        if self._taken:
+            sink_let_go(self._taken)
+            self._taken = 0
+
+    def close(self) -> None:
+        """Stop the pipeline. Frames that were read stay valid."""
+        self._let_go()
+        self._sink = None
+        self._pipeline.stop()
+
+    def __iter__(self) -> Iterator[GStreamerFrame]:
+        return self
+
+    def __next__(self) -> GStreamerFrame:
+        frame = self.read()
+        if frame is None:
+            raise StopIteration
+        return frame
+
+    def __enter__(self) -> Self:
+        self._pipeline.play()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_taken", 0):
+            self._let_go()
+
+
+def _wait_until_writable(frame: GStreamerFrame, deadline: Deadline) -> None:
+    """The streaming thread that brought a buffer holds it a little longer."""
+    while not frame.writable:
+        try:
+            time.sleep(min(deadline.step(), _BLINK))
+        except PipelineTimeoutError as error:
+            raise AccessError(f"a frame cannot be written: {ADVICE}") from error

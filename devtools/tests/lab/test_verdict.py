@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tests the lab runs, and what it makes of the guest's end."""
+
+from pathlib import Path
+
+import pytest
+
+from devtools.lab.machine import Ended, Size
+from devtools.lab.tests_in_lab import FOLDERS, chosen, judged
+from devtools.workspace import ROOT
+
+JUNIT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="0" time="2"/></testsuites>'
+LINE = "4096\t0\t0\t1\tudmabuf\t{}\tcamera\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What a good run of two tests leaves."""
+    (tmp_path / "junit.xml").write_text(JUNIT.format(2, 0))
+    (tmp_path / "buffers-before").write_text(LINE.format(1))
+    (tmp_path / "buffers-after").write_text(LINE.format(1))
+    (tmp_path / "leftovers").write_text("")
+    return tmp_path
+
+
+def ended(folder: Path, status: int | None = 0, *, timed_out: bool = False) -> Ended:
+    return Ended(status, timed_out, folder, "Kernel panic")
+
+
+def test_a_good_run(folder: Path) -> None:
+    result = judged(ended(folder), Size())
+    assert result.ok
+    assert result.summary == "2 passed, 0 failed, 0 skipped in 2 s"
+
+
+def test_failed_tests(folder: Path) -> None:
+    (folder / "junit.xml").write_text(JUNIT.format(2, 1))
+    result = judged(ended(folder, 1), Size())
+    assert (result.ok, result.summary) == (False, "1 passed, 1 failed, 0 skipped in 2 s")
+
+
+def test_no_tests_are_a_failure(folder: Path) -> None:
+    (folder / "junit.xml").write_text(JUNIT.format(0, 0))
+    result = judged(ended(folder, int(pytest.ExitCode.NO_TESTS_COLLECTED)), Size())
+    assert (result.ok, result.summary) == (False, "no tests were found")
+
+
+def test_a_buffer_that_outlives_pytest(folder: Path) -> None:
+    (folder / "buffers-after").write_text(LINE.format(1) + LINE.format(2))
+    result = judged(ended(folder), Size())
+    assert not result.ok
+    assert "1 DMA-BUFs left over: DMA-BUF 2 of udmabuf, 4096 bytes, camera" in result.summary
+
+
+def test_a_buffer_that_outlives_the_tests(folder: Path) -> None:
+    (folder / "leftovers").write_text("DMA-BUF 3 of udmabuf, 4096 bytes, since test_it\n")
+    result = judged(ended(folder, 1), Size())
+    assert not result.ok
+    assert "since test_it" in result.summary
+
+
+def test_a_guest_that_never_came_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = judged(ended(tmp_path, None), Size())
+    assert not result.ok
+    assert "Kernel panic" in capsys.readouterr().out
+
+
+def test_a_guest_whose_time_was_up(tmp_path: Path) -> None:
+    result = judged(ended(tmp_path, None, timed_out=True), Size(timeout=7))
+    assert (result.ok, result.summary) == (False, "stopped after 7 s (--timeout)")
+
+
+def test_what_runs_by_default() -> None:
+    words = chosen([])
+    assert words[:3] == ["-m", "dmabuf", "--softdevices=vaapi"]
+    assert words[3:] == [folder for folder in FOLDERS if (ROOT / folder).exists()]
+
+
+def test_what_is_given_is_not_given_twice() -> None:
+    given = ["-m", "dmabuf and not slow", "--softdevices=gpu", "backends/dma/tests"]
+    assert chosen(given) == given
+    assert chosen(["-k", "heap", "devtools/results.py::x"])[:2] == ["-k", "heap"]
+    assert chosen(["-k", "heap", "devtools/results.py::x"])[-1] == "--softdevices=vaapi"

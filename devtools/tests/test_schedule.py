@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of a run side by side: their output, their results, and their end."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from devtools.results import Result
+from devtools.schedule import Job, run_jobs
+from devtools.workspace import CommandError, run
+
+Runs = Callable[..., list[Result]]
+
+
+@pytest.fixture(params=[1, 2], ids=["in turn", "side by side"])
+def run_all(request: pytest.FixtureRequest, tmp_path: Path) -> Runs:
+    """Runs jobs, with one slot or two."""
+    return lambda *jobs: run_jobs(jobs, request.param, logs=tmp_path / "logs")
+
+
+def good(name: str) -> Job:
+    """A job whose child writes two lines, with a wait between them."""
+
+    def work() -> list[Result]:
+        run(["sh", "-c", f"echo {name} one; sleep 0.2; echo {name} two >&2"])
+        return [Result(name, True, "fine"), Result(f"{name}, more", True, "fine")]
+
+    return Job(name, work)
+
+
+def failing(name: str, error: Exception) -> Job:
+    """A job that raises."""
+
+    def work() -> list[Result]:
+        raise error
+
+    return Job(name, work)
+
+
+def test_results_come_in_the_order_of_the_jobs(run_all: Runs) -> None:
+    results = run_all(good("a"), good("b"), good("c"))
+    assert [r.name for r in results] == ["a", "a, more", "b", "b, more", "c", "c, more"]
+    assert all(result.ok for result in results)
+
+
+def test_no_output_is_lost_or_mixed(run_all: Runs, capfd: pytest.CaptureFixture[str]) -> None:
+    run_all(good("a"), good("b"))
+    output = capfd.readouterr()
+    lines = [line for line in (output.out + output.err).splitlines() if line[2:] in ("one", "two")]
+    both = [["a one", "a two", "b one", "b two"], ["b one", "b two", "a one", "a two"]]
+    assert lines in both or sorted(lines) == both[0] and output.err  # in turn: two streams
+
+
+def test_a_step_that_fails_is_a_failure(run_all: Runs) -> None:
+    results = run_all(failing("a", CommandError("pip failed")), good("b"))
+    assert [(r.name, r.ok) for r in results] == [("a", False), ("b", True), ("b, more", True)]
+    assert "pip failed" in results[0].summary
+
+
+def test_a_part_that_breaks_leaves_the_others(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    jobs = [failing("a", ZeroDivisionError("broken")), good("b")]
+    results = run_jobs(jobs, 2, logs=tmp_path)
+    assert [(r.name, r.ok) for r in results] == [("a", False), ("b", True), ("b, more", True)]
+    assert "ZeroDivisionError: broken" in capfd.readouterr().out
+
+
+def test_a_part_that_is_killed_is_a_failure(tmp_path: Path) -> None:
+    def work() -> list[Result]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return []
+
+    killed, *_ = run_jobs([Job("a", work), good("b")], 2, logs=tmp_path)
+    assert not killed.ok
+    assert str(-signal.SIGKILL) in killed.summary
+
+
+STOPPED = """
+import subprocess, sys
+from pathlib import Path
+from devtools.schedule import Job, run_jobs
+
+def work():
+    child = subprocess.Popen(["sh", "-c", "trap '' INT TERM; echo $$ > PID; exec sleep 600"])
+    child.wait()
+
+run_jobs([Job("long", work), Job("short", lambda: [])], 2, logs=Path("logs"))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+def test_nothing_outlives_a_stop(tmp_path: Path, number: signal.Signals) -> None:
+    """Even a grandchild that ignores Ctrl-C."""
+    program = tmp_path / "program.py"
+    prelude = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(1))\n"
+    program.write_text(prelude + STOPPED.replace("PID", str(tmp_path / "pid")))
+    root = str(Path(__file__).parents[2])
+    process = subprocess.Popen(
+        [sys.executable, program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}
+    )
+    pid_file = tmp_path / "pid"
+    while not (pid_file.exists() and pid_file.read_text().strip()):
+        assert process.poll() is None
+    process.send_signal(number)
+    assert process.wait(timeout=60) != 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames uploaded by FFmpeg to VA surfaces, on the GPU by VAContext and on the NPU by DMA-BUF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import openvino
+import pytest
+from openvino import opset13 as ops
+from openvino.preprocess import ColorFormat, PrePostProcessor
+
+import samebytes
+from samebytes.errors import SamebytesError
+
+WIDTH, HEIGHT, FRAMES = 128, 64, 4
+
+
+@pytest.fixture(autouse=True)
+def _devices(device: Callable[..., None]) -> None:
+    device("GPU", software=True)
+    device("NPU")
+    try:
+        samebytes.context("vaapi")
+    except SamebytesError:
+        pytest.skip(
+            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
+        )
+
+
+@pytest.fixture
+def video(tmp_path: Path) -> Path:
+    """A few frames that differ."""
+    path = tmp_path / "video.mp4"
+    random = np.random.default_rng(5)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=30)
+        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+        for number in range(FRAMES):
+            frame = av.VideoFrame(WIDTH, HEIGHT, "yuv420p")
+            for plane in frame.planes:
+                plane.update(random.integers(16, 236, plane.buffer_size, np.uint8).tobytes())
+            frame.pts, frame.time_base = number, Fraction(1, 30)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
+
+
+@pytest.fixture
+def picture() -> Any:
+    """A model of one image; each channel is multiplied by a factor of its own."""
+    image = ops.parameter([1, 3, HEIGHT, WIDTH], np.float32, name="image")
+    factors = np.array([1, 2, 4], np.float32).reshape(1, 3, 1, 1)
+    return openvino.Model([ops.result(ops.multiply(image, ops.constant(factors)))], [image], "rgb")
+
+
+@pytest.fixture
+def sums() -> Any:
+    """A model of two planes: for each pair of chroma, the luma of a pixel beside it is added."""
+    y = ops.parameter([1, HEIGHT, WIDTH, 1], np.uint8, name="y")
+    uv = ops.parameter([1, HEIGHT // 2, WIDTH // 2, 2], np.uint8, name="uv")
+    halves = ops.reshape(y, ops.constant([2, HEIGHT // 2, WIDTH // 2, 2]), False)
+    top = ops.gather(halves, ops.constant([0]), ops.constant(0))
+    model = openvino.Model([ops.result(ops.add(top, uv))], [y, uv], "sums")
+    for port, name in zip(model.inputs, ("y", "uv"), strict=True):
+        port.tensor.set_names({name})
+    return model
+
+
+def test_gpu_and_npu_read_what_was_uploaded(
+    run_program: Callable[..., str], video: Path, picture: Any, sums: Any, tmp_path: Path
+) -> None:
+    openvino.save_model(picture, tmp_path / "gpu.xml", compress_to_fp16=False)
+    openvino.save_model(sums, tmp_path / "npu.xml")
+    report, output = tmp_path / "report", tmp_path / "output.npz"
+    run_program(
+        "uploaded_frames.py", video, tmp_path / "gpu.xml", tmp_path / "npu.xml", FRAMES, output,
+        SOFTVA_REPORT=report,
+    )  # fmt: skip
+    found = np.load(output)
+    on_cpu = openvino.Core()
+    rgb = on_cpu.compile_model(_taking_nv12(picture), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    added = on_cpu.compile_model(sums, "CPU")
+    assert len(found["y"]) == FRAMES
+    assert len(np.unique(found["y"].reshape(FRAMES, -1), axis=0)) == FRAMES
+    for number in range(FRAMES):
+        planes = [found["y"][number][None, :, :, None], found["uv"][number][None]]
+        # Conversion from YUV is rounded, by one step at most, before it is multiplied.
+        np.testing.assert_allclose(found["gpu"][number], rgb(planes)[0], atol=4.01)
+        np.testing.assert_array_equal(found["npu"][number], added(planes)[0])
+    softdevices = pytest.importorskip(
+        "samebytes_softdevices",
+        reason="missing package samebytes-softdevices: pip install samebytes-softdevices",
+    )
+    assert not any(leftover for leftover in softdevices.va_report(report)), report.read_text()
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [({"SOFTVA_TILING": "y"}, "linear"), ({"SOFTVA_PITCH_ALIGN": "512"}, "pitch must be")],
+)
+def test_what_the_npu_cannot_read_is_refused(
+    run_program: Callable[..., str], how: dict[str, str], reason: str
+) -> None:
+    told = run_program("refused_surface.py", WIDTH, HEIGHT, **how)
+    assert reason in told
+    assert "copies: 0" in told
+
+
+def _taking_nv12(model: Any) -> Any:
+    """The same preprocessing, made by OpenVINO's own API for the CPU."""
+    processor = PrePostProcessor(model.clone())
+    tensor = processor.input().tensor().set_element_type(openvino.Type.u8)
+    tensor.set_color_format(ColorFormat.NV12_TWO_PLANES, ["y", "uv"])
+    processor.input().preprocess().convert_color(ColorFormat.BGR)
+    processor.input().model().set_layout(openvino.Layout("NCHW"))
+    return processor.build()
