@@ -107,10 +107,14 @@ def _shared(tag: str, folder: Path, options: str) -> tuple[str, str]:
 
 def _run(command: Sequence[str | Path], timeout: float) -> bool:
     """Run QEMU; whether the time was up. It is killed then, and at any exception."""
+    qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
-        subprocess.run(command, timeout=timeout, stdin=subprocess.DEVNULL, check=False)
+        qemu.wait(timeout)
     except subprocess.TimeoutExpired:
         return True
+    finally:
+        qemu.kill()
+        qemu.wait()
     return False
 
 

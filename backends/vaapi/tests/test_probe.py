@@ -31,7 +31,7 @@ def test_what_is_there(context: VAAPIContext, node: str) -> None:
         ({}, "exported as DMA-BUFs, in rows; mapped to the CPU"),
         ({"SOFTVA_TILING": "y"}, "tiled 0x100000000000002; copied to the CPU: "),
         ({"SOFTVA_FAIL": "vaExportSurfaceHandle"}, "not exported: vaExportSurfaceHandle failed"),
-        ({"SOFTVA_FAIL": "vaCreateSurfaces2"}, "no NV12: vaCreateSurfaces failed"),
+        ({"SOFTVA_FAIL": "vaCreateSurfaces"}, "no NV12: vaCreateSurfaces failed"),
     ],
 )
 def test_what_drivers_do(

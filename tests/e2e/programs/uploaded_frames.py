@@ -13,7 +13,8 @@ import openvino
 
 import samebytes as sb
 from samebytes_openvino import InferRequest, compile_model
-from samebytes_openvino.intel_gpu import nv12_inputs
+from samebytes_openvino.intel_gpu import VAContext, nv12_inputs
+from samebytes_openvino.intel_npu import ZeroContext
 
 FULL = {"INFERENCE_PRECISION_HINT": "f32"}
 
@@ -35,6 +36,7 @@ def main(video: str, gpu_model: str, npu_model: str, count: str, output: str) ->
         sb.reset_stats()
 
         remote = surface.map("openvino:GPU")
+        assert isinstance(remote.context, VAContext)
         if gpu is None:
             gpu = InferRequest(compile_model(taking_nv12, remote.context, FULL))
         for name, plane in zip(names, remote, strict=True):
@@ -43,6 +45,7 @@ def main(video: str, gpu_model: str, npu_model: str, count: str, output: str) ->
         found["gpu"].append(np.array(gpu.get_output_tensor().host_array()))
 
         planes = surface.map("openvino:NPU")
+        assert isinstance(planes.context, ZeroContext)
         if npu is None:
             npu = InferRequest(compile_model(core.read_model(npu_model), planes.context))
         for name, plane in zip(("y", "uv"), planes, strict=True):

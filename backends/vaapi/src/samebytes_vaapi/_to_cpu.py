@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -50,13 +51,15 @@ def _mapped(surface: VASurface, access: Access) -> tuple[tuple[Array, ...], Stor
         image = derived(surface)
     except (VAError, LayoutError) as error:
         raise Refused(str(error)) from error
+    # A surface for flush() that does not hold the storage: close() of a longer way could not end it.
+    bare = replace(surface, storage=Storage())
     storage = Storage(
         image.close,
         address=image.address,
         nbytes=image.nbytes,
         keep=surface.storage,
         readonly=access == "r",
-        flush=None if access == "r" else partial(_publish, surface, image),
+        flush=None if access == "r" else partial(_publish, bare, image),
     )
     return planes_at(np.asarray(storage), image.layouts), storage
 
