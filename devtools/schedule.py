@@ -142,6 +142,8 @@ def _child(job: Job, log: Path, answer: Connection) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
+    # New ones, as the old may lead elsewhere or hold what the parent has yet to write.
+    sys.stdout, sys.stderr = open(1, "w", buffering=1), open(2, "w", buffering=1)  # noqa: SIM115
     try:
         answer.send(_results(job))
     except Exception:

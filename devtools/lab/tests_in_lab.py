@@ -12,11 +12,10 @@ from devtools.lab.kernel import get_kernel
 from devtools.lab.machine import RESULTS, Ended, Size, boot
 from devtools.lab.tools import find_tools
 from devtools.results import Result, summary
-from devtools.workspace import ROOT
+from devtools.workspace import ROOT, source_files
 
-# Where tests on DMA-BUFs are: the guest is too slow to look for them everywhere.
-FOLDERS = ("backends/dma/tests", "backends/vaapi/tests", "backends/ffmpeg/tests", "tests")
 DEVICES = ("vaapi",)
+MARK = "dmabuf"
 
 
 def lab(
@@ -51,15 +50,26 @@ def lab(
 
 
 def chosen(arguments: Sequence[str]) -> list[str]:
-    """pytest's arguments, with the usual mark, devices and folders where none are given."""
+    """pytest's arguments, with the usual mark, devices and files where none are given."""
     words = list(arguments)
     if not any(word.startswith("-m") for word in words):
-        words += ["-m", "dmabuf"]
+        words += ["-m", MARK]
     if not any(word.startswith("--softdevices") for word in words):
         words += pytest_run.on(DEVICES)
     if not any((ROOT / word.partition("::")[0]).exists() for word in words):
-        words += [folder for folder in FOLDERS if (ROOT / folder).exists()]
+        words += marked_files()
     return words
+
+
+def marked_files() -> list[str]:
+    """The test files that name the mark; the guest is too slow to look through all others."""
+    tests = (path for path in source_files(".py") if path.name.startswith("test_"))
+    own = Path("devtools")
+    return [
+        str(path.relative_to(ROOT))
+        for path in tests
+        if f"mark.{MARK}" in path.read_text() and own not in path.relative_to(ROOT).parents
+    ]
 
 
 def judged(ended: Ended, size: Size) -> Result:

@@ -53,7 +53,7 @@ def test_no_output_is_lost_or_mixed(run_all: Runs, capfd: pytest.CaptureFixture[
     output = capfd.readouterr()
     lines = [line for line in (output.out + output.err).splitlines() if line[2:] in ("one", "two")]
     both = [["a one", "a two", "b one", "b two"], ["b one", "b two", "a one", "a two"]]
-    assert lines in both or sorted(lines) == both[0] and output.err  # in turn: two streams
+    assert lines in both or (sorted(lines) == both[0] and output.err)  # in turn: two streams
 
 
 def test_a_step_that_fails_is_a_failure(run_all: Runs) -> None:

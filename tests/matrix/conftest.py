@@ -26,7 +26,10 @@ from samebytes.testing import ArrayMemory, Memory
 Array = np.ndarray[Any, Any]
 
 PAGE = "docs/reference/matrix.md"
-_DEVICE_NODES = ("dma", "opencl", "opencv_umat", "level_zero", "openvino:GPU", "openvino:NPU")
+_DEVICE_NODES = (
+    "dma", "opencl", "opencv_umat", "level_zero", "openvino:GPU", "openvino:NPU",
+    "vaapi", "ffmpeg:DRM", "ffmpeg:VAAPI", "gstreamer", "sycl",
+)  # fmt: skip
 _FFMPEG_NAMES = {"NV12": "nv12", "I420": "yuv420p", "BGR": "bgr24", "GRAY8": "gray",
                  "P010": "p010le"}  # fmt: skip
 
@@ -95,7 +98,7 @@ def memories() -> dict[str, Memory]:
 
 @pytest.fixture(scope="session")
 def devices() -> Iterator[None]:
-    """A GPU and an NPU, whose contexts live as long as the tests; or the tests are skipped."""
+    """All devices, whose contexts live as long as the tests; or the tests are skipped."""
     found = openvino.Core().available_devices
     for kind in ("GPU", "NPU"):
         if not any(name.startswith(kind) for name in found):
@@ -103,6 +106,12 @@ def devices() -> Iterator[None]:
                 f"missing device {kind}: pytest --softdevices={kind.lower()} "
                 "(pip install samebytes-softdevices)"
             )
+    try:
+        samebytes.context("vaapi")
+    except samebytes.SamebytesError:
+        pytest.skip(
+            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
+        )
     held = [samebytes.context(node) for node in _DEVICE_NODES]
     yield
     held.clear()
@@ -154,7 +163,7 @@ _ROWS = (
     "A row names memory and, where it matters, how that was allocated. `dma` is a memfd here, "
     "which stands in for DMA-BUFs."
 )
-_COMMAND = f"SAMEBYTES_MATRIX={PAGE} pytest --softdevices=gpu,npu tests/matrix"
+_COMMAND = f"SAMEBYTES_MATRIX={PAGE} pytest --softdevices=gpu,npu,vaapi tests/matrix"
 _EDGES = (
     "Every edge that a plugin declares, used alone, by what it does with the bytes. COPY: equal "
     "values, only with copy=True, and counted."

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from typing import Any
 
 import cv2
+import dpctl.memory
 import numpy as np
 import openvino
 import pyopencl as cl
 
 from samebytes import Tensor, TensorInfo
 
-from . import opencl_means
+from . import gstreamer_means, opencl_means, va_means
 from .places import Place, file_of
 
 __all__ = ["MEANS", "Array", "Means"]
@@ -132,6 +134,60 @@ class USMPointers(Means):
         return _strided(memory, part.info, part.info.strides)
 
 
+class Surfaces(Means):
+    """Planes of VA-API's surfaces, FFmpeg's among them."""
+
+    def array(self, part: Tensor) -> Array:
+        return va_means.array_of(part)
+
+    def place(self, part: Tensor) -> Place:
+        return va_means.place_of(part)
+
+
+class DRMFrames(Means):
+    """Planes of FFmpeg's AV_PIX_FMT_DRM_PRIME, which mmap maps."""
+
+    def array(self, part: Tensor) -> Array:
+        fd, info = part.handle("dma_fd"), part.info
+        pages = mmap.mmap(fd, os.lseek(fd, 0, os.SEEK_END))
+        inner = np.zeros(info.shape[1:], info.dtype.carrier).strides
+        return _strided(pages, info, (part.handle("pitch"), *inner), part.handle("offset"))
+
+    def place(self, part: Tensor) -> Place:
+        return {"file": file_of(part.handle("dma_fd"), part.handle("offset"))}
+
+
+class GstMemories(Means):
+    """Those of Gst.Memory, mapped by GStreamer."""
+
+    def array(self, part: Tensor) -> Array:
+        return gstreamer_means.array_of(part)
+
+    def place(self, part: Tensor) -> Place:
+        return gstreamer_means.place_of(part)
+
+
+class SYCLMemory(Means):
+    """USM of dpctl's, copied by its queue."""
+
+    def read(self, part: Tensor) -> Array:
+        return _strided(self._bytes(part), part.info, part.info.strides).copy()
+
+    def write(self, part: Tensor, values: Array) -> None:
+        whole = self._bytes(part).copy()
+        _strided(whole, part.info, part.info.strides)[...] = values
+        self._memory(part).copy_from_host(whole)
+
+    def place(self, part: Tensor) -> Place:
+        return {"address": part.native.__sycl_usm_array_interface__["data"][0]}
+
+    def _memory(self, part: Tensor) -> Any:
+        return dpctl.memory.as_usm_memory(part.native)
+
+    def _bytes(self, part: Tensor) -> Array:
+        return np.frombuffer(self._memory(part).copy_to_host(), np.uint8)
+
+
 class RemoteTensors(Means):
     """Those of openvino.RemoteTensor, and openvino.Tensors in memory of the NPU plugin's."""
 
@@ -175,6 +231,9 @@ MEANS: dict[str, Means] = {
     "cpu": Arrays(),
     "dma": DMABufs(),
     "ffmpeg": VideoPlanes(),
+    "ffmpeg:DRM": DRMFrames(),
+    "ffmpeg:VAAPI": Surfaces(),
+    "gstreamer": GstMemories(),
     "level_zero": USMPointers(),
     "opencl": OpenCLMemory(),
     "opencv": Arrays(),
@@ -182,4 +241,6 @@ MEANS: dict[str, Means] = {
     "openvino": HostTensors(),
     "openvino:GPU": RemoteTensors(),
     "openvino:NPU": RemoteTensors(),
+    "sycl": SYCLMemory(),
+    "vaapi": Surfaces(),
 }

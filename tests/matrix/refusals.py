@@ -45,7 +45,22 @@ _BY_DRIVER = ("opencl*", "opencv_umat", "openvino:GPU", "openvino:GPU, host USM"
 _NOT_EXPORTED = ("exportable", "no descriptor", "whole pages", "not linear", "pitch must be")
 _NOT_READ = ("device USM", "usm_device", "USM_DEVICE_BUFFER")
 
+# What lies behind a descriptor.
+_DESCRIBED = ("dma", "level_zero, exportable", "vaapi", "ffmpeg:VAAPI", "ffmpeg:DRM")
+_NO_DESCRIPTOR = ("descriptor", "exportable", "needs a copy")
+# The edge that copies is for reading alone.
+_COPY_READS = ('serves access r, not "',)
+
 REFUSALS = (
+    Refusal("ffmpeg:VAAPI", "ffmpeg:VAAPI"),
+    Refusal("*", "ffmpeg:VAAPI", ("edge ffmpeg -> ffmpeg:VAAPI", *_COPY_READS)),
+    # VA-API has no packed format of 24 bits.
+    *(Refusal(source, "vaapi", (), ("NV12*", "I420", "GRAY8")) for source in _DESCRIBED),
+    Refusal("*", "vaapi", ("edge cpu -> vaapi", *_COPY_READS)),
+    *(Refusal(source, "ffmpeg:DRM") for source in _DESCRIBED),
+    Refusal("*", "ffmpeg:DRM", _NO_DESCRIPTOR),
+    Refusal("sycl, *", "sycl"),
+    Refusal("*", "sycl", ("SYCL uses no memory", *_NOT_READ)),
     Refusal("opencv_umat", "opencv_umat"),
     Refusal("opencl, of a UMat", "opencv_umat"),
     Refusal("*", "opencv_umat", ("cannot put a UMat", "needs a copy")),
@@ -62,9 +77,10 @@ REFUSALS = (
     Refusal("level_zero", "openvino", ("whole number of padded rows",), _PADDED),
     Refusal("opencl", "openvino", ("whole number of padded rows",), _PADDED),
     # A descriptor is told of memory that was allocated for that.
-    Refusal("dma", "dma"),
-    Refusal("level_zero, exportable", "dma"),
-    Refusal("*", "dma", _NOT_EXPORTED),
+    *(Refusal(source, "dma") for source in _DESCRIBED),
+    Refusal("*", "dma", (*_NOT_EXPORTED, "descriptor")),
+    # By way of GStreamer everything that the CPU reads is shared.
+    Refusal("*", "gstreamer"),
     # Drivers import whole pages of the CPU's memory, with nobody else's bytes on them.
     Refusal("cpu", "opencl", ("begins",)),
     Refusal("cpu", "openvino:GPU", ("multiple of",)),

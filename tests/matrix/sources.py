@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyopencl as cl
@@ -15,7 +15,11 @@ import pyopencl as cl
 import samebytes
 import samebytes_dma
 import samebytes_gpu_opencl
+import samebytes_sycl
 from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes_gstreamer import GStreamerPlane
+
+from .gstreamer_means import make_buffer
 
 __all__ = ["IMAGES", "SOURCES", "TARGETS", "TENSORS", "Layout", "Source"]
 
@@ -39,6 +43,7 @@ class Layout(NamedTuple):
 TARGETS = (
     "cpu", "ffmpeg", "opencv", "openvino",
     "dma", "opencl", "opencv_umat", "level_zero", "openvino:GPU", "openvino:NPU",
+    "vaapi", "ffmpeg:DRM", "ffmpeg:VAAPI", "gstreamer", "sycl",
 )  # fmt: skip
 TENSORS = {
     "page": Layout(TensorInfo("uint8", (64, 64))),
@@ -237,6 +242,37 @@ def _npu_image(layout: Layout) -> Frame:
     return samebytes.context("openvino:NPU").allocate_frame(*_named(layout).values())
 
 
+def _frames_of(node: str) -> Callable[[Layout], Frame]:
+    """A maker of frames that the node's context allocates."""
+    return lambda layout: samebytes.context(node).allocate_frame(*_named(layout).values())
+
+
+def _drm_image(layout: Layout) -> Frame:
+    """Of FFmpeg's, over a descriptor: it allocates none."""
+    return _dma_image(layout).map("ffmpeg:DRM", "rw")
+
+
+def _gstreamer_tensor(info: TensorInfo) -> Tensor:
+    buffer = make_buffer([info.extent[1]])
+    return samebytes.tensor(GStreamerPlane(buffer.get_memory(0), info, keep=buffer))
+
+
+def _gstreamer_image(layout: Layout) -> Frame:
+    """A memory for each plane, which has pitches of its own in a VideoMeta."""
+    return _cpu_image(layout).map("gstreamer", "rw")
+
+
+def _sycl_tensor(kind: str) -> Callable[[TensorInfo], Tensor]:
+    def make(info: TensorInfo) -> Tensor:
+        context: Any = samebytes.context("sycl")
+        if info.is_contiguous:
+            return cast("Tensor", context.allocate(info.shape, info.dtype, kind))
+        whole = context.allocate((info.extent[1],), "uint8", kind)
+        return samebytes_sycl.tensor(whole.native, info.shape, info.dtype, strides=info.strides)
+
+    return make
+
+
 def _named(layout: Layout) -> dict[str, Any]:
     image = layout.what
     assert isinstance(image, ImageInfo)
@@ -266,6 +302,7 @@ def _memfd(nbytes: int) -> int:
 _DENSE = ("page", "float NCHW", "odd size", "read-only")
 _FRAMES = ("NV12", "I420", "BGR", "GRAY8")
 _ALL = (*TENSORS, *IMAGES)
+_SURFACES = ("NV12", "I420", "GRAY8")
 # OpenCV has no tensors of four axes.
 _PICTURES = ("page", "odd size", "read-only", *_FRAMES)
 
@@ -311,4 +348,10 @@ SOURCES = {
         "openvino:GPU", *_over_pages("openvino:GPU"), ("page", "float NCHW", *_FRAMES)
     ),
     "openvino:NPU": Source("openvino:NPU", _npu_tensor, _npu_image, (*_DENSE, *_FRAMES)),
+    "vaapi": Source("vaapi", None, _frames_of("vaapi"), _SURFACES),
+    "ffmpeg:VAAPI": Source("ffmpeg:VAAPI", None, _frames_of("ffmpeg:VAAPI"), _SURFACES),
+    "ffmpeg:DRM": Source("ffmpeg:DRM", None, _drm_image, _SURFACES),
+    "gstreamer": Source("gstreamer", _gstreamer_tensor, _gstreamer_image, _ALL),
+    "sycl, shared USM": Source("sycl", _sycl_tensor("shared"), _frames_of("sycl"), _ALL[:9]),
+    "sycl, device USM": Source("sycl", _sycl_tensor("device"), None, ("page",)),
 }

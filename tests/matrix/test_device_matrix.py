@@ -19,6 +19,7 @@ from .sources import IMAGES, SOURCES, TARGETS, TENSORS
 ACCESSES: tuple[Access, ...] = ("r", "w", "rw")
 LAYOUTS = {**TENSORS, **IMAGES}
 HOST = {"cpu", "ffmpeg", "opencv", "openvino"}
+FRAMES_ONLY = {"ffmpeg", "ffmpeg:DRM", "ffmpeg:VAAPI", "vaapi"}
 
 
 def _params() -> list[Any]:
@@ -37,8 +38,8 @@ def _cells() -> list[tuple[str, str, str]]:
         for target in TARGETS
         if not {source.node, target} <= HOST
         for layout in source.layouts
-        # FFmpeg has frames only: that is a refusal of the core's, proven there too.
-        if target != "ffmpeg" or layout in IMAGES
+        # These have frames only: that is a refusal of the core's, proven there too.
+        if target not in FRAMES_ONLY or layout in IMAGES
     ]
 
 

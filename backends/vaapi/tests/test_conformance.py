@@ -55,6 +55,7 @@ class Surfaces(Memory):
     memory_type = "vaapi"
     host_visible = False
     readonly_enforced = False  # VA-API has no read-only surfaces
+    opaque = True
     allocates_frames = True
 
     def vaapi(self) -> VAAPIContext:

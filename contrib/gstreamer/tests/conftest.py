@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,3 +36,10 @@ def nothing_left_over() -> Iterator[None]:
     if _footprint() != before:
         gc.collect()  # a traceback that pytest keeps, or a cycle of the test's own
     assert _footprint() == before
+
+
+@pytest.fixture
+def memfds_left() -> Callable[[], int]:
+    """How many descriptors of memory were opened since the test began."""
+    before = _open_descriptors()
+    return lambda: _open_descriptors() - before

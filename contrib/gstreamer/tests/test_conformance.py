@@ -88,9 +88,7 @@ def append(buffer: Any, array: Array) -> None:
     key = hash(buffer) + buffer.n_memory() + 1
     _lent[key] = array
     flags = 0 if array.flags.writeable else _READONLY
-    memory = _gst.gst_memory_new_wrapped(
-        flags, address, high - low, 0, high - low, key, _give_back
-    )
+    memory = _gst.gst_memory_new_wrapped(flags, address, high - low, 0, high - low, key, _give_back)
     _gst.gst_buffer_append_memory(hash(buffer), memory)
 
 

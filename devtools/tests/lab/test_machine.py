@@ -34,7 +34,7 @@ def tools(tmp_path: Path) -> Tools:
 
 
 def stand_in(tools: Tools, body: str) -> None:
-    text = STAND_IN.replace("$TMP", os.environ.get("TMPDIR", "/tmp"))  # noqa: S108
+    text = STAND_IN.replace("$TMP", os.environ.get("TMPDIR", "/tmp"))
     tools.qemu.write_text(text.replace("BODY", body))
     tools.qemu.chmod(0o755)
 

@@ -27,10 +27,10 @@ def make():
 
 @pytest.fixture(scope="module")
 def kept():
-    before = BUFINFO.read_text()
-    BUFINFO.write_text(before + "4096\\t0\\t0\\t1\\tudmabuf\\t7\\t<none>\\n")
+    line = "4096\\t0\\t0\\t1\\tudmabuf\\t7\\t<none>\\n"
+    BUFINFO.write_text(BUFINFO.read_text() + line)
     yield
-    BUFINFO.write_text(before)
+    BUFINFO.write_text(BUFINFO.read_text().replace(line, ""))
 """
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from devtools.lab.machine import Ended, Size
-from devtools.lab.tests_in_lab import FOLDERS, chosen, judged
-from devtools.workspace import ROOT
+from devtools.lab.tests_in_lab import chosen, judged, marked_files
 
-JUNIT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="0" time="2"/></testsuites>'
+JUNIT = (
+    '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="0" time="2"/></testsuites>'
+)
 LINE = "4096\t0\t0\t1\tudmabuf\t{}\tcamera\n"
 
 
@@ -73,7 +74,9 @@ def test_a_guest_whose_time_was_up(tmp_path: Path) -> None:
 def test_what_runs_by_default() -> None:
     words = chosen([])
     assert words[:3] == ["-m", "dmabuf", "--softdevices=vaapi"]
-    assert words[3:] == [folder for folder in FOLDERS if (ROOT / folder).exists()]
+    assert words[3:] == marked_files()
+    assert "backends/dma/tests/test_dma_bufs.py" in words
+    assert not any(word.startswith("devtools") for word in words)
 
 
 def test_what_is_given_is_not_given_twice() -> None:

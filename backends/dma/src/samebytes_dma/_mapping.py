@@ -34,11 +34,17 @@ _NO_MMAP = {
 }  # fmt: skip
 
 
-def map_buffers(buffers: Sequence[DMABuffer], access: Access) -> tuple[Storage, tuple[int, ...]]:
+def map_buffers(
+    buffers: Sequence[DMABuffer], access: Access, source: Storage
+) -> tuple[Storage, tuple[int, ...]]:
     """Map each buffer whole, all of them in one piece of address space, and begin the access.
 
-    Releasing the storage ends the access and unmaps; flush() ends the access and begins it anew.
-    It has descriptors of its own for that, so the buffers may be gone by then.
+    Releasing the storage unmaps and ends the access; flush() ends the access and begins it anew.
+
+    Args:
+        buffers: they may be gone while they are mapped.
+        access: what the CPU will do.
+        source: of what is mapped; the access holds it.
 
     Returns:
         The owner of the mapping, and where each buffer begins in it, in bytes.
@@ -52,32 +58,44 @@ def map_buffers(buffers: Sequence[DMABuffer], access: Access) -> tuple[Storage, 
         _check_size(buffer)
         starts.append(end)
         end += -(-buffer.size // PAGESIZE) * PAGESIZE
-    with ExitStack() as undo:
-        address = _map(buffers, starts, end, access, undo)
-        synced = [undo.enter_context(b.dup()) for b in buffers if b.is_dma_buf]
-        for fd in synced:
-            begin_access(fd, access)
-            undo.callback(end_access, fd, access)
-        release = undo.pop_all().close
-    flush = partial(_publish, synced, access) if synced else None
-    storage = Storage(release, address=address, nbytes=end, readonly=access == "r", flush=flush)
+    address = _map(buffers, starts, end, access)
+    # No function of Python's: mappings that live to the end of the process outlive those.
+    unmap = partial(mman.munmap, address, end)
+    try:
+        begun = _begin([b for b in buffers if b.is_dma_buf], access, source)
+    except BaseException:
+        unmap()
+        raise
+    storage = Storage(unmap, address=address, nbytes=end, keep=begun, readonly=access == "r")
     return storage, tuple(starts)
 
 
-def _map(
-    buffers: Sequence[DMABuffer], starts: list[int], nbytes: int, access: Access, undo: ExitStack
-) -> int:
+def _begin(buffers: Sequence[DMABuffer], access: Access, source: Storage) -> Storage | None:
+    """The owner of an access, which ends at the exit of the process at the latest."""
+    if not buffers:
+        return None
+    with ExitStack() as undo:
+        fds = [undo.enter_context(b.dup()) for b in buffers]
+        for fd in fds:
+            begin_access(fd, access)
+            undo.callback(end_access, fd, access)
+        release = undo.pop_all().close
+    return Storage(release, keep=source, flush=partial(_publish, fds, access), at_exit=True)
+
+
+def _map(buffers: Sequence[DMABuffer], starts: list[int], nbytes: int, access: Access) -> int:
     if len(buffers) == 1:
         # The kernel chooses an address that suits the exporter (huge pages are aligned).
-        address = _map_buffer(buffers[0], None, access)
-        undo.callback(_unmap, address, nbytes)
-        return address
+        return _map_buffer(buffers[0], None, access)
     address = _call_mmap(
         None, nbytes, mman.PROT_NONE, mman.MAP_PRIVATE | mman.MAP_ANONYMOUS | mman.MAP_NORESERVE, -1
     )
-    undo.callback(_unmap, address, nbytes)
-    for buffer, start in zip(buffers, starts, strict=True):
-        _map_buffer(buffer, address + start, access)
+    try:
+        for buffer, start in zip(buffers, starts, strict=True):
+            _map_buffer(buffer, address + start, access)
+    except BaseException:
+        mman.munmap(address, nbytes)
+        raise
     return address
 
 
@@ -103,11 +121,6 @@ def _call_mmap(address: int | None, nbytes: int, protection: int, flags: int, fd
         code = ctypes.get_errno()
         raise NativeError("mmap", code, os.strerror(code))
     return int(found)
-
-
-def _unmap(address: int, nbytes: int) -> None:
-    # Fails only for arguments that are wrong.
-    mman.munmap(address, nbytes)
 
 
 def _publish(fds: Sequence[Fd], access: Access) -> None:

@@ -28,7 +28,7 @@ class DMAToCpu(MemoryMapper):
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The array, and the owner of the mapping."""
         plane: DMAPlane = item.native
-        storage, (start,) = map_buffers((plane.buffer,), access)
+        storage, (start,) = map_buffers((plane.buffer,), access, item.storage)
         carried = plane.info if plane.info.dtype.numpy is None else None
         return _array(storage, start, plane), carried, storage
 
@@ -48,7 +48,7 @@ class DMAFrameToCpu(MemoryMapper):
                     "it: map its tensors one by one"
                 )
         buffers = {id(p.buffer.storage): p.buffer for p in planes}
-        storage, found = map_buffers(tuple(buffers.values()), access)
+        storage, found = map_buffers(tuple(buffers.values()), access, item.storage)
         starts = dict(zip(buffers, found, strict=True))
         arrays = tuple(_array(storage, starts[id(p.buffer.storage)], p) for p in planes)
         return arrays, None, storage

@@ -31,8 +31,14 @@ class FFmpegContext(HostContext):
 
     @classmethod
     def create(cls, device: str | None, parent: object) -> Self:
-        """The one FFmpeg context."""
-        super().create(device, None)
+        """The one FFmpeg context.
+
+        Raises:
+            UnknownNameError: there is no such kind of FFmpeg's frames.
+        """
+        if device is not None:
+            known = ("ffmpeg", "ffmpeg:VAAPI", "ffmpeg:DRM")
+            raise UnknownNameError("memory type", f"ffmpeg:{device}", known)
         return FFMPEG  # type: ignore[return-value]  # the singleton is of this very class
 
     def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> FFmpegFrame:

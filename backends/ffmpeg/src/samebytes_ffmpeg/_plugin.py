@@ -139,6 +139,7 @@ def _device_mappers() -> list[MapperSpec]:
             transfer=Transfer.COPY,
             summary="av_hwframe_transfer_data into a surface of the device's pool",
             level="frame",
+            access=("r",),
         ),
         MapperSpec(
             source="ffmpeg:VAAPI",
@@ -147,6 +148,17 @@ def _device_mappers() -> list[MapperSpec]:
             transfer=Transfer.COPY,
             summary="av_hwframe_transfer_data into a new av frame",
             level="frame",
+            access=("r",),
+            opaque=True,
+        ),
+        MapperSpec(
+            source="ffmpeg:DRM",
+            target="ffmpeg",
+            mapper="samebytes_ffmpeg._hardware.transfer:Download",
+            transfer=Transfer.COPY,
+            summary="av_hwframe_transfer_data into a new av frame, by the CPU",
+            level="frame",
+            access=("r",),
             opaque=True,
         ),
     ]

@@ -16,7 +16,7 @@ from samebytes.plugins import Access, MemoryMapper, Refused, Storage, count_copy
 
 from ._context import VAAPIContext
 from ._image import Array, planes_at
-from ._surface import VAPlane, VASurface
+from ._surface import SurfaceHandle, VAPlane, VASurface
 from ._transfer import download, upload
 
 __all__ = ["CpuToVaapi", "VaapiFrameToCpuCopy", "VaapiToCpuCopy"]
@@ -67,7 +67,7 @@ class CpuToVaapi(MemoryMapper):
                 image.format, image.width, image.height
             )
             surface = made.native
-            upload(surface, {n: plane.native for n, plane in enumerate(item.planes)})
+            upload(surface.handle, {n: plane.native for n, plane in enumerate(item.planes)})
         except (LayoutError, NativeError, UnknownNameError) as error:
             raise Refused(str(error)) from error
         return surface, None, surface.storage
@@ -78,19 +78,20 @@ def _copied(
 ) -> tuple[dict[int, Array], Storage]:
     """Arrays over new memory, by the numbers of the planes, and its owner."""
     pages = cpu.allocate((max(p.offset + p.span for p in layouts.values()),)).storage
-    # For the write back, which must not hold the storage that calls it.
+    # For the write back, which must not hold the storage that calls it, nor that of the surface.
     inner = dict(zip(layouts, planes_at(np.asarray(pages), tuple(layouts.values())), strict=True))
     if access != "w":
         try:
-            download(surface, inner)
+            download(surface.handle, inner)
         except (LayoutError, NativeError) as error:
             raise Refused(str(error)) from error
-    back = None if access == "r" else partial(_write_back, surface, inner)
+    back = None if access == "r" else partial(_write_back, surface.handle, inner)
     storage = Storage(
         back,
         address=pages.address,
         nbytes=pages.nbytes,
-        keep=pages,
+        # What is written back holds the pages, and needs the surface.
+        keep=pages if back is None else surface.storage,
         readonly=access == "r",
         flush=back,
     )
@@ -98,8 +99,8 @@ def _copied(
     return dict(zip(layouts, outer, strict=True)), storage
 
 
-def _write_back(surface: VASurface, arrays: Mapping[int, Array]) -> None:
-    if not surface.native_display.usable:
+def _write_back(surface: SurfaceHandle, arrays: Mapping[int, Array]) -> None:
+    if not surface.display.living.usable:
         return  # the interpreter ends, or this is a forked child: nobody would see it
     upload(surface, arrays)
     count_copy(_BACK, sum(a.nbytes for a in arrays.values()))

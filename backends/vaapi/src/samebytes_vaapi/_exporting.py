@@ -16,7 +16,7 @@ from ._abi.structures import VADRMPRIMESurfaceDescriptor
 from ._errors import VAError
 from ._formats import fourcc_text, name_of
 from ._layout import Object, Place, SurfaceLayout
-from ._surface import VASurface
+from ._surface import SurfaceHandle
 
 __all__ = ["Exported", "check_picture", "export"]
 
@@ -40,7 +40,7 @@ class Exported(NamedTuple):
     layout: SurfaceLayout
 
 
-def export(surface: VASurface, access: Access) -> Exported:
+def export(surface: SurfaceHandle, access: Access) -> Exported:
     """The memory of a surface, whose rendering is complete.
 
     Raises:
@@ -60,7 +60,7 @@ def export(surface: VASurface, access: Access) -> Exported:
     return Exported(fds, layout)
 
 
-def check_picture(surface: VASurface, fourcc: int, width: int, height: int) -> None:
+def check_picture(surface: SurfaceHandle, fourcc: int, width: int, height: int) -> None:
     """Raise LayoutError if the driver knows a surface as another format, or as smaller."""
     image = surface.image
     if name_of(fourcc) != image.format.name or width < image.width or height < image.height:
@@ -70,7 +70,7 @@ def check_picture(surface: VASurface, fourcc: int, width: int, height: int) -> N
         )
 
 
-def _described(surface: VASurface, flags: int) -> VADRMPRIMESurfaceDescriptor:
+def _described(surface: SurfaceHandle, flags: int) -> VADRMPRIMESurfaceDescriptor:
     # Mesa's drivers know separate layers only; others want one layer for formats with auxiliary
     # planes.
     try:
@@ -79,10 +79,10 @@ def _described(surface: VASurface, flags: int) -> VADRMPRIMESurfaceDescriptor:
         return _called(surface, flags | va.VA_EXPORT_SURFACE_SEPARATE_LAYERS)
 
 
-def _called(surface: VASurface, flags: int) -> VADRMPRIMESurfaceDescriptor:
+def _called(surface: SurfaceHandle, flags: int) -> VADRMPRIMESurfaceDescriptor:
     descriptor = VADRMPRIMESurfaceDescriptor()
     kind = va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2
-    surface.native_display.call("vaExportSurfaceHandle", surface.id, kind, flags, byref(descriptor))
+    surface.display.call("vaExportSurfaceHandle", surface.id, kind, flags, byref(descriptor))
     return descriptor
 
 
@@ -101,7 +101,7 @@ def _owned(descriptor: VADRMPRIMESurfaceDescriptor) -> tuple[Fd, ...]:
 
 
 def _layout(
-    surface: VASurface, descriptor: VADRMPRIMESurfaceDescriptor, count: int
+    surface: SurfaceHandle, descriptor: VADRMPRIMESurfaceDescriptor, count: int
 ) -> SurfaceLayout:
     image = surface.image
     check_picture(surface, descriptor.fourcc, descriptor.width, descriptor.height)

@@ -15,7 +15,7 @@ from samebytes.formats import PlaneLayout
 from ._abi.structures import VAImage, VAImageFormat
 from ._display import NativeDisplay
 from ._exporting import check_picture
-from ._surface import VASurface
+from ._surface import SurfaceHandle
 
 if TYPE_CHECKING:
     from typing import Self
@@ -37,11 +37,18 @@ class Image:
 
     __slots__ = ("_buffer", "_display", "address", "id", "layouts", "nbytes")
 
-    def __init__(self, display: NativeDisplay, image: VAImage, picture: ImageInfo) -> None:
+    def __init__(
+        self,
+        display: NativeDisplay,
+        image: VAImage,
+        picture: ImageInfo,
+        derived_from: SurfaceHandle | None = None,
+    ) -> None:
         """Take a new image.
 
         Raises:
-            LayoutError: it is not laid out as the picture is.
+            LayoutError: it is not laid out as the picture is, or not what the surface was said to
+                be.
         """
         self._display = display
         self._buffer: int = image.buf
@@ -50,6 +57,8 @@ class Image:
         self.address = 0
         display.living.add_image(self.id)
         try:
+            if derived_from is not None:
+                check_picture(derived_from, image.format.fourcc, image.width, image.height)
             self.layouts = _layouts(image, picture)
         except BaseException:
             self.close()
@@ -90,7 +99,7 @@ class Image:
         self.close()
 
 
-def derived(surface: VASurface) -> Image:
+def derived(surface: SurfaceHandle) -> Image:
     """The surface itself as an image, mapped, where the driver can (vaDeriveImage).
 
     Raises:
@@ -98,10 +107,9 @@ def derived(surface: VASurface) -> Image:
         LayoutError: it is not what it was said to be.
     """
     native = VAImage()
-    surface.native_display.call("vaDeriveImage", surface.id, byref(native))
-    image = Image(surface.native_display, native, surface.image)
+    surface.display.call("vaDeriveImage", surface.id, byref(native))
+    image = Image(surface.display, native, surface.image, surface)
     try:
-        check_picture(surface, native.format.fourcc, native.width, native.height)
         image.map()
     except BaseException:
         image.close()

@@ -39,8 +39,14 @@ class Living:
     @property
     def usable(self) -> bool:
         """Whether the display is there, and this process's."""
+        # In this order: when modules are taken apart at the interpreter's end, it has ended, and
+        # what else is named here may be gone.
+        if self._ended or self._process != os.getpid():
+            return False
+        if self._owner is None:
+            return True
         try:
-            self.check()
+            self._owner.check_open()
         except ClosedError:
             return False
         return True

@@ -92,7 +92,7 @@ def _memory(context: VAAPIContext) -> str:
 
 def _exported(frame: VAFrame) -> str:
     try:
-        layout = export(frame.native, "r").layout
+        layout = export(frame.native.handle, "r").layout
     except (VAError, LayoutError) as error:
         return f"not exported: {error}"
     modifiers = {memory.modifier for memory in layout.objects}
@@ -102,7 +102,7 @@ def _exported(frame: VAFrame) -> str:
 
 def _mapped(frame: VAFrame) -> str:
     try:
-        with derived(frame.native):
+        with derived(frame.native.handle):
             return "mapped to the CPU"
     except (VAError, LayoutError) as error:
         return f"copied to the CPU: {error}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from samebytes import Access, ImageInfo, TensorInfo
 from samebytes.plugins import Storage
@@ -16,7 +16,23 @@ from ._display import NativeDisplay
 if TYPE_CHECKING:
     from ._context import VAAPIContext
 
-__all__ = ["VAPlane", "VASurface"]
+__all__ = ["SurfaceHandle", "VAPlane", "VASurface"]
+
+
+class SurfaceHandle(NamedTuple):
+    """What calls into the driver need of a surface, which it does not keep alive.
+
+    For what a mapping's storage calls: it must not hold the surface's storage, or a close() that
+    ends both would find it in use.
+    """
+
+    display: NativeDisplay
+    id: int
+    image: ImageInfo
+
+    def sync(self) -> None:
+        """Return when nothing renders into it any more."""
+        self.display.sync(self.id)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -42,6 +58,11 @@ class VASurface:
     def display(self) -> int:
         """The VADisplay."""
         return self.native_display.pointer
+
+    @property
+    def handle(self) -> SurfaceHandle:
+        """The surface without what keeps it alive."""
+        return SurfaceHandle(self.native_display, self.id, self.image)
 
     def sync(self) -> None:
         """Return when nothing renders into it any more (vaSyncSurface).

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from samebytes.plugins import Access, MemoryMapper, Refused, Storage, count_copy
 
 from ._errors import VAError
 from ._image import Array, Image, derived, planes_at
-from ._surface import VAPlane, VASurface
+from ._surface import SurfaceHandle, VAPlane, VASurface
 
 __all__ = ["VaapiFrameToCpu", "VaapiToCpu"]
 
@@ -48,23 +47,21 @@ class VaapiToCpu(MemoryMapper):
 def _mapped(surface: VASurface, access: Access) -> tuple[tuple[Array, ...], Storage]:
     try:
         surface.sync()
-        image = derived(surface)
+        image = derived(surface.handle)
     except (VAError, LayoutError) as error:
         raise Refused(str(error)) from error
-    # A surface for flush() that does not hold the storage: close() of a longer way could not end it.
-    bare = replace(surface, storage=Storage())
     storage = Storage(
         image.close,
         address=image.address,
         nbytes=image.nbytes,
         keep=surface.storage,
         readonly=access == "r",
-        flush=None if access == "r" else partial(_publish, bare, image),
+        flush=None if access == "r" else partial(_publish, surface.handle, image),
     )
     return planes_at(np.asarray(storage), image.layouts), storage
 
 
-def _publish(surface: VASurface, image: Image) -> None:
+def _publish(surface: SurfaceHandle, image: Image) -> None:
     """Have the driver see what was written, without moving the mapping.
 
     Some drivers map a copy of their own, which they take back when it is unmapped. Mapping it anew

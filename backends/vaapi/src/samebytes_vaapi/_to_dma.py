@@ -64,7 +64,7 @@ def _exported(
             surface.sync()
             return known, None
         with ExitStack() as undo:
-            exported = export(surface, access)
+            exported = export(surface.handle, access)
             for fd in exported.fds:
                 undo.enter_context(fd)
             buffers = _buffers(exported, target, surface.storage)
@@ -73,7 +73,7 @@ def _exported(
     except (VAError, LayoutError, AccessError) as error:
         raise Refused(str(error)) from error
     if len(buffers) > 1:
-        return planes, Storage(buffers.clear, keep=surface.storage, wait=surface.storage.wait)
+        return planes, Storage(keep=surface.storage, wait=surface.storage.wait)
     return surface.exports.setdefault(access, planes), None
 
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from ._image import Array, created
-from ._surface import VASurface
+from ._surface import SurfaceHandle
 
 __all__ = ["download", "upload"]
 
 
-def download(surface: VASurface, targets: Mapping[int, Array]) -> None:
+def download(surface: SurfaceHandle, targets: Mapping[int, Array]) -> None:
     """Copy planes of a surface.
 
     Args:
@@ -23,7 +23,7 @@ def download(surface: VASurface, targets: Mapping[int, Array]) -> None:
         VAError: the driver refuses.
         LayoutError: it has no images of the format.
     """
-    display, image = surface.native_display, surface.image
+    display, image = surface.display, surface.image
     surface.sync()
     with created(display, image) as copy:
         display.call("vaGetImage", surface.id, 0, 0, image.width, image.height, copy.id)
@@ -33,7 +33,7 @@ def download(surface: VASurface, targets: Mapping[int, Array]) -> None:
             np.copyto(target, arrays[number])
 
 
-def upload(surface: VASurface, sources: Mapping[int, Array]) -> None:
+def upload(surface: SurfaceHandle, sources: Mapping[int, Array]) -> None:
     """Copy planes into a surface, and return when they are there. The other planes stay.
 
     Args:
@@ -43,7 +43,7 @@ def upload(surface: VASurface, sources: Mapping[int, Array]) -> None:
         VAError: the driver refuses.
         LayoutError: it has no images of the format.
     """
-    display, image = surface.native_display, surface.image
+    display, image = surface.display, surface.image
     size = (0, 0, image.width, image.height)
     surface.sync()
     with created(display, image) as copy:

@@ -124,15 +124,13 @@ def _picture(caps: Any, structure: Any) -> Description:
     if drm_format is not None:  # GStreamer 1.24 and later
         return _drm_picture(caps, structure, drm_format)
     image_format_named(structure.get_string("format") or "UNKNOWN")
-    info = GstVideo.VideoInfo.new_from_caps(caps)
-    if info is None:
-        raise LayoutError(f"GStreamer finds no picture in caps {caps.to_string()!r}")
     interlacing = structure.get_string("interlace-mode") or "progressive"
     if interlacing == "alternate":
         raise LayoutError(
-            "each buffer holds one field of a picture (interlace-mode=alternate): put an "
-            "interleaver or a deinterlacer before it"
+            "each buffer holds one field of a picture (interlace-mode=alternate): put a "
+            "deinterlacer before it"
         )
+    info = _parsed(GstVideo.VideoInfo, caps, "picture")
     count = info.finfo.n_planes
     details = {
         "caps": caps.to_string(),
@@ -148,6 +146,21 @@ def _picture(caps: Any, structure: Any) -> Description:
         modifier=DRM_FORMAT_MOD_INVALID if caps.get_features(0).contains(_DMABUF) else None,
         details=details,
     )
+
+
+def _parsed(kind: Any, caps: Any, what: str) -> Any:
+    """GstVideoInfo or GstAudioInfo of caps.
+
+    Raises:
+        LayoutError: GStreamer finds none in them.
+    """
+    try:
+        found = kind.new_from_caps(caps)
+    except TypeError:  # gi's word for NULL, where it is no None
+        found = None
+    if found is None:
+        raise LayoutError(f"GStreamer finds no {what} in caps {caps.to_string()!r}")
+    return found
 
 
 def _drm_picture(caps: Any, structure: Any, drm_format: str) -> Description:
@@ -170,9 +183,7 @@ def _drm_picture(caps: Any, structure: Any, drm_format: str) -> Description:
 
 
 def _sound(caps: Any) -> Description:
-    info = GstAudio.AudioInfo.new_from_caps(caps)
-    if info is None:
-        raise LayoutError(f"GStreamer finds no sound in caps {caps.to_string()!r}")
+    info = _parsed(GstAudio.AudioInfo, caps, "sound")
     sound = Sound(
         info.rate,
         info.channels,

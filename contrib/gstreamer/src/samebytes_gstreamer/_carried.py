@@ -64,9 +64,7 @@ class OpenCLToBuffer(MemoryMapper):
 
     __slots__ = ()
 
-    def connect(
-        self, item: Frame, access: Access
-    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+    def connect(self, item: Frame, access: Access) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The buffer; its memory holds the frame."""
         if self.target.parent != item.context:
             raise Refused("the target carries memory of another OpenCL context")

@@ -28,6 +28,7 @@ from ._gi import Gst, pointer_of
 from ._libraries import glib, gst, load
 from ._metas import Metas
 from ._structures import (
+    dicts_in,
     list_items,
     new_structure,
     read_structure,
@@ -85,11 +86,11 @@ def add_gva_metas(
     """Attach metas of DL Streamer to a Gst.Buffer, as its elements would.
 
     Args:
-        tensors: the fields of each ("model_name", "dims", "data_buffer" as bytes ...), and its
-            "name".
-        json: one text for each meta.
-        audio_events: "label", "start_timestamp", "end_timestamp", "id" and "params" (a list of
-            fields, as for tensors) of each.
+        tensors: a list of dicts: the fields of each ("model_name", "dims", "data_buffer" as bytes
+            ...), and its "name".
+        json: a list of texts, one for each meta.
+        audio_events: a list of dicts: "label", "start_timestamp", "end_timestamp", "id", and
+            "params" (a list of fields, as for tensors) of each.
 
     Raises:
         MissingDependencyError: DL Streamer is not installed.
@@ -110,10 +111,13 @@ def add_dlstreamer_metas(buffer: int, known: Mapping[str, Any]) -> None:
     """Attach to a GstBuffer* what `read_dlstreamer_metas` read, if the library is loaded."""
     for kind, fill in _FILL.items():
         items = known.get(kind)
-        implementation = _implementation(kind) if items else None
-        if not items or implementation is None:
+        if not isinstance(items, list | tuple):
             continue
-        for item in items:
+        implementation = _implementation(kind) if items else None
+        if implementation is None:
+            continue
+        texts = [item for item in items if isinstance(item, str)] if kind == "gva_json" else None
+        for item in dicts_in(items) if texts is None else texts:
             added = gst.gst_buffer_add_meta(buffer, implementation, None)
             if added:
                 fill(added, item)
@@ -157,10 +161,10 @@ def _fill_json(meta: int, text: Any) -> None:
 def _fill_event(meta: int, event: Any) -> None:
     mirror = GstGVAAudioEventMeta.from_address(meta)
     mirror.event_type = glib.g_quark_from_string(str(event.get("label", "")).encode())
-    mirror.id = int(event.get("id", 0))
-    mirror.start_timestamp = int(event.get("start_timestamp", 0))
-    mirror.end_timestamp = int(event.get("end_timestamp", 0))
-    for fields in event.get("params", ()):
+    for key in ("id", "start_timestamp", "end_timestamp"):
+        value = event.get(key, 0)
+        setattr(mirror, key, value if isinstance(value, int) else 0)
+    for fields in dicts_in(event.get("params")):
         structure = new_structure(str(fields.get("name", "params")), fields)
         mirror.params = glib.g_list_append(mirror.params, structure)
 

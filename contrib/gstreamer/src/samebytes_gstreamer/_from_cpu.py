@@ -62,9 +62,7 @@ class CpuToBuffer(MemoryMapper):
 
     __slots__ = ()
 
-    def connect(
-        self, item: Frame, access: Access
-    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+    def connect(self, item: Frame, access: Access) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The buffer; the bytes are the arrays', so there is nothing to give back."""
         arrays: Sequence[_Array] = item.native
         layouts = _layouts(item, arrays)

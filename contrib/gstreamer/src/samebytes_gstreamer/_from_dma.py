@@ -24,7 +24,14 @@ from ._abi.allocators import GST_FD_MEMORY_FLAG_NONE
 from ._lending import CLEAR, Loan
 from ._libraries import allocators, glib, gst
 from ._plane import GStreamerPlane
-from ._writing import append, buffer_of, check_picture, describe_buffer, mark_readonly, memory_object
+from ._writing import (
+    append,
+    buffer_of,
+    check_picture,
+    describe_buffer,
+    mark_readonly,
+    memory_object,
+)
 
 __all__ = ["DMAToBuffer", "DMAToMemory"]
 
@@ -48,9 +55,7 @@ class DMAToBuffer(MemoryMapper):
 
     __slots__ = ()
 
-    def connect(
-        self, item: Frame, access: Access
-    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+    def connect(self, item: Frame, access: Access) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The buffer; the descriptors in it are GStreamer's own."""
         info = item.meta.info
         if not isinstance(info, ImageInfo):

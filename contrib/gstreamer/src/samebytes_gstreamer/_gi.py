@@ -13,7 +13,7 @@ from samebytes.errors import MissingDependencyError
 
 from ._needs import PYGOBJECT, TYPELIBS
 
-__all__ = ["Gst", "GstApp", "GstAudio", "GstVideo", "check_pointers", "pointer_of"]
+__all__ = ["GObject", "Gst", "GstApp", "GstAudio", "GstVideo", "check_pointers", "pointer_of"]
 
 try:
     import gi
@@ -28,7 +28,7 @@ for _namespace in ("Gst", "GstApp", "GstAudio", "GstVideo"):
 
 try:
     # With GstApp, appsink and appsrc have their methods.
-    from gi.repository import Gst, GstApp, GstAudio, GstVideo
+    from gi.repository import GObject, Gst, GstApp, GstAudio, GstVideo
 except ImportError as error:
     raise MissingDependencyError("gstreamer", f"GStreamer ({error})", TYPELIBS) from error
 
@@ -37,7 +37,7 @@ if not Gst.is_initialized():
 
 
 def pointer_of(boxed: Any) -> int:
-    """The C pointer of a buffer, a memory, a sample or caps; it stays with its owner."""
+    """The C pointer of a buffer, a sample, caps or an element; it stays with its owner."""
     return hash(boxed)
 
 
@@ -47,8 +47,8 @@ def check_pointers() -> None:
     Raises:
         MissingDependencyError: they do not.
     """
-    buffer = Gst.Buffer.new()
-    if f"(GstBuffer at {pointer_of(buffer):#x})" not in repr(buffer):
+    boxed, gobject = Gst.Buffer.new(), Gst.Registry.get()
+    if not all(f" at {pointer_of(one):#x})" in repr(one) for one in (boxed, gobject)):
         raise MissingDependencyError(
             "gstreamer", f"a PyGObject whose objects hash to their pointers (not {gi.__version__})",
             PYGOBJECT,

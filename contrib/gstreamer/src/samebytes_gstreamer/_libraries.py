@@ -16,6 +16,7 @@ from typing import Any
 from samebytes.errors import MissingDependencyError
 
 from ._abi import allocators as allocators_abi
+from ._abi import app as app_abi
 from ._abi import audio as audio_abi
 from ._abi import glib as glib_abi
 from ._abi import gstreamer as gstreamer_abi
@@ -26,6 +27,7 @@ from ._needs import LIBRARIES, VA_LIBRARY
 
 __all__ = [
     "allocators",
+    "app",
     "audio",
     "check_layouts",
     "glib",
@@ -67,6 +69,7 @@ glib: Any = load("libglib-2.0.so.0", glib_abi.GLIB, LIBRARIES)
 gobject: Any = load("libgobject-2.0.so.0", glib_abi.GOBJECT, LIBRARIES)
 gst: Any = load("libgstreamer-1.0.so.0", gstreamer_abi.GSTREAMER, LIBRARIES)
 video: Any = load("libgstvideo-1.0.so.0", video_abi.VIDEO, LIBRARIES)
+app: Any = load("libgstapp-1.0.so.0", app_abi.APP, LIBRARIES)
 audio: Any = load("libgstaudio-1.0.so.0", audio_abi.AUDIO, LIBRARIES)
 allocators: Any = load("libgstallocators-1.0.so.0", allocators_abi.ALLOCATORS, LIBRARIES)
 

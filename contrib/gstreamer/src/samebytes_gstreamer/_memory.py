@@ -113,8 +113,8 @@ def is_writable(memory: int, buffer: int = 0) -> bool:
         return False
     if gst.gst_mini_object_is_writable(memory):
         return True
-    sinks = _in_sinks.get(buffer)
-    return bool(sinks) and GstMiniObject.from_address(buffer).refcount == 1 + sinks
+    sinks = _in_sinks.get(buffer, 0)
+    return sinks > 0 and GstMiniObject.from_address(buffer).refcount == 1 + sinks
 
 
 def map_memory(memory: Any, access: Access) -> Storage:

@@ -15,7 +15,7 @@ from ._caps import Description
 from ._dlstreamer import add_dlstreamer_metas, read_dlstreamer_metas
 from ._libraries import glib, video
 from ._metas import Metas
-from ._structures import list_items, new_structure, read_structure, structure_name
+from ._structures import dicts_in, list_items, new_structure, read_structure, structure_name
 
 __all__ = ["GStreamerMeta", "read_meta", "write_meta"]
 
@@ -125,7 +125,7 @@ def _add_regions(buffer: int, regions: Iterable[Region]) -> None:
             value = region.metadata.get(key)
             if isinstance(value, int) and -(2**31) <= value < 2**31:
                 setattr(mirror, key, value)
-        params = [p for p in region.metadata.get("params", ()) if isinstance(p, dict)]
+        params = dicts_in(region.metadata.get("params"))
         if region.confidence is not None and not any("confidence" in p for p in params):
             params.append({"name": "detection", "confidence": float(region.confidence)})
         for fields in params:

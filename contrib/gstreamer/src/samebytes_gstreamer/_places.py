@@ -179,9 +179,7 @@ def _cropped(
     return image, image.plane_layouts(pitches, offsets, allow_negative=True)
 
 
-def _sound(
-    sound: Sound, sizes: Sequence[int], metas: Metas
-) -> tuple[AudioInfo, tuple[Place, ...]]:
+def _sound(sound: Sound, sizes: Sequence[int], metas: Metas) -> tuple[AudioInfo, tuple[Place, ...]]:
     samples = sum(sizes) // sound.frame_nbytes if metas.audio is None else metas.audio.samples
     info = AudioInfo(samples, sound.channels, sound.rate, sound.dtype, sound.interleaved)
     layouts = info.plane_layouts()

@@ -26,8 +26,9 @@ PLUGIN = Plugin(
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
     """Buffers and samples, memories, and planes in them."""
-    frame, tensor = "samebytes_gstreamer._frame:GStreamerFrame", (
-        "samebytes_gstreamer._tensor:GStreamerTensor"
+    frame, tensor = (
+        "samebytes_gstreamer._frame:GStreamerFrame",
+        ("samebytes_gstreamer._tensor:GStreamerTensor"),
     )
     return [
         NativeSpec(native="gi.repository.Gst.Buffer", wraps=frame, level="frame"),

@@ -10,7 +10,9 @@ from samebytes import Frame
 from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Access, check_access
 
-from ._gi import Gst, GstApp
+from ._abi.app import GST_FLOW_OK
+from ._gi import Gst, GstApp, pointer_of
+from ._libraries import app, gst
 from ._pipeline import Deadline, Pipeline, PipelineError
 
 if TYPE_CHECKING:
@@ -119,14 +121,14 @@ class GStreamerSink:
             self._info = own.meta.info
         self._pipeline.play()
         self._wait_for_room(self.timeout if timeout is None else timeout)
-        buffer = own.buffer
+        # Elements write in place into what nobody else holds, so no object of Python's may.
+        pointer = gst.gst_mini_object_ref(own.handle("gst_buffer"))
         if own is not frame:
-            # Elements write in place into what nobody else holds.
             own.close()
-        answer = self._source.push_buffer(buffer)
-        if answer != Gst.FlowReturn.OK:
+        answer = app.gst_app_src_push_buffer(pointer_of(self._source), pointer)
+        if answer != GST_FLOW_OK:
             self._pipeline.check_bus(wait=0.1)
-            raise PipelineError("gst_app_src_push_buffer", int(answer), answer.value_nick)
+            raise PipelineError("gst_app_src_push_buffer", answer, "the appsrc takes no buffer")
 
     def end(self) -> None:
         """End the stream. What was written is still worked on: `close` waits for that."""

@@ -25,7 +25,14 @@ from ._abi.glib import (
 )
 from ._libraries import glib, gobject, gst
 
-__all__ = ["list_items", "new_structure", "read_structure", "structure_name", "write_fields"]
+__all__ = [
+    "dicts_in",
+    "list_items",
+    "new_structure",
+    "read_structure",
+    "structure_name",
+    "write_fields",
+]
 
 # gst/gststructure.h: what gst_structure_new_empty() takes.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9/\-_.:+]*\Z")
@@ -63,6 +70,11 @@ def read_structure(structure: int) -> dict[str, Any]:
         if value is not _NOTHING:
             fields[name.decode()] = value
     return fields
+
+
+def dicts_in(items: Any) -> list[dict[str, Any]]:
+    """The dicts in a list of somebody's; none, if it is no list."""
+    return [i for i in items if isinstance(i, dict)] if isinstance(items, list | tuple) else []
 
 
 def new_structure(name: str, fields: Mapping[str, Any]) -> int:

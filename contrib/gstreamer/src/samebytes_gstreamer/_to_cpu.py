@@ -73,9 +73,7 @@ class _Releases:
 
 def _part_of(whole: Storage, part: Storage) -> Storage:
     """One mapping for arrays to hold, which holds all of them."""
-    return Storage(
-        address=part.address, nbytes=part.nbytes, keep=whole, readonly=part.readonly
-    )
+    return Storage(address=part.address, nbytes=part.nbytes, keep=whole, readonly=part.readonly)
 
 
 def _array(storage: Storage, info: TensorInfo, offset: int) -> _Array:

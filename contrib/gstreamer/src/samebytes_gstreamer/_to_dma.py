@@ -46,9 +46,7 @@ class FrameToDMA(MemoryMapper):
 
     __slots__ = ()
 
-    def connect(
-        self, item: Frame, access: Access
-    ) -> tuple[tuple[Any, ...], None, Storage | None]:
+    def connect(self, item: Frame, access: Access) -> tuple[tuple[Any, ...], None, Storage | None]:
         """A tuple of DMAPlanes."""
         target: Any = self.target
         buffers: dict[int, Any] = {}

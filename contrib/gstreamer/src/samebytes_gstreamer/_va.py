@@ -104,9 +104,7 @@ class VAFrameToSurface(MemoryMapper):
 
     __slots__ = ()
 
-    def connect(
-        self, item: Frame, access: Access
-    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+    def connect(self, item: Frame, access: Access) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The surface, which keeps the buffer."""
         target: Any = self.target
         native = item.planes[0].native

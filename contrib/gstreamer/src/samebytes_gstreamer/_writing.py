@@ -43,9 +43,7 @@ def wrap_bytes(loan: Loan, address: int, nbytes: int, *, readonly: bool) -> int:
     Elements copy a read-only memory before they write.
     """
     flags = GST_MEMORY_FLAG_READONLY if readonly else 0
-    memory: int = gst.gst_memory_new_wrapped(
-        flags, address, nbytes, 0, nbytes, loan.slot(), CLEAR
-    )
+    memory: int = gst.gst_memory_new_wrapped(flags, address, nbytes, 0, nbytes, loan.slot(), CLEAR)
     return memory
 
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "release.h"
 #include "report.h"
@@ -37,6 +38,7 @@ VAStatus softva_display_open(VADriverContextP context)
         free(display);
         return VA_STATUS_ERROR_INVALID_PARAMETER;
     }
+    display->process = getpid();
     pthread_mutex_init(&display->lock, NULL);
     pthread_mutex_lock(&list_lock);
     display->next = displays;
@@ -92,14 +94,22 @@ void softva_trace(const struct softva_display *display, const char *format, ...)
     fprintf(stderr, "softva: %s\n", line);
 }
 
+static bool take(pthread_mutex_t *lock, bool patient)
+{
+    if (!patient)
+        return pthread_mutex_trylock(lock) == 0;
+    pthread_mutex_lock(lock);
+    return true;
+}
+
 void softva_for_displays(bool patient, void (*visit)(struct softva_display *display, void *user),
                          void *user)
 {
-    pthread_mutex_lock(&list_lock);
+    /* A thread that held a lock when the process forked never gives it back in the fork. */
+    if (!take(&list_lock, patient))
+        return;
     for (struct softva_display *display = displays; display; display = display->next) {
-        if (patient)
-            pthread_mutex_lock(&display->lock);
-        else if (pthread_mutex_trylock(&display->lock) != 0)
+        if (display->process != getpid() || !take(&display->lock, patient))
             continue;
         visit(display, user);
         pthread_mutex_unlock(&display->lock);

@@ -4,6 +4,7 @@
 #define SOFTVA_DISPLAY_H
 
 #include <pthread.h>
+#include <sys/types.h>
 #include <va/va.h>
 #include <va/va_backend.h>
 
@@ -21,6 +22,7 @@ struct softva_display {
     struct softva_faults faults;
     struct softva_table table;
     struct softva_descriptors descriptors; /* that were exported */
+    pid_t process;                         /* that opened it: a fork has a copy */
     struct softva_display *next;
 };
 
@@ -47,8 +49,8 @@ VAStatus softva_end(struct softva_call *call, VAStatus status);
 void softva_trace(const struct softva_display *display, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Calls `visit` for each display of the process, each locked. One that another thread uses is left
- * out if `patient` is false. */
+/* Calls `visit` for each display that this process opened, each locked. If `patient` is false, one
+ * that another thread uses is left out. */
 void softva_for_displays(bool patient, void (*visit)(struct softva_display *display, void *user),
                          void *user);
 

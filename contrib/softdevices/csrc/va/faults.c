@@ -42,7 +42,8 @@ bool softva_faults_read(struct softva_faults *faults)
 
     faults->count = 0;
     while (text && *text) {
-        if (faults->count == SOFTVA_MAX_FAULTS || !read_fault(&text, &faults->faults[faults->count]))
+        if (faults->count == SOFTVA_MAX_FAULTS ||
+            !read_fault(&text, &faults->faults[faults->count]))
             return false;
         faults->count++;
         if (*text == ',')

@@ -143,6 +143,8 @@ class Display:
                 raise SoftDeviceError(f"libva has no display for {NODE}")
             _check(libva().vaInitialize(found, *map(ctypes.byref, version)), "vaInitialize")
         except SoftDeviceError:
+            if found:
+                libva().vaTerminate(found)
             os.close(self._fd)
             raise
         self.address: int = found

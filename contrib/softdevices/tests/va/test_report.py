@@ -33,6 +33,10 @@ assert libva().vaDeriveImage(ctypes.c_void_p(display.address), made[1], image) =
 print(*made, exported.objects[0].fd)
 if "terminate" in sys.argv:
     display.close()
+if "fork" in sys.argv:
+    sys.stdout.flush()
+    if child := os.fork():
+        assert os.waitpid(child, 0)[1] == 0
 """
 
 
@@ -51,6 +55,13 @@ def test_what_is_left_is_listed(run_tool: Tool, tmp_path: Path, how: str) -> Non
     (descriptor,) = (o for o in found if o.kind == "descriptor")
     assert (descriptor.number("fd"), descriptor.number("surface")) == (fd, first)
     assert found[0].fields["format"] == "NV12"
+
+
+def test_a_fork_does_not_report_what_is_not_its_own(run_tool: Tool, tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    done = run_tool("python3", sys.executable, "-c", LEAVE, "fork", SOFTVA_REPORT=str(report))
+    assert done.returncode == 0, done.stderr
+    assert report.read_text().count("softva end") == 1
 
 
 def test_the_report_may_go_to_stderr(run_tool: Tool) -> None:

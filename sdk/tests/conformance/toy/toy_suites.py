@@ -57,7 +57,7 @@ class ChipMemory(DeviceMemory):
 
     def make(self, info: TensorInfo) -> Any:
         chip = toy_framework.Chip(info.shape, info.dtype.carrier)
-        chip.keep = toy_framework.Storage(chip.release)
+        chip.keep = toy_framework.Storage(toy_framework.give_back_a_chip, at_exit=True)
         return chip
 
     def layout(self, native: Any) -> TensorInfo:

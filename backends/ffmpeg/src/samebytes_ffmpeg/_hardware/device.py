@@ -23,6 +23,7 @@ from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane
 from .owned import Owned, buffer_data, buffer_reference
 from .pool import HardwareFramePool
 from .snapshot import snapshot
+from .transfer import upload
 
 if TYPE_CHECKING:
     from typing import Self
@@ -225,7 +226,9 @@ class HardwareDevice(Context):
         import samebytes
 
         frame = image if isinstance(image, samebytes.Frame) else samebytes.frame(image)
-        return frame.map(self, copy=True)  # type: ignore[return-value]  # of this context's class
+        if frame.context.node != "ffmpeg":
+            frame = frame.map("ffmpeg", copy=True)
+        return upload(frame, self)  # type: ignore[return-value]  # of this context's class
 
     def pool_of(self, image: ImageInfo) -> HardwareFramePool:
         """The pool of such images, made once; the least used is forgotten."""

@@ -110,8 +110,16 @@ class FFmpegHardwareFrame(Frame):
         _frame_slot.__delete__(self)
 
     def download(self) -> Frame:
-        """A copy of the frame in memory, as an "ffmpeg" frame; it is counted in stats()."""
-        return self.map("ffmpeg", copy=True)
+        """A copy of the frame in memory, as an "ffmpeg" frame; it is counted in stats().
+
+        To map it without a copy, where that can be, is what map("cpu") and map("ffmpeg") do.
+
+        Raises:
+            NoRouteError: FFmpeg cannot copy it; the message says why.
+        """
+        from .transfer import download
+
+        return download(self)
 
     def _make_planes(self) -> tuple[Tensor, ...]:
         native, readonly = self.native, bool(_frame_slot.__get__(self))

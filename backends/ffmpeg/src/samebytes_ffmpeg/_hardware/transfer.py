@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ffmpeg <-> ffmpeg:VAAPI: av_hwframe_transfer_data, a copy by the driver.
+"""ffmpeg <-> ffmpeg:VAAPI, ffmpeg:DRM -> ffmpeg: av_hwframe_transfer_data, a copy by the driver.
 
 The device may belong to another libavutil than PyAV. It is then given an AVFrame of its own over
 the planes of PyAV's frame, which copies nothing.
@@ -13,7 +13,7 @@ from av import VideoFrame
 
 from samebytes.errors import LayoutError, NativeError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage
+from samebytes.plugins import Access, Context, Frame, MemoryMapper, Refused, Storage
 
 from .._avutil import PYAV
 from .._pixel_formats import pixel_format_name
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .._libavutil import Libavutil
     from .device import HardwareDevice
 
-__all__ = ["Download", "Upload"]
+__all__ = ["Download", "Upload", "download", "upload"]
 
 
 class Upload(MemoryMapper):
@@ -52,7 +52,7 @@ class Upload(MemoryMapper):
 
 
 class Download(MemoryMapper):
-    """ffmpeg:VAAPI -> ffmpeg: into a new av.VideoFrame."""
+    """From a device to ffmpeg: into a new av.VideoFrame."""
 
     __slots__ = ()
 
@@ -67,6 +67,30 @@ class Download(MemoryMapper):
             raise Refused(str(error)) from error
         carry_meta(native, item.meta)
         return native, None, None
+
+
+def upload(frame: Frame, device: HardwareDevice) -> Frame:
+    """A copy of a frame of FFmpeg's in a device's own memory."""
+    copy: Frame = _edge(frame.context, device).map(frame, copy=True)
+    copy.readonly = False  # nobody else has that memory
+    return copy
+
+
+def download(frame: Frame) -> Frame:
+    """A copy of a device's frame in memory, where a route may find a way to map it."""
+    from .._context import FFMPEG
+
+    copy: Frame = _edge(frame.context, FFMPEG).map(frame, copy=True)
+    copy.readonly = False
+    return copy
+
+
+def _edge(source: Context, target: Context) -> MemoryMapper:
+    from .._plugin import samebytes_mappers
+
+    ends = source.node, target.node
+    spec = next(s for s in samebytes_mappers() if (s.source, s.target) == ends)
+    return (Upload if spec.mapper.endswith("Upload") else Download)(spec, source, target)
 
 
 def _transfer(library: Libavutil, target: int, source: int) -> None:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids, buffers, configs, video processing, queries, faults, options, and what is left at the end. */
+/* Ids, buffers, configs, video processing, queries, faults, options, and what is left. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

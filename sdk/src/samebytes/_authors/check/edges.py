@@ -112,7 +112,7 @@ class _Edge:
         mapper = load_class(self.spec.mapper, self.plugin, MemoryMapper)
         self._mapper = mapper(self.spec, self._source, self._target)
         reasons = []
-        for number, item in enumerate(items(self._source, self.spec)):
+        for number, item in enumerate(items(self._source, self._target, self.spec)):
             try:
                 self.map(item, self.spec.access[0])
             except NoRouteError as error:
@@ -124,7 +124,7 @@ class _Edge:
 
     def item(self) -> Item:
         """A new object that the edge takes."""
-        for number, item in enumerate(items(self._source, self.spec)):
+        for number, item in enumerate(items(self._source, self._target, self.spec)):
             if number == self._number:
                 return item
         raise NotChecked("what it took before cannot be made again")

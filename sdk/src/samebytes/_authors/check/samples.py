@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ Array = np.ndarray[Any, Any]
 Item = Tensor | Frame
 
 # One page, and shapes that some frameworks insist on.
-_TENSORS = (("uint8", (64, 64)), ("uint8", (1, 64, 64, 3)), ("float32", (1, 3, 64, 64)))
+_TENSORS = (((64, 64), "uint8"), ((1, 64, 64, 3), "uint8"), ((1, 3, 64, 64), "float32"))
 _IMAGES = ("NV12", "BGR", "I420", "GRAY8", "RGBA")
 _SIDE = 64
 
@@ -87,42 +87,51 @@ def contexts_of(edge: MapperSpec, plugin: str) -> tuple[Context, Context]:
         raise NotChecked(str(error)) from error
 
 
-def items(source: Context, spec: MapperSpec) -> Iterator[Item]:
+def items(source: Context, target: Context, spec: MapperSpec) -> Iterator[Item]:
     """Writable objects of `source` that its edge may take, each made when it is asked for.
+
+    Those at the end lie in memory of the target: some edges take nothing else.
 
     Raises:
         NotChecked: nothing here makes any.
     """
-    frames = spec.level == "frame"
-    cases = (spec.formats or _IMAGES) if frames else _TENSORS
+    makers = (source.allocate, _over_cpu(source), _back_from(target, source))
+    cases: tuple[Any, ...] = _TENSORS
+    if spec.level == "frame":
+        makers = (source.allocate_frame, _over_cpu(source, True), _back_from(target, source, True))
+        cases = tuple((name, _SIDE, _SIDE) for name in spec.formats or _IMAGES)
     reasons: list[str] = []
     made = False
-    for case in cases:
-        try:
-            item = _image(source, case) if frames else _tensor(source, *case)
-        except (RouteError, UnsupportedObjectError, UnknownNameError, ValueError) as error:
-            reasons.append(str(error))
-            continue
-        made = True
-        yield item
+    for maker in makers:
+        for case in cases:
+            try:
+                item = maker(*case)
+            except (RouteError, UnsupportedObjectError, UnknownNameError, ValueError) as error:
+                reasons.append(str(error))
+                continue
+            made = True
+            yield item
     if not made:
         raise NotChecked(
             f"nothing here makes {spec.level}s of {source.node} to try it on: {reasons[0]}"
         )
 
 
-def _tensor(source: Context, dtype: str, shape: tuple[int, ...]) -> Tensor:
-    try:
-        return source.allocate(shape, dtype)
-    except UnsupportedObjectError:
-        return context("cpu").allocate(shape, dtype).map(source, "rw")
+def _over_cpu(source: Context, frames: bool = False) -> Callable[..., Item]:
+    """Makes objects in CPU memory, and maps them to the source."""
+    return _back_from(context("cpu"), source, frames)
 
 
-def _image(source: Context, name: Any) -> Frame:
-    try:
-        return source.allocate_frame(name, _SIDE, _SIDE)
-    except UnsupportedObjectError:
-        return context("cpu").allocate_frame(name, _SIDE, _SIDE).map(source, "rw")
+def _back_from(place: Context, source: Context, frames: bool = False) -> Callable[..., Item]:
+    """Makes objects in another place, and maps them to the source."""
+
+    def make(*case: Any) -> Item:
+        if place is source:
+            raise UnsupportedObjectError(f"{place.node} is the source itself")
+        item: Item = place.allocate_frame(*case) if frames else place.allocate(*case)
+        return item.map(source, "rw")
+
+    return make
 
 
 def planes(item: Item) -> tuple[Tensor, ...]:

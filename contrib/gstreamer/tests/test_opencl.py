@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCL memory that buffers carry through pipelines."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+import samebytes as sb
+import samebytes_gstreamer as sbg
+from samebytes.errors import (
+    AccessError,
+    BusyError,
+    MissingDependencyError,
+    SamebytesError,
+)
+from samebytes_gstreamer._gi import Gst
+from samebytes_gstreamer._lending import held_count
+
+
+@pytest.fixture(scope="module")
+def opencl() -> Any:
+    try:
+        context = sb.context("opencl:GPU")
+    except (MissingDependencyError, SamebytesError):
+        pytest.skip("missing device GPU: pytest --softdevices=gpu "
+                    "(pip install samebytes-softdevices)")  # fmt: skip
+    return context
+
+
+def test_what_is_put_in_comes_out(opencl: Any) -> None:
+    frame = opencl.allocate_frame("NV12", 64, 32)
+    frame.meta.pts = 7
+    carried = frame.map("gstreamer:OpenCL", "rw")
+    assert carried.context is opencl.derive("gstreamer:OpenCL")
+    assert carried.context.parent is opencl
+    found = sb.frame(carried.native)
+    assert found.context is carried.context
+    assert str(found.image) == "NV12 64x32"
+    back = found.map(opencl, "rw")
+    assert all(a is b for a, b in zip(back.native, frame.native, strict=True))
+    assert held_count() == 1
+    with pytest.raises(BusyError):
+        frame.close()
+    del carried, found, back
+    gc.collect()
+    assert held_count() == 0
+    frame.close()
+
+
+def test_through_a_pipeline(opencl: Any) -> None:
+    frame = opencl.allocate_frame("NV12", 64, 32)
+    with frame.map("cpu", "w") as view:
+        view.native[0][...] = 9
+    pipeline = Gst.parse_launch("appsrc ! queue ! tee ! appsink name=out sync=false")
+    with sbg.GStreamerSink(pipeline) as sink:
+        sink.write(frame.map("gstreamer:OpenCL"))
+        arrived = sb.frame(pipeline.get_by_name("out").try_pull_sample(5 * Gst.SECOND))
+        back = arrived.map(opencl)
+        assert back.native[0] is frame.native[0]
+        with pytest.raises(AccessError):
+            arrived.map(opencl, "rw")
+        with back.map("cpu") as view:
+            assert (view.native[0] == 9).all()
+        del view
+
+
+def test_elements_cannot_read_it(opencl: Any) -> None:
+    carried = opencl.allocate_frame("NV12", 64, 32).map("gstreamer:OpenCL", "rw")
+    for flags in (Gst.MapFlags.READ, Gst.MapFlags.WRITE):
+        assert not carried.native.map(flags)[0]
+        assert not carried.native.peek_memory(0).map(flags)[0]
+
+
+def test_the_original_may_be_closed_or_dropped(opencl: Any) -> None:
+    frame = opencl.allocate_frame("NV12", 64, 32)
+    memory = frame.native[0].int_ptr
+    storage = weakref.ref(frame.storage)
+    again = frame.map("opencl", "rw")
+    buffer = again.map("gstreamer:OpenCL").native
+    again.close()
+    del frame, again
+    gc.collect()
+    assert storage() is not None
+    assert sb.frame(buffer).map(opencl).native[0].int_ptr == memory
+    del buffer
+    gc.collect()
+    held_count()
+    assert storage() is None
+
+
+def test_other_memory(opencl: Any) -> None:
+    frame = opencl.allocate_frame("NV12", 64, 32)
+    buffer = frame.map("gstreamer:OpenCL", "rw").native
+    other = Gst.Buffer.new_allocate(None, 3072, None)
+    buffer.replace_memory(0, other.get_memory(0))
+    assert sb.frame(buffer).context.node == "gstreamer"
+    with pytest.raises(SamebytesError, match="derive"):
+        sb.context("cpu").allocate_frame("NV12", 64, 32).map("gstreamer:OpenCL")

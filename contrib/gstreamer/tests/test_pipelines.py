@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames out of pipelines and into them."""
+
+from __future__ import annotations
+
+import gc
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes_gstreamer as sbg
+from samebytes.errors import (
+    AccessError,
+    ClosedError,
+    LayoutError,
+    NativeError,
+    SamebytesError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from samebytes_gstreamer import PipelineError, PipelineTimeoutError
+from samebytes_gstreamer._gi import Gst
+from samebytes_gstreamer._lending import held_count
+
+GRAY = "video/x-raw,format=GRAY8,width=16,height=8,framerate=25/1"
+
+
+def gray(value: int, number: int = 0) -> Any:
+    frame = sb.context("cpu").allocate_frame("GRAY8", 16, 8)
+    frame.native[0][...] = value
+    frame.meta.pts, frame.meta.time_base = number, Fraction(1, 25)
+    return frame
+
+
+class TestSource:
+    def test_all_frames_in_order(self) -> None:
+        times = []
+        with sbg.GStreamerSource(f"videotestsrc num-buffers=9 ! {GRAY}", max_buffers=1) as source:
+            assert isinstance(source.pipeline, Gst.Pipeline)
+            for frame in source:
+                assert str(frame.image) == "GRAY8 16x8"
+                assert frame.metadata["gstreamer"]["framerate"] == 25
+                times.append(frame.pts)
+            assert source.read() is None
+        assert times == [number * 40_000_000 for number in range(9)]
+
+    def test_a_pipeline_of_ones_own(self) -> None:
+        text = f"videotestsrc num-buffers=2 ! {GRAY} ! tee name=t ! queue ! appsink name=a  t. ! queue ! appsink name=b"
+        with pytest.raises(UnsupportedObjectError, match="2 elements appsink"):
+            sbg.GStreamerSource(text)
+        for name in ("nobody", "t"):
+            with pytest.raises(UnsupportedObjectError, match="no appsink of name"):
+                sbg.GStreamerSource(text, name=name)
+        pipeline = Gst.parse_launch(text)
+        with sbg.GStreamerSource(pipeline, name="b") as source:
+            assert source.pipeline is pipeline
+            assert len(list(source)) == 2
+        assert pipeline.get_state(0)[1] == Gst.State.NULL
+
+    def test_writing_into_frames(self) -> None:
+        values = []
+        with sbg.GStreamerSource(f"videotestsrc num-buffers=5 ! {GRAY}", access="rw") as source:
+            for number, frame in enumerate(source):
+                with frame.map("cpu", "rw") as view:
+                    view.native[0][...] = number
+                    values.append(int(view.native[0].sum()))
+        assert values == [128 * number for number in range(5)]
+
+    def test_frames_that_another_branch_holds(self) -> None:
+        text = f"videotestsrc num-buffers=2 ! {GRAY} ! tee name=t ! queue ! appsink name=a  t. ! queue ! appsink name=b"
+        with sbg.GStreamerSource(text, name="a", access="rw", timeout=0.5) as source:
+            with pytest.raises(AccessError, match="somebody else"):
+                source.read()
+
+    def test_no_frame_in_time(self) -> None:
+        source = sbg.GStreamerSource(f"appsrc caps={GRAY} ! appsink", timeout=0.1)
+        with source, pytest.raises(PipelineTimeoutError, match="no frame") as caught:
+            source.read()
+        assert isinstance(caught.value, TimeoutError)
+        assert isinstance(caught.value, SamebytesError)
+
+    def test_errors_of_elements(self, tmp_path: Path) -> None:
+        with pytest.raises(PipelineError, match="filesrc") as caught:
+            sbg.GStreamerSource(f"filesrc location={tmp_path}/no.mp4 ! decodebin").read()
+        assert isinstance(caught.value, NativeError)
+        assert caught.value.debug
+        # One that comes while it plays.
+        bad = sbg.GStreamerSource(f"videotestsrc num-buffers=9 ! {GRAY} ! identity error-after=3")
+        with bad, pytest.raises(PipelineError, match="identity"):
+            list(bad)
+
+    @pytest.mark.parametrize("text", ["nosuchelement", "videotestsrc nosuch=1", "(", "! !", ""])
+    def test_pipelines_that_cannot_be_made(self, text: str) -> None:
+        with pytest.raises(PipelineError, match="gst_parse_launch"):
+            sbg.GStreamerSource(text)
+
+    def test_wrong_arguments(self) -> None:
+        for wrong in (None, 3, Gst.ElementFactory.make("fakesink")):
+            with pytest.raises(UnsupportedObjectError):
+                sbg.GStreamerSource(wrong)
+        with pytest.raises(UnknownNameError):
+            sbg.GStreamerSource("videotestsrc", access="x")  # type: ignore[arg-type]  # the test
+
+    def test_after_closing(self) -> None:
+        source = sbg.GStreamerSource(f"videotestsrc ! {GRAY}")
+        frame = source.read()
+        assert frame is not None
+        source.close()
+        source.close()
+        for use in (source.read, lambda: source.pipeline, lambda: next(source), source.__enter__):
+            with pytest.raises(ClosedError):
+                use()
+        assert frame.map("cpu").native[0].shape == (8, 16)
+
+    def test_dropped_while_it_plays(self) -> None:
+        source = sbg.GStreamerSource(f"videotestsrc ! {GRAY}")
+        pipeline = source.pipeline
+        source.read()
+        del source
+        gc.collect()
+        assert pipeline.get_state(0)[1] == Gst.State.NULL
+
+    def test_sound(self) -> None:
+        with sbg.GStreamerSource(
+            "audiotestsrc num-buffers=3 samplesperbuffer=100 ! "
+            "audio/x-raw,format=S16LE,channels=2,rate=8000,layout=interleaved"
+        ) as source:
+            shapes = [frame.map("cpu").native[0].shape for frame in source]
+        assert shapes == [(100, 2)] * 3
+
+
+class TestSink:
+    def test_the_same_bytes_arrive(self) -> None:
+        pipeline = Gst.parse_launch(
+            "appsrc name=in ! identity ! queue ! appsink name=out sync=false"
+        )
+        out = pipeline.get_by_name("out")
+        frame = gray(7, 3)
+        with sbg.GStreamerSink(pipeline) as sink:
+            sink.write(frame)
+            sample = out.try_pull_sample(5 * Gst.SECOND)
+            arrived = sbg.frame_of(sample)
+            assert arrived.pts == 120_000_000
+            assert arrived.map("cpu").native[0].ctypes.data == frame.native[0].ctypes.data
+            assert arrived.caps.to_string() == sample.get_caps().to_string()
+
+    def test_a_file_that_is_read_again(self, tmp_path: Path) -> None:
+        path = tmp_path / "out.mkv"
+        with sbg.GStreamerSink(f"matroskamux ! filesink location={path}", caps=GRAY) as sink:
+            for number in range(10):
+                sink.write(gray(number, number))
+        assert held_count() == 0
+        text = f"filesrc location={path} ! matroskademux ! videoconvert ! video/x-raw,format=GRAY8"
+        with sbg.GStreamerSource(text) as source:
+            values = [int(frame.map("cpu").native[0][0, 0]) for frame in source]
+        assert values == list(range(10))
+
+    def test_no_room(self) -> None:
+        sink = sbg.GStreamerSink("fakesink sync=true", timeout=0.2, max_buffers=2)
+        with pytest.raises(PipelineTimeoutError, match="took no frame"):
+            for number in range(10):
+                sink.write(gray(1, number * 1000))
+        sink.stop()
+
+    def test_errors_of_elements(self) -> None:
+        sink = sbg.GStreamerSink("identity error-after=2 ! fakesink", timeout=5)
+        with pytest.raises(PipelineError):
+            for number in range(100):
+                sink.write(gray(1, number))
+        sink.stop()
+        # With caps that the next element does not take.
+        bad = sbg.GStreamerSink("video/x-raw,format=RGB ! fakesink", timeout=5)
+        with pytest.raises(PipelineError), bad:
+            for number in range(100):
+                bad.write(gray(1, number))
+
+    def test_an_exception_in_the_block_stops_at_once(self) -> None:
+        with pytest.raises(KeyError), sbg.GStreamerSink("fakesink sync=true") as sink:
+            sink.write(gray(1, 10**6))
+            raise KeyError("of the user")
+        with pytest.raises(ClosedError):
+            sink.write(gray(1))
+
+    def test_after_the_end(self) -> None:
+        with sbg.GStreamerSink("fakesink") as sink:
+            sink.write(gray(1))
+            sink.end()
+            with pytest.raises(ClosedError, match="ended"):
+                sink.write(gray(2))
+        for use in (sink.__enter__, lambda: sink.pipeline, lambda: sink.write(gray(1))):
+            with pytest.raises(ClosedError):
+                use()
+        sink.close()
+
+    def test_nothing_written(self) -> None:
+        with sbg.GStreamerSink("fakesink"):
+            pass
+
+    def test_wrong_arguments(self) -> None:
+        with pytest.raises(LayoutError, match="parse"):
+            sbg.GStreamerSink("fakesink", caps="nonsense,,")
+        with pytest.raises(UnknownNameError):
+            sbg.GStreamerSink("fakesink", access="x")  # type: ignore[arg-type]  # the test
+        with pytest.raises(UnsupportedObjectError, match="no appsrc"):
+            sbg.GStreamerSink(Gst.parse_launch("videotestsrc ! fakesink"))
+        with sbg.GStreamerSink("fakesink") as sink:
+            with pytest.raises(UnsupportedObjectError, match="frames"):
+                sink.write(np.zeros(3))  # type: ignore[arg-type]  # the test
+
+    def test_writing_in_place(self) -> None:
+        """With "rw" an element writes into the lender's memory; with "r" it takes a copy."""
+        for access, seen in (("rw", True), ("r", False)):
+            frame = sb.context("cpu").allocate_frame("I420", 64, 48)
+            for plane in frame:
+                plane.native[...] = 100
+            frame.meta.pts, frame.meta.time_base = 0, Fraction(1, 25)
+            with sbg.GStreamerSink(
+                "videobalance brightness=0.5 ! fakesink",
+                access=access,  # type: ignore[arg-type]  # literals
+            ) as sink:
+                sink.write(frame)
+            assert (frame.native[0] != 100).any() == seen
+
+    def test_from_a_pipeline_to_another(self) -> None:
+        """Buffers go over as they are."""
+        pipeline = Gst.parse_launch("appsrc ! appsink name=out sync=false")
+        with sbg.GStreamerSink(pipeline) as sink:
+            with sbg.GStreamerSource(f"videotestsrc num-buffers=3 ! {GRAY}") as source:
+                for frame in source:
+                    sink.write(frame)
+                    got = pipeline.get_by_name("out").try_pull_sample(5 * Gst.SECOND)
+                    memory = got.get_buffer().peek_memory(0)
+                    assert hash(memory) == frame.planes[0].handle("gst_memory")
+                    del memory
+                    del got

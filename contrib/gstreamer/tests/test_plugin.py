@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the plugin declares, that declaring costs no import, and what the probe says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import samebytes as sb
+import samebytes_gstreamer
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes_gstreamer._probe import probe
+
+
+def run(program: str) -> str:
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True,
+                           text=True, timeout=60, check=False)  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def test_importing_the_package_does_not_import_gi() -> None:
+    run("import sys, samebytes_gstreamer; assert 'gi' not in sys.modules")
+
+
+def test_public_names_come_when_asked_for() -> None:
+    for name in samebytes_gstreamer.__all__:
+        found = getattr(samebytes_gstreamer, name)
+        assert found.__module__.startswith("samebytes_gstreamer.")
+        assert name in dir(samebytes_gstreamer)
+    with pytest.raises(AttributeError, match="no_such"):
+        samebytes_gstreamer.no_such  # noqa: B018
+
+
+def test_the_probe_tells_the_versions() -> None:
+    result = probe()
+    assert result.usable
+    assert result.details["GStreamer"].startswith("GStreamer 1.")
+
+
+@pytest.mark.parametrize(
+    ("break_it", "hint"),
+    [
+        ("sys.modules['gi'] = None", "PyGObject"),
+        (
+            "import gi; gi.require_version = lambda n, v: (_ for _ in ()).throw(ValueError(n))",
+            "gir1.2-gst-plugins-base-1.0",
+        ),
+        (
+            "import ctypes; real = ctypes.CDLL\n"
+            "def CDLL(name, *a, **k):\n"
+            "    if name == 'libgstallocators-1.0.so.0': raise OSError('gone')\n"
+            "    return real(name, *a, **k)\n"
+            "ctypes.CDLL = CDLL",
+            "libgstreamer-plugins-base1.0-0",
+        ),
+        (
+            "import samebytes_gstreamer._abi.gstreamer as abi\n"
+            "abi.GSTREAMER['gst_no_such_function'] = (None,)",
+            "apt install",
+        ),
+    ],
+)
+def test_the_probe_says_what_is_missing(break_it: str, hint: str) -> None:
+    output = run(
+        f"import sys\n{break_it}\nfrom samebytes_gstreamer._probe import probe\n"
+        "result = probe()\nassert not result.usable and result.reason\nprint(result.hint)"
+    )
+    assert hint in output
+
+
+def test_a_missing_libgstva_harms_nothing_else() -> None:
+    output = run(
+        "import ctypes; real = ctypes.CDLL\n"
+        "def CDLL(name, *a, **k):\n"
+        "    if name == 'libgstva-1.0.so.0': raise OSError('gone')\n"
+        "    return real(name, *a, **k)\n"
+        "ctypes.CDLL = CDLL\n"
+        "from samebytes_gstreamer._probe import probe\n"
+        "result = probe()\nassert result.usable\nprint(result.details['VA-API memory'])"
+    )
+    assert "libgstreamer-plugins-bad1.0-0" in output
+
+
+def test_contexts() -> None:
+    assert sb.context("gstreamer") is sb.context("gstreamer")
+    with pytest.raises(UnknownNameError):
+        sb.context("gstreamer:nothing")
+    with pytest.raises(UnsupportedObjectError, match="context_of"):
+        sb.context("gstreamer:VA")
+    with pytest.raises(UnsupportedObjectError, match="derive"):
+        sb.context("gstreamer:OpenCL")
+    with pytest.raises(UnsupportedObjectError, match="cannot allocate"):
+        sb.context("gstreamer").allocate((3, 4))
+
+
+def test_handles() -> None:
+    frame = sb.context("cpu").allocate_frame("GRAY8", 8, 4).map("gstreamer")
+    assert frame.handle("gst_buffer") == hash(frame.native)
+    plane = frame.planes[0]
+    assert plane.handle("gst_memory") == plane.handle() == hash(plane.native.memory)
+    for use in (lambda: frame.handle("cl_mem"), lambda: plane.handle("cl_mem"),
+                lambda: frame.handle("nonsense")):  # fmt: skip
+        with pytest.raises(UnknownNameError):
+            use()
+
+
+def test_routes_name_what_they_do() -> None:
+    assert "gst_memory_map" in sb.route("gstreamer", "cpu").explain()
+    assert not sb.route("cpu", "gstreamer").copies

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which parts `dev.py test` runs, and what a missing lab means."""
+
+import pytest
+
+from devtools import commands
+from devtools.commands import _chosen_parts, _lab_where_it_can_be, _parser
+from devtools.lab.unavailable import LabUnavailableError, MissingToolError, NoKernelError
+from devtools.results import Result
+
+EVERYTHING = {"lint", "together", "alone", "without", "lab"}
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ("", EVERYTHING),
+        ("--strict", EVERYTHING),
+        ("--together", {"lint", "together"}),
+        ("--alone", {"alone"}),
+        ("--alone --without", {"alone", "without"}),
+        ("--without dma", {"without"}),
+        ("--hardware", {"hardware"}),
+        ("--hardware -k npu", {"hardware"}),
+        ("-k planes backends/ffmpeg", {"together"}),
+        ("--strict -x sdk", {"together"}),
+    ],
+)
+def test_parts(words: str, parts: set[str]) -> None:
+    options, rest = _parser().parse_known_args(["test", *words.split()])
+    assert _chosen_parts(options, rest) == parts
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("kind", [MissingToolError, NoKernelError, LabUnavailableError])
+def test_a_lab_that_cannot_be_had_is_loud(
+    monkeypatch: pytest.MonkeyPatch, kind: type[LabUnavailableError], *, strict: bool
+) -> None:
+    def unavailable(**_: object) -> Result:
+        raise kind("no way to it")
+
+    monkeypatch.setattr(commands, "lab", unavailable)
+    result = _lab_where_it_can_be(strict=strict, may_miss=[])
+    assert result.ok == (not strict or kind is not MissingToolError)
+    assert str(result).startswith("not run" if result.ok else "FAILED")
+    assert "no way to it" in str(result)
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "two"])
+def test_numbers_are_checked(count: str) -> None:
+    with pytest.raises(SystemExit):
+        _parser().parse_known_args(["test", "--jobs", count])

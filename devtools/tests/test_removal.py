@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is removed, and which tests could notice."""
+
+import pytest
+
+from devtools.removal import BACKENDS, backend, telling_tests
+from devtools.workspace import ROOT, CommandError, Distribution
+
+
+def test_a_backend_is_found_by_either_name() -> None:
+    assert backend("dma") is backend("samebytes-dma")
+    assert backend("dma").folder == "backends/dma"
+
+
+@pytest.mark.parametrize("name", ["samebytes", "softdevices", "samebytes-demo", "none"])
+def test_no_backend(name: str) -> None:
+    with pytest.raises(CommandError, match="samebytes-ffmpeg"):
+        backend(name)
+
+
+@pytest.mark.parametrize("removed", BACKENDS, ids=lambda d: d.name)
+def test_the_rest_is_tested_and_the_removed_is_not(removed: Distribution) -> None:
+    paths = telling_tests(removed)[2:]
+    assert all((ROOT / path).exists() for path in paths)
+    assert not any(path.startswith(f"{removed.folder}/") for path in paths)
+    others = {b.folder for b in BACKENDS if b != removed and any(b.path.glob("tests/test_conf*"))}
+    assert others <= {"/".join(path.split("/")[:2]) for path in paths}
+    assert "sdk/tests/plugins" in paths
+
+
+def test_who_names_the_removed_is_asked() -> None:
+    paths = telling_tests(backend("dma"))
+    assert "backends/npu_level_zero/tests/test_dma_edges.py" in paths
