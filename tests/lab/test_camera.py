@@ -86,5 +86,6 @@ def test_a_captured_frame_is_the_cameras_own_memory(captured: Captured) -> None:
                 mapping[row * pitch : row * pitch + WIDTH] for row in range(HEIGHT)
             )
             luma[1, 2], chroma[0, 3, 1] = 11, 12
+            del luma, chroma
         assert mapping[pitch + 2] == 11
         assert mapping[offsets[1] + 7] == 12

@@ -48,8 +48,8 @@ def array_of(part: Tensor) -> np.ndarray[Any, Any]:
         fd, offset = _behind(native)
         pages: Any = mmap.mmap(fd, offset + info.extent[1])
         return np.ndarray(info.shape, info.dtype.carrier, pages, offset, info.strides)
-    memory = (ctypes.c_uint8 * info.extent[1]).from_address(_address(native))
-    memory.pin = native  # type: ignore[attr-defined]  # ctypes objects take attributes
+    memory: Any = (ctypes.c_uint8 * info.extent[1]).from_address(_address(native))
+    memory.pin = native
     return np.ndarray(info.shape, info.dtype.carrier, memory, 0, info.strides)
 
 

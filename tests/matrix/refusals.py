@@ -41,13 +41,18 @@ _WRITING = ("w", "rw")
 _PADDED = ("*padded*",)
 _PLANES = ("NV12", "I420", "BGR")  # planes that are no whole pages
 _PAGES = ("whole pages",)
-_BY_DRIVER = ("opencl*", "opencv_umat", "openvino:GPU", "openvino:GPU, host USM")
+_BY_DRIVER = (
+    "opencl*", "opencv_umat", "openvino:GPU", "openvino:GPU, host USM",
+    "sycl, shared USM", "gstreamer",
+)  # fmt: skip
 _NOT_EXPORTED = ("exportable", "no descriptor", "whole pages", "not linear", "pitch must be")
 _NOT_READ = ("device USM", "usm_device", "USM_DEVICE_BUFFER")
 
 # What lies behind a descriptor.
-_DESCRIBED = ("dma", "level_zero, exportable", "vaapi", "ffmpeg:VAAPI", "ffmpeg:DRM")
-_NO_DESCRIPTOR = ("descriptor", "exportable", "needs a copy")
+_DESCRIBED = (
+    "dma", "level_zero, exportable", "vaapi", "ffmpeg:VAAPI", "ffmpeg:DRM", "gstreamer, DMA-BUF",
+)  # fmt: skip
+_NO_DESCRIPTOR = ("descriptor", "exportable", "needs a copy", "not linear")
 # The edge that copies is for reading alone.
 _COPY_READS = ('serves access r, not "',)
 
@@ -56,7 +61,7 @@ REFUSALS = (
     Refusal("*", "ffmpeg:VAAPI", ("edge ffmpeg -> ffmpeg:VAAPI", *_COPY_READS)),
     # VA-API has no packed format of 24 bits.
     *(Refusal(source, "vaapi", (), ("NV12*", "I420", "GRAY8")) for source in _DESCRIBED),
-    Refusal("*", "vaapi", ("edge cpu -> vaapi", *_COPY_READS)),
+    Refusal("*", "vaapi", ("needs a copy", *_COPY_READS)),
     *(Refusal(source, "ffmpeg:DRM") for source in _DESCRIBED),
     Refusal("*", "ffmpeg:DRM", _NO_DESCRIPTOR),
     Refusal("sycl, *", "sycl"),
@@ -68,14 +73,18 @@ REFUSALS = (
     Refusal("level_zero, device USM", "level_zero"),
     Refusal("level_zero, device USM", "dma", ("no such thing",)),
     Refusal("level_zero, device USM", "*", _NOT_READ),
+    # The plugin's cl_context is another one than SYCL's.
+    Refusal("sycl, device USM", "openvino:GPU", _NOT_READ),
     Refusal("*, device USM", "opencl"),
     Refusal("*, device USM", "openvino:GPU"),
     Refusal("*, device USM", "*", _NOT_READ),
     # OpenVINO's plugins read tensors as dense, and its host tensors consist of whole rows.
     Refusal("*", "openvino:GPU", ("wrong numbers",), _PADDED),
     Refusal("*", "openvino:NPU", ("pitch must be",), _PADDED),
-    Refusal("level_zero", "openvino", ("whole number of padded rows",), _PADDED),
-    Refusal("opencl", "openvino", ("whole number of padded rows",), _PADDED),
+    *(
+        Refusal(source, "openvino", ("whole number of padded rows",), _PADDED)
+        for source in ("level_zero", "opencl", "gstreamer", "sycl, shared USM")
+    ),
     # A descriptor is told of memory that was allocated for that.
     *(Refusal(source, "dma") for source in _DESCRIBED),
     Refusal("*", "dma", (*_NOT_EXPORTED, "descriptor")),
@@ -103,6 +112,9 @@ REFUSALS = (
     Refusal("openvino:GPU, CPU_VA", "level_zero", _PAGES, _PLANES),
     Refusal("cpu, own pages", "level_zero", _PAGES, ("NV12 padded",)),
     Refusal("ffmpeg", "level_zero", _PAGES, ("NV12 padded",)),
+    Refusal("gstreamer", "opencl", ("begins",), by_chance=True),
+    Refusal("gstreamer", "openvino:GPU", ("multiple of",), by_chance=True),
+    Refusal("sycl, shared USM", "openvino:GPU", ("multiple of",), by_chance=True),
     *(Refusal(source, "level_zero", _PAGES, by_chance=True) for source in _BY_DRIVER),
     *(
         Refusal(source, "openvino:NPU", _PAGES, accesses=_WRITING, by_chance=True)

@@ -352,6 +352,12 @@ SOURCES = {
     "ffmpeg:VAAPI": Source("ffmpeg:VAAPI", None, _frames_of("ffmpeg:VAAPI"), _SURFACES),
     "ffmpeg:DRM": Source("ffmpeg:DRM", None, _drm_image, _SURFACES),
     "gstreamer": Source("gstreamer", _gstreamer_tensor, _gstreamer_image, _ALL),
+    "gstreamer, DMA-BUF": Source(
+        "gstreamer",
+        lambda info: _dma_tensor(info).map("gstreamer", "rw"),
+        lambda layout: _dma_image(layout).map("gstreamer", "rw"),
+        _ALL,
+    ),
     "sycl, shared USM": Source("sycl", _sycl_tensor("shared"), _frames_of("sycl"), _ALL[:9]),
     "sycl, device USM": Source("sycl", _sycl_tensor("device"), None, ("page",)),
 }

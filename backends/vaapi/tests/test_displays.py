@@ -9,6 +9,7 @@ import itertools
 import os
 import subprocess
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -261,7 +262,11 @@ def test_from_pointers_of_all_kinds(wrapped: Any) -> None:
     assert all(VAAPIContext.from_display(g) is first for g in given)
     assert VAAPIContext.from_display(first) is first
     assert first.native_display().owned is False
+    assert first.native_display().keep is None
     assert first.device.name == wrapped.display.vendor
+    gone = weakref.ref(first)
+    del first
+    assert gone() is None, "nothing of it holds itself"
 
 
 def test_our_own_display_is_found_again(context: VAAPIContext) -> None:

@@ -122,7 +122,7 @@ class TestCaps:
             for wrap in (sbg.frame_of, sbg.GStreamerFrame.wrap, sbg.GStreamerTensor.wrap):
                 with pytest.raises(UnsupportedObjectError):
                     wrap(wrong)
-        with pytest.raises(UnsupportedObjectError, match="Gst.Caps"):
+        with pytest.raises(UnsupportedObjectError, match=r"Gst\.Caps"):
             sbg.frame_of(buffer, 7)
         with pytest.raises(LayoutError, match="pass caps="):
             sbg.frame_of(buffer, NV12, format="NV12", width=4, height=4)
@@ -130,6 +130,9 @@ class TestCaps:
             sbg.frame_of(buffer, format="NV12", width=4)
         with pytest.raises(UnknownNameError):
             sbg.frame_of(buffer, format="NV13", width=4, height=4)
+        for size in (0, -4, "4", 4.0):
+            with pytest.raises(LayoutError, match="positive"):
+                sbg.frame_of(buffer, format="NV12", width=size, height=4)  # type: ignore[arg-type]  # the test
         with pytest.raises(LayoutError, match="no format"):
             sbg.frame_of(buffer, format="GBRPF16", width=4, height=4)
         with pytest.raises(UnsupportedObjectError):
@@ -228,6 +231,14 @@ class TestCrop:
         assert (whole.width, whole.height) == (32, 16)
         assert whole.map("gstreamer").planes[0].shape[:2] == (16, 32)
 
+    def test_caps_say_the_whole_picture(self) -> None:
+        sample = self.cropped("BGR", 4, 2, 9, 5)
+        buffer = sample.get_buffer()
+        frame = sbg.frame_of(buffer, sample.get_caps())
+        assert (frame.width, frame.height) == (9, 5)
+        assert "width=(int)32, height=(int)16" in frame.caps.to_string()
+        assert "width=(int)9, height=(int)5" in frame_to_gstreamer(frame).caps.to_string()
+
     def test_outside_of_the_picture(self) -> None:
         for numbers in ((0, 0, 33, 4), (28, 0, 8, 4), (0, 0, 0, 4), (2**32 - 2, 0, 4, 4)):
             with pytest.raises(LayoutError, match="not inside"):
@@ -239,6 +250,13 @@ class TestCrop:
         assert (region.x, region.y) == (2, 1)
         (region,) = sbg.frame_of(sample, crop=False).regions
         assert (region.x, region.y) == (6, 3)
+
+
+def frame_to_gstreamer(frame: sb.Frame) -> sbg.GStreamerFrame:
+    """The picture in a new buffer, by way of the CPU."""
+    mapped = frame.map("cpu").map("gstreamer")
+    assert isinstance(mapped, sbg.GStreamerFrame)
+    return mapped
 
 
 class TestSound:

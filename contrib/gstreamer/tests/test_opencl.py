@@ -73,6 +73,16 @@ def test_elements_cannot_read_it(opencl: Any) -> None:
     for flags in (Gst.MapFlags.READ, Gst.MapFlags.WRITE):
         assert not carried.native.map(flags)[0]
         assert not carried.native.peek_memory(0).map(flags)[0]
+    # Nor do they agree to.
+    sink = sbg.GStreamerSink("videoconvert ! video/x-raw,format=RGB ! fakesink", timeout=5)
+
+    def write() -> None:
+        with sink:
+            for _ in range(50):
+                sink.write(carried)
+
+    with pytest.raises(sbg.PipelineError):
+        write()
 
 
 def test_the_original_may_be_closed_or_dropped(opencl: Any) -> None:

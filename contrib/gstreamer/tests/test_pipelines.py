@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,22 @@ from samebytes_gstreamer._lending import held_count
 GRAY = "video/x-raw,format=GRAY8,width=16,height=8,framerate=25/1"
 
 
+TWO = (
+    f"videotestsrc num-buffers=2 ! {GRAY} ! tee name=t ! queue ! appsink name=a "
+    "t. ! queue ! appsink name=b"
+)
+
+
 def gray(value: int, number: int = 0) -> Any:
     frame = sb.context("cpu").allocate_frame("GRAY8", 16, 8)
     frame.native[0][...] = value
     frame.meta.pts, frame.meta.time_base = number, Fraction(1, 25)
     return frame
+
+
+def write_all(sink: sbg.GStreamerSink, times: Iterable[int]) -> None:
+    for number in times:
+        sink.write(gray(1, number))
 
 
 class TestSource:
@@ -49,13 +61,12 @@ class TestSource:
         assert times == [number * 40_000_000 for number in range(9)]
 
     def test_a_pipeline_of_ones_own(self) -> None:
-        text = f"videotestsrc num-buffers=2 ! {GRAY} ! tee name=t ! queue ! appsink name=a  t. ! queue ! appsink name=b"
         with pytest.raises(UnsupportedObjectError, match="2 elements appsink"):
-            sbg.GStreamerSource(text)
+            sbg.GStreamerSource(TWO)
         for name in ("nobody", "t"):
             with pytest.raises(UnsupportedObjectError, match="no appsink of name"):
-                sbg.GStreamerSource(text, name=name)
-        pipeline = Gst.parse_launch(text)
+                sbg.GStreamerSource(TWO, name=name)
+        pipeline = Gst.parse_launch(TWO)
         with sbg.GStreamerSource(pipeline, name="b") as source:
             assert source.pipeline is pipeline
             assert len(list(source)) == 2
@@ -71,10 +82,9 @@ class TestSource:
         assert values == [128 * number for number in range(5)]
 
     def test_frames_that_another_branch_holds(self) -> None:
-        text = f"videotestsrc num-buffers=2 ! {GRAY} ! tee name=t ! queue ! appsink name=a  t. ! queue ! appsink name=b"
-        with sbg.GStreamerSource(text, name="a", access="rw", timeout=0.5) as source:
-            with pytest.raises(AccessError, match="somebody else"):
-                source.read()
+        source = sbg.GStreamerSource(TWO, name="a", access="rw", timeout=0.5)
+        with source, pytest.raises(AccessError, match="somebody else"):
+            source.read()
 
     def test_no_frame_in_time(self) -> None:
         source = sbg.GStreamerSource(f"appsrc caps={GRAY} ! appsink", timeout=0.1)
@@ -162,26 +172,29 @@ class TestSink:
     def test_no_room(self) -> None:
         sink = sbg.GStreamerSink("fakesink sync=true", timeout=0.2, max_buffers=2)
         with pytest.raises(PipelineTimeoutError, match="took no frame"):
-            for number in range(10):
-                sink.write(gray(1, number * 1000))
+            write_all(sink, [number * 1000 for number in range(10)])
         sink.stop()
 
     def test_errors_of_elements(self) -> None:
         sink = sbg.GStreamerSink("identity error-after=2 ! fakesink", timeout=5)
         with pytest.raises(PipelineError):
-            for number in range(100):
-                sink.write(gray(1, number))
+            write_all(sink, range(100))
         sink.stop()
         # With caps that the next element does not take.
         bad = sbg.GStreamerSink("video/x-raw,format=RGB ! fakesink", timeout=5)
         with pytest.raises(PipelineError), bad:
-            for number in range(100):
-                bad.write(gray(1, number))
+            write_all(bad, range(100))
 
     def test_an_exception_in_the_block_stops_at_once(self) -> None:
-        with pytest.raises(KeyError), sbg.GStreamerSink("fakesink sync=true") as sink:
-            sink.write(gray(1, 10**6))
-            raise KeyError("of the user")
+        sink = sbg.GStreamerSink("fakesink sync=true")
+
+        def work() -> None:
+            with sink:
+                sink.write(gray(1, 10**6))
+                raise KeyError("of the user")
+
+        with pytest.raises(KeyError):
+            work()
         with pytest.raises(ClosedError):
             sink.write(gray(1))
 
@@ -207,9 +220,9 @@ class TestSink:
             sbg.GStreamerSink("fakesink", access="x")  # type: ignore[arg-type]  # the test
         with pytest.raises(UnsupportedObjectError, match="no appsrc"):
             sbg.GStreamerSink(Gst.parse_launch("videotestsrc ! fakesink"))
-        with sbg.GStreamerSink("fakesink") as sink:
-            with pytest.raises(UnsupportedObjectError, match="frames"):
-                sink.write(np.zeros(3))  # type: ignore[arg-type]  # the test
+        sink = sbg.GStreamerSink("fakesink")
+        with sink, pytest.raises(UnsupportedObjectError, match="frames"):
+            sink.write(np.zeros(3))  # type: ignore[arg-type]  # the test
 
     def test_writing_in_place(self) -> None:
         """With "rw" an element writes into the lender's memory; with "r" it takes a copy."""
@@ -228,12 +241,12 @@ class TestSink:
     def test_from_a_pipeline_to_another(self) -> None:
         """Buffers go over as they are."""
         pipeline = Gst.parse_launch("appsrc ! appsink name=out sync=false")
-        with sbg.GStreamerSink(pipeline) as sink:
-            with sbg.GStreamerSource(f"videotestsrc num-buffers=3 ! {GRAY}") as source:
-                for frame in source:
-                    sink.write(frame)
-                    got = pipeline.get_by_name("out").try_pull_sample(5 * Gst.SECOND)
-                    memory = got.get_buffer().peek_memory(0)
-                    assert hash(memory) == frame.planes[0].handle("gst_memory")
-                    del memory
-                    del got
+        source = sbg.GStreamerSource(f"videotestsrc num-buffers=3 ! {GRAY}")
+        with sbg.GStreamerSink(pipeline) as sink, source:
+            for frame in source:
+                sink.write(frame)
+                got = pipeline.get_by_name("out").try_pull_sample(5 * Gst.SECOND)
+                memory = got.get_buffer().peek_memory(0)
+                assert hash(memory) == frame.planes[0].handle("gst_memory")
+                del memory
+                del got

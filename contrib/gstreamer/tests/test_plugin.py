@@ -40,27 +40,34 @@ def test_the_probe_tells_the_versions() -> None:
     assert result.details["GStreamer"].startswith("GStreamer 1.")
 
 
+NO_TYPELIBS = """
+import gi
+def require_version(namespace, version):
+    raise ValueError(namespace)
+gi.require_version = require_version
+"""
+NO_ALLOCATORS = """
+import ctypes
+real = ctypes.CDLL
+def CDLL(name, *arguments, **more):
+    if name == "libgstallocators-1.0.so.0":
+        raise OSError("gone")
+    return real(name, *arguments, **more)
+ctypes.CDLL = CDLL
+"""
+NO_FUNCTION = """
+import samebytes_gstreamer._abi.gstreamer as abi
+abi.GSTREAMER["gst_no_such_function"] = (None,)
+"""
+
+
 @pytest.mark.parametrize(
     ("break_it", "hint"),
     [
         ("sys.modules['gi'] = None", "PyGObject"),
-        (
-            "import gi; gi.require_version = lambda n, v: (_ for _ in ()).throw(ValueError(n))",
-            "gir1.2-gst-plugins-base-1.0",
-        ),
-        (
-            "import ctypes; real = ctypes.CDLL\n"
-            "def CDLL(name, *a, **k):\n"
-            "    if name == 'libgstallocators-1.0.so.0': raise OSError('gone')\n"
-            "    return real(name, *a, **k)\n"
-            "ctypes.CDLL = CDLL",
-            "libgstreamer-plugins-base1.0-0",
-        ),
-        (
-            "import samebytes_gstreamer._abi.gstreamer as abi\n"
-            "abi.GSTREAMER['gst_no_such_function'] = (None,)",
-            "apt install",
-        ),
+        (NO_TYPELIBS, "gir1.2-gst-plugins-base-1.0"),
+        (NO_ALLOCATORS, "libgstreamer-plugins-base1.0-0"),
+        (NO_FUNCTION, "apt install"),
     ],
 )
 def test_the_probe_says_what_is_missing(break_it: str, hint: str) -> None:
@@ -73,12 +80,8 @@ def test_the_probe_says_what_is_missing(break_it: str, hint: str) -> None:
 
 def test_a_missing_libgstva_harms_nothing_else() -> None:
     output = run(
-        "import ctypes; real = ctypes.CDLL\n"
-        "def CDLL(name, *a, **k):\n"
-        "    if name == 'libgstva-1.0.so.0': raise OSError('gone')\n"
-        "    return real(name, *a, **k)\n"
-        "ctypes.CDLL = CDLL\n"
-        "from samebytes_gstreamer._probe import probe\n"
+        NO_ALLOCATORS.replace("gstallocators", "gstva")
+        + "from samebytes_gstreamer._probe import probe\n"
         "result = probe()\nassert result.usable\nprint(result.details['VA-API memory'])"
     )
     assert "libgstreamer-plugins-bad1.0-0" in output
@@ -101,10 +104,9 @@ def test_handles() -> None:
     assert frame.handle("gst_buffer") == hash(frame.native)
     plane = frame.planes[0]
     assert plane.handle("gst_memory") == plane.handle() == hash(plane.native.memory)
-    for use in (lambda: frame.handle("cl_mem"), lambda: plane.handle("cl_mem"),
-                lambda: frame.handle("nonsense")):  # fmt: skip
+    for holder, key in ((frame, "cl_mem"), (plane, "cl_mem"), (frame, "nonsense")):
         with pytest.raises(UnknownNameError):
-            use()
+            holder.handle(key)
 
 
 def test_routes_name_what_they_do() -> None:

@@ -104,9 +104,9 @@ class Display:
 
 
 @pytest.fixture
-@pytest.mark.usefixtures("nothing_left_over")
-def display(made: Display) -> Iterator[Display]:
+def display(made: Display, request: pytest.FixtureRequest) -> Iterator[Display]:
     """The display; after the test its allocator keeps nothing."""
+    request.getfixturevalue("nothing_left_over")  # looks afterwards
     made.flush()
     yield made
     made.flush()
@@ -130,6 +130,7 @@ def test_a_buffer_belongs_to_its_display(display: Display) -> None:
     assert display.frame().context is context
     assert [p.info.strides for p in frame] == [None, None]
     assert frame.writable
+    assert frame.caps.get_features(0).contains("memory:VAMemory")
 
 
 def test_the_surface_itself(display: Display) -> None:

@@ -114,6 +114,8 @@ def of_pointer(
 ) -> NativeDisplay:
     """The display at an address: a living one, or one of somebody else.
 
+    A living one does not get `keep`, which may itself hold that one: who made it has seen to that.
+
     Raises:
         LayoutError: there is none, or it was not initialised.
     """
@@ -121,8 +123,6 @@ def of_pointer(
         known = _by_pointer.get(pointer)
         if known is None or not known.usable:
             known = _by_pointer[pointer] = borrow_display(load(), pointer, keep, drm, path)
-        elif known.keep is None and not known.owned:
-            known.keep = keep
         return known
 
 

@@ -209,11 +209,14 @@ def _tensors(structure: Any) -> tuple[TensorInfo, ...]:
         raise LayoutError(f"the tensors of {structure.to_string()!r}: {error}") from error
 
 
-def caps_for(info: ImageInfo | AudioInfo, details: dict[str, Any] | None = None) -> Any:
-    """Gst.Caps of frames in memory.
+def caps_for(
+    info: ImageInfo | AudioInfo, details: dict[str, Any] | None = None, feature: str = ""
+) -> Any:
+    """Gst.Caps of frames.
 
     Args:
         details: `frame.metadata["gstreamer"]`, for rates and colours that are known.
+        feature: "memory:..." of pictures that do not lie in memory.
 
     Raises:
         LayoutError: GStreamer lacks the format.
@@ -231,7 +234,8 @@ def caps_for(info: ImageInfo | AudioInfo, details: dict[str, Any] | None = None)
     known = details or {}
     rate = known.get("framerate") or Fraction(0)
     text = (
-        f"video/x-raw,format={video_format_name(info.format)},width={info.width},"
+        f"video/x-raw{f'({feature})' if feature else ''},"
+        f"format={video_format_name(info.format)},width={info.width},"
         f"height={info.height},framerate={rate.numerator}/{rate.denominator}"
     )
     ratio = known.get("pixel_aspect_ratio")

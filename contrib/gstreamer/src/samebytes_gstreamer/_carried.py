@@ -34,6 +34,7 @@ class GStreamerOpenCLContext(Context):
     tensor_class = GStreamerTensor
     frame_class = GStreamerFrame
     primary_handle = "gst_memory"
+    caps_feature = "memory:OpenCL"
     may_be_opaque = True
 
     def __init__(self, parent: Context) -> None:

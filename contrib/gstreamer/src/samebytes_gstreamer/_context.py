@@ -29,6 +29,7 @@ class GStreamerContext(Context):
     tensor_class = GStreamerTensor
     frame_class = GStreamerFrame
     primary_handle = "gst_memory"
+    caps_feature = ""
     singleton = True
     # Textures, and DMA-BUFs with a modifier.
     may_be_opaque = True

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from samebytes import FrameMeta, ImageFormat
+from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Frame, Tensor
 
 from ._caps import Description, caps_for, describe
-from ._formats import video_format_name
 from ._gi import Gst, pointer_of
 from ._lending import sweep
 from ._libraries import gst
 from ._memory import is_writable
 from ._meta import GStreamerMeta, read_meta
 from ._metas import metas_of
-from ._places import places_of
+from ._places import places_of, whole_picture
 from ._plane import GStreamerPlane
 from ._tensor import ADVICE, buffer_in, context_of_memory
 
@@ -43,6 +42,7 @@ class GStreamerFrame(Frame):
 
     __slots__ = ()
 
+    context: Any
     readonly_advice = ADVICE
 
     @classmethod
@@ -119,10 +119,17 @@ class GStreamerFrame(Frame):
         native, meta = self.native, self.meta
         if isinstance(native, Gst.Sample):
             return native.get_caps()
-        if meta.info is None:
+        info = meta.info
+        if info is None:
             raise LayoutError("bytes without a format have no caps")
+        if isinstance(info, ImageInfo):
+            # A crop is said by a meta of the buffer, the whole picture by its caps.
+            description = meta.description if isinstance(meta, GStreamerMeta) else Description()
+            info = whole_picture(metas_of(buffer_in(native)), description) or info
         details = meta.metadata.get("gstreamer")
-        return caps_for(meta.info, details if isinstance(details, dict) else None)
+        return caps_for(
+            info, details if isinstance(details, dict) else None, self.context.caps_feature
+        )
 
     def _make_planes(self) -> tuple[Tensor, ...]:
         buffer, meta = buffer_in(self.native), self.meta
@@ -215,10 +222,7 @@ def frame_of(
     if format is not None:
         if caps is not None or width is None or height is None:
             raise LayoutError("pass caps=, or all of format=, width= and height=")
-        name = video_format_name(ImageFormat.of(format))
-        caps = Gst.Caps.from_string(
-            f"video/x-raw,format={name},width={int(width)},height={int(height)},framerate=0/1"
-        )
+        caps = caps_for(ImageInfo.of(format, width, height))
     return GStreamerFrame._over(native, caps, crop=crop)
 
 

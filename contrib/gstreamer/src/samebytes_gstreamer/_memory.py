@@ -23,6 +23,7 @@ from ._libraries import allocators, gst
 __all__ = [
     "Extent",
     "extent_of",
+    "is_behind_descriptor",
     "is_dmabuf",
     "is_plain",
     "is_va",
@@ -68,6 +69,11 @@ def is_plain(memory: int) -> bool:
 def is_dmabuf(memory: int) -> bool:
     """Whether it lies behind the descriptor of a DMA-BUF."""
     return bool(allocators.gst_is_dmabuf_memory(memory))
+
+
+def is_behind_descriptor(memory: int) -> bool:
+    """Whether it lies behind a file descriptor: of a DMA-BUF, or shared memory."""
+    return bool(allocators.gst_is_fd_memory(memory))
 
 
 def is_va(memory: int) -> bool:
@@ -133,16 +139,16 @@ def map_memory(memory: Any, access: Access) -> Storage:
             "read-only, in another buffer as well, or mapped for another access"
         )
     return Storage(
-        partial(_unmap, memory, info, gst.gst_memory_unmap, byref),
+        partial(_unmap, info, memory, gst.gst_memory_unmap, byref),
         address=info.data or 0,
         nbytes=info.size,
         readonly=access == "r",
     )
 
 
-def _unmap(memory: Any, info: GstMapInfo, unmap: Any, byref: Any) -> None:
+def _unmap(info: GstMapInfo, memory: Any, unmap: Any, byref: Any) -> None:
     # Arguments, since a module's globals may be gone when the interpreter ends.
-    unmap(info.memory, byref(info))
+    unmap(hash(memory), byref(info))
 
 
 def _advice(memory: Any) -> str:

@@ -18,10 +18,10 @@ from ._caps import Description, Sound
 from ._carrying import carried_by
 from ._formats import image_format_of
 from ._libraries import gst
-from ._memory import extent_of, is_dmabuf, is_plain
+from ._memory import extent_of, is_behind_descriptor, is_dmabuf, is_plain
 from ._metas import Metas
 
-__all__ = ["Place", "places_of"]
+__all__ = ["Place", "places_of", "whole_picture"]
 
 _IN_ROWS = (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
 
@@ -76,6 +76,13 @@ def places_of(
     return None, tuple(Place(number, 0, tensor) for number, tensor in enumerate(tensors))
 
 
+def whole_picture(metas: Metas, description: Description) -> ImageInfo | None:
+    """Format and size of the picture in a buffer, before any crop; None if that is not said."""
+    if metas.video is None and description.image is None:
+        return None
+    return _picture(metas, description).image
+
+
 def _picture(metas: Metas, description: Description) -> _Picture:
     """A VideoMeta tells where the planes are; without one, GStreamer's usual layout holds."""
     video, image = metas.video, description.image
@@ -99,11 +106,7 @@ def _image(
     cut: GstVideoCropMeta | None,
 ) -> tuple[ImageInfo, tuple[Place, ...]]:
     dmabuf = is_dmabuf(memories[0])
-    modifier = description.modifier
-    if modifier is None:
-        # Without caps nobody said that a DMA-BUF lies in rows.
-        unknown = dmabuf and not description.details
-        modifier = DRM_FORMAT_MOD_INVALID if unknown else DRM_FORMAT_MOD_LINEAR
+    modifier = _modifier(memories[0], description)
     seen = dmabuf or (is_plain(memories[0]) and carried_by(memories[0]) is None)
     if modifier not in _IN_ROWS or not seen:
         if cut is not None:
@@ -119,6 +122,17 @@ def _image(
     if cut is not None:
         image, layouts = _cropped(image, layouts, cut)
     return image, tuple(_linear(layout, sizes, modifier) for layout in layouts)
+
+
+def _modifier(memory: int, description: Description) -> int:
+    """How pixels lie: as the caps say, where they can mean this memory."""
+    if not is_behind_descriptor(memory):
+        return DRM_FORMAT_MOD_LINEAR
+    if description.modifier is not None:
+        return description.modifier
+    # Without caps nobody said that a DMA-BUF lies in rows.
+    told = description.details or not is_dmabuf(memory)
+    return DRM_FORMAT_MOD_LINEAR if told else DRM_FORMAT_MOD_INVALID
 
 
 def _opaque(sizes: Sequence[int], picture: _Picture, modifier: int) -> tuple[Place, ...]:

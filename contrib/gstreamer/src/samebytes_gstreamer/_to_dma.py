@@ -19,7 +19,7 @@ from samebytes.plugins import (
 
 from ._gi import pointer_of
 from ._libraries import allocators
-from ._memory import extent_of, kind_of
+from ._memory import extent_of, is_behind_descriptor, kind_of
 from ._plane import GStreamerPlane
 from ._tensor import memory_in
 
@@ -63,7 +63,7 @@ class FrameToDMA(MemoryMapper):
 
 def _descriptor(memory: Any) -> Fd:
     pointer = pointer_of(memory)
-    if not allocators.gst_is_fd_memory(pointer):
+    if not is_behind_descriptor(pointer):
         raise Refused(f"{kind_of(memory)} lies behind no descriptor")
     return Fd.borrow(allocators.gst_fd_memory_get_fd(pointer))
 

@@ -49,6 +49,7 @@ class GStreamerVAContext(Context):
     tensor_class = GStreamerTensor
     frame_class = GStreamerFrame
     primary_handle = "gst_memory"
+    caps_feature = "memory:VAMemory"
     may_be_opaque = True
 
     def __init__(self, display: int) -> None:

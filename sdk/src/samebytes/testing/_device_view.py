@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from math import prod
 from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
 
 from samebytes import TensorInfo
+from samebytes.plugins import dense_strides
 
 __all__ = ["DeviceView"]
+
+_WRITEABLE = SimpleNamespace(writeable=True)
 
 
 class Reader(Protocol):
@@ -41,30 +45,22 @@ class DeviceView:
         self._memory = memory
         self._index = index
         info = memory.layout(native)
-        shown = np.broadcast_to(np.zeros((), info.dtype.carrier), info.shape)
-        for step in index:
-            shown = shown[step]
-        self.dtype, self.shape, self.ndim, self.size = (
-            shown.dtype, shown.shape, shown.ndim, shown.size,
-        )  # fmt: skip
-        self.strides = TensorInfo(info.dtype, shown.shape).strides
-        self.flags = SimpleNamespace(writeable=True)
+        self.dtype, self.shape = info.dtype.carrier, info.shape
+        if index:
+            self.shape = self._part(np.broadcast_to(np.zeros((), self.dtype), info.shape)).shape
+        self.ndim, self.size = len(self.shape), prod(self.shape)
+        self.strides = dense_strides(self.shape, self.dtype.itemsize)
+        self.flags = _WRITEABLE
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        values = self._memory.read(self.native)
-        for step in self._index:
-            values = values[step]
-        return np.asarray(values, dtype)
+        return np.asarray(self._part(self._memory.read(self.native)), dtype)
 
     def __getitem__(self, key: Any) -> DeviceView:
         return DeviceView(self._memory, self.native, (*self._index, key))
 
     def __setitem__(self, key: Any, values: Any) -> None:
         whole = np.array(self._memory.read(self.native))
-        part = whole
-        for step in self._index:
-            part = part[step]
-        part[key] = values
+        self._part(whole)[key] = values
         self._memory.write(self.native, whole)
 
     def __len__(self) -> int:
@@ -77,3 +73,8 @@ class DeviceView:
     def any(self) -> bool:
         """Whether an element is not zero."""
         return bool(np.any(np.asarray(self)))
+
+    def _part(self, whole: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        for step in self._index:
+            whole = whole[step]
+        return whole

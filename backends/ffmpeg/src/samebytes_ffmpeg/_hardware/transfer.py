@@ -62,7 +62,9 @@ class Download(MemoryMapper):
         try:
             image = described(item.native).image
             native = VideoFrame(image.width, image.height, pixel_format_name(image.format))
-            _transfer(library, _over_planes(library, native).address, address)
+            # Named, so that it lives until the transfer is done.
+            target = _over_planes(library, native)
+            _transfer(library, target.address, address)
         except (LayoutError, NativeError) as error:
             raise Refused(str(error)) from error
         carry_meta(native, item.meta)

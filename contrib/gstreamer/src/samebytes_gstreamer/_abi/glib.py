@@ -20,9 +20,6 @@ from ctypes import (
 __all__ = [
     "GLIB",
     "GOBJECT",
-    "GList",
-    "GType",
-    "GValue",
     "G_TYPE_BOOLEAN",
     "G_TYPE_DOUBLE",
     "G_TYPE_FLOAT",
@@ -32,6 +29,9 @@ __all__ = [
     "G_TYPE_UINT",
     "G_TYPE_UINT64",
     "G_TYPE_VARIANT",
+    "GList",
+    "GType",
+    "GValue",
 ]
 
 GType = c_size_t

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from ..._core.tensor import Tensor
 from ..._plugins.loading import call, load
 from ..._plugins.specs import ContextSpec
 from ..._routing.contexts import context, find_spec
+from ..._routing.route import route
 from ...errors import (
-    CopyRequiredError,
+    BusyError,
     NotHostVisibleError,
     PluginConflictError,
     PluginLoadError,
@@ -25,7 +26,7 @@ from ...errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from .reporting import NotChecked
+from .reporting import BrokenRule, NotChecked
 
 __all__ = [
     "Array",
@@ -95,17 +96,16 @@ def items(source: Context, target: Context, spec: MapperSpec) -> Iterator[Item]:
     Raises:
         NotChecked: nothing here makes any.
     """
-    makers = (source.allocate, _over_cpu(source), _back_from(target, source))
+    frames = spec.level == "frame"
     cases: tuple[Any, ...] = _TENSORS
-    if spec.level == "frame":
-        makers = (source.allocate_frame, _over_cpu(source, True), _back_from(target, source, True))
+    if frames:
         cases = tuple((name, _SIDE, _SIDE) for name in spec.formats or _IMAGES)
     reasons: list[str] = []
     made = False
-    for maker in makers:
+    for place in (source, context("cpu"), target):
         for case in cases:
             try:
-                item = maker(*case)
+                item = _made(place, source, case, frames)
             except (RouteError, UnsupportedObjectError, UnknownNameError, ValueError) as error:
                 reasons.append(str(error))
                 continue
@@ -117,21 +117,10 @@ def items(source: Context, target: Context, spec: MapperSpec) -> Iterator[Item]:
         )
 
 
-def _over_cpu(source: Context, frames: bool = False) -> Callable[..., Item]:
-    """Makes objects in CPU memory, and maps them to the source."""
-    return _back_from(context("cpu"), source, frames)
-
-
-def _back_from(place: Context, source: Context, frames: bool = False) -> Callable[..., Item]:
-    """Makes objects in another place, and maps them to the source."""
-
-    def make(*case: Any) -> Item:
-        if place is source:
-            raise UnsupportedObjectError(f"{place.node} is the source itself")
-        item: Item = place.allocate_frame(*case) if frames else place.allocate(*case)
-        return item.map(source, "rw")
-
-    return make
+def _made(place: Context, source: Context, case: Any, frames: bool) -> Item:
+    """An object of `source`, whose memory was allocated in `place`."""
+    item: Item = place.allocate_frame(*case) if frames else place.allocate(*case)
+    return item if place is source else item.map(source, "rw")
 
 
 def planes(item: Item) -> tuple[Tensor, ...]:
@@ -175,8 +164,11 @@ def write(item: Item, seed: int) -> list[Array]:
     try:
         with item.map("cpu", "w") as mapped:
             values = [_fill(plane.host_array(), seed) for plane in planes(mapped)]
-    except (RouteError, CopyRequiredError) as error:
+    except RouteError as error:
         raise NotChecked(f"the CPU cannot write to it in place: {error}") from error
+    except BusyError as error:
+        way = route(item, "cpu", access="w")
+        raise BrokenRule(f"a mapping for writing cannot be closed: {way.explain()}") from error
     item.wait()
     return values
 
