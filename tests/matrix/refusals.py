@@ -43,7 +43,7 @@ _PLANES = ("NV12", "I420", "BGR")  # planes that are no whole pages
 _PAGES = ("whole pages",)
 _BY_DRIVER = (
     "opencl*", "opencv_umat", "openvino:GPU", "openvino:GPU, host USM",
-    "sycl, shared USM", "gstreamer",
+    "sycl, shared USM", "gstreamer", "cpu, USM of SYCL",
 )  # fmt: skip
 _NOT_EXPORTED = ("exportable", "no descriptor", "whole pages", "not linear", "pitch must be")
 _NOT_READ = ("device USM", "usm_device", "USM_DEVICE_BUFFER")
@@ -65,10 +65,11 @@ REFUSALS = (
     *(Refusal(source, "ffmpeg:DRM") for source in _DESCRIBED),
     Refusal("*", "ffmpeg:DRM", _NO_DESCRIPTOR),
     Refusal("sycl, *", "sycl"),
+    Refusal("*, USM of SYCL", "sycl"),
     Refusal("*", "sycl", ("SYCL uses no memory", *_NOT_READ)),
     Refusal("opencv_umat", "opencv_umat"),
     Refusal("opencl, of a UMat", "opencv_umat"),
-    Refusal("*", "opencv_umat", ("cannot put a UMat", "needs a copy")),
+    Refusal("*", "opencv_umat", ("cannot put a UMat", "needs a copy", *_COPY_READS)),
     # USM of a device is for that device.
     Refusal("level_zero, device USM", "level_zero"),
     Refusal("level_zero, device USM", "dma", ("no such thing",)),
@@ -113,6 +114,8 @@ REFUSALS = (
     Refusal("cpu, own pages", "level_zero", _PAGES, ("NV12 padded",)),
     Refusal("ffmpeg", "level_zero", _PAGES, ("NV12 padded",)),
     Refusal("gstreamer", "opencl", ("begins",), by_chance=True),
+    Refusal("cpu, USM of SYCL", "opencl", ("begins", "multiple of"), by_chance=True),
+    Refusal("cpu, USM of SYCL", "openvino:GPU", ("multiple of",), by_chance=True),
     Refusal("gstreamer", "openvino:GPU", ("multiple of",), by_chance=True),
     Refusal("sycl, shared USM", "openvino:GPU", ("multiple of",), by_chance=True),
     *(Refusal(source, "level_zero", _PAGES, by_chance=True) for source in _BY_DRIVER),

@@ -358,6 +358,12 @@ SOURCES = {
         lambda layout: _dma_image(layout).map("gstreamer", "rw"),
         _ALL,
     ),
+    "cpu, USM of SYCL": Source(
+        "cpu", lambda info: _sycl_tensor("shared")(info).map("cpu", "rw"), None, ("odd size",)
+    ),
+    "opencl, USM of SYCL": Source(
+        "opencl", lambda info: _sycl_tensor("shared")(info).map("opencl", "rw"), None, ("odd size",)
+    ),
     "sycl, shared USM": Source("sycl", _sycl_tensor("shared"), _frames_of("sycl"), _ALL[:9]),
     "sycl, device USM": Source("sycl", _sycl_tensor("device"), None, ("page",)),
 }

@@ -26,7 +26,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "pyav17: relies on PyAV 17: frames that it makes are counted by FFmpeg, planes stored "
-        "bottom up show their own bytes, more properties of FFmpeg 8",
+        "bottom up show their own bytes; or on FFmpeg 8: its formats, its properties, a swscale "
+        "that does not end the process on NV16",
     )
 
 

@@ -14,11 +14,14 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-import samebytes_dma
 import samebytes_gstreamer as sbg
 from samebytes.errors import AccessError, RouteError
 from samebytes_gstreamer._gi import Gst, GstVideo
 from samebytes_gstreamer._lending import held_count
+
+samebytes_dma: Any = pytest.importorskip(
+    "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
+)
 
 needs_dma_buf = pytest.mark.skipif(
     not os.path.exists("/dev/udmabuf"),  # noqa: PTH110 - one word in a marker

@@ -16,6 +16,7 @@ from samebytes.errors import (
     BusyError,
     MissingDependencyError,
     SamebytesError,
+    UnknownNameError,
 )
 from samebytes_gstreamer._gi import Gst
 from samebytes_gstreamer._lending import held_count
@@ -23,11 +24,16 @@ from samebytes_gstreamer._lending import held_count
 
 @pytest.fixture(scope="module")
 def opencl() -> Any:
+    pytest.importorskip(
+        "samebytes_gpu_opencl",
+        reason="missing package samebytes-gpu-opencl: pip install samebytes-gpu-opencl",
+    )
     try:
         context = sb.context("opencl:GPU")
-    except (MissingDependencyError, SamebytesError):
-        pytest.skip("missing device GPU: pytest --softdevices=gpu "
-                    "(pip install samebytes-softdevices)")  # fmt: skip
+    except (MissingDependencyError, UnknownNameError):
+        pytest.skip(
+            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
+        )
     return context
 
 

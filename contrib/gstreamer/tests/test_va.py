@@ -114,6 +114,9 @@ def display(made: Display, request: pytest.FixtureRequest) -> Iterator[Display]:
 
 @pytest.fixture(scope="module")
 def made() -> Display:
+    pytest.importorskip(
+        "samebytes_vaapi", reason="missing package samebytes-vaapi: pip install samebytes-vaapi"
+    )
     try:
         return Display(sb.context("vaapi"))
     except (MissingDependencyError, UnknownNameError):

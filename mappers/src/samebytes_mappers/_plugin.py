@@ -29,6 +29,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             target="opencv_umat",
             mapper="samebytes_mappers._opencl_opencv:OpenCLToUMat",
             transfer=Transfer.COPY,
+            access=("r",),
             summary="a copy by the device into a new UMat",
             requires=("opencl>=0.1,<1", "opencv>=0.1,<1"),
         ),

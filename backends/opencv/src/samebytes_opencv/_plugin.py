@@ -58,6 +58,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             target="opencv_umat",
             mapper="samebytes_opencv._umat_mappers:CpuToUMat",
             transfer=Transfer.COPY,
+            access=("r",),
             summary="an upload to a new UMat",
         ),
         MapperSpec(

@@ -28,13 +28,13 @@ def carry(frame: Frame, nbytes: int) -> int:
     Raises:
         Refused: GStreamer has no memory behind descriptors on this system.
     """
+    # Another frame on the same memory: the user may close theirs.
+    own = frame.map(frame.context, "r" if frame.readonly else "rw")
     memory: int | None = allocators.gst_fd_allocator_alloc(
         _allocator(), _no_memory(), nbytes, GST_FD_MEMORY_FLAG_DONT_CLOSE
     )
     if memory is None:
         raise Refused("GStreamer has no memory behind descriptors on this system")
-    # Another frame on the same memory: the user may close theirs.
-    own = frame.map(frame.context, "r" if frame.readonly else "rw")
     with Loan(own) as loan:
         gst.gst_mini_object_set_qdata(memory, _quark(), loan.slot(), CLEAR)
     return memory

@@ -37,13 +37,23 @@ static int is_null(int fd)
            status.st_rdev == makedev(1, 3);
 }
 
+/* libdrm's own function. A program that opened libdrm for itself alone, as Python's ctypes does, does
+ * not have it among what comes next. */
+static void *libdrm_function(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    void *libdrm = found ? NULL : dlopen("libdrm.so.2", RTLD_LAZY);
+
+    return libdrm ? dlsym(libdrm, name) : found;
+}
+
 int drmGetNodeTypeFromFd(int fd)
 {
     int (*next)(int) = NULL;
 
     if (is_null(fd))
         return DRM_NODE_RENDER;
-    *(void **)&next = dlsym(RTLD_NEXT, "drmGetNodeTypeFromFd");
+    *(void **)&next = libdrm_function("drmGetNodeTypeFromFd");
     return next ? next(fd) : -1;
 }
 
@@ -73,6 +83,6 @@ struct drm_version *drmGetVersion(int fd)
 
     if (is_null(fd))
         return make_version();
-    *(void **)&next = dlsym(RTLD_NEXT, "drmGetVersion");
+    *(void **)&next = libdrm_function("drmGetVersion");
     return next ? next(fd) : NULL;
 }

@@ -68,7 +68,7 @@ def _run(cls: type, methods: list[str]) -> dict[str, ChildResult]:
     return {
         method: ChildResult(
             # The process may have ended well and the method not.
-            (done.returncode if method == last else 0) or (_ENDED not in output),
+            (done.returncode if method == last else 0) or int(_ENDED not in output),
             output.replace(_ENDED, ""),
             (early + error) if method == methods[0] else error,
         )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -72,6 +72,8 @@ def run_lifetimes(plan: Plan, examples: int) -> None:
             deadline=None,
             derandomize=True,
             database=None,
+            phases=(Phase.generate,),  # to shorten a failing game may take minutes
+            verbosity=Verbosity.quiet,  # the steps are told as they are done, in case of a crash
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -76,7 +76,7 @@ class HardwareFramePool:
         """
         if self._kind == "drm":
             raise UnsupportedObjectError(
-                'FFmpeg allocates no DRM frames: allocate from "dma" and map to "ffmpeg:DRM"'
+                'ffmpeg:DRM cannot allocate frames: allocate from "dma" and map to "ffmpeg:DRM"'
             )
         library = self._library
         native, address = empty_frame(library, self._pixel_format)
