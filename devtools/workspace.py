@@ -49,7 +49,13 @@ CORE = Distribution("samebytes", "sdk", extras=("testing",))
 DISTRIBUTIONS = (
     CORE,
     Distribution("samebytes-dma", "backends/dma", brings=("samebytes_dma",)),
-    Distribution("samebytes-ffmpeg", "backends/ffmpeg", brings=("samebytes_ffmpeg", "av")),
+    Distribution(
+        "samebytes-ffmpeg",
+        "backends/ffmpeg",
+        alone_with=("samebytes-dma", "samebytes-vaapi", _SOFTDEVICES),
+        devices=("vaapi",),
+        brings=("samebytes_ffmpeg", "av"),
+    ),
     Distribution(
         "samebytes-gpu-opencl",
         "backends/gpu_opencl",
@@ -76,7 +82,7 @@ DISTRIBUTIONS = (
         "samebytes-openvino",
         "backends/openvino",
         alone_with=(_SOFTDEVICES,),
-        devices=("gpu", "npu"),
+        devices=("gpu", "npu", "vaapi"),
         brings=("samebytes_openvino", "openvino"),
     ),
     Distribution(
@@ -89,21 +95,22 @@ DISTRIBUTIONS = (
     Distribution(
         "samebytes-gstreamer",
         "contrib/gstreamer",
-        alone_with=("samebytes-dma", _SOFTDEVICES),
-        devices=("vaapi",),
+        alone_with=("samebytes-dma", "samebytes-vaapi", "samebytes-gpu-opencl", _SOFTDEVICES),
+        devices=("gpu", "vaapi"),
         brings=("samebytes_gstreamer", "gi"),
     ),
     Distribution(
         "samebytes-sycl",
         "contrib/sycl",
-        alone_with=(_SOFTDEVICES,),
+        alone_with=("samebytes-gpu-opencl", "samebytes-npu-level-zero", _SOFTDEVICES),
+        devices=("gpu", "npu"),
         brings=("samebytes_sycl", "dpctl"),
     ),
     Distribution(
         "samebytes-softdevices",
         "contrib/softdevices",
         extras=("gpu",),
-        devices=("gpu", "npu"),
+        devices=("gpu", "npu", "vaapi"),
         brings=("samebytes_softdevices",),
     ),
     # A mapper without the two backends it joins can only refuse.

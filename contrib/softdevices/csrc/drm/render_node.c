@@ -37,8 +37,8 @@ static int is_null(int fd)
            status.st_rdev == makedev(1, 3);
 }
 
-/* libdrm's own function. A program that opened libdrm for itself alone, as Python's ctypes does, does
- * not have it among what comes next. */
+/* libdrm's own function. In a program that opened libdrm for itself alone, as Python's ctypes does,
+ * it is not among what comes next. */
 static void *libdrm_function(const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);

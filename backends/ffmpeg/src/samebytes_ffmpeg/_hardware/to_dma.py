@@ -21,11 +21,16 @@ class DRMFrameToDMA(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
-        """A native plane of the target's for each plane."""
+        """A native plane of the target's for each plane.
+
+        Raises:
+            LayoutError: the frame was given back meanwhile, or its descriptor contradicts itself.
+            Refused: what its file descriptors are does not go with it.
+        """
         target: Any = self.target
+        found = described(item.native)
+        planes = planes_of(found)
         try:
-            found = described(item.native)
-            planes = planes_of(found)
             keep = reference_to(item.native, found)
             buffers = {}
             for plane in planes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from samebytes.errors import LayoutError
 from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage
 
 from .objects import described
@@ -23,11 +22,13 @@ class VAAPIFrameToVA(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
-        """A native surface of the target's."""
-        try:
-            found = described(item.native)
-        except LayoutError as error:
-            raise Refused(str(error)) from error
+        """A native surface of the target's.
+
+        Raises:
+            LayoutError: the frame was given back meanwhile.
+            Refused: the target has another display.
+        """
+        found = described(item.native)
         target: Any = self.target
         if target.handle("va_display") != self.source.handle("va_display"):
             raise Refused(

@@ -57,10 +57,15 @@ class Download(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
-        """The new frame, which owns its memory."""
+        """The new frame, which owns its memory.
+
+        Raises:
+            LayoutError: the frame was given back meanwhile.
+            Refused: FFmpeg cannot copy it.
+        """
         library, address = place_of(item.native)
+        image = described(item.native).image
         try:
-            image = described(item.native).image
             native = VideoFrame(image.width, image.height, pixel_format_name(image.format))
             # Named, so that it lives until the transfer is done.
             target = _over_planes(library, native)
