@@ -63,7 +63,7 @@ REFUSALS = (
     *(Refusal(source, "vaapi", (), ("NV12*", "I420", "GRAY8")) for source in _DESCRIBED),
     Refusal("*", "vaapi", ("needs a copy", *_COPY_READS)),
     *(Refusal(source, "ffmpeg:DRM") for source in _DESCRIBED),
-    Refusal("*", "ffmpeg:DRM", _NO_DESCRIPTOR),
+    Refusal("*", "ffmpeg:DRM", (*_NO_DESCRIPTOR, *_COPY_READS)),
     Refusal("sycl, *", "sycl"),
     Refusal("*, USM of SYCL", "sycl"),
     Refusal("*", "sycl", ("SYCL uses no memory", *_NOT_READ)),

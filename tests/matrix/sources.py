@@ -17,6 +17,7 @@ import samebytes_dma
 import samebytes_gpu_opencl
 import samebytes_sycl
 from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes.plugins import FrameMeta, Storage
 from samebytes_gstreamer import GStreamerPlane
 
 from .gstreamer_means import make_buffer
@@ -189,8 +190,13 @@ def _opencl_of_umat(info: TensorInfo) -> Tensor:
 
 
 def _umat_image(layout: Layout) -> Frame:
-    """Uploaded: OpenCV has no frames."""
-    return _cpu_image(layout).map("opencv_umat", "rw", copy=True)
+    """A UMat for each plane: OpenCV has no frames."""
+    context = samebytes.context("opencv_umat")
+    planes = [context.allocate(p.shape, p.dtype) for p in _planes(layout)]
+    assert isinstance(layout.what, ImageInfo)
+    owner = Storage(keep=planes)
+    natives = tuple(plane.native for plane in planes)
+    return context.frame_class(natives, context, FrameMeta(layout.what), owner, None, False)
 
 
 def _level_zero_tensor(**how: Any) -> Callable[[TensorInfo], Tensor]:

@@ -59,8 +59,8 @@ def device(request: pytest.FixtureRequest) -> HardwareDevice:
 def _picture(name: str = "NV12", allocator: str = "memfd") -> sb.Frame:
     memory = sb.context(f"dma:{allocator}").allocate_frame(name, WIDTH, HEIGHT)
     with memory.map("cpu", "w") as view:
-        for number, array in enumerate(view.native):
-            array[...] = 10 + number
+        for number in range(len(view)):
+            view.native[number][...] = 10 + number
     return memory
 
 
@@ -166,8 +166,9 @@ class TestTheWayThereAndBack:
         assert [p.strides for p in tiled] == [None, None]
         mapped = tiled.map("dma")
         assert {p.handle("drm_modifier") for p in mapped} == {Y_TILED}
-        with pytest.raises(NoRouteError, match="not linear"):
-            tiled.map("cpu")
+        for copy in (False, True):
+            with pytest.raises(NoRouteError, match="is tiled|not linear"):
+                tiled.map("cpu", copy=copy)
         again = mapped.map(device)
         assert _descriptor(again).objects[0].format_modifier == Y_TILED
 
@@ -202,7 +203,8 @@ class TestForgedDescriptors:
             (_set("nb_layers", 1 << 30), "1 to 4 layers"),
             (_set("layers[0].nb_planes", 9), "1 to 4 planes of a layer"),
             (_set("layers[0].nb_planes", 1), "has 2 planes, and its layer says 1"),
-            (_set("layers[0].format", 0x34325258), "said to be NV12"),
+            (_set("layers[0].format", 0x34325258), "BGRX has 1 planes, and its layer says 2"),
+            (_set("layers[0].format", 0x3631564E), "is NV16, and the image was said to be NV12"),
             (_set("layers[0].format", 0x12345678), "unknown DRM fourcc"),
             (_set("layers[0].planes[1].object_index", 1), "is in buffer 1, and there are 1"),
             (_set("layers[0].planes[0].object_index", -1), "is in buffer -1"),
@@ -237,6 +239,12 @@ class TestForgedDescriptors:
         said.layers[0].planes[1].offset = 1 << 30
         with pytest.raises(RouteError, match="of a buffer of"):
             sb.frame(frame.native).map("dma")
+
+    def test_ffmpegs_own_copy_does_not_read_past_a_file(self, device: HardwareDevice) -> None:
+        frame = _picture().map(device, "rw")
+        _descriptor(frame).objects[0].size = 1 << 40
+        with pytest.raises(NoRouteError, match=f"not {1 << 40}"):
+            sb.frame(frame.native).map("ffmpeg", copy=True)
 
     def test_descriptors_of_something_else(self, device: HardwareDevice) -> None:
         frame = _picture().map(device, "rw")

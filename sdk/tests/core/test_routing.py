@@ -37,6 +37,7 @@ from samebytes.plugins import (
     Refused,
     Storage,
     Transfer,
+    intern,
 )
 
 HERE = __name__
@@ -164,14 +165,16 @@ def edge(source: str, target: str, kind: type, **more: Any) -> MapperSpec:
     return MapperSpec(source=source, target=target, mapper=f"{HERE}:{kind.__name__}", **more)
 
 
-def install(monkeypatch: pytest.MonkeyPatch, *mappers: MapperSpec) -> None:
+def install(
+    monkeypatch: pytest.MonkeyPatch, *mappers: MapperSpec, transit: dict[str, bool] | None = None
+) -> None:
     """Replace what was discovered by the CPU backend and these edges."""
     monkeypatch.undo()
     sb.refresh()
     found = Tables()
     found.add(discovery.tables().plugins["cpu"])
     contexts = tuple(
-        ContextSpec(node=n, context=f"{HERE}:{c}", **more)
+        ContextSpec(node=n, context=f"{HERE}:{c}", transit=(transit or {}).get(n, True), **more)
         for n, c, more in (
             ("alpha", "Alpha", {}),
             ("beta", "Beta", {"level": "frame"}),
@@ -635,3 +638,55 @@ def test_a_frame_with_one_plane_that_is_refused_is_copied_whole(
         assert np.array_equal(plane.native, original)
         assert plane.native.flags.c_contiguous
     copied.close()
+
+
+def test_a_context_of_a_class_that_was_replaced_is_not_found_again() -> None:
+    """As when another release of its plugin is installed into the running process."""
+
+    class Before(HostContext):
+        memory_type = node = "reinstalled"
+
+    class After(HostContext):
+        memory_type = node = "reinstalled"
+
+    before, after = intern(Before()), intern(After())
+    assert before == after
+    assert isinstance(after, After)
+    assert intern(After()) is after
+
+
+class TestTransit:
+    """A node with transit=False: routes begin and end there, and do not lead through."""
+
+    @pytest.fixture(autouse=True)
+    def gpu_is_no_way_through(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        install(
+            monkeypatch,
+            edge("cpu", "gpu", Alias),
+            edge("gpu", "beta", Alias),
+            edge("cpu", "beta", Copy),
+            edge("alpha", "cpu", Alias),
+            transit={"gpu": False},
+        )
+
+    def test_no_route_leads_through(self) -> None:
+        tensor = sb.tensor(np.zeros((3, 2)))
+        with pytest.raises(CopyRequiredError, match="cpu -> beta") as caught:
+            tensor.map("beta")
+        assert "gpu" not in str(caught.value)
+        route = sb.route("cpu", "beta", level="tensor", copy=True)
+        assert [h.spec.name for h in route.hops] == ["cpu -> beta"]
+
+    def test_it_is_a_target_and_a_source(self) -> None:
+        tensor = sb.tensor(np.zeros((3, 2)))
+        mapped = tensor.map("gpu:1")
+        assert mapped.memory_type == "gpu"
+        assert mapped.map("beta").native is not None
+        hops = sb.route("alpha", "gpu:1").hops
+        assert [h.spec.name for h in hops] == ["alpha -> cpu", "cpu -> gpu"]
+
+    def test_via_leads_through_it(self) -> None:
+        tensor = sb.tensor(np.zeros((3, 2)))
+        route = sb.route(tensor, "beta", via=["gpu:1"])
+        assert [c.node for c in route.contexts] == ["cpu", "gpu", "beta"]
+        assert route.map(tensor).memory_type == "beta"

@@ -225,7 +225,8 @@ def intern(context: Context) -> Context:
     """The living context equal to `context`, which is `context` itself if it is the first."""
     with _living_lock:
         found = _living.get(context.key)
-        if found is None or found._closed:
+        # Another class: that of a plugin which was installed anew into the running process.
+        if found is None or found._closed or type(found) is not type(context):
             _living[context.key] = found = context
             if context.singleton:
                 _host[context.key] = context

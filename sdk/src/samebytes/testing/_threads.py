@@ -12,7 +12,7 @@ from contextlib import contextmanager
 __all__ = ["in_threads", "switching_often", "wait_until"]
 
 _INTERVAL_S = 5e-6
-_PATIENCE_S = 20.0
+_PATIENCE_S = 5.0
 
 
 def in_threads(number: int, work: Callable[[int], None]) -> None:

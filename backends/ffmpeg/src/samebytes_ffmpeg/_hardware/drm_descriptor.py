@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from .described import Described
 from .hwcontext_abi import AV_DRM_MAX_PLANES, AVDRMFrameDescriptor
 from .snapshot import snapshot
 
-__all__ = ["DRMPlane", "descriptor_of", "planes_of"]
+__all__ = ["DRMPlane", "descriptor_of", "planes_of", "size_of"]
 
 
 class DRMPlane(NamedTuple):
@@ -132,3 +133,16 @@ def descriptor_of(
             raise LayoutError(f"planes of descriptor {fd} have different modifiers")
         place.object_index, place.offset, place.pitch = number, offset, pitch
     return made  # type: ignore[no-any-return]  # ctypes fields have no types
+
+
+def size_of(fd: int) -> int:
+    """Bytes behind a descriptor.
+
+    Raises:
+        LayoutError: it is not open, or has no size: a pipe, for instance.
+    """
+    try:
+        # A DMA-BUF has no size in fstat(); on a file, lseek() would move the user's position.
+        return os.fstat(fd).st_size or os.lseek(fd, 0, os.SEEK_END)
+    except OSError as error:
+        raise LayoutError(f"descriptor {fd} is no memory: {error.strerror}") from error

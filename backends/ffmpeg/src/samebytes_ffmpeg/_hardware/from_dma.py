@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from ctypes import addressof, sizeof
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from samebytes.formats import ImageInfo
 from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor
 
 from .._lending import lend
-from .drm_descriptor import descriptor_of
+from .drm_descriptor import descriptor_of, size_of
 from .frame import carry_meta
 from .pool import empty_frame
 
@@ -57,9 +56,4 @@ def _place(plane: Tensor) -> tuple[int, int, int, int, int]:
     fd, offset, pitch = (plane.handle(key) for key in ("dma_fd", "offset", "pitch"))
     if offset < 0 or pitch < 0:
         raise LayoutError("FFmpeg's DRM frames are not stored bottom up")
-    return fd, _size_of(fd), offset, pitch, plane.handle("drm_modifier")
-
-
-def _size_of(fd: int) -> int:
-    # A DMA-BUF has no size in fstat(); on a file, lseek() would move the user's position.
-    return os.fstat(fd).st_size or os.lseek(fd, 0, os.SEEK_END)
+    return fd, size_of(fd), offset, pitch, plane.handle("drm_modifier")

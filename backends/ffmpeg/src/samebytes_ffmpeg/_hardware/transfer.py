@@ -18,6 +18,7 @@ from samebytes.plugins import Access, Context, Frame, MemoryMapper, Refused, Sto
 from .._avutil import PYAV
 from .._pixel_formats import pixel_format_name
 from .._pyav import frame_address
+from .drm_descriptor import planes_of, size_of
 from .frame import carry_meta, place_of
 from .objects import described
 from .owned import Owned
@@ -55,6 +56,18 @@ class Download(MemoryMapper):
     """From a device to ffmpeg: into a new av.VideoFrame."""
 
     __slots__ = ()
+
+    def accepts(self, item: Frame) -> str | None:
+        """FFmpeg would read tiled memory as if it lay in rows, and past the end of a file."""
+        found = described(item.native)
+        if found.kind != "drm":
+            return None
+        for number, plane in enumerate(planes_of(found)):
+            if plane.info.strides is None:
+                return f"plane {number} is tiled (DRM modifier {plane.modifier:#x})"
+            if plane.size > (real := size_of(plane.fd)):
+                return f"plane {number} is in a buffer of {real} bytes, not {plane.size}"
+        return None
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """The new frame, which owns its memory.
