@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import weakref
+from ctypes import byref, c_void_p
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.errors import BusyError
+from samebytes.errors import BusyError, ClosedError
 from samebytes_ffmpeg._lending import held_count
 from samebytes_ffmpeg._reference import references_held
 
@@ -137,6 +138,72 @@ def test_cpu_memory_cannot_end_while_ffmpeg_has_it() -> None:
     del kept
     memory.close()
     assert memory.closed
+
+
+class TestClosingWhatWasMappedOnTheWay:
+    """From "dma", through an mmap that map() made: close() ends it."""
+
+    def _mapped(self, target: str) -> sb.Frame:
+        pytest.importorskip(
+            "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
+        )
+        memory = sb.context("dma:memfd").allocate_frame("NV12", 64, 48)
+        mapped = memory.map(target, "rw")
+        for number, array in enumerate(sb.frame(mapped.native).map("cpu", "rw").native):
+            array[...] = 40 + number
+        return mapped
+
+    def test_nobody_holds_it(self) -> None:
+        with self._mapped("ffmpeg") as mapped:
+            assert mapped.planes[0].info.shape == (48, 64)
+        assert mapped.closed
+        assert held_count() == 0
+
+    def test_somebody_holds_the_frame(self) -> None:
+        mapped = self._mapped("ffmpeg")
+        native, plane = mapped.native, mapped.planes[1]
+        with pytest.raises(BusyError):
+            mapped.close()
+        assert mapped.native is native
+        assert mapped.planes[1] is plane
+        assert (np.asarray(plane) == 41).all()
+        del native
+        mapped.close()
+        with pytest.raises(ClosedError):
+            plane.info  # noqa: B018
+
+    def test_ffmpeg_holds_the_buffers(self) -> None:
+        from samebytes_ffmpeg._avutil import PYAV
+        from samebytes_ffmpeg._pyav import frame_address
+
+        mapped = self._mapped("ffmpeg")
+        other = c_void_p(PYAV.frame_clone(frame_address(mapped.native)))
+        for _ in range(2):
+            with pytest.raises(BusyError):
+                mapped.close()
+            assert [set(np.asarray(p).flat) for p in mapped.planes] == [{40}, {41}]
+            assert (mapped.map("cpu").native[0] == 40).all()
+        PYAV.frame_free(byref(other))
+        mapped.close()
+        assert held_count() == 0
+
+    def test_an_array_holds_the_bytes(self) -> None:
+        mapped = self._mapped("ffmpeg")
+        array = mapped.map("cpu").native[1][3:]
+        with pytest.raises(BusyError):
+            mapped.close()
+        assert (array == 41).all()
+        del array
+        mapped.close()
+
+    def test_only_a_storage_is_held(self) -> None:
+        mapped = self._mapped("ffmpeg")
+        storage = mapped.storage
+        with pytest.raises(BusyError):
+            mapped.close()
+        with pytest.raises(ClosedError, match="map it again"):
+            mapped.native.planes  # noqa: B018
+        del storage
 
 
 def test_an_encoder_keeps_what_it_was_given() -> None:

@@ -7,12 +7,15 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pytest
 
 from samebytes import ImageInfo, TensorInfo, Transfer
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
+    DeviceMemory,
     FrameSuite,
+    Layouts,
     MapperSuite,
     PluginSuite,
     TensorSuite,
@@ -26,6 +29,10 @@ class OpenCVMemory(ArrayMemory):
     """Native tensors are cv2.Mat objects."""
 
     memory_type = "opencv"
+    dtypes = (
+        "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+        "float16", "float32", "float64",
+    )  # fmt: skip
 
     def over(self, array: Array) -> Any:
         return Mat(array, wrap_channels=array.ndim == 3)
@@ -68,6 +75,10 @@ class TestCpuToOpenCV(MapperSuite):
     source = CPU
     target = OPENCV
     cases = LAYOUTS
+    layouts = Layouts(
+        pitched=True, gaps=False, transposed=False, negative=False, overlapping=False,
+        empty=False, scalar=False, offset=True, readonly=True,
+    )  # fmt: skip
     refused = (
         (TensorInfo("uint8", (6, 8, 3), (-24, 3, 1)), "negative strides"),
         (TensorInfo("uint8", (6, 8, 3), (48, 6, 1)), "pixels in a row"),
@@ -120,3 +131,68 @@ class TestTransposedCpuToOpenCV(MapperSuite):
         TensorInfo("uint8", (6, 8), (1, 6)),
         TensorInfo("float32", (6, 8, 3), (-96, 12, 4)),
     )
+
+
+_ACCESS_READ = 1 << 24  # cv::ACCESS_READ, opencv2/core/mat.hpp
+
+
+class UMatMemory(DeviceMemory):
+    """UMats, read and written by OpenCV's own functions."""
+
+    memory_type = "opencv_umat"
+    allocates = True
+    fork_safe = False
+
+    def make(self, info: TensorInfo) -> Any:
+        return cv2.UMat(np.zeros(info.shape, info.dtype.carrier))  # type: ignore[call-overload]  # its stubs refuse arrays
+
+    def layout(self, native: Any) -> TensorInfo:
+        return TensorInfo.of(native.get())
+
+    def read(self, native: Any) -> Array:
+        values: Array = native.get()
+        return values
+
+    def write(self, native: Any, values: Array) -> None:
+        cv2.copyTo(values, None, native)
+
+    def handle_of(self, native: Any) -> int:
+        return int(native.handle(_ACCESS_READ))
+
+
+UMATS = UMatMemory()
+PICTURES = (TensorInfo("uint8", (6, 8, 3)), TensorInfo("float32", (5, 7)))
+needs_opencl = pytest.mark.skipif(
+    not cv2.ocl.haveOpenCL(),
+    reason="missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)",
+)
+
+
+@needs_opencl
+class TestUMatContext(ContextSuite):
+    memory = UMATS
+    singleton = False
+
+
+@needs_opencl
+class TestUMat(TensorSuite):
+    memory = UMATS
+    cases = PICTURES
+
+
+@needs_opencl
+class TestCpuToUMat(MapperSuite):
+    source = CPU
+    target = UMATS
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = PICTURES
+
+
+@needs_opencl
+class TestUMatToCpu(MapperSuite):
+    source = UMATS
+    target = CPU
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = PICTURES

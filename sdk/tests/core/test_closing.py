@@ -227,3 +227,32 @@ def test_frame_whose_plane_was_closed_by_itself() -> None:
     assert frame.planes[1].closed
     del held
     frame.close()
+
+
+class Owned:
+    """A tensor's native and parts, which nobody else holds."""
+
+    def __init__(self, made: tuple[Storage, ...]) -> None:
+        self.tensor = CpuTensor(np.asarray(made[-1]), CPU, made[-1], None, False, None, made)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_what_lies_between_two_mappings_ends_with_them(held: bool) -> None:
+    """Several mappings of a device may share a storage, which lies in that of the hop before."""
+    released: list[str] = []
+    memory = np.zeros(8, np.uint8)
+    where = {"address": memory.__array_interface__["data"][0], "nbytes": 8}
+    first = Storage(lambda: released.append("first"), keep=memory, **where)
+    shared = Storage(lambda: released.append("shared"), keep=first, **where)
+    part = Storage(keep=shared, **where)
+    mapped = Owned((first, part)).tensor
+    other = Storage(keep=shared, **where) if held else None
+    del first, shared, part
+    if held:
+        with pytest.raises(BusyError):
+            mapped.close()
+        assert released == []
+        mapped.native[0] = 3  # it stays usable
+        del other
+    mapped.close()
+    assert released == ["shared", "first"]

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from av import AudioFrame, VideoFrame
 
 from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Frame, Tensor, count_copy
+from samebytes.plugins import Frame, Storage, Tensor, count_copy
 
 from ._avutil import AVFrame, get_pix_fmt
+from ._from_cpu import frame_over
 from ._lending import sweep
+from ._lent import is_lent, recall
 from ._meta import FFmpegMeta
 from ._plane import ADVICE, FFmpegPlane
 from ._pyav import channel_count, frame_address
@@ -119,6 +121,23 @@ class FFmpegFrame(Frame):
         if key != "av_frame":
             raise UnknownNameError("handle of an FFmpegFrame", key, ("av_frame",))
         return frame_address(self.native)
+
+    def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
+        meta, readonly = self.meta, bool(_slot.__get__(self))
+        recalled = recall(self.native, lambda lent: frame_over(lent.held, meta, readonly))
+        return recalled, super()._recipe(ending)
+
+    def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
+        recalled, rest = parts
+        super()._restore(rest, storages)
+        self.native = recalled()
+        if is_lent(self.native):
+            for plane, native in zip(self._planes or (), self.native.planes, strict=False):
+                if not plane.closed:
+                    plane.native = native
+
+    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> None:
+        """Nothing: planes can be closed by themselves, and the frame is still there."""
 
     def _forget(self) -> None:
         super()._forget()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ctypes import addressof, c_void_p
 from functools import lru_cache
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 from av import AudioFrame, AudioLayout, VideoFrame
@@ -30,11 +31,12 @@ from ._avframe_abi import FRAME_PLANES
 from ._avutil import AVFrame, buffer_unref, frame_copy_props, malloc
 from ._layouts import AUDIO_FORMATS
 from ._lending import lend
+from ._lent import Lent, LentAudioFrame, LentVideoFrame
 from ._meta import FFmpegMeta
 from ._pixel_formats import Palette, pixel_format_name
 from ._pyav import channel_count, frame_address
 
-__all__ = ["CpuToFrame"]
+__all__ = ["CpuToFrame", "describe_native", "frame_over"]
 
 _Array = ndarray[Any, np.dtype[Any]]
 
@@ -61,20 +63,32 @@ class CpuToFrame(MemoryMapper):
         self, item: Frame, access: Access
     ) -> tuple[VideoFrame | AudioFrame, TensorInfo | None, Storage | None]:
         """The av frame; the memory is the cpu frame's, so there is nothing to give back."""
-        meta = item.meta
-        info = meta.info
-        native: VideoFrame | AudioFrame
         try:
-            if isinstance(info, ImageInfo):
-                native = _image(item.native, info, access == "r")
-            elif isinstance(info, AudioInfo):
-                native = _sound(item.native, info, access == "r")
-            else:
-                raise Refused("FFmpeg frames are images or sound, and this frame does not say what")
+            native = frame_over(item.native, item.meta, access == "r")
         except LayoutError as error:
             raise Refused(str(error)) from error
-        describe_native(native, meta)
         return native, None, None
+
+
+def frame_over(
+    arrays: Sequence[_Array], meta: FrameMeta, readonly: bool
+) -> LentVideoFrame | LentAudioFrame:
+    """An av frame whose buffers are the arrays' memory.
+
+    Raises:
+        LayoutError: FFmpeg lacks the format.
+        Refused: it cannot express how the arrays lie.
+    """
+    info = meta.info
+    native: LentVideoFrame | LentAudioFrame
+    if isinstance(info, ImageInfo):
+        native = _image(arrays, info, readonly)
+    elif isinstance(info, AudioInfo):
+        native = _sound(arrays, info, readonly)
+    else:
+        raise Refused("FFmpeg frames are images or sound, and this frame does not say what")
+    describe_native(native, meta)
+    return native
 
 
 class _Place(NamedTuple):
@@ -95,12 +109,12 @@ class _Place(NamedTuple):
 _Form = tuple[tuple[int, ...], tuple[int, ...], np.dtype[Any]]
 
 
-def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFrame:
+def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> LentVideoFrame:
     name, places = _image_places(info, tuple([(a.shape, a.strides, a.dtype) for a in arrays]))
     try:
         # PyAV tells a frame's format and size once, when it makes the frame and its buffers.
         # Those were not written to yet, and are given back here.
-        native = VideoFrame(info.width, info.height, name)
+        native = LentVideoFrame(info.width, info.height, name)
     except (OSError, ValueError) as error:
         raise Refused(f"FFmpeg cannot have {info}: {error}") from error
     frame = frame_address(native)
@@ -113,7 +127,9 @@ def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFr
     pieces = [
         (address + low, span) for address, (_, low, span) in zip(addresses, places, strict=True)
     ]
-    lent = lend(pieces, arrays, readonly)
+    held = Lent(arrays)
+    native.lent = ref(held)
+    lent = lend(pieces, held, readonly)
     linesize = [place.linesize for place in places]
     unused = [0] * (len(buffers) - len(lent))
     for number, reference in enumerate(lent):
@@ -163,7 +179,7 @@ def _check_form(what: str, form: _Form, dense: PlaneLayout) -> None:
         raise Refused(f"{what} is {dtype}{list(shape)}, not {dense.dtype}{list(dense.shape)}")
 
 
-def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFrame:
+def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> LentAudioFrame:
     name = _sample_format_name(info.dtype, info.interleaved)
     layouts = info.plane_layouts()
     if len(arrays) != len(layouts):
@@ -175,7 +191,7 @@ def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFr
         _check_form(f"plane {number}", (array.shape, array.strides, array.dtype), layout)
         if not array.flags.c_contiguous:
             raise Refused(f"plane {number} has gaps (strides {array.strides})")
-    native = AudioFrame(name, _channel_layout(info), 0)
+    native = LentAudioFrame(name, _channel_layout(info), 0)
     native.sample_rate = info.rate
     frame = AVFrame.from_address(frame_address(native))
     frame.nb_samples = info.samples
@@ -191,7 +207,9 @@ def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFr
         frame.nb_extended_buf = count - _PLANAR_CHANNELS
         more = (c_void_p * frame.nb_extended_buf).from_address(frame.extended_buf)
     addresses = [data_address(array) for array in arrays]
-    lent = lend([(address, nbytes) for address in addresses], arrays, readonly)
+    held = Lent(arrays)
+    native.lent = ref(held)
+    lent = lend([(address, nbytes) for address in addresses], held, readonly)
     for number, (address, reference) in enumerate(zip(addresses, lent, strict=True)):
         if number < _PLANAR_CHANNELS:
             frame.buf[number] = reference

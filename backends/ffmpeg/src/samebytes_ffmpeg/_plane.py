@@ -12,6 +12,7 @@ from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.plugins import Refused, Storage, Tensor, TensorInfo
 
 from ._avutil import AVFrame
+from ._lent import is_lent
 from ._pyav import AnyPlane, frame_address, frame_of_plane, plane_index
 from ._reference import is_writable
 from ._to_cpu import arrays_on, places_on
@@ -105,8 +106,10 @@ class FFmpegPlane(Tensor):
         return self.context.no_handle(key)
 
     def _native_recipe(self) -> Callable[[Storage], Any]:
-        # av planes take no weak references. They lie in memory that nobody's close() ends.
+        # av planes take no weak references, and hold their frame.
         native = self.native
+        if is_lent(frame_of_plane(native)):
+            return lambda storage: None  # the frame puts it back
         return lambda storage: native
 
 

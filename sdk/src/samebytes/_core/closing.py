@@ -39,6 +39,7 @@ def end(holders: Sequence[Closable], made: tuple[Storage, ...]) -> None:
     Raises:
         BusyError: one of `made` has other holders; nothing has changed then.
     """
+    made = _with_those_between(made)
     refs = [weakref.ref(s) for s in made]
     ids = [id(s) for s in made]
     # All that can fail comes before anything is changed.
@@ -76,3 +77,23 @@ def end(holders: Sequence[Closable], made: tuple[Storage, ...]) -> None:
         "uses this memory; drop it first (a reference cycle holds it until gc.collect()), or drop "
         "this tensor and let the last holder release it"
     )
+
+
+def _with_those_between(made: tuple[Storage, ...]) -> tuple[Storage, ...]:
+    """`made`, and what lies between two of them, which holds the one and is held by the other.
+
+    A backend may let several mappings share one storage, which is none of theirs alone. While it
+    lives, the storage that it lies in could not end.
+    """
+    ending = {id(s) for s in made}
+    whole: dict[int, Storage] = {}
+    for storage in made:
+        between: list[Storage] = []
+        keep = storage.keep
+        while isinstance(keep, Storage) and id(keep) not in ending:
+            between.append(keep)
+            keep = keep.keep
+        if isinstance(keep, Storage):
+            whole.update((id(s), s) for s in reversed(between))
+        whole[id(storage)] = storage
+    return tuple(whole.values())

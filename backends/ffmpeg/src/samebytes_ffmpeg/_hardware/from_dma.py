@@ -5,20 +5,22 @@ from __future__ import annotations
 
 from ctypes import addressof, sizeof
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from samebytes.errors import LayoutError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor
+from samebytes.plugins import Access, Frame, FrameMeta, MemoryMapper, Refused, Storage, Tensor
 
 from .._lending import lend
+from .._lent import Lent, LentVideoFrame
 from .drm_descriptor import descriptor_of, size_of
-from .frame import carry_meta
+from .frame import HardwareFrame, carry_meta
 from .pool import empty_frame
 
 if TYPE_CHECKING:
     from .device import HardwareDevice
 
-__all__ = ["DMAToDRMFrame"]
+__all__ = ["DMAToDRMFrame", "drm_frame_over"]
 
 
 class DMAToDRMFrame(MemoryMapper):
@@ -33,23 +35,43 @@ class DMAToDRMFrame(MemoryMapper):
         if not isinstance(image, ImageInfo):
             raise Refused("FFmpeg's DRM frames are images")
         try:
-            descriptor: Any = descriptor_of(image.format, [_place(p) for p in item.planes])
-            pool = device.pool_of(image)
+            descriptor = descriptor_of(image.format, [_place(p) for p in item.planes])
+            held = (descriptor, item.native, item.storage)
+            native = drm_frame_over(held, device, item.meta, access == "r")
         except LayoutError as error:
             raise Refused(str(error)) from error
-        library = device.library
-        native, address = empty_frame(library, device.pixel_format)
-        frame = library.AVFrame.from_address(address)
-        held = (descriptor, item.native, item.storage)
-        (buffer,) = lend(
-            [(addressof(descriptor), sizeof(descriptor))], held, access == "r", library
-        )
-        frame.buf[0] = buffer
-        frame.data[0] = addressof(descriptor)
-        frame.width, frame.height = image.width, image.height
-        frame.hw_frames_ctx = library.buffer_ref(pool.pointer)
-        carry_meta(native, item.meta)
         return native, None, None
+
+
+def drm_frame_over(
+    held: tuple[Any, ...], device: HardwareDevice, meta: FrameMeta, readonly: bool
+) -> LentVideoFrame | HardwareFrame:
+    """A frame of the device's libavutil.
+
+    Args:
+        held: the AVDRMFrameDescriptor, and what keeps its file descriptors open.
+        device: whose frame it will be.
+        meta: of an image.
+        readonly: FFmpeg copies before it writes.
+
+    Raises:
+        LayoutError: FFmpeg lacks the format.
+    """
+    descriptor, image = held[0], meta.info
+    assert isinstance(image, ImageInfo)
+    library = device.library
+    pool = device.pool_of(image)
+    native, address = empty_frame(library, device.pixel_format)
+    frame = library.AVFrame.from_address(address)
+    lent = Lent(held)
+    native.lent = ref(lent)
+    (buffer,) = lend([(addressof(descriptor), sizeof(descriptor))], lent, readonly, library)
+    frame.buf[0] = buffer
+    frame.data[0] = addressof(descriptor)
+    frame.width, frame.height = image.width, image.height
+    frame.hw_frames_ctx = library.buffer_ref(pool.pointer)
+    carry_meta(native, meta)
+    return native
 
 
 def _place(plane: Tensor) -> tuple[int, int, int, int, int]:

@@ -12,6 +12,8 @@ from av import VideoFrame
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Frame, FrameMeta, Storage, Tensor, TensorInfo
 
+from .._lending import sweep
+from .._lent import Lent, is_lent, recall
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
 from .._reference import writable_at
@@ -130,8 +132,32 @@ class FFmpegHardwareFrame(Frame):
             for number in range(len(self.image.format.planes))
         )
 
-    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> Any:
-        return next(p.native.frame for p in planes if not p.closed)
+    def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
+        context: Any = self.context
+        meta, readonly = self.meta, bool(_frame_slot.__get__(self))
+
+        def again(lent: Lent) -> Any:
+            from .from_dma import drm_frame_over
+
+            return drm_frame_over(lent.held, context, meta, readonly)
+
+        return recall(self.native, again), super()._recipe(ending)
+
+    def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
+        recalled, rest = parts
+        super()._restore(rest, storages)
+        self.native = recalled()
+        for number, plane in enumerate(self._planes or ()):
+            if not plane.closed:
+                plane.native = HardwarePlane(self.native, number)
+
+    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> None:
+        """Nothing: planes can be closed by themselves, and the frame is still there."""
+
+    def _forget(self) -> None:
+        super()._forget()
+        # What was lent to this frame is the lender's again, not only after the next lending.
+        sweep()
 
     def _handle(self, key: str) -> int:
         if key != "av_frame":
@@ -190,6 +216,7 @@ class FFmpegHardwarePlane(Tensor):
         raise UnknownNameError(f"handle of {self.context.node}", key, (*known, "plane_index"))
 
     def _native_recipe(self) -> Callable[[Storage], Any]:
-        # The frame's owner is no storage of ours, so that nobody's close() ends it.
         native = self.native
+        if is_lent(native.frame):
+            return lambda storage: None  # the frame puts it back
         return lambda storage: native

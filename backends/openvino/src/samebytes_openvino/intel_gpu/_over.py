@@ -158,7 +158,7 @@ def copied_from_array(array: Array, info: TensorInfo, shape: Shape, target: ClCo
 
 
 def copied_to_array(item: GpuTensor, shape: Shape) -> tuple[Array, Storage]:
-    """New memory with the elements of a remote tensor, as an array of that shape.
+    """New memory with the elements of a remote tensor, as a read-only array of that shape.
 
     Args:
         shape: of the same elements.
@@ -174,6 +174,7 @@ def copied_to_array(item: GpuTensor, shape: Shape) -> tuple[Array, Storage]:
             _copy_image(item, seen)
         else:
             item.native.copy_to(carried_tensor(seen, element, info.shape, False))
+    array.setflags(write=False)  # nothing is written back
     return array, host.storage
 
 
