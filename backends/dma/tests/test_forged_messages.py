@@ -424,6 +424,31 @@ def test_nobody_can_cut_short_what_was_received(sockets: Sockets, sealed: MakeMe
     assert view.native.sum() == 0
 
 
+def test_memfds_of_huge_pages(sockets: Sockets) -> None:
+    """Who punches a hole into one takes the page away, and reading it would be a SIGBUS."""
+    try:
+        number = os.memfd_create("samebytes-test", os.MFD_HUGETLB | os.MFD_ALLOW_SEALING)
+    except OSError as error:
+        pytest.skip(f"this kernel has no huge pages: {error}")
+    with Fd(number):
+        # Made, it takes no page yet: the machine need not have one.
+        os.ftruncate(number, os.fstatvfs(number).f_bsize)
+        fcntl.fcntl(number, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        error = refused(sockets, message(TENSOR), [number])
+        assert error.field == "descriptors[0]"
+        assert "huge pages" in str(error)
+        socket.send_fds(sockets[0], [message(TENSOR)], [number])
+        assert receive(sockets[1], trusted=True).shape == (32, 64)
+
+
+def test_names_of_files_do_not_write_to_the_terminal(sockets: Sockets, tmp_path: Path) -> None:
+    path = tmp_path / "a\nb\x1b[2J"
+    path.write_bytes(bytes(4096))
+    with Fd(os.open(path, os.O_RDWR)) as fd:
+        said = str(refused(sockets, message(TENSOR), [fd.fileno()]))
+    assert said.isprintable()
+
+
 def test_an_empty_memfd(sockets: Sockets, sealed: MakeMemfd) -> None:
     error = refused(sockets, message(TENSOR), [sealed(0)])
     assert error.field == "descriptors[0]"

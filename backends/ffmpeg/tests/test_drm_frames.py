@@ -167,7 +167,7 @@ class TestTheWayThereAndBack:
         mapped = tiled.map("dma")
         assert {p.handle("drm_modifier") for p in mapped} == {Y_TILED}
         for copy in (False, True):
-            with pytest.raises(NoRouteError, match="is tiled|not linear"):
+            with pytest.raises(NoRouteError, match=r"is tiled|not linear"):
                 tiled.map("cpu", copy=copy)
         again = mapped.map(device)
         assert _descriptor(again).objects[0].format_modifier == Y_TILED

@@ -70,7 +70,10 @@ class DMAPlane:
                 f"buffer has {size}"
             )
         if self.pitch is not None:
-            check_row(_whole(self.pitch, "a pitch"), info)
+            pitch = _whole(self.pitch, "a pitch")
+            check_row(pitch, info)
+            if pitch < 0:
+                raise LayoutError(f"pitch {pitch}: rows of tiles lie in their order")
 
     def _checked_pitch(self) -> int | None:
         strides = self.info.strides

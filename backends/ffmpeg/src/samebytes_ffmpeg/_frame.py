@@ -12,13 +12,13 @@ from av import AudioFrame, VideoFrame
 from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Frame, Storage, Tensor, count_copy
 
-from ._avutil import AVFrame, get_pix_fmt
+from ._avutil import PYAV, AVFrame, get_pix_fmt
 from ._from_cpu import frame_over
 from ._lending import sweep
-from ._lent import is_lent, recall
+from ._lent import recall
 from ._meta import FFmpegMeta
 from ._plane import ADVICE, FFmpegPlane
-from ._pyav import channel_count, frame_address
+from ._pyav import AnyFrame, channel_count, frame_address
 from ._reference import is_writable
 
 if TYPE_CHECKING:
@@ -124,17 +124,21 @@ class FFmpegFrame(Frame):
 
     def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
         meta, readonly = self.meta, bool(_slot.__get__(self))
-        recalled = recall(self.native, lambda lent: frame_over(lent.held, meta, readonly))
+        recalled = recall(
+            self.native,
+            PYAV,
+            frame_address(self.native),
+            lambda arrays: frame_over(arrays, meta, readonly),
+        )
         return recalled, super()._recipe(ending)
 
     def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
         recalled, rest = parts
         super()._restore(rest, storages)
-        self.native = recalled()
-        if is_lent(self.native):
-            for plane, native in zip(self._planes or (), self.native.planes, strict=False):
-                if not plane.closed:
-                    plane.native = native
+        self.native = native = recalled()
+        for number, plane in enumerate(self._planes or ()):
+            if not plane.closed and plane.native is None:
+                plane.native = native.planes[number] if isinstance(native, AnyFrame) else native
 
     def _native_from_planes(self, planes: tuple[Tensor, ...]) -> None:
         """Nothing: planes can be closed by themselves, and the frame is still there."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from ctypes import addressof, c_void_p
 from functools import lru_cache
 from typing import Any, NamedTuple
-from weakref import ref
 
 import numpy as np
 from av import AudioFrame, AudioLayout, VideoFrame
@@ -31,7 +30,7 @@ from ._avframe_abi import FRAME_PLANES
 from ._avutil import AVFrame, buffer_unref, frame_copy_props, malloc
 from ._layouts import AUDIO_FORMATS
 from ._lending import lend
-from ._lent import Lent, LentAudioFrame, LentVideoFrame
+from ._lent import Lent
 from ._meta import FFmpegMeta
 from ._pixel_formats import Palette, pixel_format_name
 from ._pyav import channel_count, frame_address
@@ -72,7 +71,7 @@ class CpuToFrame(MemoryMapper):
 
 def frame_over(
     arrays: Sequence[_Array], meta: FrameMeta, readonly: bool
-) -> LentVideoFrame | LentAudioFrame:
+) -> VideoFrame | AudioFrame:
     """An av frame whose buffers are the arrays' memory.
 
     Raises:
@@ -80,7 +79,7 @@ def frame_over(
         Refused: it cannot express how the arrays lie.
     """
     info = meta.info
-    native: LentVideoFrame | LentAudioFrame
+    native: VideoFrame | AudioFrame
     if isinstance(info, ImageInfo):
         native = _image(arrays, info, readonly)
     elif isinstance(info, AudioInfo):
@@ -109,12 +108,12 @@ class _Place(NamedTuple):
 _Form = tuple[tuple[int, ...], tuple[int, ...], np.dtype[Any]]
 
 
-def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> LentVideoFrame:
+def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFrame:
     name, places = _image_places(info, tuple([(a.shape, a.strides, a.dtype) for a in arrays]))
     try:
         # PyAV tells a frame's format and size once, when it makes the frame and its buffers.
         # Those were not written to yet, and are given back here.
-        native = LentVideoFrame(info.width, info.height, name)
+        native = VideoFrame(info.width, info.height, name)
     except (OSError, ValueError) as error:
         raise Refused(f"FFmpeg cannot have {info}: {error}") from error
     frame = frame_address(native)
@@ -127,9 +126,7 @@ def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> LentVid
     pieces = [
         (address + low, span) for address, (_, low, span) in zip(addresses, places, strict=True)
     ]
-    held = Lent(arrays)
-    native.lent = ref(held)
-    lent = lend(pieces, held, readonly)
+    lent = lend(pieces, Lent(arrays), readonly)
     linesize = [place.linesize for place in places]
     unused = [0] * (len(buffers) - len(lent))
     for number, reference in enumerate(lent):
@@ -179,7 +176,7 @@ def _check_form(what: str, form: _Form, dense: PlaneLayout) -> None:
         raise Refused(f"{what} is {dtype}{list(shape)}, not {dense.dtype}{list(dense.shape)}")
 
 
-def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> LentAudioFrame:
+def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFrame:
     name = _sample_format_name(info.dtype, info.interleaved)
     layouts = info.plane_layouts()
     if len(arrays) != len(layouts):
@@ -191,7 +188,7 @@ def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> LentAud
         _check_form(f"plane {number}", (array.shape, array.strides, array.dtype), layout)
         if not array.flags.c_contiguous:
             raise Refused(f"plane {number} has gaps (strides {array.strides})")
-    native = LentAudioFrame(name, _channel_layout(info), 0)
+    native = AudioFrame(name, _channel_layout(info), 0)
     native.sample_rate = info.rate
     frame = AVFrame.from_address(frame_address(native))
     frame.nb_samples = info.samples
@@ -207,9 +204,7 @@ def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> LentAud
         frame.nb_extended_buf = count - _PLANAR_CHANNELS
         more = (c_void_p * frame.nb_extended_buf).from_address(frame.extended_buf)
     addresses = [data_address(array) for array in arrays]
-    held = Lent(arrays)
-    native.lent = ref(held)
-    lent = lend([(address, nbytes) for address in addresses], held, readonly)
+    lent = lend([(address, nbytes) for address in addresses], Lent(arrays), readonly)
     for number, (address, reference) in enumerate(zip(addresses, lent, strict=True)):
         if number < _PLANAR_CHANNELS:
             frame.buf[number] = reference

@@ -30,10 +30,10 @@ import numpy as np
 from samebytes.errors import NativeError
 
 from ._avutil import PYAV
-from ._avutil_abi import AV_BUFFER_FLAG_READONLY
+from ._avutil_abi import AV_BUFFER_FLAG_READONLY, AVBuffer, AVBufferRef
 from ._libavutil import Libavutil
 
-__all__ = ["held_count", "lend", "sweep"]
+__all__ = ["held_count", "lend", "lent_in", "sweep"]
 
 _BLOCK = 256
 
@@ -157,6 +157,18 @@ def lend(
         _slots.sweep()
         _slots.sweep_above = 2 * len(_slots.held) + _BLOCK
     return lent
+
+
+def lent_in(library: Libavutil, reference: int) -> object | None:
+    """What was held for a buffer of `lend`; None if the buffer is somebody else's.
+
+    Args:
+        library, reference: whose AVBufferRef* it is, and the pointer.
+    """
+    buffer = AVBuffer.from_address(AVBufferRef.from_address(reference).buffer)
+    if buffer.free != library.unref_address:
+        return None
+    return _slots.held.get(buffer.opaque or 0)
 
 
 def _new_token(library: Libavutil) -> int:

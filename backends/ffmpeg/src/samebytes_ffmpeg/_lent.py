@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames over memory that was lent to FFmpeg, and how close() finds out who else holds it.
+"""How close() finds out whether lent memory is still in use, and makes a frame over it again.
 
-close() drops every reference of ours and looks whether the memory lives on. If it does, somebody
-else holds the frame, or FFmpeg itself its buffers. In the first case the frame is found again
-through a weak reference, which av's own frames do not take; in the second, it is made again.
+close() drops every reference of ours and looks whether the memory lives on. av frames take no
+weak references, so a frame over lent memory is not kept meanwhile but made again, over what
+FFmpeg's buffers still hold: because somebody has the frame, or a codec its buffers.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
-
-from av import AudioFrame, VideoFrame
+from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import ClosedError
 
-__all__ = ["Lent", "LentAudioFrame", "LentVideoFrame", "is_lent", "recall"]
+from ._avutil import PYAV
+from ._lending import lent_in, sweep
+from ._pyav import frame_address
+
+if TYPE_CHECKING:
+    from av import AudioFrame, VideoFrame
+
+    from ._libavutil import Libavutil
+
+__all__ = ["Lent", "is_lent", "is_lent_at", "recall"]
 
 
 class Lent:
@@ -32,54 +39,48 @@ class Lent:
         self.held = held
 
 
-class LentVideoFrame(VideoFrame):
-    """An av.VideoFrame over lent memory.
-
-    Attributes:
-        lent: refers weakly to what FFmpeg's buffers hold.
-    """
-
-    __slots__ = ("__weakref__", "lent")
-
-    lent: weakref.ref[Lent]
-
-
-class LentAudioFrame(AudioFrame):
-    """An av.AudioFrame over lent memory. See LentVideoFrame."""
-
-    __slots__ = ("__weakref__", "lent")
-
-    lent: weakref.ref[Lent]
-
-
 class _Lost:
-    """Stands in for a frame whose memory is held by neither a frame nor FFmpeg."""
+    """Stands in for a frame whose memory neither a frame nor FFmpeg holds any more."""
 
     def __getattr__(self, name: str) -> Any:
         raise ClosedError("this frame was given back by a close() that failed: map it again")
 
 
-def is_lent(native: Any) -> bool:
-    """Whether the frame is over lent memory."""
-    return getattr(native, "lent", None) is not None
+def is_lent(native: VideoFrame | AudioFrame) -> bool:
+    """Whether an av frame is over lent memory."""
+    return is_lent_at(PYAV, frame_address(native))
 
 
-def recall(native: Any, again: Callable[[Lent], Any]) -> Callable[[], Any]:
+def is_lent_at(library: Libavutil, address: int) -> bool:
+    """The same for an AVFrame*."""
+    return _lent_at(library, address) is not None
+
+
+def recall(
+    native: Any, library: Libavutil, address: int, again: Callable[[Any], Any]
+) -> Callable[[], Any]:
     """What gives the frame after close() was refused, and does not hold lent memory until then.
 
     Args:
         native: the frame.
-        again: makes a frame over the same memory.
+        library, address: whose AVFrame* it is, and the pointer.
+        again: makes a frame over the same memory, given what was held for it.
     """
-    if not is_lent(native):
+    lent = _lent_at(library, address)
+    if lent is None:
         return lambda: native
-    frame_alive, lent_alive = weakref.ref(native), native.lent
+    alive = weakref.ref(lent)
+    del native, lent
 
     def recalled() -> Any:
-        frame = frame_alive()
-        if frame is not None:
-            return frame
-        lent = lent_alive()
-        return _Lost() if lent is None else again(lent)
+        sweep()
+        found = alive()
+        return _Lost() if found is None else again(found.held)
 
     return recalled
+
+
+def _lent_at(library: Libavutil, address: int) -> Lent | None:
+    reference = library.AVFrame.from_address(address).buf[0]
+    found = lent_in(library, reference) if reference else None
+    return found if isinstance(found, Lent) else None

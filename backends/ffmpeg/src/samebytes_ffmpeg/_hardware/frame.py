@@ -6,7 +6,6 @@ from __future__ import annotations
 from fractions import Fraction
 from operator import index
 from typing import Any
-from weakref import ref
 
 from av import VideoFrame
 
@@ -15,7 +14,6 @@ from samebytes.plugins import FrameMeta
 
 from .._avutil import PYAV
 from .._from_cpu import describe_native
-from .._lent import Lent
 from .._libavutil import Libavutil
 from .._pyav import frame_address
 from .described import describe
@@ -37,12 +35,10 @@ class HardwareFrame:
     `samebytes.frame()` takes it like an av.VideoFrame.
     """
 
-    __slots__ = ("__weakref__", "_owned", "lent", "library")
+    __slots__ = ("__weakref__", "_owned", "library")
 
     library: Libavutil
     """Whose frame it is."""
-    lent: ref[Lent]
-    """What FFmpeg's buffers hold, if they are memory that was lent to it; else it is not there."""
 
     def __init__(self, owned: Owned, library: Libavutil) -> None:
         self._owned = owned

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from ctypes import addressof, sizeof
 from typing import TYPE_CHECKING, Any
-from weakref import ref
+
+from av import VideoFrame
 
 from samebytes.errors import LayoutError
 from samebytes.formats import ImageInfo
 from samebytes.plugins import Access, Frame, FrameMeta, MemoryMapper, Refused, Storage, Tensor
 
 from .._lending import lend
-from .._lent import Lent, LentVideoFrame
+from .._lent import Lent
 from .drm_descriptor import descriptor_of, size_of
 from .frame import HardwareFrame, carry_meta
 from .pool import empty_frame
@@ -45,7 +46,7 @@ class DMAToDRMFrame(MemoryMapper):
 
 def drm_frame_over(
     held: tuple[Any, ...], device: HardwareDevice, meta: FrameMeta, readonly: bool
-) -> LentVideoFrame | HardwareFrame:
+) -> VideoFrame | HardwareFrame:
     """A frame of the device's libavutil.
 
     Args:
@@ -63,9 +64,8 @@ def drm_frame_over(
     pool = device.pool_of(image)
     native, address = empty_frame(library, device.pixel_format)
     frame = library.AVFrame.from_address(address)
-    lent = Lent(held)
-    native.lent = ref(lent)
-    (buffer,) = lend([(addressof(descriptor), sizeof(descriptor))], lent, readonly, library)
+    piece = addressof(descriptor), sizeof(descriptor)
+    (buffer,) = lend([piece], Lent(held), readonly, library)
     frame.buf[0] = buffer
     frame.data[0] = addressof(descriptor)
     frame.width, frame.height = image.width, image.height

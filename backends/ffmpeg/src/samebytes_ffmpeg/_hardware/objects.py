@@ -13,7 +13,7 @@ from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Frame, FrameMeta, Storage, Tensor, TensorInfo
 
 from .._lending import sweep
-from .._lent import Lent, is_lent, recall
+from .._lent import is_lent_at, recall
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
 from .._reference import writable_at
@@ -136,19 +136,19 @@ class FFmpegHardwareFrame(Frame):
         context: Any = self.context
         meta, readonly = self.meta, bool(_frame_slot.__get__(self))
 
-        def again(lent: Lent) -> Any:
+        def again(held: Any) -> Any:
             from .from_dma import drm_frame_over
 
-            return drm_frame_over(lent.held, context, meta, readonly)
+            return drm_frame_over(held, context, meta, readonly)
 
-        return recall(self.native, again), super()._recipe(ending)
+        return recall(self.native, *place_of(self.native), again), super()._recipe(ending)
 
     def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
         recalled, rest = parts
         super()._restore(rest, storages)
         self.native = recalled()
         for number, plane in enumerate(self._planes or ()):
-            if not plane.closed:
+            if not plane.closed and plane.native is None:
                 plane.native = HardwarePlane(self.native, number)
 
     def _native_from_planes(self, planes: tuple[Tensor, ...]) -> None:
@@ -217,6 +217,6 @@ class FFmpegHardwarePlane(Tensor):
 
     def _native_recipe(self) -> Callable[[Storage], Any]:
         native = self.native
-        if is_lent(native.frame):
+        if is_lent_at(*place_of(native.frame)):
             return lambda storage: None  # the frame puts it back
         return lambda storage: native

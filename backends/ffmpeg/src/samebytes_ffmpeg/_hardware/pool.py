@@ -13,7 +13,6 @@ from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import ImageInfo
 
 from .._avutil import PYAV
-from .._lent import LentVideoFrame
 from .._pixel_formats import pixel_format_name
 from .._pyav import frame_address
 from .frame import HardwareFrame
@@ -95,13 +94,11 @@ class HardwareFramePool:
         return f"<HardwareFramePool {self._kind} {self.image}>"
 
 
-def empty_frame(
-    library: Libavutil, pixel_format: str
-) -> tuple[LentVideoFrame | HardwareFrame, int]:
+def empty_frame(library: Libavutil, pixel_format: str) -> tuple[VideoFrame | HardwareFrame, int]:
     """A frame without buffers, and its AVFrame*."""
     if library is PYAV:
         # PyAV looks the format up once, when the frame is made. A size would make it allocate.
-        native = LentVideoFrame(0, 0, pixel_format)
+        native = VideoFrame(0, 0, pixel_format)
         return native, frame_address(native)
     made = Owned(library.frame_alloc(), library.frame_free, "av_frame_alloc")
     library.AVFrame.from_address(made.address).format = library.pixel_format(pixel_format)
