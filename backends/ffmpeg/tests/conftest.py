@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "pyav17: relies on PyAV 17: frames that it makes are counted by FFmpeg, planes stored "
         "bottom up show their own bytes; or on FFmpeg 8: its formats, its properties, a swscale "
-        "that does not end the process on NV16",
+        "that does not end the process on NV16, layouts of any number of channels",
     )
 
 

@@ -201,9 +201,9 @@ class TestClosingWhatWasMappedOnTheWay:
         storage = mapped.storage
         with pytest.raises(BusyError):
             mapped.close()
-        with pytest.raises(ClosedError, match="map it again"):
-            mapped.native.planes  # noqa: B018
-        del storage
+        # No frame can be made again from that alone.
+        assert mapped.closed
+        assert (np.asarray(storage)[:64] == 40).all()
 
 
 def test_an_encoder_keeps_what_it_was_given() -> None:

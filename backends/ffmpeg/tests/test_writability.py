@@ -138,6 +138,7 @@ class TestOwnReferences:
         frame.map("cpu", "rw").native[1][...] = 2
         assert (reading.native[1] == 2).all()
 
+    @pytest.mark.pyav17
     def test_lent_memory_with_many_channels(self) -> None:
         info = sb.AudioInfo(10, 12, 8000, "int16", interleaved=False)
         arrays = [np.zeros(10, np.int16) for _ in range(12)]

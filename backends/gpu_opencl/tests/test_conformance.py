@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import weakref
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from samebytes import Context, Frame, ImageInfo, TensorInfo, Transfer
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
+    DeviceMemory,
     FrameSuite,
     MapperSuite,
     Memory,
@@ -56,45 +56,13 @@ def opencl() -> Any:
     return context
 
 
-class DeviceArray(np.ndarray[Any, Any]):
-    """What a buffer held when it was looked at; what is written to it is written there too."""
-
-    behind: Any
-
-    def __array_finalize__(self, other: Any) -> None:
-        self.behind = getattr(other, "behind", None)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, value)
-        if self.behind is not None:
-            self.behind[1](self.behind[0])
-
-    def copy(self, order: Any = "C") -> Any:
-        return np.array(self, order=order)  # a copy has nothing to do with the device
-
-
-# cl_mem -> what it was last seen to hold. All views of a cl_mem share it, and hold the cl_mem.
-_seen: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
-
-
-def seen(native: Any, shape: tuple[int, ...], dtype: Any) -> Array:
-    return _seen.setdefault(native.int_ptr, np.empty(shape, dtype))
-
-
-def over(native: Any, data: Array, info: TensorInfo, write: Any) -> Array:
-    view = np.ndarray.__new__(DeviceArray, info.shape, info.dtype.carrier, data, 0, info.strides)
-    view.behind = (native, write)
-    return view
-
-
-class BufferMemory(Memory):
+class BufferMemory(DeviceMemory):
     """Buffers, read and written by commands of a queue that samebytes does not know."""
 
     memory_type = "opencl"
-    host_visible = False
-    readonly_enforced = False
     allocates = True
     allocates_frames = True
+    fork_safe = False  # a driver's threads do not live in the child
 
     def context(self) -> Context:
         context: Context = opencl()
@@ -104,21 +72,35 @@ class BufferMemory(Memory):
         context = opencl()
         native = cl.Buffer(context.native, cl.mem_flags.READ_WRITE, info.extent[1])
         native.layout = info  # type: ignore[attr-defined]  # as a user notes it
-        self.view(native)[...] = 0
+        cl.enqueue_copy(_held[1], native, np.zeros(native.size, np.uint8))
+        _held[1].finish()
         return native
 
-    def view(self, native: Any) -> Array:
-        queue = _held[1]
-        data = seen(native, (native.size,), np.uint8)
+    def layout(self, native: Any) -> TensorInfo:
+        return getattr(native, "layout", None) or TensorInfo("uint8", (native.size,))
 
-        def write(buffer: Any) -> None:
-            cl.enqueue_copy(queue, buffer, data)
-            queue.finish()
+    def read(self, native: Any) -> Array:
+        return self.elements(native, self.bytes_of(native)).copy()
 
-        cl.enqueue_copy(queue, data, native)
-        queue.finish()
-        info = getattr(native, "layout", None) or TensorInfo("uint8", (native.size,))
-        return over(native, data, info, write)
+    def write(self, native: Any, values: Array) -> None:
+        data = self.bytes_of(native)
+        self.elements(native, data)[...] = values
+        cl.enqueue_copy(_held[1], native, data)
+        _held[1].finish()
+
+    def bytes_of(self, native: Any) -> Array:
+        data = np.empty(native.size, np.uint8)
+        cl.enqueue_copy(_held[1], data, native)
+        _held[1].finish()
+        return data
+
+    def elements(self, native: Any, data: Array) -> Array:
+        info = self.layout(native)
+        return np.ndarray(info.shape, info.dtype.carrier, data, 0, info.strides)
+
+    def handle_of(self, native: Any) -> int:
+        handle: int = native.int_ptr
+        return handle
 
     def make_frame(self, image: ImageInfo) -> Any:
         return tuple(self.make(TensorInfo(p.dtype, p.shape)) for p in image.plane_layouts())
@@ -126,16 +108,15 @@ class BufferMemory(Memory):
     def frame(self, native: Any, image: ImageInfo) -> Frame:
         return samebytes_gpu_opencl.frame(native, image.format, image.width, image.height)
 
-
-class TensorsAlone(BufferMemory):
-    """Without the test of close() that asks for the address of the data."""
-
-    allocates = False
+    def queue(self) -> Any:
+        opencl()
+        return _held[1]
 
 
 class ImageMemory(BufferMemory):
     """2-D images."""
 
+    opaque = True
     allocates = False
     allocates_frames = False
 
@@ -148,29 +129,33 @@ class ImageMemory(BufferMemory):
             context.native, cl.mem_flags.READ_WRITE,
             cl.ImageFormat(orders[channels], types[str(info.dtype)]), shape=info.shape[1::-1],
         )  # fmt: skip
-        self.view(native)[...] = 0
+        self.write(native, np.zeros(info.shape, info.dtype.carrier))
         return native
 
-    def view(self, native: Any) -> Array:
-        queue = _held[1]
+    def layout(self, native: Any) -> TensorInfo:
         format_ = native.format
         channels = {cl.channel_order.R: 1, cl.channel_order.RGBA: 4}[format_.channel_order]
         dtype = np.float32 if format_.channel_data_type == cl.channel_type.FLOAT else np.uint8
         shape = (native.height, native.width, channels)[: 3 if channels > 1 else 2]
-        data = seen(native, shape, dtype)
-        where: dict[str, Any] = {"origin": (0, 0), "region": (native.width, native.height)}
+        return TensorInfo(dtype, shape, opaque=True)
 
-        def write(image: Any) -> None:
-            cl.enqueue_copy(queue, image, data, **where)
-            queue.finish()
+    def read(self, native: Any) -> Array:
+        info = self.layout(native)
+        data = np.empty(info.shape, info.dtype.carrier)
+        cl.enqueue_copy(_held[1], data, native, origin=(0, 0), region=(native.width, native.height))
+        _held[1].finish()
+        return data
 
-        cl.enqueue_copy(queue, data, native, **where)
-        queue.finish()
-        return over(native, data, TensorInfo(dtype, shape), write)
+    def write(self, native: Any, values: Array) -> None:
+        data = np.ascontiguousarray(values)
+        cl.enqueue_copy(_held[1], native, data, origin=(0, 0), region=(native.width, native.height))
+        _held[1].finish()
 
 
 class HostBufferMemory(BufferMemory):
     """Buffers over host memory on a device that works on it: seen in place, by their address."""
+
+    address = Memory.address
 
     def view(self, native: Any) -> Array:
         queue = _held[1]
@@ -180,8 +165,9 @@ class HostBufferMemory(BufferMemory):
         address = found[0].__array_interface__["data"][0]
         found[0].base.release(queue)
         queue.finish()
-        data = np.frombuffer((ctypes.c_uint8 * native.size).from_address(address), np.uint8)
-        return over(native, data, native.layout, lambda _: None)
+        data = (ctypes.c_uint8 * native.size).from_address(address)
+        data.native = native  # keeps it as long as the array
+        return self.elements(native, np.frombuffer(data, np.uint8))
 
 
 class PageMemory(ArrayMemory):
@@ -201,6 +187,7 @@ class USMMemory(BufferMemory):
     host_visible = True
     allocates = False
     allocates_frames = False
+    address = Memory.address
     kind: ClassVar[str] = "usm_host"
 
     def make(self, info: TensorInfo) -> Any:
@@ -211,10 +198,7 @@ class USMMemory(BufferMemory):
     def view(self, native: Any) -> Array:
         data = (ctypes.c_uint8 * native.nbytes).from_address(native.pointer)
         data.native = native  # keeps it as long as the array
-        info = native.layout
-        return np.ndarray(
-            info.shape, info.dtype.carrier, np.frombuffer(data, np.uint8), 0, info.strides
-        )
+        return self.elements(native, np.frombuffer(data, np.uint8))
 
 
 CPU = ArrayMemory()
@@ -245,7 +229,7 @@ class TestContext(ContextSuite):
 
 @needs_device
 class TestTensor(TensorSuite):
-    memory = TensorsAlone()
+    memory = BUFFERS
     cases = LAYOUTS
 
 
@@ -263,8 +247,6 @@ class TestImageTensor(TensorSuite):
 class TestUSMTensor(TensorSuite):
     memory = USMMemory()
     cases = WHOLE_LINES
-
-    test_access = None  # type: ignore[assignment]  # the views are writable in any case
 
 
 @needs_device

@@ -187,6 +187,16 @@ def test_a_pipe_has_no_size(opencl: Any, foreign: Callable[..., Any]) -> None:
     writing.close()
 
 
+def test_the_position_in_a_file_is_the_users(opencl: Any, dma: Any) -> None:
+    memory = dma.allocate((4096,))
+    if memory.native.buffer.is_dma_buf:
+        pytest.skip("DMA-BUFs have no position: this is of files that stand in for them")
+    fd = memory.handle("dma_fd")
+    os.lseek(fd, 7, os.SEEK_SET)
+    memory.map(opencl).close()
+    assert os.lseek(fd, 0, os.SEEK_CUR) == 7
+
+
 def test_a_device_without_the_extension(
     opencl: Any, foreign: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

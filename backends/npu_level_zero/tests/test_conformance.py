@@ -45,7 +45,6 @@ class HostUSM(Memory):
     """Host USM that the application allocates and frees by itself, through the loader."""
 
     memory_type = "level_zero"
-    readonly_enforced = False  # Level Zero has no read-only memory
     allocates = True
     allocates_frames = True
     allocate_call = "zeMemAllocHost"

@@ -25,14 +25,16 @@ Array = np.ndarray[Any, Any]
 Mat: Any = cv2.Mat  # untyped in OpenCV's stubs
 
 
+DTYPES = (
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32", "float64",
+)  # fmt: skip
+
+
 class OpenCVMemory(ArrayMemory):
     """Native tensors are cv2.Mat objects."""
 
     memory_type = "opencv"
-    dtypes = (
-        "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-        "float16", "float32", "float64",
-    )  # fmt: skip
+    dtypes = DTYPES
 
     def over(self, array: Array) -> Any:
         return Mat(array, wrap_channels=array.ndim == 3)
@@ -141,6 +143,8 @@ class UMatMemory(DeviceMemory):
 
     memory_type = "opencv_umat"
     allocates = True
+    dtypes = DTYPES
+    natives_hold = False  # OpenCV counts who holds a UMat's memory
     fork_safe = False
 
     def make(self, info: TensorInfo) -> Any:
@@ -154,7 +158,8 @@ class UMatMemory(DeviceMemory):
         return values
 
     def write(self, native: Any, values: Array) -> None:
-        cv2.copyTo(values, None, native)
+        copy_to: Any = cv2.copyTo  # untyped: its stubs want a mask
+        copy_to(values, None, native)
 
     def handle_of(self, native: Any) -> int:
         return int(native.handle(_ACCESS_READ))
@@ -184,6 +189,7 @@ class TestUMat(TensorSuite):
 class TestCpuToUMat(MapperSuite):
     source = CPU
     target = UMATS
+    mapper = "samebytes_opencv._umat_mappers:CpuToUMat"
     transfer = Transfer.COPY
     accesses = ("r",)
     cases = PICTURES
@@ -193,6 +199,7 @@ class TestCpuToUMat(MapperSuite):
 class TestUMatToCpu(MapperSuite):
     source = UMATS
     target = CPU
+    mapper = "samebytes_opencv._umat_mappers:UMatToCpu"
     transfer = Transfer.COPY
     accesses = ("r",)
     cases = PICTURES

@@ -15,6 +15,8 @@ from samebytes.errors import LayoutError
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
+    FrameSuite,
+    Layouts,
     MapperSuite,
     Memory,
     PluginSuite,
@@ -31,11 +33,23 @@ class OpenVINOMemory(Memory):
     readonly_enforced = False
     allocates = True
     allocates_frames = True
+    layouts = Layouts(
+        pitched=False, gaps=False, transposed=False, negative=False, overlapping=False,
+        scalar=True, offset=True,
+    )  # fmt: skip
+    dtypes = (
+        "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+        "float16", "float32", "float64",
+    )  # fmt: skip
 
     def over(self, array: Array) -> Any:
         if not array.flags.c_contiguous:
             raise LayoutError("openvino.Tensor shares the memory of dense arrays only")
         return openvino.Tensor(array, shared_memory=True)
+
+    def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """NHWC."""
+        return (1, *shape) if len(shape) == 3 else (1, *shape, 1)
 
     def view(self, native: Any) -> Array:
         view: Array = native.data
@@ -95,6 +109,10 @@ class TestCpuToOpenVINO(MapperSuite):
     source = CPU
     target = OPENVINO
     cases = DENSE
+    layouts = Layouts(
+        negative=False, transposed=False, overlapping=False, scalar=True, offset=True,
+        readonly=True,
+    )  # fmt: skip
     refused = (
         (TensorInfo("uint8", (20, 32), (-32, 1)), "are negative"),
         (TensorInfo("uint8", (20, 32), (0, 1)), "overlap"),
@@ -135,32 +153,16 @@ class TestCpuFramesToOpenVINO(MapperSuite):
     target = OPENVINO
     cases = IMAGES
 
-    def test_what_is_known_of_a_frame_is_kept(self, case: Any) -> None:
-        """As in the suite, but for the shapes of planes, which become NHWC."""
-        frame = self.item(case)
-        mapped = self.map(frame)
-        assert isinstance(frame, Frame)
-        assert isinstance(mapped, Frame)
-        assert mapped.meta is frame.meta
-        for theirs, ours in zip(mapped, frame, strict=True):
-            rows, columns, *channels = ours.shape
-            assert theirs.shape == (1, rows, columns, *(channels or [1]))
-            assert theirs.dtype == ours.dtype
-
 
 class TestOpenVINOFramesToCpu(MapperSuite):
     source = OPENVINO
     target = CPU
     cases = IMAGES
 
-    def test_what_is_known_of_a_frame_is_kept(self, case: Any) -> None:
-        frame = self.item(case)
-        mapped = self.map(frame)
-        assert isinstance(frame, Frame)
-        assert isinstance(mapped, Frame)
-        assert mapped.meta is frame.meta
-        layouts = case.plane_layouts()
-        assert [p.shape for p in mapped] == [layout.shape for layout in layouts]
+
+class TestFrame(FrameSuite):
+    memory = OPENVINO
+    cases = IMAGES
 
 
 def test_tensors_of_other_plugins_are_left_alone() -> None:

@@ -54,6 +54,15 @@ def add_video_meta(buffer: Any, name: str, size: tuple[int, int], offsets: list[
 
 
 class TestCaps:
+    @pytest.mark.parametrize("own", [None, "video/x-raw,format=I420,width=16,height=8"])
+    def test_caps_instead_of_those_of_a_sample(self, own: str | None) -> None:
+        caps = None if own is None else Gst.Caps.from_string(own)
+        sample = Gst.Sample.new(buffer_with(192), caps, None, None)
+        frame = sbg.frame_of(sample, "video/x-raw,format=GRAY8,width=16,height=8")
+        for seen in (frame, frame.map("gstreamer")):
+            assert [plane.shape for plane in seen] == [(8, 16)]
+            assert seen.caps.get_structure(0).get_string("format") == "GRAY8"  # type: ignore[attr-defined]  # a GStreamerFrame
+
     def test_a_sample_says_what_it_holds(self) -> None:
         frame = sb.frame(sample_of(buffer_with(320 * 238 + 320 * 119), NV12))
         assert str(frame.image) == "NV12 318x238"

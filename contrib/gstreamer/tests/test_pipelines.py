@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -24,8 +25,10 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 from samebytes_gstreamer import PipelineError, PipelineTimeoutError
-from samebytes_gstreamer._gi import Gst
+from samebytes_gstreamer._abi.video import GstVideoCropMeta
+from samebytes_gstreamer._gi import Gst, GstVideo
 from samebytes_gstreamer._lending import held_count
+from samebytes_gstreamer._tags import TagReader, tag_event
 
 GRAY = "video/x-raw,format=GRAY8,width=16,height=8,framerate=25/1"
 
@@ -41,6 +44,16 @@ def gray(value: int, number: int = 0) -> Any:
     frame.native[0][...] = value
     frame.meta.pts, frame.meta.time_base = number, Fraction(1, 25)
     return frame
+
+
+def cropped(width: int) -> sbg.GStreamerFrame:
+    """The first 16x8 pixels of a picture that is 8 high."""
+    buffer = Gst.Buffer.new_wrapped(bytes(width * 8))
+    GstVideo.buffer_add_video_meta(buffer, 0, GstVideo.VideoFormat.GRAY8, width, 8)
+    crop = buffer.add_meta(GstVideo.VideoCropMeta.get_info(), None)
+    place = GstVideoCropMeta.from_address(hash(crop))
+    place.width, place.height = 16, 8
+    return sbg.frame_of(buffer)
 
 
 def write_all(sink: sbg.GStreamerSink, times: Iterable[int]) -> None:
@@ -93,6 +106,22 @@ class TestSource:
         assert isinstance(caught.value, TimeoutError)
         assert isinstance(caught.value, SamebytesError)
 
+    def test_a_look_without_waiting(self) -> None:
+        with sbg.GStreamerSource(f"videotestsrc num-buffers=2 ! {GRAY}") as source:
+            source.read()
+            # The next one has come when the appsink has had the end after it.
+            while not source.pipeline.get_bus().have_pending():
+                time.sleep(0.001)
+            assert source.read(timeout=0) is not None
+
+    def test_a_failed_pipeline_does_not_go_on(self) -> None:
+        text = f"videotestsrc num-buffers=9 ! {GRAY} ! identity error-after=2"
+        with sbg.GStreamerSource(text) as source:
+            source.read()
+            for _ in range(4):
+                with pytest.raises(PipelineError, match="identity"):
+                    source.read()
+
     def test_errors_of_elements(self, tmp_path: Path) -> None:
         with pytest.raises(PipelineError, match="filesrc") as caught:
             sbg.GStreamerSource(f"filesrc location={tmp_path}/no.mp4 ! decodebin").read()
@@ -143,6 +172,64 @@ class TestSource:
         assert shapes == [(100, 2)] * 3
 
 
+class TestTags:
+    TAGS = (
+        "title=Cat,artist={one,two},track-number=(uint)7,datetime=(datetime)2024-05-06,"
+        "replaygain-track-gain=(double)0.5"
+    )
+    READ: ClassVar[dict[str, Any]] = {
+        "title": "Cat",
+        "artist": ["one", "two"],
+        "track-number": 7,
+        "datetime": "2024-05-06",
+        "replaygain-track-gain": 0.5,
+    }
+
+    def test_of_a_stream_and_back(self) -> None:
+        source = sbg.GStreamerSource(
+            f'videotestsrc num-buffers=3 ! {GRAY} ! taginject tags="{self.TAGS}"'
+        )
+        pipeline = Gst.parse_launch("appsrc ! appsink name=out sync=false")
+        out = pipeline.get_by_name("out")
+        with source, sbg.GStreamerSink(pipeline) as sink:
+            for frame in source:
+                assert frame.metadata["gstreamer"]["tags"] == self.READ
+                sink.write(frame)
+                assert out.try_pull_sample(5 * Gst.SECOND) is not None
+            assert TagReader(out.get_static_pad("sink")).read() == self.READ
+
+    def test_changed_tags_arrive_with_their_frame(self) -> None:
+        pipeline = Gst.parse_launch("appsrc ! appsink name=out sync=false")
+        out = pipeline.get_by_name("out")
+        with sbg.GStreamerSink(pipeline) as sink:
+            for title in ("first", "second"):
+                frame = gray(1)
+                frame.metadata["gstreamer"] = {"tags": {"title": title}}
+                sink.write(frame)
+                assert out.try_pull_sample(5 * Gst.SECOND) is not None
+                assert TagReader(out.get_static_pad("sink")).read() == {"title": title}
+
+    @pytest.mark.parametrize(
+        "tags",
+        [
+            3,
+            {"no-such-tag": 1},
+            {3: 4},
+            {"title": 3},
+            {"title": [b"x"]},
+            {"track-number": "x"},
+            {"track-number": -1},
+            {"datetime": "x"},
+        ],
+    )
+    def test_what_is_no_tag_is_left_out(self, tags: Any) -> None:
+        frame = gray(1)
+        frame.metadata["gstreamer"] = {"tags": tags}
+        with sbg.GStreamerSink("fakesink") as sink:
+            sink.write(frame)
+        assert tag_event(tags) is None
+
+
 class TestSink:
     def test_the_same_bytes_arrive(self) -> None:
         pipeline = Gst.parse_launch(
@@ -184,6 +271,39 @@ class TestSink:
         bad = sbg.GStreamerSink("video/x-raw,format=RGB ! fakesink", timeout=5)
         with pytest.raises(PipelineError), bad:
             write_all(bad, range(100))
+
+    def test_a_failed_pipeline_takes_no_more(self) -> None:
+        sink = sbg.GStreamerSink("identity error-after=2 ! fakesink", timeout=5)
+        with pytest.raises(PipelineError):
+            write_all(sink, range(100))
+        with pytest.raises(PipelineError, match="identity"):
+            sink.write(gray(1))
+        with pytest.raises(PipelineError, match="identity"):
+            sink.close()
+
+    def test_an_element_that_ends_the_stream(self) -> None:
+        sink = sbg.GStreamerSink("identity eos-after=2 ! fakesink", timeout=5)
+        with sink, pytest.raises(ClosedError, match="an element"):
+            write_all(sink, range(100))
+
+    def test_caps_of_crops_of_one_size(self) -> None:
+        pipeline = Gst.parse_launch("appsrc ! appsink name=out sync=false")
+        out = pipeline.get_by_name("out")
+        with sbg.GStreamerSink(pipeline) as sink:
+            for width in (64, 128):
+                sink.write(cropped(width))
+                sample = out.try_pull_sample(5 * Gst.SECOND)
+                assert sample.get_caps().get_structure(0).get_int("width") == (True, width)
+
+    @pytest.mark.parametrize(
+        "details",
+        [{"framerate": 29.97}, {"pixel_aspect_ratio": "4:3"}, {"framerate": 2**40}],
+    )
+    def test_metadata_that_makes_no_caps(self, details: dict[str, Any]) -> None:
+        frame = gray(1)
+        frame.metadata["gstreamer"] = details
+        with sbg.GStreamerSink("fakesink") as sink, pytest.raises(LayoutError, match="gstreamer"):
+            sink.write(frame)
 
     def test_an_exception_in_the_block_stops_at_once(self) -> None:
         sink = sbg.GStreamerSink("fakesink sync=true")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,21 @@ def test_a_kernel_of_opencl_writes_what_sycl_reads(context: SYCLContext, kind: A
     assert samebytes.stats().copies == 0
 
 
+def test_the_end_of_a_mapping_waits_for_the_other_queue(context: SYCLContext) -> None:
+    """The queue that the memory is of knows nothing of the work there."""
+    tensor = context.allocate((1 << 20,))
+    np.asarray(tensor)[...] = 1
+    with tensor.map("opencl", "rw") as mapped:
+        opencl = mapped.context
+        assert isinstance(opencl, samebytes_gpu_opencl.OpenCLContext)
+        gate = cl.UserEvent(opencl.native)
+        last = cl.enqueue_marker(opencl.queue, wait_for=[gate])
+        opener = threading.Timer(0.2, gate.set_status, [cl.command_execution_status.COMPLETE])
+        opener.start()
+    assert last.command_execution_status == cl.command_execution_status.COMPLETE
+    opener.join()
+
+
 def test_back_again(context: SYCLContext) -> None:
     opencl = context.derive("opencl")
     source = opencl.allocate((4, 8), "float32", "usm_shared")  # type: ignore[call-arg]
@@ -79,6 +95,13 @@ def test_buffers_are_no_usm(context: SYCLContext) -> None:
     source = context.derive("opencl").allocate((16,))
     with pytest.raises(RouteError, match="no USM"):
         samebytes.route(source, context)
+
+
+def test_a_stranger_is_told_which_context_to_use(context: SYCLContext) -> None:
+    stranger = samebytes_gpu_opencl.context(cl.Context([cl.get_platforms()[0].get_devices()[0]]))
+    source: Any = stranger.allocate((16,), "uint8", "usm_shared")
+    with pytest.raises(RouteError, match=r"sycl_context\.derive\('opencl'\)"):
+        source.map(context)
 
 
 def test_usm_of_another_context_is_refused(context: SYCLContext) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 import dpctl
@@ -15,6 +16,7 @@ import samebytes
 import samebytes_sycl
 from samebytes.errors import (
     BusyError,
+    ClosedError,
     CopyRequiredError,
     LayoutError,
     NativeError,
@@ -102,6 +104,11 @@ def test_what_lies_about_its_memory_is_refused() -> None:
         samebytes_sycl.tensor(Foreign(plain.ctypes.data, (64,), queue))
     with pytest.raises(LayoutError, match="ends beyond"):
         samebytes_sycl.tensor(Foreign(memory._pointer, (1 << 40,), queue))
+    for wrong in ({"data": (None, False)}, {"data": 5}, {"typestr": "zz"}, {"shape": None}):
+        foreign = Foreign(memory._pointer, (1,), queue)
+        foreign.__sycl_usm_array_interface__ |= wrong
+        with pytest.raises(LayoutError, match="malformed"):
+            samebytes_sycl.tensor(foreign)
     incomplete = Foreign(memory._pointer, (1,), queue)
     del incomplete.__sycl_usm_array_interface__["syclobj"]
     with pytest.raises(LayoutError, match="syclobj"):
@@ -132,6 +139,37 @@ def test_device_memory_is_not_read_by_the_cpu(context: SYCLContext) -> None:
     copied = tensor.map("cpu", copy=True)
     np.testing.assert_array_equal(copied.native, np.arange(16))
     assert samebytes.stats().by_edge["sycl -> cpu"].nbytes == 16
+
+
+@pytest.mark.usefixtures("device")
+def test_a_copy_of_packed_elements() -> None:
+    memory = dpctl.memory.MemoryUSMDevice(9)
+    memory.copy_from_host(np.arange(9, dtype=np.uint8))
+    tensor = samebytes_sycl.tensor(memory, (3, 6), "int4")
+    copied = tensor.map("cpu", copy=True)
+    assert copied.info == tensor.info
+    np.testing.assert_array_equal(copied.native, np.arange(9))
+
+
+@pytest.mark.usefixtures("device")
+def test_what_is_left_of_a_closed_context() -> None:
+    device = dpctl.get_devices()[0]
+    own = samebytes_sycl.context(dpctl.SyclQueue(device))
+    tensor = own.allocate((16,))
+    array, native = np.asarray(tensor), tensor.native
+    own.close()
+    array[...] = 3  # the memory is there as long as someone holds it
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: native.__sycl_usm_array_interface__,
+        native.memory,
+        lambda: tensor.map("cpu"),
+        lambda: tensor.__dlpack__(dl_device=(14, 0)),
+        lambda: samebytes_sycl.tensor(native),
+    )
+    for use in uses:
+        with pytest.raises(ClosedError):
+            use()
+    assert array.sum() == 48
 
 
 def test_one_context_for_each_queue(context: SYCLContext) -> None:

@@ -7,6 +7,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,16 @@ class Copy(MemoryMapper):
         return item.native.copy(), None, None
 
 
+class Closing(Alias):
+    """Its target is closed while the route is made, as another thread may do."""
+
+    __slots__ = ()
+
+    def __init__(self, spec: MapperSpec, source: Context, target: Context) -> None:
+        super().__init__(spec, source, target)
+        target.close()
+
+
 class Broken(MemoryMapper):
     """Making one raises."""
 
@@ -165,8 +176,11 @@ def edge(source: str, target: str, kind: type, **more: Any) -> MapperSpec:
     return MapperSpec(source=source, target=target, mapper=f"{HERE}:{kind.__name__}", **more)
 
 
+GPU = {"devices": f"{HERE}:gpu_devices", "derives_from": ("alpha",)}
+
+
 def install(
-    monkeypatch: pytest.MonkeyPatch, *mappers: MapperSpec, transit: dict[str, bool] | None = None
+    monkeypatch: pytest.MonkeyPatch, *mappers: MapperSpec, gpu: dict[str, Any] | None = None
 ) -> None:
     """Replace what was discovered by the CPU backend and these edges."""
     monkeypatch.undo()
@@ -174,11 +188,11 @@ def install(
     found = Tables()
     found.add(discovery.tables().plugins["cpu"])
     contexts = tuple(
-        ContextSpec(node=n, context=f"{HERE}:{c}", transit=(transit or {}).get(n, True), **more)
+        ContextSpec(node=n, context=f"{HERE}:{c}", **more)
         for n, c, more in (
             ("alpha", "Alpha", {}),
             ("beta", "Beta", {"level": "frame"}),
-            ("gpu", "Gpu", {"devices": f"{HERE}:gpu_devices", "derives_from": ("alpha",)}),
+            ("gpu", "Gpu", {**GPU, **(gpu or {})}),
         )
     )
     plugin = Plugin(api=API, summary="made up")
@@ -532,6 +546,15 @@ def test_a_context_that_is_gone_is_made_again_by_name(monkeypatch: pytest.Monkey
     assert tensor.map("gpu:1").context.device.name == "1"
 
 
+def test_a_context_that_is_closed_while_a_route_to_it_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Closing))
+    tensor, context = sb.tensor(np.zeros((2, 2))), Gpu.create("1", None)
+    with pytest.raises(ClosedError, match="gpu"):
+        tensor.map(context)
+
+
 def test_an_equal_context_follows_one_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, edge("cpu", "gpu", Alias))
     tensor = sb.tensor(np.zeros((2, 2)))
@@ -666,7 +689,7 @@ class TestTransit:
             edge("gpu", "beta", Alias),
             edge("cpu", "beta", Copy),
             edge("alpha", "cpu", Alias),
-            transit={"gpu": False},
+            gpu={"transit": False},
         )
 
     def test_no_route_leads_through(self) -> None:
@@ -690,3 +713,44 @@ class TestTransit:
         route = sb.route(tensor, "beta", via=["gpu:1"])
         assert [c.node for c in route.contexts] == ["cpu", "gpu", "beta"]
         assert route.map(tensor).memory_type == "beta"
+
+
+def test_a_context_between_shares_the_handles_of_the_target(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One of its own would be on another native context, from which nothing goes on."""
+    install(
+        monkeypatch, edge("cpu", "gpu", Alias), edge("gpu", "alpha", Alias),
+        gpu={"devices": None},
+    )  # fmt: skip
+    assert sb.route("cpu", "alpha").contexts[1].parent is ALPHA
+
+
+def test_an_error_names_no_edge_that_leads_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", OnlyEven),
+        edge("cpu", "beta", Copy, access=("r",)),
+        edge("cpu", "gpu", Copy, access=("r",)),
+        edge("alpha", "beta", Alias, access=("r",)),
+    )
+    for copy in (False, True):
+        with pytest.raises(NoRouteError) as caught:
+            sb.tensor(np.zeros((3, 2))).map("beta", "rw", copy=copy)
+        named = [reason.partition(":")[0] for reason in caught.value.reasons]
+        assert named == ["cpu -> beta", *["cpu -> beta [made-up]"] * copy]
+
+
+def test_one_reason_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "alpha", RefusesAll),
+        edge("alpha", "beta", Alias),
+        edge("alpha", "gpu", Alias),
+        edge("gpu", "beta", Alias),
+        gpu={"devices": None, "derives_from": ()},
+    )
+    for find in (sb.tensor(np.zeros((3, 2))).map, partial(sb.route, sb.tensor(np.zeros((3, 2))))):
+        with pytest.raises(NoRouteError) as caught:
+            find("beta")
+        assert caught.value.reasons == ("cpu -> alpha -> beta: it never takes anything",)

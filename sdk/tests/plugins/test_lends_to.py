@@ -39,5 +39,7 @@ def test_in_any_order_of_plugins(turned: bool) -> None:
 
 
 def test_it_is_a_tuple_of_nodes() -> None:
+    no_bool = ContextSpec(node="new", context="a:B", transit="no")  # type: ignore[arg-type]
+    assert problem_of_spec(no_bool) == "transit 'no' is not a bool"
     wrong = ContextSpec(node="new", context="a:B", lends_to="old")  # type: ignore[arg-type]
     assert "lends_to 'old' is not a tuple" in str(problem_of_spec(wrong))

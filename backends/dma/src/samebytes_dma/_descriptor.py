@@ -96,7 +96,7 @@ def examine(fd: int) -> Descriptor:
     if mode & os.O_ACCMODE == os.O_WRONLY:
         raise AccessError(f"descriptor {fd} is open for writing alone: open it with O_RDWR")
     # A DMA-BUF has no size in fstat(); on a file, lseek() would move the user's position.
-    size = os.lseek(fd, 0, os.SEEK_END) if dma_buf else status.st_size
+    size = _end_of(fd) if dma_buf else status.st_size
     if size <= 0:
         raise LayoutError(f"descriptor {fd} has no bytes: give it a size, as by os.ftruncate()")
     readonly = mode & os.O_ACCMODE == os.O_RDONLY or bool(regular and seals_of(fd) & _WRITE_SEALS)
@@ -145,6 +145,14 @@ def _fstat(fd: int) -> os.stat_result:
         return os.fstat(fd)
     except (OSError, OverflowError) as error:
         raise LayoutError(f"{fd} is not an open file descriptor") from error
+
+
+def _end_of(fd: int) -> int:
+    try:
+        return os.lseek(fd, 0, os.SEEK_END)
+    except OSError as error:
+        # A seccomp notifier and a KVM vCPU answer EINVAL to all calls that they do not know.
+        raise LayoutError(f"descriptor {fd} is {link_of(fd)}, which is no DMA-BUF") from error
 
 
 def _fdinfo(fd: int, field: str) -> str:

@@ -18,7 +18,7 @@ from ._lending import sweep
 from ._lent import recall
 from ._meta import FFmpegMeta
 from ._plane import ADVICE, FFmpegPlane
-from ._pyav import AnyFrame, channel_count, frame_address
+from ._pyav import channel_count, frame_address
 from ._reference import is_writable
 
 if TYPE_CHECKING:
@@ -128,17 +128,24 @@ class FFmpegFrame(Frame):
             self.native,
             PYAV,
             frame_address(self.native),
-            lambda arrays: frame_over(arrays, meta, readonly),
+            lambda lent: frame_over(lent, meta, readonly),
         )
         return recalled, super()._recipe(ending)
 
     def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
         recalled, rest = parts
         super()._restore(rest, storages)
-        self.native = native = recalled()
-        for number, plane in enumerate(self._planes or ()):
-            if not plane.closed and plane.native is None:
-                plane.native = native.planes[number] if isinstance(native, AnyFrame) else native
+        native = recalled()
+        open_planes = [(n, p) for n, p in enumerate(self._planes or ()) if not p.closed]
+        if native is None:
+            for _, plane in open_planes:
+                plane.close()
+            self._forget()
+            return
+        self.native = native
+        for number, plane in open_planes:
+            if plane.native is None:
+                plane.native = native.planes[number]
 
     def _native_from_planes(self, planes: tuple[Tensor, ...]) -> None:
         """Nothing: planes can be closed by themselves, and the frame is still there."""

@@ -63,16 +63,14 @@ class CpuToFrame(MemoryMapper):
     ) -> tuple[VideoFrame | AudioFrame, TensorInfo | None, Storage | None]:
         """The av frame; the memory is the cpu frame's, so there is nothing to give back."""
         try:
-            native = frame_over(item.native, item.meta, access == "r")
+            native = frame_over(Lent(item.native), item.meta, access == "r")
         except LayoutError as error:
             raise Refused(str(error)) from error
         return native, None, None
 
 
-def frame_over(
-    arrays: Sequence[_Array], meta: FrameMeta, readonly: bool
-) -> VideoFrame | AudioFrame:
-    """An av frame whose buffers are the arrays' memory.
+def frame_over(lent: Lent, meta: FrameMeta, readonly: bool) -> VideoFrame | AudioFrame:
+    """An av frame whose buffers are the memory of the arrays that are lent.
 
     Raises:
         LayoutError: FFmpeg lacks the format.
@@ -81,9 +79,9 @@ def frame_over(
     info = meta.info
     native: VideoFrame | AudioFrame
     if isinstance(info, ImageInfo):
-        native = _image(arrays, info, readonly)
+        native = _image(lent, info, readonly)
     elif isinstance(info, AudioInfo):
-        native = _sound(arrays, info, readonly)
+        native = _sound(lent, info, readonly)
     else:
         raise Refused("FFmpeg frames are images or sound, and this frame does not say what")
     describe_native(native, meta)
@@ -108,7 +106,8 @@ class _Place(NamedTuple):
 _Form = tuple[tuple[int, ...], tuple[int, ...], np.dtype[Any]]
 
 
-def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFrame:
+def _image(held: Lent, info: ImageInfo, readonly: bool) -> VideoFrame:
+    arrays: Sequence[_Array] = held.held
     name, places = _image_places(info, tuple([(a.shape, a.strides, a.dtype) for a in arrays]))
     try:
         # PyAV tells a frame's format and size once, when it makes the frame and its buffers.
@@ -126,7 +125,7 @@ def _image(arrays: Sequence[_Array], info: ImageInfo, readonly: bool) -> VideoFr
     pieces = [
         (address + low, span) for address, (_, low, span) in zip(addresses, places, strict=True)
     ]
-    lent = lend(pieces, Lent(arrays), readonly)
+    lent = lend(pieces, held, readonly)
     linesize = [place.linesize for place in places]
     unused = [0] * (len(buffers) - len(lent))
     for number, reference in enumerate(lent):
@@ -176,7 +175,8 @@ def _check_form(what: str, form: _Form, dense: PlaneLayout) -> None:
         raise Refused(f"{what} is {dtype}{list(shape)}, not {dense.dtype}{list(dense.shape)}")
 
 
-def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFrame:
+def _sound(held: Lent, info: AudioInfo, readonly: bool) -> AudioFrame:
+    arrays: Sequence[_Array] = held.held
     name = _sample_format_name(info.dtype, info.interleaved)
     layouts = info.plane_layouts()
     if len(arrays) != len(layouts):
@@ -204,7 +204,7 @@ def _sound(arrays: Sequence[_Array], info: AudioInfo, readonly: bool) -> AudioFr
         frame.nb_extended_buf = count - _PLANAR_CHANNELS
         more = (c_void_p * frame.nb_extended_buf).from_address(frame.extended_buf)
     addresses = [data_address(array) for array in arrays]
-    lent = lend([(address, nbytes) for address in addresses], Lent(arrays), readonly)
+    lent = lend([(address, nbytes) for address in addresses], held, readonly)
     for number, (address, reference) in enumerate(zip(addresses, lent, strict=True)):
         if number < _PLANAR_CHANNELS:
             frame.buf[number] = reference

@@ -12,8 +12,6 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from samebytes.errors import ClosedError
-
 from ._avutil import PYAV
 from ._lending import lent_in, sweep
 from ._pyav import frame_address
@@ -39,13 +37,6 @@ class Lent:
         self.held = held
 
 
-class _Lost:
-    """Stands in for a frame whose memory neither a frame nor FFmpeg holds any more."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise ClosedError("this frame was given back by a close() that failed: map it again")
-
-
 def is_lent(native: VideoFrame | AudioFrame) -> bool:
     """Whether an av frame is over lent memory."""
     return is_lent_at(PYAV, frame_address(native))
@@ -57,25 +48,26 @@ def is_lent_at(library: Libavutil, address: int) -> bool:
 
 
 def recall(
-    native: Any, library: Libavutil, address: int, again: Callable[[Any], Any]
+    native: Any, library: Libavutil, address: int, again: Callable[[Lent], Any]
 ) -> Callable[[], Any]:
     """What gives the frame after close() was refused, and does not hold lent memory until then.
+
+    It gives None where a frame can no longer be made: only a storage of the memory is still held.
 
     Args:
         native: the frame.
         library, address: whose AVFrame* it is, and the pointer.
-        again: makes a frame over the same memory, given what was held for it.
+        again: makes a frame over the same memory.
     """
     lent = _lent_at(library, address)
     if lent is None:
         return lambda: native
     alive = weakref.ref(lent)
-    del native, lent
 
     def recalled() -> Any:
         sweep()
         found = alive()
-        return _Lost() if found is None else again(found.held)
+        return None if found is None else again(found)
 
     return recalled
 

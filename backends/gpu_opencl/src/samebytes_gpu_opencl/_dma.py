@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from ctypes import c_uint64, c_void_p
+from stat import S_ISREG
 from typing import Any
 
 import pyopencl
@@ -127,7 +128,9 @@ def _imported(
 def _size_of(fd: int) -> int:
     """The size of a DMA-BUF, which is where its end is (linux/dma-buf.h)."""
     try:
-        size = os.lseek(fd, 0, os.SEEK_END)
+        status = os.fstat(fd)
+        # On a file that stands in for one, lseek() would move the user's position.
+        size = status.st_size if S_ISREG(status.st_mode) else os.lseek(fd, 0, os.SEEK_END)
     except OSError as error:
         raise Refused(f"descriptor {fd} has no size: {error}") from error
     if not size:

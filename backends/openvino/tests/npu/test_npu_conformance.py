@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NPU's memory in the suites that every backend inherits.
-
-TensorSuite and ContextSuite are not among them: they take a memory type's name for its node, and
-"openvino" is that of host memory.
-"""
+"""The NPU's memory in the suites that every backend inherits."""
 
 from __future__ import annotations
 
@@ -15,8 +11,15 @@ import openvino
 import pytest
 
 import samebytes
-from samebytes import Context, Frame, FrameMeta, ImageInfo, Storage, Tensor, TensorInfo
-from samebytes.testing import ArrayMemory, MapperSuite, Memory
+from samebytes import Frame, FrameMeta, ImageInfo, Storage, Tensor, TensorInfo
+from samebytes.testing import (
+    ArrayMemory,
+    ContextSuite,
+    FrameSuite,
+    MapperSuite,
+    Memory,
+    TensorSuite,
+)
 from samebytes_openvino.intel_npu import ZeroBufferTensor
 
 Array = np.ndarray[Any, Any]
@@ -40,12 +43,14 @@ class NpuMemory(Memory):
     """Remote tensors that OpenVINO allocates, and ordinary ones inside memory of the plugin's."""
 
     memory_type = "openvino"
+    node = "openvino:NPU"
     readonly_enforced = False
     allocates = True
     allocates_frames = True
 
-    def context(self) -> Context:
-        return samebytes.context("openvino:NPU")
+    def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """NHWC."""
+        return (1, *shape) if len(shape) == 3 else (1, *shape, 1)
 
     def make(self, info: TensorInfo) -> Any:
         remote: Any = self.context().native  # type: ignore[attr-defined]  # a RemoteContext
@@ -107,15 +112,6 @@ def _pages(nbytes: int) -> Array:
     return np.frombuffer(mmap.mmap(-1, size), np.uint8)
 
 
-def _no_axes_added(suite: MapperSuite, case: Any) -> tuple[Frame, Frame]:
-    frame = suite.item(case)
-    mapped = suite.map(frame)
-    assert isinstance(frame, Frame)
-    assert isinstance(mapped, Frame)
-    assert mapped.meta is frame.meta
-    return frame, mapped
-
-
 NPU = NpuMemory()
 ODD = (TensorInfo("uint8", (1, 6, 8, 3)), TensorInfo("float32", (1, 3, 5, 4)))
 WHOLE = (TensorInfo("uint8", (1, 4096)), TensorInfo("float16", (2, 4, 1024)))
@@ -160,20 +156,23 @@ class TestFramesToNpu(MapperSuite):
     target = NPU
     cases = IMAGES
 
-    def test_what_is_known_of_a_frame_is_kept(self, case: Any) -> None:
-        """As in the suite, but for the shapes of planes, which become NHWC."""
-        frame, mapped = _no_axes_added(self, case)
-        for theirs, ours in zip(mapped, frame, strict=True):
-            rows, columns, *channels = ours.shape
-            assert theirs.shape == (1, rows, columns, *(channels or [1]))
-            assert theirs.dtype == ours.dtype
-
 
 class TestNpuFramesToCpu(MapperSuite):
     source = NPU
     target = ArrayMemory()
     cases = IMAGES
 
-    def test_what_is_known_of_a_frame_is_kept(self, case: Any) -> None:
-        _, mapped = _no_axes_added(self, case)
-        assert [p.shape for p in mapped] == [layout.shape for layout in case.plane_layouts()]
+
+class TestContext(ContextSuite):
+    memory = NPU
+    singleton = False
+
+
+class TestTensor(TensorSuite):
+    memory = NPU
+    cases = ODD
+
+
+class TestFrame(FrameSuite):
+    memory = NPU
+    cases = IMAGES

@@ -27,6 +27,8 @@ __all__ = ["Description", "Sound", "caps_for", "describe"]
 
 _KEPT = 64
 _DMABUF = "memory:DMABuf"
+# Fractions of GStreamer are of two gint.
+_INT = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,7 @@ def caps_for(
         feature: "memory:..." of pictures that do not lie in memory.
 
     Raises:
-        LayoutError: GStreamer lacks the format.
+        LayoutError: GStreamer lacks the format, or details that say nothing to it.
     """
     if isinstance(info, AudioInfo):
         layout = "interleaved" if info.interleaved else "non-interleaved"
@@ -232,15 +234,30 @@ def caps_for(
             text += ",channel-mask=(bitmask)0x0"
         return Gst.Caps.from_string(text)
     known = details or {}
-    rate = known.get("framerate") or Fraction(0)
+    rate = _rational(known, "framerate") or Fraction(0)
     text = (
         f"video/x-raw{f'({feature})' if feature else ''},"
         f"format={video_format_name(info.format)},width={info.width},"
         f"height={info.height},framerate={rate.numerator}/{rate.denominator}"
     )
-    ratio = known.get("pixel_aspect_ratio")
+    ratio = _rational(known, "pixel_aspect_ratio")
     if ratio:
         text += f",pixel-aspect-ratio={ratio.numerator}/{ratio.denominator}"
     if known.get("colorimetry"):
         text += f",colorimetry={known['colorimetry']}"
-    return Gst.Caps.from_string(text)
+    caps = Gst.Caps.from_string(text)
+    if caps is None:
+        raise LayoutError(f"what metadata['gstreamer'] says makes no caps: {text!r}")
+    return caps
+
+
+def _rational(known: dict[str, Any], key: str) -> Fraction | int | None:
+    value = known.get(key)
+    if value is None:
+        return None
+    if isinstance(value, Fraction | int) and 0 <= value.numerator < _INT > value.denominator:
+        return value
+    raise LayoutError(
+        f"metadata['gstreamer'][{key!r}] is {value!r}: GStreamer takes a fraction of two integers, "
+        "as fractions.Fraction(30000, 1001)"
+    )

@@ -117,15 +117,17 @@ class GStreamerFrame(Frame):
             LayoutError: GStreamer lacks the format, or it is neither picture nor sound.
         """
         native, meta = self.native, self.meta
+        told = meta.description if isinstance(meta, GStreamerMeta) else None
         if isinstance(native, Gst.Sample):
-            return native.get_caps()
+            caps = native.get_caps()
+            if caps is not None and (told is None or told == describe(caps)):
+                return caps
         info = meta.info
         if info is None:
             raise LayoutError("bytes without a format have no caps")
         if isinstance(info, ImageInfo):
             # A crop is said by a meta of the buffer, the whole picture by its caps.
-            description = meta.description if isinstance(meta, GStreamerMeta) else Description()
-            info = whole_picture(metas_of(buffer_in(native)), description) or info
+            info = whole_picture(metas_of(buffer_in(native)), told or Description()) or info
         details = meta.metadata.get("gstreamer")
         return caps_for(
             info, details if isinstance(details, dict) else None, self.context.caps_feature
@@ -134,14 +136,13 @@ class GStreamerFrame(Frame):
     def _make_planes(self) -> tuple[Tensor, ...]:
         buffer, meta = buffer_in(self.native), self.meta
         crop = True
-        if isinstance(self.native, Gst.Sample):
+        if isinstance(meta, GStreamerMeta):
+            # First, since `frame_of` may have been told other caps than the sample's.
+            description, crop = meta.description, meta.crop
+        elif isinstance(self.native, Gst.Sample):
             description = describe(self.native.get_caps())
-        elif isinstance(meta, GStreamerMeta):
-            description = meta.description
         else:
             description = _description_of(meta)
-        if isinstance(meta, GStreamerMeta):
-            crop = meta.crop
         _, places = places_of(buffer, metas_of(buffer), description, crop=crop)
         return self._over_places(places)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from operator import index
 from typing import Any
 
 from samebytes import AudioInfo, FrameMeta, ImageInfo, Region
@@ -98,7 +99,8 @@ def write_meta(buffer: int, meta: FrameMeta) -> None:
     """Put time, regions and what came from GStreamer onto a GstBuffer* of ours.
 
     Left out is what GStreamer cannot say: time in unknown units or before zero, regions that
-    begin left of or above the picture, and metas of libraries that are not loaded.
+    begin left of or above the picture or between pixels, and metas of libraries that are not
+    loaded.
     """
     head = GstBuffer.from_address(buffer)
     if meta.pts is not None and meta.time_base is not None and meta.pts >= 0:
@@ -115,8 +117,12 @@ def write_meta(buffer: int, meta: FrameMeta) -> None:
 
 def _add_regions(buffer: int, regions: Iterable[Region]) -> None:
     for region in regions:
-        numbers = (region.x, region.y, region.width, region.height)
-        if not all(isinstance(n, int) and 0 <= n <= _MOST for n in numbers):
+        try:
+            # index(): results of inference are often numpy's integers.
+            numbers = [index(n) for n in (region.x, region.y, region.width, region.height)]
+        except TypeError:
+            continue
+        if not all(0 <= n <= _MOST for n in numbers):
             continue
         label = region.label.encode() or None
         added = video.gst_buffer_add_video_region_of_interest_meta(buffer, label, *numbers)

@@ -17,6 +17,9 @@ __all__ = ["Deadline", "Pipeline", "PipelineError", "PipelineTimeoutError"]
 # How long one wait lasts before the bus is looked at again.
 _STEP = 0.02
 
+# Of other messages nothing is kept.
+_WANTED = Gst.MessageType.ERROR | Gst.MessageType.EOS
+
 
 class PipelineError(NativeError):
     """An element of a pipeline failed, or a pipeline cannot be made.
@@ -41,12 +44,18 @@ class Pipeline:
 
     Args:
         description: as for gst-launch-1.0, or a Gst.Pipeline of the user's.
+
+    Attributes:
+        playing: it was started.
+        ended: all sinks were seen to have come to the end of the stream.
     """
 
     def __init__(self, description: Any) -> None:
         self.native = _made(description)
         self._bus = self.native.get_bus()
         self.playing = False
+        self.ended = False
+        self._failure: tuple[str, int, str, str] | None = None
         _living.add(self)
 
     def find(self, kind: str, name: str | None) -> Any:
@@ -85,18 +94,27 @@ class Pipeline:
             raise PipelineError("gst_element_set_state", 0, "an element cannot start")
 
     def check_bus(self, wait: float = 0.0) -> None:
-        """Look for an error that an element reported.
+        """Look for an error that an element reported, and for the end of the stream.
 
         Args:
-            wait: how long to wait for one, in seconds.
+            wait: how long to wait for either, in seconds.
 
         Raises:
-            PipelineError: there is one.
+            PipelineError: there is one, now or at an earlier call: a pipeline that failed does
+                not go on.
         """
         self.check_open()
-        message = self._bus.timed_pop_filtered(int(wait * Gst.SECOND), Gst.MessageType.ERROR)
-        if message is not None:
-            raise _error_of(message)
+        if self._failure is not None:
+            raise PipelineError(*self._failure)
+        message = self._bus.timed_pop_filtered(int(wait * Gst.SECOND), _WANTED)
+        if message is None:
+            return
+        if message.type == Gst.MessageType.EOS:
+            self.ended = True
+            return
+        # Not the exception, whose traceback would keep the caller's frames.
+        self._failure = _failure_in(message)
+        raise PipelineError(*self._failure)
 
     def wait_until_end(self, timeout: float) -> None:
         """Return when all sinks have seen the end of the stream.
@@ -105,14 +123,12 @@ class Pipeline:
             PipelineError: an element fails.
             PipelineTimeoutError: that takes longer than `timeout` seconds.
         """
-        self.check_open()
-        message = self._bus.timed_pop_filtered(
-            int(timeout * Gst.SECOND), Gst.MessageType.ERROR | Gst.MessageType.EOS
-        )
-        if message is None:
+        # Messages come one by one, and those before the end may be errors.
+        self.check_bus()
+        if not self.ended:
+            self.check_bus(wait=timeout)
+        if not self.ended:
             raise PipelineTimeoutError(f"the pipeline did not end within {timeout} s")
-        if message.type == Gst.MessageType.ERROR:
-            raise _error_of(message)
 
     def stop(self) -> None:
         """Stop it for good. Frames that came from it stay valid."""
@@ -142,17 +158,19 @@ class Deadline:
     def __init__(self, timeout: float, what: str) -> None:
         self._end = time.monotonic() + timeout
         self._text = f"{what} within {timeout} s"
+        self._looked = False
 
     def step(self) -> float:
-        """How long to wait next, in seconds.
+        """How long to wait next, in seconds; without any time there is one look.
 
         Raises:
             PipelineTimeoutError: the time is over.
         """
         left = self._end - time.monotonic()
-        if left <= 0:
+        if left <= 0 and self._looked:
             raise PipelineTimeoutError(self._text)
-        return min(left, _STEP)
+        self._looked = True
+        return min(max(left, 0.0), _STEP)
 
 
 def _made(description: Any) -> Any:
@@ -185,9 +203,10 @@ def _elements(bin_: Any) -> list[Any]:
     return [element for element in found if element.get_factory() is not None]
 
 
-def _error_of(message: Any) -> PipelineError:
+def _failure_in(message: Any) -> tuple[str, int, str, str]:
+    """The arguments of a PipelineError."""
     error, debug = message.parse_error()
-    return PipelineError(message.src.get_path_string(), error.code, error.message, debug or "")
+    return message.src.get_path_string(), error.code, error.message, debug or ""
 
 
 # A streaming thread must not run when the interpreter is gone.

@@ -127,8 +127,6 @@ def samebytes_mappers() -> list[MapperSpec]:
             transfer=Transfer.IMPORT,
             summary="a buffer of memories with descriptors of their own",
             level="frame",
-            # As much as a MAP: gst_memory_map() maps too, and no way to the CPU should lead here.
-            cost=100.0,
         ),
         MapperSpec(
             source="dma",
@@ -137,7 +135,6 @@ def samebytes_mappers() -> list[MapperSpec]:
             transfer=Transfer.IMPORT,
             summary="a memory with a descriptor of its own",
             lifts=False,
-            cost=100.0,  # as above
         ),
         MapperSpec(
             source="gstreamer:VA",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame
@@ -14,6 +15,7 @@ from ._abi.app import GST_FLOW_OK
 from ._gi import Gst, GstApp, pointer_of
 from ._libraries import app, gst
 from ._pipeline import Deadline, Pipeline, PipelineError
+from ._tags import tag_event
 
 if TYPE_CHECKING:
     from typing import Self
@@ -70,7 +72,8 @@ class GStreamerSink:
         self._source = self._pipeline.find("appsrc", name)
         self._ended = False
         self._given_caps = caps is not None
-        self._info: object = None
+        self._caps: Any = None
+        self._tags: Any = None
         for key, value in (
             ("emit-signals", False),
             ("block", False),
@@ -95,6 +98,8 @@ class GStreamerSink:
     def write(self, frame: Frame, timeout: float | None = None) -> None:
         """Hand a frame to the pipeline, which holds it until it is done with it.
 
+        Tags in `metadata["gstreamer"]["tags"]` go before it, where they are new.
+
         Args:
             frame: of any memory type that maps to "gstreamer" without a copy.
             timeout: how long to wait for room, in seconds, instead of the sink's.
@@ -104,7 +109,7 @@ class GStreamerSink:
             AccessError: the sink has access "rw", and the frame is read-only.
             PipelineError: an element failed.
             PipelineTimeoutError: there was no room in time. Writing can be tried again.
-            ClosedError: the sink was closed, or the stream ended.
+            ClosedError: the sink was closed, or the stream was ended, be it by an element.
         """
         self._pipeline.check_open()
         if self._ended:
@@ -116,11 +121,11 @@ class GStreamerSink:
         own: Any = frame
         if frame.memory_type != "gstreamer":
             own = frame.map("gstreamer", self._access)
-        if not self._given_caps and (self._info is None or own.meta.info != self._info):
-            self._source.set_property("caps", own.caps)
-            self._info = own.meta.info
+        if not self._given_caps:
+            self._tell_caps(own.caps)
         self._pipeline.play()
         self._wait_for_room(self.timeout if timeout is None else timeout)
+        self._send_tags(own.metadata.get("gstreamer"))
         # Elements write in place into what nobody else holds, so no object of Python's may.
         pointer = gst.gst_mini_object_ref(own.handle("gst_buffer"))
         if own is not frame:
@@ -157,11 +162,31 @@ class GStreamerSink:
         self._source = None
         self._pipeline.stop()
 
+    def _tell_caps(self, caps: Any) -> None:
+        # Compared as a whole: cropped pictures of one size may be cut from others.
+        if self._caps is None or not caps.is_equal(self._caps):
+            self._source.set_property("caps", caps)
+            self._caps = caps
+
+    def _send_tags(self, details: Any) -> None:
+        tags = details.get("tags") if isinstance(details, dict) else None
+        if tags is None or tags == self._tags:
+            return
+        self._tags = deepcopy(tags)
+        event = tag_event(tags)
+        if event is not None:
+            # The appsrc queues it before the next buffer.
+            self._source.send_event(event)
+
     def _wait_for_room(self, timeout: float) -> None:
         deadline = Deadline(timeout, "the pipeline took no frame")
         self._pipeline.check_bus()
-        while self._source.get_current_level_buffers() >= self._max_buffers:
+        while not self._pipeline.ended and (
+            self._source.get_current_level_buffers() >= self._max_buffers
+        ):
             self._pipeline.check_bus(wait=deadline.step())
+        if self._pipeline.ended:
+            raise ClosedError("an element of the pipeline ended the stream")
 
     def __enter__(self) -> Self:
         self._pipeline.check_open()

@@ -15,6 +15,7 @@ from ._frame import GStreamerFrame
 from ._gi import Gst, pointer_of
 from ._memory import sink_let_go, sink_took
 from ._pipeline import Deadline, Pipeline, PipelineTimeoutError
+from ._tags import TagReader
 from ._tensor import ADVICE
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class GStreamerSource:
         self.timeout = timeout
         self._pipeline = Pipeline(pipeline)
         self._sink = self._pipeline.find("appsink", name)
+        self._tags = TagReader(self._sink.get_static_pad("sink"))
         self._taken = 0
         self._ended = False
         for key, value in (
@@ -97,6 +99,8 @@ class GStreamerSource:
 
     def read(self, timeout: float | None = None) -> GStreamerFrame | None:
         """The next frame; None when the stream has ended.
+
+        Tags of the stream that came before it are in `metadata["gstreamer"]["tags"]`.
 
         Args:
             timeout: in seconds, instead of the source's.
@@ -126,6 +130,9 @@ class GStreamerSource:
         self._taken = pointer_of(buffer)
         sink_took(self._taken)
         frame = GStreamerFrame._over(buffer, caps, crop=True)
+        tags = self._tags.read()
+        if tags:
+            frame.metadata["gstreamer"]["tags"] = tags
         if self._access != "r":
             _wait_until_writable(frame, deadline)
         return frame

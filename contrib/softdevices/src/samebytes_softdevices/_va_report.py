@@ -49,7 +49,7 @@ def _parse(text: str) -> list[VaObject]:
         prefix, _, rest = line.partition(" ")
         if prefix != _PREFIX or not rest:
             continue
-        kind, *pairs = rest.split(" ")
+        kind, *pairs = rest.split()  # codes of formats may end in spaces
         split = (pair.partition("=") for pair in pairs)
         found.append(VaObject(kind, {name: value for name, _, value in split}))
     return found

@@ -134,7 +134,8 @@ class Display:
                 "the software VA-API driver is not on in this process: run it with "
                 "`samebytes-softdevices run --vaapi`, or with `pytest --softdevices=vaapi`"
             )
-        self._lock = threading.Lock()
+        # Taken again by finalizers of surfaces, which may run at any moment in the same thread.
+        self._lock = threading.RLock()
         self._fd = os.open(NODE, os.O_RDWR | os.O_CLOEXEC)
         found = libva_drm().vaGetDisplayDRM(self._fd)
         version = ctypes.c_int(), ctypes.c_int()
@@ -174,10 +175,10 @@ class Display:
     def close(self) -> None:
         """End the display, and with it the surfaces that are left. Twice is as once."""
         with self._lock:
-            if not self.address:
+            address, self.address = self.address, 0
+            if not address:
                 return
-            libva().vaTerminate(self.address)
-            self.address = 0
+            libva().vaTerminate(address)
             os.close(self._fd)
 
     def _destroy(self, surface_id: int) -> None:

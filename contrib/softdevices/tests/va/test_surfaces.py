@@ -44,6 +44,19 @@ def test_planes_are_arrays_over_the_surface(np: Any, format: str, kind: str) -> 
         assert (live.number("width"), live.number("height")) == (30, 21)
 
 
+def test_codes_of_formats_that_end_in_spaces() -> None:
+    made = ctypes.c_uint()
+    attributes = (SurfaceAttribute * 1)(pixel_format("Y16 "))
+    display = Display()
+    create = libva().vaCreateSurfaces
+    assert create(display.address, 0, 8, 4, ctypes.byref(made), 1, attributes, 1) == 0
+    (live,) = (item for item in va_live("surface") if item.number("id") == made.value)
+    assert live.fields["format"] == "Y16"
+    assert live.number("width") == 8
+    assert all(live.fields)
+    display.close()
+
+
 def test_arrays_outlive_the_surface_and_its_display(np: Any) -> None:
     display = Display()
     surface = display.create_surface("NV12", 64, 32)
@@ -55,6 +68,19 @@ def test_arrays_outlive_the_surface_and_its_display(np: Any) -> None:
     display.close()
     y[...] = 5
     assert int(y.sum()) == 5 * 64 * 32
+
+
+def test_finalizers_may_run_while_the_display_is_in_use() -> None:
+    """In the thread that uses it: allocations start the collector at any moment."""
+    display = Display()
+    cycle: list[Any] = [display.create_surface("NV12", 64, 32)]
+    cycle.append(cycle)
+    before = len(va_live("surface"))
+    with display._lock:
+        del cycle
+        gc.collect()
+    assert len(va_live("surface")) == before - 1
+    display.close()
 
 
 def test_a_surface_that_is_dropped_is_destroyed() -> None:

@@ -76,6 +76,8 @@ class DeviceUSMToCpu(MemoryMapper):
         )
         if not info.size:
             return np.empty(info.shape, info.dtype.carrier), info, storage
+        if info.dtype.packed:
+            return np.asarray(storage), info, storage
         array = np.ndarray(info.shape, info.dtype.carrier, np.asarray(storage), 0, info.strides)
         return array, info if info.dtype.numpy is None else None, storage
 
@@ -100,8 +102,9 @@ class CpuToUSM(MemoryMapper):
                 'samebytes.context("sycl").allocate(), mapped to "cpu"'
             )
         owner = item.storage
+        wait = target.queue.wait
         storage = Storage(
-            address=address + low, nbytes=high - low, keep=owner, wait=target.queue.wait
+            wait, address=address + low, nbytes=high - low, keep=owner, wait=wait, at_exit=True
         )
         return USMArray(target, address, info, kind, storage, access == "r"), info, storage
 

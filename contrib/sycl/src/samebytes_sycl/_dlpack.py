@@ -12,6 +12,7 @@ from samebytes.errors import ExportError
 from samebytes.plugins import Tensor, dlpack_capsule
 
 if TYPE_CHECKING:
+    from ._context import SYCLContext
     from ._usm_array import USMArray
 
 __all__ = ["ONEAPI", "device_of", "export"]
@@ -20,13 +21,16 @@ ONEAPI = 14
 """kDLOneAPI of DLDeviceType, dlpack/dlpack.h."""
 
 
-def device_of(queue: dpctl.SyclQueue) -> tuple[int, int]:
+def device_of(context: SYCLContext) -> tuple[int, int]:
     """(kDLOneAPI, id): the id counts root devices in the order in which SYCL lists them.
 
     Raises:
+        ClosedError: the context was closed.
         ExportError: the memory is not in the default context of its platform. A consumer knows the
             device alone, and would use the pointer in that context.
     """
+    context.check_open()
+    queue = context.queue
     device = queue.sycl_device
     devices = dpctl.get_devices()
     if device not in devices:
@@ -57,7 +61,7 @@ def export(
         ExportError: the consumer asked for another device or a copy, or DLPack cannot express
             the layout.
     """
-    device = device_of(array.context.queue)
+    device = device_of(array.context)
     if dl_device is not None and tuple(dl_device) != device:
         raise ExportError(f"this memory is on DLPack device {device}, not on {tuple(dl_device)}")
     if stream is not None and not isinstance(stream, dpctl.SyclQueue):

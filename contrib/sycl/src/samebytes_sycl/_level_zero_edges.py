@@ -66,9 +66,11 @@ class LevelZeroToSYCL(MemoryMapper):
         info = item.info
         low, high = info.extent
         storage = Storage(
+            target.queue.wait,
             address=0 if kind == "device" else pointer + low,
             nbytes=high - low,
             keep=item.storage,
             wait=target.queue.wait,
+            at_exit=True,
         )
         return USMArray(target, pointer, info, kind, storage, access == "r"), info, storage

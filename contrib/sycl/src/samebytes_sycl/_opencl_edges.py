@@ -39,7 +39,11 @@ class SYCLToOpenCL(MemoryMapper):
             )  # fmt: skip
         except (LayoutError, DeviceMismatchError) as error:
             raise Refused(str(error)) from error
-        storage = Storage(nbytes=array.info.nbytes, keep=item.storage)
+        # The owner of the memory knows nothing of what is enqueued there.
+        storage = Storage(
+            target.queue.finish, nbytes=array.info.nbytes, keep=item.storage,
+            wait=target.queue.finish, at_exit=True,
+        )  # fmt: skip
         native = over.native
         native.pin = storage
         return native, array.info, storage
@@ -69,9 +73,11 @@ class OpenCLToSYCL(MemoryMapper):
         info = item.info
         low, high = info.extent
         storage = Storage(
+            target.queue.wait,
             address=0 if kind == "device" else native.pointer + low,
             nbytes=high - low,
             keep=item.storage,
             wait=target.queue.wait,
+            at_exit=True,
         )
         return USMArray(target, native.pointer, info, kind, storage, access == "r"), info, storage

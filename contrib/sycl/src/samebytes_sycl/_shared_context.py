@@ -22,9 +22,10 @@ def check_same(source: Context, target: Context, key: str) -> None:
             raise Refused(f"{context!r} has no {key}: {error}") from error
     ours, theirs = handles
     if ours != theirs:
+        other = source if target.node == "sycl" else target
         raise Refused(
             f"it belongs to the {key} {ours:#x}, the target is on {theirs:#x}: USM is valid in its "
-            f"own alone. Derive the context: sycl_context.derive({target.node!r})"
+            f"own alone. Use the context sycl_context.derive({other.node!r})"
         )
 
 

@@ -92,7 +92,7 @@ class SYCLTensor(Tensor):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         array = usm_of(self)
-        return (1, 0) if array.host_visible else _dlpack.device_of(array.context.queue)
+        return (1, 0) if array.host_visible else _dlpack.device_of(array.context)
 
     def _describe(self) -> TensorInfo:
         return usm_of(self).info
@@ -173,12 +173,16 @@ def _imported(native: Any, owner: Storage | None = None) -> USMArray:
     from ._context import context
 
     described = _interface_of(native)
-    element = np.dtype(described["typestr"])
-    info = TensorInfo(element, tuple(described["shape"]), _byte_strides(described, element))
-    pointer, readonly = described["data"]
+    try:
+        element = np.dtype(described["typestr"])
+        shape, strides = tuple(described["shape"]), _byte_strides(described, element)
+        pointer, readonly = described["data"]
+        address = int(pointer) + int(described.get("offset") or 0) * element.itemsize
+    except (TypeError, ValueError) as error:
+        raise LayoutError(f"its __sycl_usm_array_interface__ is malformed: {error}") from error
+    info = TensorInfo(element, shape, strides)
     if isinstance(native, _DPCTL_MEMORY):
         readonly = False  # dpctl says read-only of all its memory
-    address = int(pointer) + int(described.get("offset", 0)) * element.itemsize
     try:
         queue = _queue_of(native)
     except Exception as error:  # whatever dpctl finds wrong with it

@@ -62,8 +62,10 @@ class USMArray:
         """The protocol of dpctl's documentation ("USM array interface"). Strides are in elements.
 
         Raises:
+            ClosedError: its context was closed, with which the queue went.
             LayoutError: the layout cannot be told so.
         """
+        self.context.check_open()
         info = self.info
         native, strides = info.dtype.numpy, info.strides
         if native is None:
@@ -90,8 +92,10 @@ class USMArray:
         It holds this array, which holds the memory.
 
         Raises:
+            ClosedError: its context was closed.
             LayoutError: the layout cannot be told to dpctl.
         """
+        self.context.check_open()
         return dpctl.memory.as_usm_memory(self)
 
     def array(self) -> np.ndarray[Any, Any]:

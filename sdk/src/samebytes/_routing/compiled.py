@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any, cast
 
@@ -24,7 +25,14 @@ from .._core.mapper import (
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
 from .._plugins.tables import Edge
-from ..errors import CopyRequiredError, NoRouteError, RouteError, SamebytesError
+from ..errors import (
+    CopyRequiredError,
+    DeviceMismatchError,
+    NoRouteError,
+    RouteError,
+    SamebytesError,
+    UnknownNameError,
+)
 from .contexts import remember, resolve
 from .search import (
     Chain,
@@ -36,6 +44,7 @@ from .search import (
 )
 
 __all__ = [
+    "Reason",
     "chain_function",
     "chain_name",
     "compile_route",
@@ -49,6 +58,8 @@ __all__ = [
 _MAX_TRIES = 8
 
 Run = Callable[[Any], Any]
+# A way that was not taken, and why.
+Reason = tuple[str, str]
 
 # Every context whose tables hold a route, by its id: equal contexts have tables of their own.
 _with_routes: weakref.WeakValueDictionary[int, Context] = weakref.WeakValueDictionary()
@@ -126,28 +137,33 @@ class _Ways:
 
     def cheapest(self, source: Context, end: Context) -> Run:
         """The function of the cheapest chain, which tries the others where it refuses."""
-        broken: list[str] = []
+        broken: list[Reason] = []
         for index, (name, way) in enumerate(self._ways(source, end, self._retry)):
             if not isinstance(way, str):
                 # By number: two edges that join the same nodes make chains of one name.
                 self._first = index, name
                 return way
-            broken.append(f"{name}: {way}")
+            broken.append((name, way))
         raise failure(source, end, self._level, self._access, self._copy, broken)
 
     def _ways(
         self, source: Context, end: Context, refused: Fallback | None = None
     ) -> Iterator[tuple[str, Run | str]]:
         """(name, function) of each chain, or (name, reason) where it cannot be loaded."""
-        found, _ = find_chains(source, end, self._level, self._access, self._copy)
+        found = find_chains(source, end, self._level, self._access, self._copy)
         for chain in _first(found):
             name = chain_name(chain)
             try:
                 mappers, _ = mappers_of(chain, source, end)
+                way = chain_function(mappers, self._level, self._access, refused)
             except SamebytesError as error:
                 yield name, str(error)
+            except Gone as gone:  # another thread may close a context meanwhile
+                source.check_open()
+                end.check_open()
+                yield name, str(gone)
             else:
-                yield name, chain_function(mappers, self._level, self._access, refused)
+                yield name, way
 
     def _retry(self, item: Any, reason: Refused) -> Any:
         source, end = item.context, self._end()
@@ -160,15 +176,15 @@ class _Ways:
             if self._others is None:
                 ways = enumerate(self._ways(source, end))
                 self._others = [way for index, way in ways if index != self._first[0]]
-        why = [f"{self._first[1]}: {reason}"]
+        why = [(self._first[1], str(reason))]
         for name, way in self._others:
             if isinstance(way, str):
-                why.append(f"{name}: {way}")
+                why.append((name, way))
                 continue
             try:
                 return way(item)
             except Refused as further:
-                why.append(f"{name}: {further}")
+                why.append((name, str(further)))
         raise failure(source, end, self._level, self._access, self._copy, why, item=item)
 
 
@@ -257,16 +273,18 @@ def _only_formats(mapper: MemoryMapper, hop: Run) -> Run:
 def find_chains(
     source: Context, target: Context, level: Level, access: str, copy: bool,
     image_format: str | None = None,
-) -> tuple[Iterator[Chain], list[str]]:  # fmt: skip
-    """The chains that may serve, cheapest first, and the reasons of edges that cannot."""
-    known = tables()
-    edges, bad = usable(known.edges, level, access, image_format)
-    devices = device_nodes(known.contexts, source.node, target.node)
-    closed = {node for node, spec in known.contexts.items() if not spec.transit}
-    every = chains(edges, source.node, target.node, devices, closed)
-    found = without_needless_detours(every, devices)
-    reasons = [f"{e.spec.name} [{e.plugin}]: {why}" for e, why in bad]
-    return (c for c in found if copy or not copies(c)), reasons
+) -> Iterator[Chain]:  # fmt: skip
+    """The chains that may serve, cheapest first."""
+    edges, _ = usable(tables().edges, level, access, image_format)
+    return (c for c in _between_nodes(edges, source.node, target.node) if copy or not copies(c))
+
+
+def _between_nodes(edges: list[Edge], source: str, target: str) -> Iterator[Chain]:
+    known = tables().contexts
+    devices = device_nodes(known, source, target)
+    closed = {node for node, spec in known.items() if not spec.transit}
+    every = chains(edges, source, target, devices, closed)
+    return without_needless_detours(every, devices)
 
 
 def _first(found: Iterator[Chain]) -> Iterator[Chain]:
@@ -307,30 +325,51 @@ def mappers_of(
 
 
 def _between(edge: Edge, here: Context, target: Context) -> Context:
-    if edge.spec.target == here.node:
+    node = edge.spec.target
+    if node == here.node:
         return here
-    try:
-        return resolve(here, edge.spec.target)
-    except RouteError:
-        # Not unique from here; the target may say which device.
-        return remember(target.derive(edge.spec.target))
+    lenders = tables().contexts[node].derives_from if node in tables().contexts else ()
+    if here.node not in lenders and target.node in lenders:
+        # Memory goes on from there only where both have the same native context.
+        with suppress(DeviceMismatchError, RouteError, UnknownNameError):
+            return remember(target.derive(node))
+    return resolve(here, node)
 
 
 def failure(
-    source: Context, target: Context, level: Level, access: str, copy: bool, why: list[str],
+    source: Context, target: Context, level: Level, access: str, copy: bool, why: list[Reason],
     image_format: str | None = None, item: Any = None,
 ) -> RouteError:  # fmt: skip
-    """The error that says why there is no way, or that the only ones copy."""
+    """The error that says why there is no way, or that the only ones copy.
+
+    Of ways that were refused for one reason, it names the cheapest.
+    """
+    cheapest = {reason: name for name, reason in reversed(why)}
+    refused = [f"{n}: {r}" for n, r in dict.fromkeys(why) if cheapest[r] == n]
     if not copy:
-        with_copy, _ = find_chains(source, target, level, access, True, image_format)
+        with_copy = find_chains(source, target, level, access, True, image_format)
         for chain in islice((c for c in with_copy if copies(c)), _MAX_TRIES):
             if _may_take(chain, source, target, item):
                 edge = next(e for e in chain if copies((e,)))
-                return CopyRequiredError(source.node, target.node, edge.spec.name, why)
-    _, static = find_chains(source, target, level, access, copy, image_format)
-    near = [s for s in static if f"{source.node} ->" in s or f"-> {target.node}" in s]
-    reasons = [*why, *near] or [_nothing_joins(source.node, target.node, level)]
+                return CopyRequiredError(source.node, target.node, edge.spec.name, refused)
+    unusable = _unusable(source.node, target.node, level, access, copy, image_format)
+    reasons = [*refused, *unusable] or [_nothing_joins(source.node, target.node, level)]
     return NoRouteError(source.node, target.node, reasons, f' for {level}s, access "{access}"')
+
+
+def _unusable(
+    source: str, target: str, level: Level, access: str, copy: bool, image_format: str | None
+) -> list[str]:
+    """Why there are no other ways: the first edge of each that cannot serve."""
+    good, bad = usable(tables().edges, level, access, image_format)
+    why = dict(bad)
+    ways = _between_nodes([*good, *why], source, target)
+    tried = islice((c for c in ways if copy or not copies(c)), _MAX_TRIES)
+    # A dense copy on the way has nothing to do with the pair that was asked for.
+    cannot = {e for e in why if e.spec.source != e.spec.target}
+    first = (next((e for e in chain if e in cannot), None) for chain in tried)
+    culprits = dict.fromkeys(e for e in first if e is not None)
+    return [f"{e.spec.name} [{e.plugin}]: {why[e]}" for e in culprits]
 
 
 def _may_take(chain: Chain, source: Context, target: Context, item: Any) -> bool:

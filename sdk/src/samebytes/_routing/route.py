@@ -20,7 +20,7 @@ from ..errors import (
     UnknownNameError,
 )
 from ..formats import ImageFormat
-from .compiled import chain_function, chain_name, failure, find_chains, mappers_of
+from .compiled import Reason, chain_function, chain_name, failure, find_chains, mappers_of
 from .contexts import context, find_spec, resolve
 from .search import chains, copies, usable
 
@@ -176,19 +176,19 @@ def route(
     end = resolve(start, target)
     if end == start:
         return Route((), (start,), level, access)
-    found, _ = find_chains(start, end, level, access, copy, name)
-    refused: list[str] = []
+    found = find_chains(start, end, level, access, copy, name)
+    refused: list[Reason] = []
     for chain in found:
         try:
             hops, contexts = mappers_of(chain, start, end)
         except SamebytesError as error:
-            refused.append(f"{chain_name(chain)}: {error}")
+            refused.append((chain_name(chain), str(error)))
             continue
         if item is not None and (reason := _refusal(item, hops, level, access)) is not None:
-            refused.append(f"{chain_name(chain)}: {reason}")
+            refused.append((chain_name(chain), reason))
             continue
-        return Route(hops, contexts, level, access, tuple(refused))
-    raise failure(start, end, level, access, copy, refused, name)
+        return Route(hops, contexts, level, access, tuple(f"{n}: {why}" for n, why in refused))
+    raise failure(start, end, level, access, copy, refused, name, item)
 
 
 def _start(

@@ -37,7 +37,8 @@ class DeviceView:
 
     Attributes:
         native: whose elements they are.
-        dtype, shape, strides, ndim, size, flags: as of an array; strides are those of a dense one.
+        dtype, shape, strides, ndim, size, flags: as of an array; the strides of a part, and of
+            memory that has none, are those of a dense one.
     """
 
     def __init__(self, memory: Reader, native: Any, index: tuple[Any, ...] = ()) -> None:
@@ -49,7 +50,9 @@ class DeviceView:
         if index:
             self.shape = self._part(np.broadcast_to(np.zeros((), self.dtype), info.shape)).shape
         self.ndim, self.size = len(self.shape), prod(self.shape)
-        self.strides = dense_strides(self.shape, self.dtype.itemsize)
+        self.strides = info.strides
+        if index or info.strides is None:
+            self.strides = dense_strides(self.shape, self.dtype.itemsize)
         self.flags = _WRITEABLE
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -42,7 +42,7 @@ class FrameSuite(ObjectSuite):
         choose_tests(
             cls,
             FrameSuite,
-            test_busy=memory.allocates_frames,
+            test_busy=memory.allocates_frames and memory.natives_hold,
             test_close_while_another_thread_drops=memory.allocates_frames,
             test_formats=memory.allocates_frames and memory.formats is not None,
             test_no_arrays_of_invisible_planes=not memory.host_visible,

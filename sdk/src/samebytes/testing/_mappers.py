@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from samebytes.errors import (
     NoRouteError,
 )
 from samebytes.formats import known_formats
-from samebytes.plugins import Access
+from samebytes.plugins import Access, MapperSpec, MemoryMapper
 
 from . import strategies
 from ._cases import Case, allocate, item_of
@@ -42,6 +43,8 @@ class MapperSuite(DropChecks):
     Class attributes:
         source, target: the two memory types.
         cases: what must map: TensorInfos for tensors, ImageInfos for frames.
+        mapper: "module:Class" of one edge, to test that edge alone; None tests the route that
+            map() finds, which may be another one where more plugins are installed.
         refused: (case, part of the reason) for what must not map.
         layouts: which odd layouts of the source the mapping serves.
         accesses: the access modes that it serves; the others are refused.
@@ -50,6 +53,7 @@ class MapperSuite(DropChecks):
         games: how many games of `test_lifetimes` are played, of 25 steps each.
     """
 
+    mapper: ClassVar[str | None] = None
     refused: ClassVar[tuple[tuple[Any, str], ...]] = ()
     layouts: ClassVar[Layouts] = Layouts()
 
@@ -70,7 +74,10 @@ class MapperSuite(DropChecks):
             test_copies_are_asked_for=copies,
             test_what_is_known_of_a_frame_is_kept=frames,
             test_refusals=bool(cls.refused),
-            test_accesses_that_are_not_served=len(cls.accesses) < 3,
+            test_the_route_says_what_happens=cls.mapper is None,
+            test_the_edge_says_what_happens=cls.mapper is not None,
+            test_accesses_that_are_not_served=len(cls.accesses) < 3 and cls.mapper is None,
+            test_queue=cls.mapper is None,
             test_dtypes=not frames and not copies and cls.target.dtypes is not None,
             test_formats=frames and not copies and cls.target.formats is not None,
             test_declared_layouts=foreign and not frames and any(cls.layouts.declared()),
@@ -160,10 +167,18 @@ class MapperSuite(DropChecks):
         mapped = route.map(item)
         assert mapped.context == self.target.context()
 
+    def test_the_edge_says_what_happens(self) -> None:
+        """Rule 1: what the plugin declares of the edge is what the suite declares."""
+        frames = not isinstance(self.cases[0], TensorInfo)
+        spec = self._spec()
+        assert spec.transfer is self.transfer
+        assert spec.access == self.accesses
+        assert spec.level == ("frame" if frames else "tensor") or spec.serves("frame")
+
     def test_copies_are_asked_for(self, case: Case) -> None:
         """Rule 1: where the bytes are copied, that is refused without copy=True."""
         with pytest.raises(CopyRequiredError, match="copy=True"):
-            self.item(case).map(self.target.context())
+            self.map(self.item(case), self._reading(), copy=False)
 
     def test_a_new_object(self, case: Case, access: Access) -> None:
         """Rules 2 and 8: a new object of the target's context, whose parent is the source."""
@@ -232,7 +247,7 @@ class MapperSuite(DropChecks):
         item = self.item(case)
         samebytes.reset_stats()
         with pytest.raises((NoRouteError, CopyRequiredError)) as caught:
-            item.map(self.target.context(), self.accesses[0])
+            self.map(item, self.accesses[0], copy=False)
         assert reason in str(caught.value)
         assert samebytes.stats().copies == 0
 
@@ -360,7 +375,7 @@ class MapperSuite(DropChecks):
         mapped = None
         reasons: tuple[str, ...] = ("it maps",)
         try:
-            mapped = item.map(self.target.context(), access)
+            mapped = self.map(item, access, copy=False)
         except (NoRouteError, CopyRequiredError) as error:
             reasons = error.reasons
         assert samebytes.stats().copies == 0
@@ -372,7 +387,7 @@ class MapperSuite(DropChecks):
         queue = self.source.queue() or self.target.queue()
         item = self.item(case)
         expected = [fill(v, 77) for v in self.views(item)]
-        mapped = item.map(self.target.context(), access, copy=self.copies, queue=queue)
+        mapped = self.map(item, access, queue=queue)
         mapped.wait()
         if access != "w":
             for view, values in zip(self.views(mapped), expected, strict=True):
@@ -402,7 +417,8 @@ class MapperSuite(DropChecks):
         owned = allocate(self.source, case)
         expected = [fill(v, 4) for v in self.views(owned)]
         holders: list[Any] = [self.map(owned, self.accesses[0])]
-        holders.append(holders[0].native)
+        if self.target.natives_hold:
+            holders.append(holders[0].native)
         while holders:
             with pytest.raises(BusyError):
                 owned.close()
@@ -418,6 +434,34 @@ class MapperSuite(DropChecks):
         """A source object over a new native one."""
         return item_of(self.source, case)
 
-    def map(self, item: Tensor | Frame, access: Access = "r") -> Tensor | Frame:
-        """The mapping under test."""
-        return item.map(self.target.context(), access, copy=self.copies)
+    def map(
+        self,
+        item: Tensor | Frame,
+        access: Access = "r",
+        *,
+        copy: bool | None = None,
+        queue: Any = None,
+    ) -> Tensor | Frame:
+        """The mapping under test. It copies, unless told otherwise, if that is its transfer."""
+        if copy is None:
+            copy = self.copies
+        target = self.target.context()
+        if self.mapper is None:
+            return item.map(target, access, copy=copy, queue=queue)
+        module, _, name = self.mapper.partition(":")
+        edge: MemoryMapper = getattr(import_module(module), name)(
+            self._spec(), item.context, target
+        )
+        mapped: Tensor | Frame = edge.map(item, access, copy=copy)
+        return mapped
+
+    def _spec(self) -> MapperSpec:
+        """What the plugin declares of `mapper`."""
+        ends = self.source.node, self.target.node
+        (spec,) = [
+            edge
+            for plugin in samebytes.installed_plugins()
+            for edge in plugin.edges
+            if edge.mapper == self.mapper and (edge.source, edge.target) == ends
+        ]
+        return spec

@@ -51,6 +51,9 @@ class Memory:
         layouts: which odd layouts natives over given arrays can have (needs `over`).
         dtypes: the element types that it has, of those numpy has; None: that is not said.
         formats: the image formats that its frames have; None: that is not said.
+        natives_hold: close() of memory that samebytes made raises BusyError while a native object
+            of it is held. It is False where the framework itself counts who holds the memory: then
+            close() lets go of it, and it ends with the last native.
         fork_safe: a process made by os.fork() may look at what it inherits, and drop it. Where it
             is False the child only ends, as drivers are of no use there.
     """
@@ -65,6 +68,7 @@ class Memory:
     layouts: ClassVar[Layouts] = Layouts()
     dtypes: ClassVar[tuple[str, ...] | None] = None
     formats: ClassVar[tuple[str, ...] | None] = None
+    natives_hold: ClassVar[bool] = True
     fork_safe: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:

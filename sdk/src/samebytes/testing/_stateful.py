@@ -244,6 +244,8 @@ class _Lifetimes(RuleBasedStateMachine):
             # Only the mapped object has a parent; what else is held need not keep the source.
             made = frozenset([part.ends] if part.ends else [])
             holds, may_hold = made, holds - made
+        if not memory.natives_hold and how not in ("storage", "plane", "array"):
+            holds, may_hold = frozenset[object](), holds | may_hold
         self.parts.append(
             _Part(how, value, memory, part.place, part.readonly, holds, may_hold, None, index,
                   part if how == "plane" else None)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -56,6 +56,7 @@ class TensorSuite(ObjectSuite):
             test_conversions_are_counted=memory.host_visible,
             test_no_arrays_of_invisible_memory=not memory.host_visible,
             test_busy=memory.allocates,
+            test_natives_outlive_close=memory.allocates and not memory.natives_hold,
             test_close_while_another_thread_drops=memory.allocates,
             test_dtypes=memory.allocates and memory.dtypes is not None,
             test_read_only_natives=type(memory).make_readonly is not Memory.make_readonly,
@@ -134,7 +135,9 @@ class TensorSuite(ObjectSuite):
         """Rule 2: close() of memory in use raises BusyError and leaves the tensor as it was."""
         tensor = self.memory.context().allocate(case.shape, case.dtype)
         fill(self.memory.view(tensor.native), 11)
-        held = self.memory.view(tensor.native)[1:]
+        held: Any = self.memory.view(tensor.native)[1:]
+        if not self.memory.natives_hold:
+            held = tensor.storage
         info, where = tensor.info, tensor.handle()
         for _ in range(2):
             with pytest.raises(BusyError, match="still uses this memory"):
@@ -144,14 +147,23 @@ class TensorSuite(ObjectSuite):
             assert not tensor.closed
             assert (tensor.info, tensor.handle()) == (info, where)
             assert tensor.storage is tensor.map(tensor.context.node).storage
-        held[...] = 0
-        assert not self.memory.view(tensor.native)[1:].any()
+        if self.memory.natives_hold:
+            held[...] = 0
+            assert not self.memory.view(tensor.native)[1:].any()
         with pytest.raises(KeyError, match="of the user"), tensor:
             raise KeyError("of the user")
         assert not tensor.closed, "the error in flight came first"
         del held
         tensor.close()
         assert tensor.closed
+
+    def test_natives_outlive_close(self, case: TensorInfo) -> None:
+        """Rule 2: where the framework counts who holds memory, close() only lets go of it."""
+        tensor = self.memory.context().allocate(case.shape, case.dtype)
+        view = self.memory.view(tensor.native)
+        expected = fill(view, 11)
+        tensor.close()
+        np.testing.assert_array_equal(view, expected)
 
     def test_read_only_natives(self, case: TensorInfo) -> None:
         """Rule 10: what the framework made read-only is read-only here, and stays so."""

@@ -49,9 +49,10 @@ def check_stranger(fd: Fd) -> None:
             "sender must seal it, fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK), or "
             "this side trust it, receive(sock, trusted=True)"
         )
+    what = shown(link) if link else "of unknown kind"
     raise LayoutError(
-        f"is {shown(link) if link else 'of unknown kind'}, neither a DMA-BUF nor a memfd that is sealed against "
-        "shrinking; files are taken by receive(sock, trusted=True)"
+        f"is {what}, neither a DMA-BUF nor a memfd that is sealed against shrinking; files are "
+        "taken by receive(sock, trusted=True)"
     )
 
 

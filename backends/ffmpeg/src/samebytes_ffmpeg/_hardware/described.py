@@ -11,7 +11,7 @@ from samebytes.formats import ImageFormat, ImageInfo
 
 from .._libavutil import Libavutil
 from .._pixel_formats import image_format_named
-from .hwcontext_abi import FRAMES_CONTEXTS
+from .hwcontext_abi import AV_PIX_FMT_NONE, FRAMES_CONTEXTS
 from .owned import buffer_data
 
 __all__ = ["KINDS", "Described", "describe", "device_kind"]
@@ -45,7 +45,7 @@ def describe(library: Libavutil, address: int) -> Described:
     frame = library.AVFrame.from_address(address)
     kind = device_kind(library, frame.format)
     if kind is None:
-        if not frame.buf[0]:
+        if frame.format == AV_PIX_FMT_NONE:
             raise LayoutError("the frame was given back: FFmpeg has taken its buffers out")
         name = library.pixel_format_name(frame.format)
         raise LayoutError(f"a frame of pixel format {name} belongs to no device that is known here")

@@ -37,20 +37,20 @@ class DMAToDRMFrame(MemoryMapper):
             raise Refused("FFmpeg's DRM frames are images")
         try:
             descriptor = descriptor_of(image.format, [_place(p) for p in item.planes])
-            held = (descriptor, item.native, item.storage)
-            native = drm_frame_over(held, device, item.meta, access == "r")
+            lent = Lent((descriptor, item.native, item.storage))
+            native = drm_frame_over(lent, device, item.meta, access == "r")
         except LayoutError as error:
             raise Refused(str(error)) from error
         return native, None, None
 
 
 def drm_frame_over(
-    held: tuple[Any, ...], device: HardwareDevice, meta: FrameMeta, readonly: bool
+    lent: Lent, device: HardwareDevice, meta: FrameMeta, readonly: bool
 ) -> VideoFrame | HardwareFrame:
     """A frame of the device's libavutil.
 
     Args:
-        held: the AVDRMFrameDescriptor, and what keeps its file descriptors open.
+        lent: holds the AVDRMFrameDescriptor, and what keeps its file descriptors open.
         device: whose frame it will be.
         meta: of an image.
         readonly: FFmpeg copies before it writes.
@@ -58,14 +58,14 @@ def drm_frame_over(
     Raises:
         LayoutError: FFmpeg lacks the format.
     """
-    descriptor, image = held[0], meta.info
+    descriptor, image = lent.held[0], meta.info
     assert isinstance(image, ImageInfo)
     library = device.library
     pool = device.pool_of(image)
     native, address = empty_frame(library, device.pixel_format)
     frame = library.AVFrame.from_address(address)
     piece = addressof(descriptor), sizeof(descriptor)
-    (buffer,) = lend([piece], Lent(held), readonly, library)
+    (buffer,) = lend([piece], lent, readonly, library)
     frame.buf[0] = buffer
     frame.data[0] = addressof(descriptor)
     frame.width, frame.height = image.width, image.height

@@ -18,7 +18,7 @@ from .._avframe_abi import AVFRAMES
 from .._avutil import PYAV
 from .._avutil_abi import AVBufferRef
 from .._libavutil import Libavutil
-from .hwcontext_abi import DEVICE_CONTEXTS, FRAMES_CONTEXTS
+from .hwcontext_abi import AV_PIX_FMT_NONE, DEVICE_CONTEXTS, FRAMES_CONTEXTS
 
 __all__ = ["device_types", "library_at", "library_for", "system_library"]
 
@@ -107,8 +107,8 @@ def _check(library: Libavutil, kind: str) -> None:
     )
     told = frames.device_ref and AVBufferRef.from_address(frames.device_ref).data
     right = (device.type, frames.device_ctx, told) == (number, address, address) and (
-        # AV_PIX_FMT_NONE
-        (frames.format, frames.sw_format, frames.width, frames.height) == (-1, -1, 0, 0)
+        (frames.format, frames.sw_format, frames.width, frames.height)
+        == (AV_PIX_FMT_NONE, AV_PIX_FMT_NONE, 0, 0)
     )
     right = right and _keeps_frames_context(library, frames_ref)
     library.buffer_unref(byref(frames_ref))

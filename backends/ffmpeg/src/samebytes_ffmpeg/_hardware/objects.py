@@ -13,7 +13,7 @@ from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Frame, FrameMeta, Storage, Tensor, TensorInfo
 
 from .._lending import sweep
-from .._lent import is_lent_at, recall
+from .._lent import Lent, is_lent_at, recall
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
 from .._reference import writable_at
@@ -136,20 +136,27 @@ class FFmpegHardwareFrame(Frame):
         context: Any = self.context
         meta, readonly = self.meta, bool(_frame_slot.__get__(self))
 
-        def again(held: Any) -> Any:
+        def again(lent: Lent) -> Any:
             from .from_dma import drm_frame_over
 
-            return drm_frame_over(held, context, meta, readonly)
+            return drm_frame_over(lent, context, meta, readonly)
 
         return recall(self.native, *place_of(self.native), again), super()._recipe(ending)
 
     def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
         recalled, rest = parts
         super()._restore(rest, storages)
-        self.native = recalled()
-        for number, plane in enumerate(self._planes or ()):
-            if not plane.closed and plane.native is None:
-                plane.native = HardwarePlane(self.native, number)
+        native = recalled()
+        open_planes = [(n, p) for n, p in enumerate(self._planes or ()) if not p.closed]
+        if native is None:
+            for _, plane in open_planes:
+                plane.close()
+            self._forget()
+            return
+        self.native = native
+        for number, plane in open_planes:
+            if plane.native is None:
+                plane.native = HardwarePlane(native, number)
 
     def _native_from_planes(self, planes: tuple[Tensor, ...]) -> None:
         """Nothing: planes can be closed by themselves, and the frame is still there."""

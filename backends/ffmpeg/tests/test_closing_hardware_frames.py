@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""close() of frames of devices over memory that was mapped on the way."""
+
+from __future__ import annotations
+
+import pytest
+
+import samebytes as sb
+from samebytes.errors import BusyError
+from samebytes_ffmpeg._hardware.frame import place_of
+from samebytes_ffmpeg._lending import held_count
+
+pytestmark = pytest.mark.usefixtures("vaapi", "vaapi_plugin", "dma_plugin")
+
+
+class TestClosingWhatWasMappedOnTheWay:
+    """From a surface of VA-API, by a DMA-BUF that map() exported: close() ends that."""
+
+    def _mapped(self) -> sb.Frame:
+        frame = sb.context("ffmpeg:VAAPI").allocate_frame("NV12", 64, 48)
+        mapped = frame.map("ffmpeg:DRM", "rw")
+        with sb.frame(mapped.native).map("cpu", "rw") as view:
+            for number in range(len(view)):
+                view.native[number][...] = 10 + number
+        return mapped
+
+    def test_nobody_holds_it(self) -> None:
+        with self._mapped() as frame:
+            assert len(frame.planes) == 2
+        assert frame.closed
+        assert held_count() == 0
+
+    def test_somebody_holds_the_frame(self) -> None:
+        frame = self._mapped()
+        native, plane = frame.native, frame.planes[1]
+        for _ in range(2):
+            with pytest.raises(BusyError):
+                frame.close()
+            assert plane.handle("pitch") >= 64
+            assert (sb.frame(frame.native).map("cpu").native[1] == 11).all()
+        assert place_of(native)[1] != place_of(frame.native)[1]
+        del native
+        frame.close()
+        assert plane.closed

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tags of a stream (title, language, orientation, bitrate ...) as a dict, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ._gi import GObject, Gst
+
+__all__ = ["TagReader", "tag_event"]
+
+_PLAIN = (bool, int, float, str)
+
+
+class TagReader:
+    """The tags that have arrived at a pad. They seldom change, so they are read once."""
+
+    def __init__(self, pad: Any) -> None:
+        self._pad = pad
+        self._events: list[Any] = []
+        self._tags: dict[str, Any] = {}
+
+    def read(self) -> dict[str, Any]:
+        """Tag -> value, or a list where there are several; dates as ISO 8601.
+
+        What is no text and no number (cover images) is left out.
+        """
+        events = list(_tag_events(self._pad))
+        # gi makes new objects of the same events.
+        if [hash(event) for event in events] != [hash(event) for event in self._events]:
+            self._events, self._tags = events, {}
+            for event in events:
+                self._tags.update(_tags_in(event.parse_tag()))
+        return dict(self._tags)
+
+
+def _tag_events(pad: Any) -> Iterator[Any]:
+    """Those of the stream, and those of the whole container."""
+    number = 0
+    while (event := pad.get_sticky_event(Gst.EventType.TAG, number)) is not None:
+        yield event
+        number += 1
+
+
+def _tags_in(tags: Any) -> Iterator[tuple[str, Any]]:
+    for number in range(tags.n_tags()):
+        name = tags.nth_tag_name(number)
+        found = [tags.get_value_index(name, i) for i in range(tags.get_tag_size(name))]
+        values = [value for value in map(_plain, found) if value is not None]
+        if values:
+            yield name, values if len(values) > 1 else values[0]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Gst.DateTime):
+        return value.to_iso8601_string()
+    return value if isinstance(value, _PLAIN) else None
+
+
+def tag_event(tags: Any) -> Any:
+    """An event that carries tags downstream, or None if there are none.
+
+    Left out are tags that GStreamer does not know, and values that are not of a tag's type.
+    """
+    tag_list = Gst.TagList.new_empty()
+    for name, values in tags.items() if isinstance(tags, Mapping) else ():
+        if not isinstance(name, str) or not Gst.tag_exists(name):
+            continue
+        for value in values if isinstance(values, list | tuple) else (values,):
+            held = _held(Gst.tag_get_type(name), value)
+            if held is not None:
+                tag_list.add_value(Gst.TagMergeMode.APPEND, name, held)
+    return None if tag_list.is_empty() else Gst.Event.new_tag(tag_list)
+
+
+def _held(type_: Any, value: Any) -> Any:
+    if not isinstance(value, _PLAIN):
+        return None
+    try:
+        if type_ == Gst.DateTime.__gtype__:
+            value = Gst.DateTime.new_from_iso8601_string(value)
+        return GObject.Value(type_, value)
+    except (TypeError, ValueError, OverflowError):  # TypeError also for text that is no date
+        return None
