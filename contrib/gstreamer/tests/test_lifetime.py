@@ -213,3 +213,22 @@ def test_a_sample_of_its_own_outlives_everything() -> None:
     del pipeline
     gc.collect()
     np.testing.assert_array_equal(mapped.native[0], expected)
+
+
+def test_exceptions_of_other_libraries_are_caught() -> None:
+    """libunwind, which comes with GStreamer, must not take their unwinding over."""
+    pytest.importorskip("openvino", reason="missing package openvino: pip install openvino")
+    program = """
+import samebytes as sb
+sb.context("gstreamer")
+import openvino
+try:
+    openvino.Core().read_model("there is no such file.xml")
+except RuntimeError:
+    print("caught")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", program],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (0, "caught\n"), ended.stderr

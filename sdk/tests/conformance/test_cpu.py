@@ -3,16 +3,40 @@
 
 from __future__ import annotations
 
-from samebytes import ImageInfo, TensorInfo
+from typing import Any
+
+from samebytes import ImageInfo, TensorInfo, Transfer
+from samebytes.formats import known_formats
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
     FrameSuite,
+    Layouts,
+    MapperSuite,
+    Memory,
     PluginSuite,
     TensorSuite,
+    array_of,
 )
 
-CPU = ArrayMemory()
+DTYPES = (
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+
+
+class CpuMemory(ArrayMemory):
+    """All layouts and element types that numpy has, and all image formats."""
+
+    layouts = Layouts(
+        pitched=True, gaps=True, transposed=True, negative=True, overlapping=True, empty=True,
+        scalar=True, offset=True, readonly=True,
+    )  # fmt: skip
+    dtypes = DTYPES
+    formats = tuple(str(known) for known in known_formats())
+
+
+CPU = CpuMemory()
 
 
 class TestCpuPlugin(PluginSuite):
@@ -48,3 +72,35 @@ class TestCpuFrame(FrameSuite):
         ImageInfo.of("GRAY8", 5, 3),
         ImageInfo.of("BGRA", 40, 24),
     )
+
+
+class TestDenseCopy(MapperSuite):
+    source = CPU
+    target = CPU
+    mapper = "samebytes._cpu.dense:DenseCopy"
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = (
+        TensorInfo("uint8", (6, 8), (1, 6)),
+        TensorInfo("float32", (6, 8, 3), (-96, 12, 4)),
+    )
+
+
+class PaddedRows(CpuMemory):
+    """Frames whose rows end with padding: there is something to copy."""
+
+    frame_over = Memory.frame_over
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        pitches = [p.pitch + 8 for p in image.plane_layouts()]
+        layouts = image.plane_layouts(pitches)
+        return tuple(array_of(TensorInfo(p.dtype, p.shape, p.strides)) for p in layouts)
+
+
+class TestDenseFrameCopy(MapperSuite):
+    source = PaddedRows()
+    target = CPU
+    mapper = "samebytes._cpu.dense:DenseFrameCopy"
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = (ImageInfo.of("NV12", 64, 32), ImageInfo.of("I420", 47, 31))

@@ -738,7 +738,7 @@ def test_an_error_names_no_edge_that_leads_elsewhere(monkeypatch: pytest.MonkeyP
         with pytest.raises(NoRouteError) as caught:
             sb.tensor(np.zeros((3, 2))).map("beta", "rw", copy=copy)
         named = [reason.partition(":")[0] for reason in caught.value.reasons]
-        assert named == ["cpu -> beta", *["cpu -> beta [made-up]"] * copy]
+        assert named == ["cpu -> beta", "cpu -> beta [made-up]"]
 
 
 def test_one_reason_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ _slot: Any = vars(Frame)["readonly"]
 
 _FORMAT = AVFrame.format.offset
 # Their frames have nodes of their own, "ffmpeg:VAAPI" and "ffmpeg:DRM".
-_OF_DEVICES = frozenset({get_pix_fmt(b"vaapi"), get_pix_fmt(b"drm_prime")})
+_OF_DEVICES = frozenset({get_pix_fmt(b"vaapi"), get_pix_fmt(b"drm_prime")} - {-1})
 
 
 class FFmpegFrame(Frame):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from samebytes.errors import SamebytesError
 from samebytes.plugins import ProbeResult
 
@@ -25,6 +27,7 @@ def probe() -> ProbeResult:
         )
     ffmpeg = getattr(av, "ffmpeg_version_info", "")  # told since 13
     details = {"av": av.__version__, "FFmpeg": ffmpeg}
+    details |= _devices()
     for name, version in sorted(av.library_versions.items()):
         details[name] = ".".join(map(str, version))
     return ProbeResult(
@@ -32,3 +35,22 @@ def probe() -> ProbeResult:
         reason=f"PyAV {av.__version__} with FFmpeg {ffmpeg}".rstrip(),
         details=details,
     )
+
+
+def _devices() -> dict[str, str]:
+    """Which types of device each libavutil was built with; none is opened."""
+    from ._avutil import PYAV
+    from ._hardware.libraries import device_types, system_library
+
+    found = {"devices of PyAV's FFmpeg": PYAV}
+    with suppress(SamebytesError):
+        system = system_library()
+        if system is not PYAV:
+            found[f"devices of {system.path}"] = system
+    details = {}
+    for name, library in found.items():
+        try:
+            details[name] = ", ".join(device_types(library)) or "none"
+        except SamebytesError as error:
+            details[name] = str(error)
+    return details

@@ -11,8 +11,15 @@ import numpy as np
 import openvino
 import pytest
 
-from samebytes import Context, Tensor, TensorInfo
-from samebytes.testing import ArrayMemory, MapperSuite, Memory
+from samebytes import Context, Frame, FrameMeta, ImageInfo, Storage, Tensor, TensorInfo, Transfer
+from samebytes.testing import (
+    ArrayMemory,
+    ContextSuite,
+    FrameSuite,
+    MapperSuite,
+    Memory,
+    TensorSuite,
+)
 from samebytes_openvino.intel_gpu import ClContext
 
 Array = np.ndarray[Any, Any]
@@ -47,12 +54,30 @@ class HostGpuMemory(Memory):
     """USM of the host, and memory of the CPU that was given to the GPU plugin."""
 
     memory_type = "openvino"
+    node = "openvino:GPU"
     readonly_enforced = False
-    allocates = False
     _dtypes: ClassVar[dict[str, str]] = {"u8": "uint8", "f32": "float32", "f16": "float16"}
 
     def context(self) -> Context:
         return ClContext.default()
+
+    def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """NHWC."""
+        return (1, *shape) if len(shape) == 3 else (1, *shape, 1)
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        return tuple(
+            self.make(TensorInfo(p.dtype, self.plane_shape(p.shape))) for p in image.plane_layouts()
+        )
+
+    def views(self, native: Any) -> tuple[Array, ...]:
+        """The planes as the format shapes them."""
+        return tuple(a[0, :, :, 0] if a.shape[-1] == 1 else a[0] for a in map(self.view, native))
+
+    def frame(self, native: Any, image: ImageInfo) -> Frame:
+        context = ClContext.default()
+        storage = Storage(keep=native)
+        return context.frame_class(native, context, FrameMeta(image), storage, None, False)
 
     def make(self, info: TensorInfo) -> Any:
         element = next(k for k, v in self._dtypes.items() if v == str(info.dtype))
@@ -90,3 +115,45 @@ class TestGpuToCpu(MapperSuite):
     source = GPU
     target = ArrayMemory()
     cases = CASES
+
+
+IMAGES = (ImageInfo.of("NV12", 64, 64), ImageInfo.of("BGRX", 64, 16))
+
+
+class TestContext(ContextSuite):
+    memory = GPU
+    singleton = False
+
+
+class TestTensor(TensorSuite):
+    memory = GPU
+    cases = CASES
+
+
+class TestFrame(FrameSuite):
+    memory = GPU
+    cases = IMAGES
+
+
+class TestGpuFramesToCpu(MapperSuite):
+    source = GPU
+    target = ArrayMemory()
+    cases = IMAGES
+
+
+class TestGpuCopiedToCpu(MapperSuite):
+    source = GPU
+    target = ArrayMemory()
+    mapper = "samebytes_openvino.intel_gpu._mappers:GpuToCpuCopy"
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = CASES
+
+
+class TestGpuFramesCopiedToCpu(MapperSuite):
+    source = GPU
+    target = ArrayMemory()
+    mapper = "samebytes_openvino.intel_gpu._frame_mappers:GpuFrameToCpuCopy"
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = IMAGES

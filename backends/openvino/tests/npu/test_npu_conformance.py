@@ -11,7 +11,7 @@ import openvino
 import pytest
 
 import samebytes
-from samebytes import Frame, FrameMeta, ImageInfo, Storage, Tensor, TensorInfo
+from samebytes import Frame, FrameMeta, ImageInfo, Storage, Tensor, TensorInfo, Transfer
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
@@ -176,3 +176,30 @@ class TestTensor(TensorSuite):
 class TestFrame(FrameSuite):
     memory = NPU
     cases = IMAGES
+
+
+class TestCopiedToNpu(MapperSuite):
+    source = ArrayMemory()
+    target = NPU
+    mapper = "samebytes_openvino.intel_npu._mappers:CpuToNpuCopy"
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = ODD
+
+
+class TestFramesCopiedToNpu(MapperSuite):
+    source = ArrayMemory()
+    target = NPU
+    mapper = "samebytes_openvino.intel_npu._mappers:CpuFrameToNpuCopy"
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = IMAGES
+
+
+class TestNpuCopiedToCpu(MapperSuite):
+    source = NPU
+    target = ArrayMemory()
+    mapper = "samebytes_openvino.intel_npu._mappers:NpuToCpuCopy"
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = ODD

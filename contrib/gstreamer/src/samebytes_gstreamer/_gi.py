@@ -7,6 +7,8 @@ for a mini object (a buffer, a memory, caps) holds one reference, and hashes to 
 
 from __future__ import annotations
 
+import ctypes
+from contextlib import suppress
 from typing import Any
 
 from samebytes.errors import MissingDependencyError
@@ -14,6 +16,12 @@ from samebytes.errors import MissingDependencyError
 from ._needs import PYGOBJECT, TYPELIBS
 
 __all__ = ["GObject", "Gst", "GstApp", "GstAudio", "GstVideo", "check_pointers", "pointer_of"]
+
+# GStreamer's libraries need libunwind, which has functions of libgcc's names and which gi makes
+# visible to all others. Where numpy loaded libgcc for itself alone, other C++ libraries find those,
+# and the process ends with their first exception. So libgcc is made visible before.
+with suppress(OSError):
+    ctypes.CDLL("libgcc_s.so.1", mode=ctypes.RTLD_GLOBAL)
 
 try:
     import gi

@@ -352,19 +352,19 @@ def failure(
             if _may_take(chain, source, target, item):
                 edge = next(e for e in chain if copies((e,)))
                 return CopyRequiredError(source.node, target.node, edge.spec.name, refused)
-    unusable = _unusable(source.node, target.node, level, access, copy, image_format)
+    unusable = _unusable(source.node, target.node, level, access, image_format)
     reasons = [*refused, *unusable] or [_nothing_joins(source.node, target.node, level)]
     return NoRouteError(source.node, target.node, reasons, f' for {level}s, access "{access}"')
 
 
 def _unusable(
-    source: str, target: str, level: Level, access: str, copy: bool, image_format: str | None
+    source: str, target: str, level: Level, access: str, image_format: str | None
 ) -> list[str]:
     """Why there are no other ways: the first edge of each that cannot serve."""
     good, bad = usable(tables().edges, level, access, image_format)
     why = dict(bad)
     ways = _between_nodes([*good, *why], source, target)
-    tried = islice((c for c in ways if copy or not copies(c)), _MAX_TRIES)
+    tried = islice(ways, _MAX_TRIES)
     # A dense copy on the way has nothing to do with the pair that was asked for.
     cannot = {e for e in why if e.spec.source != e.spec.target}
     first = (next((e for e in chain if e in cannot), None) for chain in tried)

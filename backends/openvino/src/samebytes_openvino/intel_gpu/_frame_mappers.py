@@ -97,14 +97,16 @@ class GpuFrameToCpu(MemoryMapper):
     def connect(self, item: Frame, access: Access) -> Connected:
         """An array over each plane, (rows, columns) or (rows, columns, channels)."""
         settled(item, self.source)
-        arrays, storages = [], []
+        arrays = []
+        # Each array holds it, so that close() of the frame knows of each.
+        whole = Storage(keep=tuple(plane.storage for plane in item.planes))
         for plane, shape in zip(item.planes, _host_shapes(item), strict=True):
             array, storage = over_host_memory(plane)  # type: ignore[arg-type]  # planes here are
+            storage.keep = whole
             if access == "r":
                 array.setflags(write=False)
             arrays.append(array.reshape(shape))
-            storages.append(storage)
-        return tuple(arrays), None, Storage(keep=tuple(storages))
+        return tuple(arrays), None, whole
 
 
 class GpuFrameToCpuCopy(MemoryMapper):
@@ -115,11 +117,12 @@ class GpuFrameToCpuCopy(MemoryMapper):
     def connect(self, item: Frame, access: Access) -> Connected:
         """The new arrays."""
         settled(item, self.source)
-        made = [
-            copied_to_array(plane, shape)  # type: ignore[arg-type]  # planes here are
-            for plane, shape in zip(item.planes, _host_shapes(item), strict=True)
-        ]
-        return tuple(a for a, _ in made), None, Storage(keep=tuple(s for _, s in made))
+        arrays, whole = [], Storage()
+        for plane, shape in zip(item.planes, _host_shapes(item), strict=True):
+            array, storage = copied_to_array(plane, shape)  # type: ignore[arg-type]  # planes are
+            storage.keep = whole  # so that close() of the frame knows of each array
+            arrays.append(array)
+        return tuple(arrays), None, whole
 
 
 class VaapiToGpu(MemoryMapper):
