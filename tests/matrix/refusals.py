@@ -110,7 +110,6 @@ REFUSALS = (
         Refusal(source, "openvino:NPU", _PAGES, _PLANES, _WRITING)
         for source in ("ffmpeg", "openvino", "openvino:GPU, CPU_VA")
     ),
-    Refusal("openvino:GPU, CPU_VA", "level_zero", _PAGES, _PLANES),
     Refusal("cpu, own pages", "level_zero", _PAGES, ("NV12 padded",)),
     Refusal("ffmpeg", "level_zero", _PAGES, ("NV12 padded",)),
     Refusal("gstreamer", "opencl", ("begins",), by_chance=True),

@@ -419,3 +419,9 @@ class TestFrames:
         for _ in range(20):
             device.upload(_software()).download()
         assert _descriptors() <= before + 1  # the pool keeps a surface
+
+
+def test_new_surfaces_are_writable(device: HardwareDevice) -> None:
+    """FFmpeg marks their buffers as read-only, until they come from the pool again."""
+    held = [device.allocate_frame("NV12", *SIZE) for _ in range(5)]
+    assert [frame.readonly for frame in held] == [False] * 5

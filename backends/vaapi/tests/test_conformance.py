@@ -225,3 +225,21 @@ class TestFramesFromCpu(MapperSuite):
     transfer = Transfer.COPY
     accesses = ("r",)
     cases = IMAGES
+
+
+@pytest.mark.usefixtures("device")
+class TestFramesCopiedToCpu(MapperSuite):
+    source = SURFACES
+    target = CPU
+    mapper = "samebytes_vaapi._copies:VaapiFrameToCpuCopy"
+    transfer = Transfer.COPY
+    cases = IMAGES
+
+
+@pytest.mark.usefixtures("device")
+class TestPlanesCopiedToCpu(MapperSuite):
+    source = SURFACES
+    target = CPU
+    mapper = "samebytes_vaapi._copies:VaapiToCpuCopy"
+    transfer = Transfer.COPY
+    cases = PLANES

@@ -30,6 +30,7 @@ __all__ = [
     "is_writable",
     "own_reference",
     "references_held",
+    "shared_at",
     "writable_at",
 ]
 
@@ -126,11 +127,22 @@ def writable_at(library: Libavutil, address: int, data: int) -> bool:
     """
     if library.frame_is_writable(address):
         return True
+    return (
+        (address, data) in _own
+        and not shared_at(library, address, data)
+        and not any(
+            AVBuffer.from_address(AVBufferRef.from_address(reference).buffer).flags
+            & AV_BUFFER_FLAG_READONLY
+            for reference in _buffers(library.AVFrame.from_address(address))
+        )
+    )
+
+
+def shared_at(library: Libavutil, address: int, data: int) -> bool:
+    """Whether somebody else has a reference to the buffers of an AVFrame; see `writable_at`."""
     ours = len(_own.get((address, data), ()))
-    return ours > 0 and all(
-        library.buffer_get_ref_count(reference) == ours + 1
-        and not AVBuffer.from_address(AVBufferRef.from_address(reference).buffer).flags
-        & AV_BUFFER_FLAG_READONLY
+    return any(
+        library.buffer_get_ref_count(reference) != ours + 1
         for reference in _buffers(library.AVFrame.from_address(address))
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import mmap
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import openvino
@@ -15,6 +15,7 @@ from samebytes import Context, Frame, FrameMeta, ImageInfo, Storage, Tensor, Ten
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
+    DeviceMemory,
     FrameSuite,
     MapperSuite,
     Memory,
@@ -30,6 +31,14 @@ CASES = (
     TensorInfo("float32", (1, 3, 32, 32)),
     TensorInfo("float16", (2, 2048)),
 )
+
+
+ELEMENTS = {"u8": "uint8", "f32": "float32", "f16": "float16"}
+
+
+def planes_of(views: list[Array]) -> tuple[Array, ...]:
+    """Without the axes that NHWC adds."""
+    return tuple(a[0, :, :, 0] if a.shape[-1] == 1 else a[0] for a in views)
 
 
 class Bytes:
@@ -49,6 +58,9 @@ class AlignedArrays(ArrayMemory):
         pages = np.frombuffer(mmap.mmap(-1, max(info.extent[1], mmap.PAGESIZE)), np.uint8)
         return np.ndarray(info.shape, info.dtype.carrier, pages, 0, info.strides)
 
+    def make_frame(self, image: ImageInfo) -> Any:
+        return tuple(self.make(TensorInfo(p.dtype, p.shape)) for p in image.plane_layouts())
+
 
 class HostGpuMemory(Memory):
     """USM of the host, and memory of the CPU that was given to the GPU plugin."""
@@ -56,7 +68,6 @@ class HostGpuMemory(Memory):
     memory_type = "openvino"
     node = "openvino:GPU"
     readonly_enforced = False
-    _dtypes: ClassVar[dict[str, str]] = {"u8": "uint8", "f32": "float32", "f16": "float16"}
 
     def context(self) -> Context:
         return ClContext.default()
@@ -72,7 +83,7 @@ class HostGpuMemory(Memory):
 
     def views(self, native: Any) -> tuple[Array, ...]:
         """The planes as the format shapes them."""
-        return tuple(a[0, :, :, 0] if a.shape[-1] == 1 else a[0] for a in map(self.view, native))
+        return planes_of([self.view(plane) for plane in native])
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
         context = ClContext.default()
@@ -80,7 +91,7 @@ class HostGpuMemory(Memory):
         return context.frame_class(native, context, FrameMeta(image), storage, None, False)
 
     def make(self, info: TensorInfo) -> Any:
-        element = next(k for k, v in self._dtypes.items() if v == str(info.dtype))
+        element = next(k for k, v in ELEMENTS.items() if v == str(info.dtype))
         return ClContext.default().native.create_tensor(
             getattr(openvino.Type, element),
             openvino.Shape(info.shape),
@@ -95,7 +106,7 @@ class HostGpuMemory(Memory):
         key = "CPU_VA" if params["SHARED_MEM_TYPE"] == "CPU_VA" else "MEM_HANDLE"
         element = re.findall(r"type: (\w+)", repr(native))[0]
         shape = tuple(native.get_shape())
-        return np.asarray(Bytes(native, int(params[key], 16), shape, self._dtypes[element]))
+        return np.asarray(Bytes(native, int(params[key], 16), shape, ELEMENTS[element]))
 
 
 GPU = HostGpuMemory()
@@ -120,12 +131,65 @@ class TestGpuToCpu(MapperSuite):
 IMAGES = (ImageInfo.of("NV12", 64, 64), ImageInfo.of("BGRX", 64, 16))
 
 
+class PluginMemory(DeviceMemory):
+    """Buffers of the plugin's, which OpenVINO copies to and from tensors of its own."""
+
+    memory_type = "openvino"
+    node = "openvino:GPU"
+    allocates = True
+    allocates_frames = True
+    natives_hold = False  # OpenVINO counts who holds a remote tensor
+    fork_safe = False  # a driver's threads do not live in the child
+
+    context = HostGpuMemory.context
+    tensor = HostGpuMemory.tensor
+    frame = HostGpuMemory.frame
+    plane_shape = HostGpuMemory.plane_shape
+    make_frame = HostGpuMemory.make_frame
+
+    def make(self, info: TensorInfo) -> Any:
+        element = next(k for k, v in ELEMENTS.items() if v == str(info.dtype))
+        native = ClContext.default().native.create_tensor(
+            getattr(openvino.Type, element), openvino.Shape(info.shape), {}
+        )
+        self.write(native, np.zeros(info.shape, info.dtype.carrier))
+        return native
+
+    def layout(self, native: Any) -> TensorInfo:
+        element = re.findall(r"type: (\w+)", repr(native))[0]
+        return TensorInfo(ELEMENTS[element], tuple(native.get_shape()))
+
+    def read(self, native: Any) -> Array:
+        info = self.layout(native)
+        values = np.empty(info.shape, info.dtype.carrier)
+        native.copy_to(openvino.Tensor(values, shared_memory=True))
+        return values
+
+    def write(self, native: Any, values: Array) -> None:
+        native.copy_from(openvino.Tensor(np.ascontiguousarray(values), shared_memory=True))
+
+    def handle_of(self, native: Any) -> int:
+        return int(native.get_params()["MEM_HANDLE"].astype(str), 16)
+
+    def views(self, native: Any) -> tuple[Array, ...]:
+        """The planes as the format shapes them."""
+        return planes_of([self.view(plane) for plane in native])
+
+
+PLUGIN_MEMORY = PluginMemory()
+
+
 class TestContext(ContextSuite):
-    memory = GPU
+    memory = PLUGIN_MEMORY
     singleton = False
 
 
 class TestTensor(TensorSuite):
+    memory = PLUGIN_MEMORY
+    cases = CASES
+
+
+class TestHostTensor(TensorSuite):
     memory = GPU
     cases = CASES
 
@@ -156,4 +220,29 @@ class TestGpuFramesCopiedToCpu(MapperSuite):
     mapper = "samebytes_openvino.intel_gpu._frame_mappers:GpuFrameToCpuCopy"
     transfer = Transfer.COPY
     accesses = ("r",)
+    cases = IMAGES
+
+
+class TestCopiedToGpu(MapperSuite):
+    source = ArrayMemory()
+    target = PLUGIN_MEMORY
+    mapper = "samebytes_openvino.intel_gpu._mappers:CpuToGpuCopy"
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = CASES
+
+
+class TestFramesCopiedToGpu(MapperSuite):
+    source = ArrayMemory()
+    target = PLUGIN_MEMORY
+    mapper = "samebytes_openvino.intel_gpu._frame_mappers:CpuFrameToGpuCopy"
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = IMAGES
+
+
+class TestCpuFramesToGpu(MapperSuite):
+    source = AlignedArrays()
+    target = GPU
+    mapper = "samebytes_openvino.intel_gpu._frame_mappers:CpuFrameToGpu"
     cases = IMAGES

@@ -16,7 +16,7 @@ from .._lending import sweep
 from .._lent import Lent, is_lent_at, recall
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
-from .._reference import writable_at
+from .._reference import shared_at
 from .described import Described, describe
 from .drm_descriptor import DRMPlane, planes_of
 from .frame import HardwareFrame, place_of
@@ -54,8 +54,13 @@ def described(native: VideoFrame | HardwareFrame) -> Described:
 
 
 def _is_writable(native: VideoFrame | HardwareFrame) -> bool:
+    """Whether nobody else would notice a write.
+
+    FFmpeg marks the buffers of new surfaces as read-only (AV_BUFFER_FLAG_READONLY, in
+    libavutil/hwcontext_vaapi.c): that is about the number of the surface, not about its pixels.
+    """
     library, address = place_of(native)
-    return writable_at(library, address, described(native).data)
+    return not shared_at(library, address, described(native).data)
 
 
 class FFmpegHardwareFrame(Frame):

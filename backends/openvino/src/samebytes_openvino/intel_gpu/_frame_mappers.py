@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import samebytes
 from samebytes import Frame, ImageInfo, Tensor, TensorInfo
 from samebytes.plugins import Access, Context, MapperSpec, MemoryMapper, Refused, Storage
 
@@ -16,7 +17,7 @@ from ._creation import nhwc
 from ._mappers import SameContext
 from ._over import (
     copied_from_array,
-    copied_to_array,
+    copy_to_array,
     gpu,
     over_array,
     over_host_memory,
@@ -98,15 +99,12 @@ class GpuFrameToCpu(MemoryMapper):
         """An array over each plane, (rows, columns) or (rows, columns, channels)."""
         settled(item, self.source)
         arrays = []
-        # Each array holds it, so that close() of the frame knows of each.
-        whole = Storage(keep=tuple(plane.storage for plane in item.planes))
         for plane, shape in zip(item.planes, _host_shapes(item), strict=True):
-            array, storage = over_host_memory(plane)  # type: ignore[arg-type]  # planes here are
-            storage.keep = whole
+            array, _ = over_host_memory(plane)  # type: ignore[arg-type]  # planes here are
             if access == "r":
                 array.setflags(write=False)
             arrays.append(array.reshape(shape))
-        return tuple(arrays), None, whole
+        return tuple(arrays), None, None
 
 
 class GpuFrameToCpuCopy(MemoryMapper):
@@ -117,12 +115,10 @@ class GpuFrameToCpuCopy(MemoryMapper):
     def connect(self, item: Frame, access: Access) -> Connected:
         """The new arrays."""
         settled(item, self.source)
-        arrays, whole = [], Storage()
-        for plane, shape in zip(item.planes, _host_shapes(item), strict=True):
-            array, storage = copied_to_array(plane, shape)  # type: ignore[arg-type]  # planes are
-            storage.keep = whole  # so that close() of the frame knows of each array
-            arrays.append(array)
-        return tuple(arrays), None, whole
+        host = samebytes.context("cpu").allocate_frame(item.format, item.width, item.height)
+        for plane, array in zip(item.planes, host.native, strict=True):
+            copy_to_array(plane, array)  # type: ignore[arg-type]  # planes here are
+        return host.native, None, host.storage
 
 
 class VaapiToGpu(MemoryMapper):

@@ -163,19 +163,23 @@ def copied_to_array(item: GpuTensor, shape: Shape) -> tuple[Array, Storage]:
     Args:
         shape: of the same elements.
     """
-    info = item.info
-    element = info.dtype
+    element = item.info.dtype
     size: Shape = (packed_nbytes(element, math.prod(shape)),) if element.packed else shape
     host = samebytes.context("cpu").allocate(size, "uint8" if element.packed else element)
-    array = host.native
-    seen = array if element.packed else array.reshape(info.shape)
+    copy_to_array(item, host.native)
+    return host.native, host.storage
+
+
+def copy_to_array(item: GpuTensor, array: Array) -> None:
+    """Read a remote tensor into a dense array of as many elements, which is read-only then."""
+    info = item.info
+    seen = array if info.dtype.packed else array.reshape(info.shape)
     with naming("RemoteTensor.copy_to"):
         if is_image(info):
             _copy_image(item, seen)
         else:
-            item.native.copy_to(carried_tensor(seen, element, info.shape, False))
+            item.native.copy_to(carried_tensor(seen, info.dtype, info.shape, False))
     array.setflags(write=False)  # nothing is written back
-    return array, host.storage
 
 
 def _copy_image(item: GpuTensor, array: Array) -> None:
