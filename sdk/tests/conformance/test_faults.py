@@ -70,6 +70,7 @@ FAULTS = {
 }  # fmt: skip
 CHIP_FAULTS = {
     "a release that fires twice": {"test_nothing_is_left", "test_ends_with_its_last_holder"},
+    "a release in a forked child": {"test_fork", "test_exit_with_living_mappings"},
     "a context leak": {"test_nothing_is_left", "test_ends_with_its_last_holder"},
     "dtypes declared wrong": {"test_dtypes"},
 }

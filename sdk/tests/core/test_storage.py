@@ -72,6 +72,24 @@ del c
     assert done.stderr == ""
 
 
+def test_a_forked_child_leaves_a_drivers_memory_to_its_parent() -> None:
+    code = """
+import os
+from samebytes.plugins import Storage
+a = Storage(lambda: os.write(1, b"released "), at_exit=True)
+b = Storage(lambda: os.write(1, b"plain "))
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
+del a, b
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "plain released plain "
+    assert done.stderr == ""
+
+
 def test_exit_with_living_arrays_is_clean() -> None:
     code = """
 import numpy as np, samebytes as sb

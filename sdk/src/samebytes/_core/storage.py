@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +36,8 @@ class Storage(Uncopyable):
         at_exit: release at interpreter exit if still alive, newest first. For memory whose
             release runs code of a library that would crash later in the shutdown; it must not
             be read afterwards. Plain memory needs none of this: it ends with the process.
+            A forked child never releases such memory: a driver's handles, and the descriptors
+            behind them, are its parent's.
     """
 
     _instead = "hold the same one, or copy the array that lies in it"
@@ -133,3 +136,15 @@ def _release_living() -> None:
         storage = ref()
         if storage is not None:
             storage.__del__()
+
+
+def _leave_to_the_parent() -> None:
+    for ref in list(_released_at_exit.values()):
+        storage = ref()
+        if storage is not None:
+            storage.release = None
+    _released_at_exit.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_leave_to_the_parent)

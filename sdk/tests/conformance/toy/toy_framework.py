@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,7 +55,9 @@ class Chip:
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         global open_chips  # noqa: PLW0603 - the framework's own count
         open_chips += 1
-        self.cells = np.zeros(shape, dtype)
+        nbytes = max(int(np.prod(shape)) * np.dtype(dtype).itemsize, 1)
+        # Shared with forked children, as a device is.
+        self.cells = np.ndarray(shape, dtype, mmap.mmap(-1, nbytes))
 
     def read(self) -> Array:
         return self.cells.copy()
@@ -62,9 +66,10 @@ class Chip:
         self.cells[...] = values
 
 
-def give_back_a_chip() -> None:
+def give_back(cells: Array) -> None:
     """What must be done once for each Chip."""
     global open_chips  # noqa: PLW0603 - the framework's own count
+    cells[...] = 0
     open_chips -= 1
 
 
@@ -135,16 +140,17 @@ class ChipContext(Context):
         return context
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> Tensor:
-        chip, storage = _new_chip(TensorInfo(dtype, shape))
+        chip, storage = new_chip(TensorInfo(dtype, shape))
         return ChipTensor(chip, self, storage, None, False, None, (storage,))
 
 
-def _new_chip(info: TensorInfo) -> tuple[Chip, Storage]:
+def new_chip(info: TensorInfo) -> tuple[Chip, Storage]:
     chip = Chip(info.shape, info.dtype.carrier)
-    storage = Storage(give_back_a_chip, at_exit=True)
+    release = partial(give_back, chip.cells)
+    storage = Storage(release, at_exit=FAULT != "a release in a forked child")
     chip.keep = storage  # type: ignore[attr-defined]  # its memory ends with the last of both
     if FAULT == "a release that fires twice":
-        chip.too = Storage(give_back_a_chip, at_exit=True)  # type: ignore[attr-defined]
+        chip.too = Storage(release, at_exit=True)  # type: ignore[attr-defined]
     return chip, storage
 
 
@@ -183,7 +189,7 @@ class CpuToChip(MemoryMapper):
     def connect(
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
-        chip, storage = _new_chip(item.info)
+        chip, storage = new_chip(item.info)
         chip.write(item.host_array())
         return chip, None, storage
 

@@ -85,6 +85,7 @@ def over_opencl(item: Tensor, info: TensorInfo, target: ClContext, access: Acces
     if image and access != "r":
         raise Refused("OpenVINO takes images as inputs only: it does not write to them")
     _check(item.info)
+    _check_element(info)
     cl_context = target.handle("cl_context")
     try:
         mem = _handle_or_none(item, "cl_mem")
