@@ -72,12 +72,6 @@ class DMAMemory(Memory):
         return samebytes_dma.frame_of_planes(native, image)
 
 
-class Unowned(DMAMemory):
-    """For TensorSuite, which asks owned memory for a "data" handle: see test_close.py."""
-
-    allocates = False
-
-
 CPU = ArrayMemory()
 DMA = DMAMemory()
 
@@ -105,7 +99,7 @@ class TestContext(ContextSuite):
 
 
 class TestTensor(TensorSuite):
-    memory = Unowned()
+    memory = DMA
     cases = LAYOUTS
 
 

@@ -43,6 +43,7 @@ class FrameSuite(ObjectSuite):
             cls,
             FrameSuite,
             test_busy=memory.allocates_frames and memory.natives_hold,
+            test_natives_outlive_close=memory.allocates_frames and not memory.natives_hold,
             test_close_while_another_thread_drops=memory.allocates_frames,
             test_formats=memory.allocates_frames and memory.formats is not None,
             test_no_arrays_of_invisible_planes=not memory.host_visible,
@@ -155,3 +156,12 @@ class FrameSuite(ObjectSuite):
         del held
         frame.close()
         assert_closed(frame)
+
+    def test_natives_outlive_close(self, case: ImageInfo) -> None:
+        """Rule 2: where the framework counts who holds memory, close() only lets go of it."""
+        frame = self.memory.context().allocate_frame(case.format, case.width, case.height)
+        views = views_of(self.memory, frame)
+        expected = [fill(v, 11) for v in views]
+        frame.close()
+        for view, values in zip(views, expected, strict=True):
+            np.testing.assert_array_equal(view, values)

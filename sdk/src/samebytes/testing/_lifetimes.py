@@ -51,7 +51,7 @@ class LifetimeChecks:
     transfer: ClassVar[Transfer] = Transfer.ALIAS
     threads: ClassVar[int] = 4
     maps_per_thread: ClassVar[int] = 200
-    games: ClassVar[int] = 10
+    games: ClassVar[int] = 15
 
     # What runs in a child process, in this order: after the last one the interpreter ends.
     in_child: ClassVar[tuple[str, ...]] = ("check_fork", "check_lifetimes", "check_exit")

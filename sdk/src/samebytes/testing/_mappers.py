@@ -83,7 +83,7 @@ class MapperSuite(DropChecks):
             test_declared_layouts=foreign and not frames and any(cls.layouts.declared()),
             test_any_layout=foreign and not frames,
             test_any_image=foreign_frames and frames,
-            test_closing_owned_memory=owns and not copies,
+            test_closing_owned_memory=owns and not copies and cls.source.natives_hold,
         )
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:

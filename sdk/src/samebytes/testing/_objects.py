@@ -44,7 +44,7 @@ class ObjectSuite(LifetimeChecks):
 
     memory: ClassVar[Memory]
     maps_per_thread = 50
-    games = 6
+    games = 8
 
     def ends(self) -> tuple[Memory, Memory]:
         """The memory type: what is mapped here is mapped to itself."""

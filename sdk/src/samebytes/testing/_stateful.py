@@ -197,9 +197,12 @@ class _Lifetimes(RuleBasedStateMachine):
         if apart:
             place = _Place(place.root, place.values, True, chosen != "r")
         made: frozenset[object] = frozenset([object()] if mapped._made else [])
+        holds, may_hold = part.holds, part.may_hold
+        if not part.memory.natives_hold:  # what its framework counts, close() does not see
+            holds, may_hold = frozenset(), holds | may_hold
         mine = _Part(
-            "object", mapped, memory, place, mapped.readonly, part.holds | made,
-            part.may_hold, next(iter(made), None),
+            "object", mapped, memory, place, mapped.readonly, holds | made, may_hold,
+            next(iter(made), None),
         )  # fmt: skip
         self.parts.append(mine)
         if chosen == "w":
@@ -244,7 +247,7 @@ class _Lifetimes(RuleBasedStateMachine):
             # Only the mapped object has a parent; what else is held need not keep the source.
             made = frozenset([part.ends] if part.ends else [])
             holds, may_hold = made, holds - made
-        if not memory.natives_hold and how not in ("storage", "plane", "array"):
+        if not memory.natives_hold and how != "storage":
             holds, may_hold = frozenset[object](), holds | may_hold
         self.parts.append(
             _Part(how, value, memory, part.place, part.readonly, holds, may_hold, None, index,
@@ -261,13 +264,15 @@ class _Lifetimes(RuleBasedStateMachine):
         self.fill_through(part, seed)
 
     @precondition(lambda self: self.of_kind("object"))
-    @rule(which=_ANY, wait=st.booleans())
-    def settle(self, which: int, wait: bool) -> None:
-        """flush() and wait() change no byte."""
+    @rule(which=_ANY, how=st.sampled_from(["flush", "wait", "collect"]))
+    def settle(self, which: int, how: str) -> None:
+        """flush(), wait() and the garbage collector change no byte, and end nothing."""
         part = self.choose(which, "object")
-        _say(f"{'wait for' if wait else 'flush'} {_name(part)}")
-        if wait:
+        _say(f"{how} {_name(part)}")
+        if how == "wait":
             part.value.wait()
+        elif how == "collect":
+            gc.collect()
         elif not part.place.stale:  # publishing what was read before would undo a later write
             part.value.flush()
 
@@ -275,7 +280,8 @@ class _Lifetimes(RuleBasedStateMachine):
     @rule(which=_ANY)
     def close(self, which: int) -> None:
         """BusyError exactly while somebody else holds what would end."""
-        part = self.choose(which, "object")
+        ending = [p for p in self.parts if p.ends is not None]
+        part = ending[which % len(ending)] if ending and which % 2 else self.choose(which, "object")
         _say(f"close {_name(part)}")
         others = [p for p in self.parts if p is not part and p.frame is not part]
         busy = part.ends is not None and any(part.ends in p.holds for p in others)
@@ -307,11 +313,6 @@ class _Lifetimes(RuleBasedStateMachine):
             if plane.frame is part:
                 plane.frame = None  # it is a tensor of its own now
         self.remove([part])
-
-    @rule()
-    def collect(self) -> None:
-        """The garbage collector ends nothing that is held."""
-        gc.collect()
 
     @invariant()
     def every_part_reads_its_values(self) -> None:
