@@ -10,7 +10,7 @@ import numpy as np
 import openvino
 
 import samebytes
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes import Frame, FrameMeta, ImageInfo, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.testing import (
     ArrayMemory,
@@ -66,9 +66,8 @@ class OpenVINOMemory(Memory):
         )
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
-        arrays = list(self.views(native))
-        made = samebytes.frame(arrays, format=image.format, width=image.width, height=image.height)
-        return made.map("openvino", "rw")
+        context = self.context()
+        return Frame(native, context, FrameMeta(image), Storage(keep=native), None, False)
 
 
 class PaddedArrays(ArrayMemory):

@@ -50,6 +50,7 @@ class SharedUSM(Memory):
 
     memory_type = "sycl"
     readonly_enforced = False  # SYCL has no read-only memory
+    fork_safe = False  # a driver's threads do not live in the child
     allocates = True
     allocates_frames = True
     memory_class: Any = dpctl.memory.MemoryUSMShared

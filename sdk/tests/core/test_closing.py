@@ -256,3 +256,28 @@ def test_what_lies_between_two_mappings_ends_with_them(held: bool) -> None:
         del other
     mapped.close()
     assert released == ["shared", "first"]
+
+
+def test_a_frame_that_lies_in_several_memories() -> None:
+    """Its storage owns all of them; what close() could not end is as it was."""
+    pieces = [np.arange(48, dtype=np.uint8), np.arange(100, 124, dtype=np.uint8)]
+    released = []
+    whole = Storage(lambda: released.append(len(pieces)))
+    parts = [
+        Storage(address=p.__array_interface__["data"][0], nbytes=p.nbytes, keep=whole)
+        for p in pieces
+    ]
+    native = (np.asarray(parts[0]).reshape(6, 8), np.asarray(parts[1]).reshape(3, 4, 2)[:, :3])
+    image = sb.ImageInfo.of("NV12", 8, 6)
+    frame = sb.Frame(native, CPU, sb.FrameMeta(image), whole, None, False, (whole,))
+    held = frame.planes[1].native
+    del whole, parts, native
+    for _ in range(2):
+        with pytest.raises(BusyError):
+            frame.close()
+        np.testing.assert_array_equal(frame.planes[0].native, pieces[0].reshape(6, 8))
+        np.testing.assert_array_equal(frame.planes[1].native, held)
+    assert not released
+    del held
+    frame.close()
+    assert released == [2]

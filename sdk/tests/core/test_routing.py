@@ -678,6 +678,29 @@ def test_a_context_of_a_class_that_was_replaced_is_not_found_again() -> None:
     assert intern(After()) is after
 
 
+def test_a_context_of_a_closed_one_is_not_found_again() -> None:
+    """Its handles were that one's, and the same numbers may be those of something new by now."""
+
+    class Above(Context):
+        memory_type = node = "above"
+
+    class Below(Context):
+        memory_type = node = "below"
+
+    def derived() -> tuple[Context, Context]:
+        above = intern(Above(handles={"va_display": 64}))
+        return above, intern(Below(handles={"va_display": 64}, parent=above))
+
+    above, below = derived()
+    assert derived() == (above, below)
+    assert derived()[1] is below
+    above.close()
+    above_again, again = derived()
+    assert above_again is not above
+    assert again is not below
+    assert again.parent is above_again
+
+
 class TestTransit:
     """A node with transit=False: routes begin and end there, and do not lead through."""
 

@@ -226,8 +226,24 @@ def intern(context: Context) -> Context:
     with _living_lock:
         found = _living.get(context.key)
         # Another class: that of a plugin which was installed anew into the running process.
-        if found is None or found._closed or type(found) is not type(context):
+        if found is None or _is_gone(found) or type(found) is not type(context):
             _living[context.key] = found = context
             if context.singleton:
                 _host[context.key] = context
         return found
+
+
+def _is_gone(context: Context) -> bool:
+    """Whether it, or what it was derived from, was closed.
+
+    Handles are numbers, which are used again: one that came from a closed context may by now be
+    the handle of something new.
+    """
+    above: Context | None = context
+    while above is not None:
+        try:
+            above.check_open()
+        except ClosedError:
+            return True
+        above = above.parent
+    return False

@@ -63,11 +63,18 @@ class CpuTensor(Tensor):
     def _native_recipe(self) -> Callable[[Storage], Any]:
         array, storage = self.native, self.storage
         layout = array.dtype, array.shape, array.strides, array.flags.writeable
-        offset = data_address(array) - storage.address
+        low, high = TensorInfo.of(array).extent
+        first = data_address(array)
+        begin, nbytes = storage.address, storage.nbytes
+        # Where a frame lies in several memories, its storage is the owner of all of them.
+        apart = not begin or first + low < begin or first + high > begin + nbytes
+        if apart:
+            begin, nbytes = first + low, high - low
 
         def again(storage: Storage) -> _Array:
             dtype, shape, strides, writeable = layout
-            view: _Array = np.ndarray(shape, dtype, np.asarray(storage), offset, strides)
+            memory = Storage(address=begin, nbytes=nbytes, keep=storage) if apart else storage
+            view: _Array = np.ndarray(shape, dtype, np.asarray(memory), first - begin, strides)
             view.flags.writeable = writeable
             return view
 

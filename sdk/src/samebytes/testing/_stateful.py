@@ -176,7 +176,7 @@ class _Lifetimes(RuleBasedStateMachine):
     def map(self, which: int, access: int, seed: int, across: bool) -> None:
         """To the other end, or to itself."""
         part = self.choose(which, "object")
-        across = part.memory is self.plan.source and across
+        across = across and part.memory is self.plan.source and not part.place.apart
         apart = across and self.plan.transfer in (Transfer.MAP, Transfer.COPY)
         accesses: Sequence[Access] = self.plan.accesses if across else ("r", "w", "rw")
         chosen = accesses[access % len(accesses)]
@@ -336,9 +336,11 @@ class _Lifetimes(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Drop what is left, the newest last."""
+        failed = sys.exc_info()[0] is not None  # its traceback holds parts, too
         while self.parts:
             self.drop(0)
-            self.memory_is_given_back_with_its_last_holder()
+            if not failed:
+                self.memory_is_given_back_with_its_last_holder()
 
     def of_kind(self, kind: str) -> list[_Part]:
         return [p for p in self.parts if p.kind == kind]

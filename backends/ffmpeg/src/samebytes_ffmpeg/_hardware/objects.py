@@ -16,7 +16,7 @@ from .._lending import sweep
 from .._lent import Lent, is_lent_at, recall
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
-from .._reference import shared_at
+from .._reference import shared_at, writable_at
 from .described import Described, describe
 from .drm_descriptor import DRMPlane, planes_of
 from .frame import HardwareFrame, place_of
@@ -60,7 +60,10 @@ def _is_writable(native: VideoFrame | HardwareFrame) -> bool:
     libavutil/hwcontext_vaapi.c): that is about the number of the surface, not about its pixels.
     """
     library, address = place_of(native)
-    return not shared_at(library, address, described(native).data)
+    found = described(native)
+    if found.kind == "vaapi":
+        return not shared_at(library, address, found.data)
+    return writable_at(library, address, found.data)
 
 
 class FFmpegHardwareFrame(Frame):
