@@ -140,8 +140,14 @@ def test_a_read_only_array_stays_so() -> None:
     array = image()
     array.flags.writeable = False
     assert sb.tensor(array).map("opencv_umat", copy=True).readonly
-    with pytest.raises(AccessError):
+    with pytest.raises((AccessError, NoRouteError)):
         sb.tensor(array).map("opencv_umat", "rw", copy=True)
+
+
+def test_uploads_are_for_reading() -> None:
+    """What was written to a copy would never come back."""
+    with pytest.raises(NoRouteError, match='serves access r, not "rw"'):
+        sb.tensor(image()).map("opencv_umat", "rw", copy=True)
 
 
 def test_a_umat_without_memory_is_refused() -> None:
