@@ -73,20 +73,21 @@ def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) ->
 def telling_tests(removed: Distribution) -> list[str]:
     """The tests that could notice: pytest's arguments.
 
-    They are those of plugins, routes and the command, all files that name the removed one, and
-    of each other distribution's conformance what asks plugins and routes. Distributions that
-    join it to others have nothing to do without it.
+    They are those of plugins, routes and the command, all files that name the removed one, all of
+    a backend that is tested alone with it, and of each other distribution's conformance what asks
+    plugins and routes. Distributions that join it to others have nothing to do without it.
     """
     module = re.compile(rf"\b{removed.name.replace('-', '_')}\b")
     paths = [*_ALWAYS]
     for distribution in DISTRIBUTIONS:
-        joins = distribution not in BACKENDS and removed.name in distribution.alone_with
-        if distribution == removed or joins:
+        with_it = removed.name in distribution.alone_with
+        if distribution == removed or (with_it and distribution not in BACKENDS):
             continue
         for path in sorted((distribution.path / "tests").glob("**/test_*.py")):
             conformance = path.name.startswith("test_conformance")
             name = str(path.relative_to(ROOT))
-            if (conformance or module.search(path.read_text())) and not name.startswith(_ALWAYS):
+            told = with_it or conformance or module.search(path.read_text())
+            if told and not name.startswith(_ALWAYS):
                 paths.append(name)
     return ["-k", f"not test_conformance or {_OF_CONFORMANCE}", *paths]
 

@@ -71,7 +71,8 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
         return Result(name, False, str(error))
     # Away from the source tree, so that only what is installed can be imported.
     shutil.copytree(distribution.path / "tests", place / "tests")
-    shutil.copy(ROOT / "pyproject.toml", place)
+    for shared in ("pyproject.toml", "conftest.py"):
+        shutil.copy(ROOT / shared, place)
     result = pytest_run(
         name,
         python,

@@ -16,6 +16,9 @@ from devtools.workspace import CommandError, run
 
 Runs = Callable[..., list[Result]]
 
+# jax says so from the first use of it, in whichever test; these children use nothing of it.
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+
 
 @pytest.fixture(params=[1, 2], ids=["in turn", "side by side"])
 def run_all(request: pytest.FixtureRequest, tmp_path: Path) -> Runs:

@@ -28,6 +28,12 @@ Array = np.ndarray[Any, Any]
 NoneLeft = Callable[[], AbstractContextManager[None]]
 
 
+class Mapping(mmap.mmap):
+    """A mapping of one's own, which holds the plane as arrays of samebytes do."""
+
+    plane: Any
+
+
 class Buffers(Memory):
     """Memory behind descriptors, seen through a mapping that the test makes."""
 
@@ -43,7 +49,8 @@ class Buffers(Memory):
         ).native
 
     def view(self, native: Any) -> Array:
-        memory = mmap.mmap(native.buffer.fileno(), native.buffer.size)
+        memory = Mapping(native.buffer.fileno(), native.buffer.size)
+        memory.plane = native
         info = native.info
         return np.ndarray(info.shape, info.dtype.carrier, memory, native.offset, info.strides)
 

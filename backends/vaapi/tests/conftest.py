@@ -43,6 +43,14 @@ def device() -> None:
         pytest.skip(NO_DEVICE)
 
 
+@pytest.fixture(scope="session")
+def dma_plugin() -> None:
+    """The package of DMA-BUFs is there, or the test is skipped."""
+    pytest.importorskip(
+        "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
+    )
+
+
 @pytest.fixture
 def context(request: pytest.FixtureRequest) -> VAAPIContext:
     """The context of the default display."""

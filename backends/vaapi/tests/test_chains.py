@@ -50,6 +50,7 @@ def through_a_surface(wrapped: Any, target: str, access: Any) -> Frame:
     return mapped
 
 
+@pytest.mark.usefixtures("dma_plugin")
 @pytest.mark.parametrize("access", ["r", "w", "rw"])
 @pytest.mark.parametrize(
     ("drivers", "target"),

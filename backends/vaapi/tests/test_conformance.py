@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import samebytes
-import samebytes_dma
 from samebytes import Frame, ImageInfo, TensorInfo, Transfer
 from samebytes.testing import (
     ArrayMemory,
@@ -113,7 +112,10 @@ class Surfaces(Memory):
 
 
 class Buffers(Memory):
-    """Pictures in memfds, which stand in for DMA-BUFs."""
+    """Pictures in memfds, which stand in for DMA-BUFs.
+
+    samebytes_dma is imported late: the suites without it run where it is not installed.
+    """
 
     memory_type = "dma"
     host_visible = False
@@ -121,6 +123,8 @@ class Buffers(Memory):
     allocates_frames = True
 
     def make_frame(self, image: ImageInfo) -> Any:
+        import samebytes_dma
+
         fd = samebytes.Fd(os.memfd_create("test"))
         os.ftruncate(fd.fileno(), image.nbytes)
         buffer = samebytes_dma.DMABuffer(fd)
@@ -130,6 +134,8 @@ class Buffers(Memory):
         )
 
     def make(self, info: TensorInfo) -> Any:
+        import samebytes_dma
+
         fd = samebytes.Fd(os.memfd_create("test"))
         os.ftruncate(fd.fileno(), info.nbytes)
         return samebytes_dma.DMABuffer(fd).plane(info)
@@ -141,6 +147,8 @@ class Buffers(Memory):
         return np.ndarray(info.shape, info.dtype.carrier, mapping, native.offset, info.strides)
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
+        import samebytes_dma
+
         return samebytes_dma.frame_of_planes(native, image)
 
 
@@ -177,7 +185,7 @@ class TestFrame(FrameSuite):
     cases = IMAGES
 
 
-@pytest.mark.usefixtures("device")
+@pytest.mark.usefixtures("device", "dma_plugin")
 class TestFramesToDma(MapperSuite):
     source = SURFACES
     target = BUFFERS
@@ -185,7 +193,7 @@ class TestFramesToDma(MapperSuite):
     cases = IMAGES
 
 
-@pytest.mark.usefixtures("device")
+@pytest.mark.usefixtures("device", "dma_plugin")
 class TestPlanesToDma(MapperSuite):
     source = SURFACES
     target = BUFFERS
@@ -193,7 +201,7 @@ class TestPlanesToDma(MapperSuite):
     cases = PLANES
 
 
-@pytest.mark.usefixtures("device")
+@pytest.mark.usefixtures("device", "dma_plugin")
 class TestFramesFromDma(MapperSuite):
     source = BUFFERS
     target = SURFACES

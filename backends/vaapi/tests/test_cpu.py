@@ -41,6 +41,7 @@ def left(wrapped: Any) -> dict[str, int]:
     }
 
 
+@pytest.mark.usefixtures("dma_plugin")
 def test_a_mapping_is_the_surface(context: VAAPIContext) -> None:
     """Written on either side, read on the other, and nothing copied."""
     frame = context.allocate_frame("NV12", 38, 22)
@@ -123,6 +124,7 @@ def test_buffers_that_cannot_be_mapped(wrapped: Any) -> None:
     assert left(wrapped)["images"] == 0
 
 
+@pytest.mark.usefixtures("dma_plugin")
 def test_flushing_a_mapping_of_the_memory(wrapped: Any) -> None:
     """Nothing to do: what was written is there."""
     frame = wrapped.context.allocate_frame("NV12", 64, 32)
@@ -134,6 +136,7 @@ def test_flushing_a_mapping_of_the_memory(wrapped: Any) -> None:
     assert (frame.map("dma").map("cpu").native[0] == 3).all()
 
 
+@pytest.mark.usefixtures("dma_plugin")
 def test_flushing_a_mapping_of_a_copy(wrapped: Any) -> None:
     """Drivers may map a copy that they take back in the end. flush() hands the bytes over, and
     the mapping stays where it is."""
@@ -163,6 +166,7 @@ def test_flushing_a_mapping_of_a_copy(wrapped: Any) -> None:
     assert (y == 4).all()
 
 
+@pytest.mark.usefixtures("dma_plugin")
 def test_where_deriving_is_refused(wrapped: Any) -> None:
     """Memory in rows goes by its descriptor; else a copy is asked for, with the driver's reason."""
     wrapped.functions.fail("vaDeriveImage", 1)

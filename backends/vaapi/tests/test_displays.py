@@ -360,7 +360,7 @@ def test_tiles(wrapped: Any) -> None:
         choose_tile(wrapped.display, 0)
 
 
-@pytest.mark.usefixtures("device")
+@pytest.mark.usefixtures("device", "dma_plugin")
 def test_at_exit(run: Any) -> None:
     """Whatever is alive at the end is destroyed before its display, which is terminated."""
     said = run(
@@ -391,7 +391,7 @@ def test_at_exit(run: Any) -> None:
     )
 
 
-@pytest.mark.usefixtures("device")
+@pytest.mark.usefixtures("device", "dma_plugin")
 def test_after_fork(run: Any) -> None:
     """The child touches nothing of the parent's display, and has one of its own."""
     said = run(
@@ -430,7 +430,7 @@ def test_after_fork(run: Any) -> None:
     assert said == "closed\nclosed\nparent\n"
 
 
-@pytest.mark.usefixtures("device")
+@pytest.mark.usefixtures("device", "dma_plugin")
 def test_threads_share_one_display(node: str) -> None:
     samebytes.refresh()
     gc.collect()
@@ -479,7 +479,7 @@ def x_server(tmp_path: Path) -> Iterator[str]:
     server.wait()
 
 
-@pytest.mark.usefixtures("device")
+@pytest.mark.usefixtures("device", "dma_plugin")
 def test_on_an_x_server(run: Any, x_server: str) -> None:
     program = """
         import gc, os, samebytes
@@ -517,6 +517,7 @@ def test_no_x_server(monkeypatch: pytest.MonkeyPatch) -> None:
             VAAPIContext.open_x11(name)
 
 
+@pytest.mark.usefixtures("dma_plugin")
 @pytest.mark.parametrize("dropped", [True, False])
 def test_nothing_is_left_in_the_driver(
     run: Any, tmp_path: Path, software: Any, dropped: bool

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 import samebytes
-import samebytes_dma
 from samebytes_vaapi import VAAPIContext
 from samebytes_vaapi._library import load
 from samebytes_vaapi._nodes import render_nodes
 from samebytes_vaapi._opening import open_drm
+
+samebytes_dma = pytest.importorskip(
+    "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
+)
 
 pytestmark = pytest.mark.dmabuf
 

@@ -19,6 +19,8 @@ from samebytes.plugins import DRM_FORMAT_MOD_INVALID
 from samebytes_vaapi import VAAPIContext
 from samebytes_vaapi._abi import constants as va
 
+pytestmark = pytest.mark.usefixtures("dma_plugin")
+
 Steady = Callable[[], AbstractContextManager[None]]
 Y_TILED = (1 << 56) | 2  # I915_FORMAT_MOD_Y_TILED of drm_fourcc.h
 

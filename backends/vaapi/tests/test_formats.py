@@ -38,6 +38,7 @@ def test_unknown_formats_name_the_nearest() -> None:
     assert "BGRX" in caught.value.nearest
 
 
+@pytest.mark.usefixtures("dma_plugin")
 def test_the_driver_lays_planes_out_so(context: VAAPIContext) -> None:
     """What was put into a surface of odd padding is found where the layout says."""
     tested = []

@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 
 import samebytes
-import samebytes_dma
 from samebytes import Frame, ImageInfo, TensorInfo
 from samebytes.errors import AccessError, RouteError
 from samebytes_vaapi import VAAPIContext
 from samebytes_vaapi._abi import constants as va
 from samebytes_vaapi._abi.structures import VADRMPRIMESurfaceDescriptor
+
+samebytes_dma: Any = pytest.importorskip(
+    "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
+)
 
 Steady = Callable[[], AbstractContextManager[None]]
 Buffer = Callable[..., int]
@@ -42,7 +45,10 @@ def memfd() -> Iterator[Buffer]:
 
 
 def nv12(fds: tuple[int, int], offsets: tuple[int, int], pitches: tuple[int, int]) -> Frame:
-    return samebytes_dma.frame_from_fds(fds, "NV12", 64, 32, offsets=offsets, pitches=pitches)
+    made: Frame = samebytes_dma.frame_from_fds(
+        fds, "NV12", 64, 32, offsets=offsets, pitches=pitches
+    )
+    return made
 
 
 def descriptors(arguments: tuple[Any, ...]) -> list[VADRMPRIMESurfaceDescriptor]:

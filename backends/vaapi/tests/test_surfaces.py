@@ -134,6 +134,7 @@ def test_a_surface_of_another_display(context: VAAPIContext, software: Any) -> N
         context.surface(frame.native.id, "NV12", 64, 32)
 
 
+@pytest.mark.usefixtures("dma_plugin")
 def test_a_destroyed_surface(wrapped: Any) -> None:
     """The user destroyed it too early: errors, and no crash."""
     frame = wrapped.context.allocate_frame("NV12", 64, 32)
@@ -150,6 +151,7 @@ def test_a_destroyed_surface(wrapped: Any) -> None:
     borrowed.close()
 
 
+@pytest.mark.usefixtures("dma_plugin")
 @pytest.mark.parametrize("wrong", [("P010", 64, 32), ("NV12", 128, 32), ("NV12", 64, 4096)])
 def test_wrapped_as_something_else(context: VAAPIContext, wrong: Any) -> None:
     """Wrong format or size: it is seen before a byte is touched."""
@@ -196,6 +198,7 @@ def test_drivers_that_refuse(wrapped: Any) -> None:
     assert caught.value.code == 0xE
 
 
+@pytest.mark.usefixtures("dma_plugin")
 def test_modifiers_are_asked_for(wrapped: Any, context: VAAPIContext) -> None:
     seen: list[tuple[int, ...]] = []
 
@@ -230,6 +233,7 @@ def test_a_closed_context(context: VAAPIContext, software: Any) -> None:
     del context
 
 
+@pytest.mark.usefixtures("dma_plugin")
 def test_no_plane_is_mapped_alone_to_a_surface(context: VAAPIContext) -> None:
     plane = samebytes.context("dma:memfd").allocate((32, 64))
     with pytest.raises(RouteError):

@@ -216,18 +216,21 @@ class TestFrames(FrameSuite):
 class TestTensorsToCpu(MapperSuite):
     source = BUFFER
     target = CPU
+    mixed_access = False  # gst_memory_map() locks
     cases = LAYOUTS
 
 
 class TestFramesToCpu(MapperSuite):
     source = BUFFER
     target = CPU
+    mixed_access = False  # gst_memory_map() locks
     cases = IMAGES
 
 
 class TestFramesInOneMemoryToCpu(MapperSuite):
     source = OneMemory()
     target = CPU
+    mixed_access = False  # gst_memory_map() locks
     cases = FEW_IMAGES
 
 

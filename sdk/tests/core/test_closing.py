@@ -281,3 +281,22 @@ def test_a_frame_that_lies_in_several_memories() -> None:
     del held
     frame.close()
     assert released == [2]
+
+
+def test_a_native_that_nothing_else_holds_must_be_made_again() -> None:
+    """A plugin's mistake is named, instead of a tensor without its native."""
+
+    class Native:
+        pass
+
+    class Forgetful(CpuTensor):
+        __slots__ = ()
+        _native_recipe = sb.Tensor._native_recipe
+
+    storage = Storage(nbytes=4)
+    tensor = Forgetful(
+        Native(), CPU, storage, None, False, sb.TensorInfo("uint8", (4,)), (storage,)
+    )
+    with pytest.raises(RuntimeError, match=r"Forgetful must define _native_recipe\(\)"):
+        tensor.close()
+    assert tensor.closed

@@ -90,6 +90,30 @@ del a, b
     assert done.stderr == ""
 
 
+def test_a_forked_child_keeps_what_a_release_holds() -> None:
+    code = """
+import os
+from samebytes.plugins import Storage
+
+class Segment:
+    def unmap(self): os.write(1, b"released ")
+    def __del__(self): os.write(1, b"unmapped ")
+
+a = Storage(Segment().unmap, at_exit=True)
+if os.fork():
+    os.wait()
+    os.write(1, b"parent ")
+else:
+    os.write(1, b"child ")
+del a
+os._exit(0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "child unmapped parent released unmapped "
+
+
 def test_exit_with_living_arrays_is_clean() -> None:
     code = """
 import numpy as np, samebytes as sb

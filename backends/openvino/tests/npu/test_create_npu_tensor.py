@@ -106,9 +106,10 @@ def test_buffers_are_held(npu: Any, infer: Any, kind: str) -> None:
         with pytest.raises(BusyError):
             allocated.close()
     native = x.native
-    with pytest.raises(BusyError):
-        x.close()
-    del x
+    x.close()  # OpenVINO counts who holds a remote tensor
+    if kind == "samebytes tensor":
+        with pytest.raises(BusyError):
+            allocated.close()
     y = npu.create_l0_host_tensor("uint8", (1, N))
     infer(native, y.native)
     assert (y.host_array() == 12).all()

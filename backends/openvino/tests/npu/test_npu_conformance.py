@@ -47,6 +47,7 @@ class NpuMemory(Memory):
     readonly_enforced = False
     allocates = True
     allocates_frames = True
+    natives_hold = False  # OpenVINO counts who holds a remote tensor
 
     def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """NHWC."""
@@ -112,14 +113,20 @@ def _pages(nbytes: int) -> Array:
     return np.frombuffer(mmap.mmap(-1, size), np.uint8)
 
 
-NPU = NpuMemory()
+class NpuImports(NpuMemory):
+    """Ordinary tensors inside memory that the plugin imported, which they hold."""
+
+    natives_hold = True
+
+
+NPU, IMPORTED = NpuMemory(), NpuImports()
 ODD = (TensorInfo("uint8", (1, 6, 8, 3)), TensorInfo("float32", (1, 3, 5, 4)))
 WHOLE = (TensorInfo("uint8", (1, 4096)), TensorInfo("float16", (2, 4, 1024)))
 
 
 class TestPagesToNpu(MapperSuite):
     source = PageMemory()
-    target = NPU
+    target = IMPORTED
     cases = WHOLE
     refused = (
         (TensorInfo("uint8", (20, 32), (-32, 1)), "dense tensors only"),
@@ -138,7 +145,7 @@ class TestArraysToNpu(MapperSuite):
     """What begins or ends within a page of its memory."""
 
     source = UnguardedPages()
-    target = NPU
+    target = IMPORTED
     cases = ODD
 
 
@@ -153,12 +160,12 @@ IMAGES = (ImageInfo.of("NV12", 64, 32), ImageInfo.of("I420", 48, 32), ImageInfo.
 
 class TestFramesToNpu(MapperSuite):
     source = UnguardedPages()
-    target = NPU
+    target = IMPORTED
     cases = IMAGES
 
 
 class TestNpuFramesToCpu(MapperSuite):
-    source = NPU
+    source = IMPORTED
     target = ArrayMemory()
     cases = IMAGES
 
@@ -174,7 +181,7 @@ class TestTensor(TensorSuite):
 
 
 class TestFrame(FrameSuite):
-    memory = NPU
+    memory = IMPORTED
     cases = IMAGES
 
 
@@ -189,7 +196,7 @@ class TestCopiedToNpu(MapperSuite):
 
 class TestFramesCopiedToNpu(MapperSuite):
     source = ArrayMemory()
-    target = NPU
+    target = IMPORTED
     mapper = "samebytes_openvino.intel_npu._mappers:CpuFrameToNpuCopy"
     transfer = Transfer.COPY
     accesses = ("r",)

@@ -7,6 +7,7 @@ import atexit
 import os
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .uncopyable import Uncopyable
@@ -141,9 +142,14 @@ def _release_living() -> None:
 def _leave_to_the_parent() -> None:
     for ref in list(_released_at_exit.values()):
         storage = ref()
-        if storage is not None:
-            storage.release = None
+        if storage is not None and storage.release is not None:
+            # Held on: what it holds may unmap, when it ends, what the child still reads.
+            storage.release = partial(_nothing, storage.release)
     _released_at_exit.clear()
+
+
+def _nothing(release: Callable[[], object]) -> None:
+    pass
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows

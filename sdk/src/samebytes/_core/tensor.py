@@ -241,8 +241,18 @@ class Tensor(Holder):
         memory then holds the native object too. A memory type whose memory can be held without it,
         or whose native objects have no weak references, overrides this.
         """
-        alive = weakref.ref(self.native)
-        return lambda storage: alive()
+        alive, kind = weakref.ref(self.native), type(self)
+
+        def again(_: Storage) -> Any:
+            native = alive()
+            if native is None:
+                raise RuntimeError(
+                    f"close() lost the native object of a {kind.__name__}, whose memory is held "
+                    f"without it: {kind.__module__}.{kind.__name__} must define _native_recipe()"
+                )
+            return native
+
+        return again
 
     def _forget(self) -> None:
         del self.native, self.context, self._owner, self.parent
@@ -265,10 +275,11 @@ class Tensor(Holder):
     def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
         recipe, context, owner, parent, readonly, info, made = parts
         storage = storages[owner] if isinstance(owner, int) else owner
+        native = recipe(storage)
         become_open(self)
         Tensor.__init__(
             self,
-            recipe(storage),
+            native,
             context,
             storage,
             parent,

@@ -44,6 +44,8 @@ class LifetimeChecks:
         threads: how many threads work at once; 1 where the framework allows no more.
         maps_per_thread: how often each of them maps.
         games: how many games of `test_lifetimes` are played, of 25 steps each.
+        mixed_access: mappings for reading and for writing can live at once; False where the
+            framework locks what it maps.
     """
 
     cases: ClassVar[tuple[Any, ...]]
@@ -52,6 +54,7 @@ class LifetimeChecks:
     threads: ClassVar[int] = 4
     maps_per_thread: ClassVar[int] = 200
     games: ClassVar[int] = 15
+    mixed_access: ClassVar[bool] = True
 
     # What runs in a child process, in this order: after the last one the interpreter ends.
     in_child: ClassVar[tuple[str, ...]] = ("check_fork", "check_lifetimes", "check_exit")
@@ -161,9 +164,11 @@ class LifetimeChecks:
 
     def check_lifetimes(self) -> None:
         """Runs in a child process: the games."""
-        run_lifetimes(
-            Plan(*self.ends(), self.cases, self.accesses, self.transfer, self.map), self.games
+        source, target = self.ends()
+        plan = Plan(
+            source, target, self.cases, self.accesses, self.transfer, self.mixed_access, self.map
         )
+        run_lifetimes(plan, self.games)
 
     def check_fork(self) -> None:
         """Runs in a child process, which has no threads yet but those of frameworks."""

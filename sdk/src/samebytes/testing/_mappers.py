@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -51,6 +52,8 @@ class MapperSuite(DropChecks):
         transfer: the strongest thing that happens to the bytes on the way.
         threads, maps_per_thread: how many threads map at once, and how often.
         games: how many games of `test_lifetimes` are played, of 25 steps each.
+        mixed_access: mappings for reading and for writing can live at once; False where the
+            framework locks what it maps: then the second one is refused.
     """
 
     mapper: ClassVar[str | None] = None
@@ -64,6 +67,7 @@ class MapperSuite(DropChecks):
             return
         frames = not isinstance(cases[0], TensorInfo)
         copies = cls.transfer is Transfer.COPY
+        apart = cls.transfer in (Transfer.MAP, Transfer.COPY)
         owns = cls.source.allocates_frames if frames else cls.source.allocates
         foreign = type(cls.source).over is not Memory.over and not copies
         foreign_frames = type(cls.source).frame_over is not Memory.frame_over and not copies
@@ -77,6 +81,7 @@ class MapperSuite(DropChecks):
             test_the_route_says_what_happens=cls.mapper is None,
             test_the_edge_says_what_happens=cls.mapper is not None,
             test_accesses_that_are_not_served=len(cls.accesses) < 3 and cls.mapper is None,
+            test_mixed_access=not apart and cls.mapper is None and {"r", "rw"} <= {*cls.accesses},
             test_queue=cls.mapper is None,
             test_dtypes=not frames and not copies and cls.target.dtypes is not None,
             test_formats=frames and not copies and cls.target.formats is not None,
@@ -153,6 +158,25 @@ class MapperSuite(DropChecks):
         written = [fill(v, 2) for v in self.views(mapped)]
         mapped.flush()
         for view, values in zip(self.views(item), written, strict=True):
+            np.testing.assert_array_equal(view, values)
+
+    def test_mixed_access(self, case: Case) -> None:
+        """Rule 1: what is mapped for reading sees what a mapping for writing writes.
+
+        Where they cannot live at once, the second is refused until the first has ended.
+        """
+        item = self.item(case)
+        reading = self.map(item, "r")
+        if not self.mixed_access:
+            with pytest.raises(NoRouteError):
+                self.map(item, "rw")
+            reading.close()
+            self.map(item, "rw").close()
+            return
+        writing = self.map(item, "rw")
+        written = [fill(v, 7) for v in self.views(writing)]
+        writing.flush()
+        for view, values in zip(self.views(reading), written, strict=True):
             np.testing.assert_array_equal(view, values)
 
     def test_the_route_says_what_happens(self, case: Case, access: Access) -> None:
@@ -457,11 +481,17 @@ class MapperSuite(DropChecks):
 
     def _spec(self) -> MapperSpec:
         """What the plugin declares of `mapper`."""
-        ends = self.source.node, self.target.node
-        (spec,) = [
-            edge
-            for plugin in samebytes.installed_plugins()
-            for edge in plugin.edges
-            if edge.mapper == self.mapper and (edge.source, edge.target) == ends
-        ]
-        return spec
+        assert self.mapper is not None
+        return _spec_of(self.mapper, self.source.node, self.target.node)
+
+
+@cache
+def _spec_of(mapper: str, source: str, target: str) -> MapperSpec:
+    # Each look at the installed plugins is a scan of all installed packages.
+    (spec,) = [
+        edge
+        for plugin in samebytes.installed_plugins()
+        for edge in plugin.edges
+        if edge.mapper == mapper and (edge.source, edge.target) == (source, target)
+    ]
+    return spec

@@ -98,7 +98,10 @@ class Memory:
         raise NotImplementedError
 
     def view(self, native: Any) -> np.ndarray[Any, Any]:
-        """The elements of a native tensor, in place, by the framework's own means."""
+        """The elements of a native tensor, in place, by the framework's own means.
+
+        The array keeps the native alive.
+        """
         raise NotImplementedError
 
     def make_frame(self, image: ImageInfo) -> Any:

@@ -1,30 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lifetimes as a state machine: whoever holds memory, in whatever order, sees the right bytes.
+"""Lifetimes as games: whoever holds memory, in whatever order, sees the right bytes.
 
-hypothesis draws steps: make, map, hold a native, an array or a slice, write, flush, wait, close,
-drop, collect. A model knows after each step who holds what, and therefore what every part must
-read, which close() must raise BusyError, and when memory is given back.
+A game draws steps: make, map, hold a native, an array or a slice, write, flush, wait, close, drop,
+collect. A model knows after each step who holds what, and therefore what every part must read,
+which close() must raise BusyError, and when memory is given back.
+
+random.Random draws them, and not hypothesis: its state machines leave rules out of most games and
+repeat others, and few mistakes show without all kinds of steps in one game.
 """
 
 from __future__ import annotations
 
 import gc
+import random
 import sys
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, Verbosity, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
 
 from samebytes import Frame, Storage, Tensor, TensorInfo, Transfer
 from samebytes.errors import AccessError, BusyError, ClosedError
@@ -38,8 +33,12 @@ __all__ = ["Plan", "run_lifetimes"]
 
 _STEPS = 25
 _MOST_PARTS = 10
-_ANY = st.integers(0, 251)
+_SEEDS = 251
 _HELD = ("native", "views", "slices", "array", "storage", "plane")
+# By step, how often it is drawn where it can be taken.
+_WEIGHTS = {
+    "wrap": 2, "allocate": 2, "map": 6, "hold": 5, "write": 2, "settle": 2, "close": 2, "drop": 3,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Plan:
     Attributes:
         source, target: the two ends; the same one for identities.
         cases: what is made in the source.
-        accesses, transfer: what the mapping serves, and does.
+        accesses, transfer, mixed_access: what the mapping serves, and does.
         map: the mapping.
     """
 
@@ -58,34 +57,32 @@ class Plan:
     cases: Sequence[Case]
     accesses: Sequence[Access]
     transfer: Transfer
+    mixed_access: bool
     map: Callable[[Tensor | Frame, Access], Tensor | Frame]
 
 
-def run_lifetimes(plan: Plan, examples: int) -> None:
-    """Play `examples` games. They are the same ones each time."""
-    machine = type("Lifetimes", (_Lifetimes,), {"plan": plan})
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=_STEPS,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            phases=(Phase.generate,),  # to shorten a failing game may take minutes
-            verbosity=Verbosity.quiet,  # the steps are told as they are done, in case of a crash
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+def run_lifetimes(plan: Plan, games: int) -> None:
+    """Play `games` games. They are the same ones each time."""
+    for number in range(games):
+        _say(f"game {number}")
+        game = _Game(plan, random.Random(number))
+        for _ in range(_STEPS):
+            game.step()
+        game.end()
 
 
 @dataclass(eq=False)
 class _Root:
-    """A piece of memory that was made at the source."""
+    """A piece of memory that was made at the source.
+
+    Attributes:
+        access: where accesses cannot be mixed, that of all its mappings.
+    """
 
     case: Case
     guard: GuardedMemory | None
     storage: weakref.ref[Storage] | None = None
+    access: Access | None = None
 
 
 @dataclass(eq=False)
@@ -126,27 +123,53 @@ class _Part:
     frame: _Part | None = field(default=None, repr=False)
 
 
-class _Lifetimes(RuleBasedStateMachine):
-    plan: ClassVar[Plan]
+class _Game:
+    """What there is, and the steps that can be taken."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, plan: Plan, rng: random.Random) -> None:
+        self.plan = plan
+        self.rng = rng
         self.parts: list[_Part] = []
         self.roots: list[_Root] = []
         gc.disable()  # whatever only the collector would end must not be there
-        _say("a new game")
 
-    @precondition(lambda self: len(self.parts) < _MOST_PARTS)
-    @rule(case=_ANY, seed=_ANY)
-    def wrap(self, case: int, seed: int) -> None:
+    def step(self) -> None:
+        """One of those that can be taken now, and what must hold after it."""
+        room, objects = len(self.parts) < _MOST_PARTS, bool(self.of_kind("object"))
+        possible = {
+            "wrap": room,
+            "allocate": room and bool(self.owned_cases()),
+            "map": room and objects,
+            "hold": room and objects,
+            "write": bool(self.writable()),
+            "settle": objects,
+            "close": objects,
+            "drop": bool(self.parts),
+        }
+        names = [name for name, can_be in possible.items() if can_be]
+        (name,) = self.rng.choices(names, [_WEIGHTS[n] for n in names])
+        getattr(self, name)()
+        self.check()
+
+    def end(self) -> None:
+        """Drop what is left, in any order."""
+        while self.parts:
+            self.drop()
+            self.check()
+
+    def check(self) -> None:
+        self.every_part_reads_its_values()
+        self.memory_is_given_back_with_its_last_holder()
+
+    def wrap(self) -> None:
         """Memory of the user's."""
-        chosen = self.plan.cases[case % len(self.plan.cases)]
+        chosen = self.rng.choice(self.plan.cases)
         _say(f"wrap {chosen}")
         source = self.plan.source
         guard, native = guarded(source, chosen)
         item = item_of(source, chosen, native)
         root = _Root(chosen, guard)
-        place = _Place(root, [fill(v, seed) for v in views_of(source, item)])
+        place = _Place(root, self.values(source, item))
         item.flush()
         self.roots.append(root)
         held = frozenset([root])
@@ -155,31 +178,30 @@ class _Lifetimes(RuleBasedStateMachine):
             _Part("object", item, source, place, False, held),
         ]
 
-    @precondition(lambda self: len(self.parts) < _MOST_PARTS and self.owned_cases())
-    @rule(case=_ANY, seed=_ANY)
-    def allocate(self, case: int, seed: int) -> None:
+    def allocate(self) -> None:
         """Memory of samebytes'."""
-        cases = self.owned_cases()
-        chosen = cases[case % len(cases)]
+        chosen = self.rng.choice(self.owned_cases())
         _say(f"allocate {chosen}")
         source = self.plan.source
         item = allocate(source, chosen)
         root = _Root(chosen, None, weakref.ref(item.storage))
-        place = _Place(root, [fill(v, seed) for v in views_of(source, item)])
+        place = _Place(root, self.values(source, item))
         item.flush()
         self.roots.append(root)
         held = frozenset([root])
         self.parts.append(_Part("object", item, source, place, False, held, ends=root))
 
-    @precondition(lambda self: self.of_kind("object") and len(self.parts) < _MOST_PARTS)
-    @rule(which=_ANY, access=_ANY, seed=_ANY, across=st.booleans())
-    def map(self, which: int, access: int, seed: int, across: bool) -> None:
+    def map(self) -> None:
         """To the other end, or to itself."""
-        part = self.choose(which, "object")
-        across = across and part.memory is self.plan.source and not part.place.apart
+        part = self.choose("object")
+        across = (
+            self.rng.random() < 0.6 and part.memory is self.plan.source and not part.place.apart
+        )
         apart = across and self.plan.transfer in (Transfer.MAP, Transfer.COPY)
         accesses: Sequence[Access] = self.plan.accesses if across else ("r", "w", "rw")
-        chosen = accesses[access % len(accesses)]
+        chosen = self.rng.choice(accesses)
+        if across and not self.plan.mixed_access:
+            chosen = part.place.root.access = part.place.root.access or chosen
         if part.place.stale or (apart and self.disturbs(part.place.root, chosen)):
             return
         if chosen == "w" and not part.readonly and part not in self.writable():
@@ -198,6 +220,8 @@ class _Lifetimes(RuleBasedStateMachine):
             place = _Place(place.root, place.values, True, chosen != "r")
         made: frozenset[object] = frozenset([object()] if mapped._made else [])
         holds, may_hold = part.holds, part.may_hold
+        if apart and self.plan.transfer is Transfer.COPY:  # its parent may be closed
+            holds, may_hold = frozenset(), holds | may_hold
         if not part.memory.natives_hold:  # what its framework counts, close() does not see
             holds, may_hold = frozenset(), holds | may_hold
         mine = _Part(
@@ -206,15 +230,11 @@ class _Lifetimes(RuleBasedStateMachine):
         )  # fmt: skip
         self.parts.append(mine)
         if chosen == "w":
-            self.fill_through(mine, seed)
+            self.fill_through(mine)
 
-    @precondition(lambda self: self.of_kind("object") and len(self.parts) < _MOST_PARTS)
-    @rule(
-        which=_ANY, how=st.sampled_from(["native", "views", "slices", "array", "storage", "plane"])
-    )
-    def hold(self, which: int, how: str) -> None:
+    def hold(self) -> None:
         """Something else over the same memory."""
-        part = self.choose(which, "object")
+        part, how = self.choose("object"), self.rng.choice(_HELD)
         item, memory, index = part.value, part.memory, 0
         value: Any = None
         if how == "native":
@@ -235,7 +255,7 @@ class _Lifetimes(RuleBasedStateMachine):
             if not memory.host_visible:
                 return
             planes = item.planes if isinstance(item, Frame) else (item,)
-            index = which % len(planes)
+            index = self.rng.randrange(len(planes))
             if planes[index].closed:
                 return
             value = planes[index] if how == "plane" else np.asarray(planes[index])
@@ -243,10 +263,6 @@ class _Lifetimes(RuleBasedStateMachine):
             return
         _say(f"hold the {how} of {_name(part)}")
         holds, may_hold = part.holds, part.may_hold
-        if part.place.apart and self.plan.transfer is Transfer.COPY:
-            # Only the mapped object has a parent; what else is held need not keep the source.
-            made = frozenset([part.ends] if part.ends else [])
-            holds, may_hold = made, holds - made
         if not memory.natives_hold and how != "storage":
             holds, may_hold = frozenset[object](), holds | may_hold
         self.parts.append(
@@ -254,20 +270,15 @@ class _Lifetimes(RuleBasedStateMachine):
                   part if how == "plane" else None)
         )  # fmt: skip
 
-    @precondition(lambda self: self.writable())
-    @rule(which=_ANY, seed=_ANY)
-    def write(self, which: int, seed: int) -> None:
+    def write(self) -> None:
         """Through an object, and publish it."""
-        parts = self.writable()
-        part = parts[which % len(parts)]
+        part = self.rng.choice(self.writable())
         _say(f"write to {_name(part)}")
-        self.fill_through(part, seed)
+        self.fill_through(part)
 
-    @precondition(lambda self: self.of_kind("object"))
-    @rule(which=_ANY, how=st.sampled_from(["flush", "wait", "collect"]))
-    def settle(self, which: int, how: str) -> None:
+    def settle(self) -> None:
         """flush(), wait() and the garbage collector change no byte, and end nothing."""
-        part = self.choose(which, "object")
+        part, how = self.choose("object"), self.rng.choice(("flush", "wait", "collect"))
         _say(f"{how} {_name(part)}")
         if how == "wait":
             part.value.wait()
@@ -276,12 +287,12 @@ class _Lifetimes(RuleBasedStateMachine):
         elif not part.place.stale:  # publishing what was read before would undo a later write
             part.value.flush()
 
-    @precondition(lambda self: self.of_kind("object"))
-    @rule(which=_ANY)
-    def close(self, which: int) -> None:
+    def close(self) -> None:
         """BusyError exactly while somebody else holds what would end."""
         ending = [p for p in self.parts if p.ends is not None]
-        part = ending[which % len(ending)] if ending and which % 2 else self.choose(which, "object")
+        part = (
+            self.rng.choice(ending) if ending and self.rng.random() < 0.5 else self.choose("object")
+        )
         _say(f"close {_name(part)}")
         others = [p for p in self.parts if p is not part and p.frame is not part]
         busy = part.ends is not None and any(part.ends in p.holds for p in others)
@@ -303,24 +314,20 @@ class _Lifetimes(RuleBasedStateMachine):
             raise AssertionError("a closed object shows its native")
         self.remove([part, *planes])
 
-    @precondition(lambda self: self.parts)
-    @rule(which=_ANY)
-    def drop(self, which: int) -> None:
+    def drop(self) -> None:
         """The reference alone: whoever still holds the memory keeps it."""
-        part = self.parts[which % len(self.parts)]
+        part = self.rng.choice(self.parts)
         _say(f"drop {_name(part)}")
         for plane in self.parts:
             if plane.frame is part:
                 plane.frame = None  # it is a tensor of its own now
         self.remove([part])
 
-    @invariant()
     def every_part_reads_its_values(self) -> None:
         for part in self.parts:
             if part.kind != "storage" and not part.place.stale:
                 _check(part)
 
-    @invariant()
     def memory_is_given_back_with_its_last_holder(self) -> None:
         for root in list(self.roots):
             held = any(root in p.holds for p in self.parts)
@@ -334,20 +341,16 @@ class _Lifetimes(RuleBasedStateMachine):
             if not held and not maybe:
                 self.roots.remove(root)
 
-    def teardown(self) -> None:
-        """Drop what is left, the newest last."""
-        failed = sys.exc_info()[0] is not None  # its traceback holds parts, too
-        while self.parts:
-            self.drop(0)
-            if not failed:
-                self.memory_is_given_back_with_its_last_holder()
-
     def of_kind(self, kind: str) -> list[_Part]:
         return [p for p in self.parts if p.kind == kind]
 
-    def choose(self, which: int, kind: str) -> _Part:
-        parts = self.of_kind(kind)
-        return parts[which % len(parts)]
+    def choose(self, kind: str) -> _Part:
+        return self.rng.choice(self.of_kind(kind))
+
+    def values(self, memory: Memory, item: Tensor | Frame) -> list[np.ndarray[Any, Any]]:
+        """Write new ones into it."""
+        seed = self.rng.randrange(_SEEDS)
+        return [fill(v, seed) for v in views_of(memory, item)]
 
     def owned_cases(self) -> list[Case]:
         """What samebytes can allocate, and the mapping then shares."""
@@ -375,8 +378,8 @@ class _Lifetimes(RuleBasedStateMachine):
             )
         ]  # fmt: skip
 
-    def fill_through(self, part: _Part, seed: int) -> None:
-        values = [fill(v, seed) for v in views_of(part.memory, part.value)]
+    def fill_through(self, part: _Part) -> None:
+        values = self.values(part.memory, part.value)
         part.value.flush()
         root, copies = part.place.root, self.plan.transfer is Transfer.COPY
         for place in {id(p.place): p.place for p in self.parts}.values():

@@ -7,6 +7,8 @@ import ctypes
 import mmap
 import os
 import sys
+import weakref
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +60,14 @@ class Chip:
         nbytes = max(int(np.prod(shape)) * np.dtype(dtype).itemsize, 1)
         # Shared with forked children, as a device is.
         self.cells = np.ndarray(shape, dtype, mmap.mmap(-1, nbytes))
+        self.keep: object = None  # its memory ends with the last of both
+
+    @classmethod
+    def over(cls, cells: Array, keep: object) -> Self:
+        """The same memory again."""
+        chip = cls.__new__(cls)
+        chip.cells, chip.keep = cells, keep
+        return chip
 
     def read(self) -> Array:
         return self.cells.copy()
@@ -124,6 +134,12 @@ class ChipTensor(Tensor):
     def _handle(self, key: str) -> int:
         return id(self.native.cells) if key == "data" else self.context.no_handle(key)
 
+    def _native_recipe(self) -> Callable[[Storage], Any]:
+        if FAULT == "a native that close() loses":
+            return super()._native_recipe()
+        alive, cells = weakref.ref(self.native), self.native.cells
+        return lambda storage: alive() or Chip.over(cells, storage)
+
 
 class ChipContext(Context):
     """The context of Chips, one for each device."""
@@ -148,7 +164,7 @@ def new_chip(info: TensorInfo) -> tuple[Chip, Storage]:
     chip = Chip(info.shape, info.dtype.carrier)
     release = partial(give_back, chip.cells)
     storage = Storage(release, at_exit=FAULT != "a release in a forked child")
-    chip.keep = storage  # type: ignore[attr-defined]  # its memory ends with the last of both
+    chip.keep = storage
     if FAULT == "a release that fires twice":
         chip.too = Storage(release, at_exit=True)  # type: ignore[attr-defined]
     return chip, storage

@@ -95,6 +95,7 @@ class TestCpuToToy(MapperSuite):
     target = ToyMemory()
     cases = CASES
     accesses = declared("accesses", ("r", "w", "rw"), ("r",))
+    mixed_access = declared("mixed_access", True, False)
     transfer = declared("transfer", Transfer.ALIAS, Transfer.IMPORT)
     layouts = Layouts(
         pitched=declared("a mapping's layout", False, True),

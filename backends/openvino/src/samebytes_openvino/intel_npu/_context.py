@@ -167,8 +167,8 @@ class ZeroContext(RemoteContext):
             _checks.check_pages(memory.address, nbytes)
             handle, readonly, keep = memory.address, memory.readonly, memory.keep
         native = self._create(element, extents, as_properties(kind, use, handle))
-        storage = Storage(nbytes=nbytes, keep=keep)
-        pin(native, storage)
+        pin(native, Storage(keep=keep))
+        storage = Storage(keep=native, nbytes=nbytes)
         return ZeroBufferTensor(native, self, storage, None, readonly, info, (storage,))
 
     def create_l0_host_tensor(
