@@ -555,6 +555,14 @@ def test_a_context_that_is_closed_while_a_route_to_it_is_made(
         tensor.map(context)
 
 
+def test_a_context_that_was_closed_is_made_again_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that routing kept is equal to the new one, which it must keep all the same."""
+    install(monkeypatch, edge("cpu", "gpu", Alias))
+    tensor = sb.tensor(np.zeros((2, 2)))
+    for _ in range(3):
+        tensor.map("gpu:1").context.close()
+
+
 def test_an_equal_context_follows_one_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, edge("cpu", "gpu", Alias))
     tensor = sb.tensor(np.zeros((2, 2)))

@@ -112,7 +112,8 @@ def resolve(source: Context, target: str | Context) -> Context:
 
 def remember(context: Context) -> Context:
     """Keep a context that routing made for a while."""
-    if not context.singleton and context not in _recent:
+    # By identity: an equal one that is there already may have been closed.
+    if not context.singleton and not any(kept is context for kept in list(_recent)):
         _recent.append(context)
     return context
 
