@@ -19,8 +19,8 @@ from samebytes.plugins import Access
 from . import _child
 from ._cases import Case, guarded, item_of
 from ._footprint import assert_nothing_left
+from ._games import Plan, run_lifetimes
 from ._memory import Memory, fill, views_of
-from ._stateful import Plan, run_lifetimes
 from ._threads import in_threads, wait_until
 
 __all__ = ["LifetimeChecks", "assert_holds"]

@@ -18,8 +18,8 @@ pytest.register_assert_rewrite(
     *(
         f"samebytes.testing.{name}"
         for name in (
-            "_closed", "_contexts", "_drop_orders", "_footprint", "_frames", "_lifetimes",
-            "_mappers", "_objects", "_plugins", "_stateful", "_tensors",
+            "_closed", "_contexts", "_drop_orders", "_footprint", "_frames", "_games", "_held",
+            "_lifetimes", "_mappers", "_objects", "_plugins", "_tensors",
         )
     )
 )  # fmt: skip

@@ -16,17 +16,17 @@ import random
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from samebytes import Frame, Storage, Tensor, TensorInfo, Transfer
+from samebytes import Frame, Tensor, TensorInfo, Transfer
 from samebytes.errors import AccessError, BusyError, ClosedError
 from samebytes.plugins import Access
 
 from ._cases import Case, allocate, guarded, item_of
-from ._guard import GuardedMemory
+from ._held import Part, Place, Root, check_values, name_of
 from ._memory import Memory, fill, views_of
 
 __all__ = ["Plan", "run_lifetimes"]
@@ -43,7 +43,7 @@ _WEIGHTS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What a machine plays with.
+    """What is played with.
 
     Attributes:
         source, target: the two ends; the same one for identities.
@@ -71,66 +71,14 @@ def run_lifetimes(plan: Plan, games: int) -> None:
         game.end()
 
 
-@dataclass(eq=False)
-class _Root:
-    """A piece of memory that was made at the source.
-
-    Attributes:
-        access: where accesses cannot be mixed, that of all its mappings.
-    """
-
-    case: Case
-    guard: GuardedMemory | None
-    storage: weakref.ref[Storage] | None = None
-    access: Access | None = None
-
-
-@dataclass(eq=False)
-class _Place:
-    """Where bytes are seen: every part of one place sees each write at once.
-
-    An ALIAS or IMPORT is seen in the place of its source. A MAP or COPY is a place of its own.
-    """
-
-    root: _Root
-    values: list[np.ndarray[Any, Any]]
-    apart: bool = False
-    writable: bool = True
-    stale: bool = False
-
-
-@dataclass(eq=False)
-class _Part:
-    """Something that is held.
-
-    Attributes:
-        kind: native, object, views, slices, array, plane, or storage.
-        ends: what its close() ends; None for what was made by others.
-        holds: what it keeps from ending.
-        may_hold: the same for copies, whose natives need not keep their source.
-        frame: of a plane, the frame with which it closes.
-    """
-
-    kind: str
-    value: Any
-    memory: Memory
-    place: _Place
-    readonly: bool
-    holds: frozenset[object]
-    may_hold: frozenset[object] = frozenset()
-    ends: object | None = None
-    index: int = 0
-    frame: _Part | None = field(default=None, repr=False)
-
-
 class _Game:
     """What there is, and the steps that can be taken."""
 
     def __init__(self, plan: Plan, rng: random.Random) -> None:
         self.plan = plan
         self.rng = rng
-        self.parts: list[_Part] = []
-        self.roots: list[_Root] = []
+        self.parts: list[Part] = []
+        self.roots: list[Root] = []
         gc.disable()  # whatever only the collector would end must not be there
 
     def step(self) -> None:
@@ -168,14 +116,14 @@ class _Game:
         source = self.plan.source
         guard, native = guarded(source, chosen)
         item = item_of(source, chosen, native)
-        root = _Root(chosen, guard)
-        place = _Place(root, self.values(source, item))
+        root = Root(chosen, guard)
+        place = Place(root, self.values(source, item))
         item.flush()
         self.roots.append(root)
         held = frozenset([root])
         self.parts += [
-            _Part("native", native, source, place, False, held),
-            _Part("object", item, source, place, False, held),
+            Part("native", native, source, place, False, held),
+            Part("object", item, source, place, False, held),
         ]
 
     def allocate(self) -> None:
@@ -184,12 +132,12 @@ class _Game:
         _say(f"allocate {chosen}")
         source = self.plan.source
         item = allocate(source, chosen)
-        root = _Root(chosen, None, weakref.ref(item.storage))
-        place = _Place(root, self.values(source, item))
+        root = Root(chosen, None, weakref.ref(item.storage))
+        place = Place(root, self.values(source, item))
         item.flush()
         self.roots.append(root)
         held = frozenset([root])
-        self.parts.append(_Part("object", item, source, place, False, held, ends=root))
+        self.parts.append(Part("object", item, source, place, False, held, ends=root))
 
     def map(self) -> None:
         """To the other end, or to itself."""
@@ -207,7 +155,7 @@ class _Game:
         if chosen == "w" and not part.readonly and part not in self.writable():
             return
         item = part.value
-        _say(f"map {_name(part)} {'across' if across else 'to itself'}, access {chosen}")
+        _say(f"map {name_of(part)} {'across' if across else 'to itself'}, access {chosen}")
         try:
             mapped = self.plan.map(item, chosen) if across else item.map(item.context, chosen)
         except AccessError:
@@ -217,14 +165,14 @@ class _Game:
         memory = self.plan.target if across else part.memory
         place = part.place
         if apart:
-            place = _Place(place.root, place.values, True, chosen != "r")
+            place = Place(place.root, place.values, True, chosen != "r")
         made: frozenset[object] = frozenset([object()] if mapped._made else [])
         holds, may_hold = part.holds, part.may_hold
         if apart and self.plan.transfer is Transfer.COPY:  # its parent may be closed
             holds, may_hold = frozenset(), holds | may_hold
         if not part.memory.natives_hold:  # what its framework counts, close() does not see
             holds, may_hold = frozenset(), holds | may_hold
-        mine = _Part(
+        mine = Part(
             "object", mapped, memory, place, mapped.readonly, holds | made, may_hold,
             next(iter(made), None),
         )  # fmt: skip
@@ -261,25 +209,25 @@ class _Game:
             value = planes[index] if how == "plane" else np.asarray(planes[index])
         else:
             return
-        _say(f"hold the {how} of {_name(part)}")
+        _say(f"hold the {how} of {name_of(part)}")
         holds, may_hold = part.holds, part.may_hold
         if not memory.natives_hold and how != "storage":
             holds, may_hold = frozenset[object](), holds | may_hold
         self.parts.append(
-            _Part(how, value, memory, part.place, part.readonly, holds, may_hold, None, index,
+            Part(how, value, memory, part.place, part.readonly, holds, may_hold, None, index,
                   part if how == "plane" else None)
         )  # fmt: skip
 
     def write(self) -> None:
         """Through an object, and publish it."""
         part = self.rng.choice(self.writable())
-        _say(f"write to {_name(part)}")
+        _say(f"write to {name_of(part)}")
         self.fill_through(part)
 
     def settle(self) -> None:
         """flush(), wait() and the garbage collector change no byte, and end nothing."""
         part, how = self.choose("object"), self.rng.choice(("flush", "wait", "collect"))
-        _say(f"{how} {_name(part)}")
+        _say(f"{how} {name_of(part)}")
         if how == "wait":
             part.value.wait()
         elif how == "collect":
@@ -293,7 +241,7 @@ class _Game:
         part = (
             self.rng.choice(ending) if ending and self.rng.random() < 0.5 else self.choose("object")
         )
-        _say(f"close {_name(part)}")
+        _say(f"close {name_of(part)}")
         others = [p for p in self.parts if p is not part and p.frame is not part]
         busy = part.ends is not None and any(part.ends in p.holds for p in others)
         unsure = part.ends is not None and any(part.ends in p.may_hold for p in others)
@@ -317,7 +265,7 @@ class _Game:
     def drop(self) -> None:
         """The reference alone: whoever still holds the memory keeps it."""
         part = self.rng.choice(self.parts)
-        _say(f"drop {_name(part)}")
+        _say(f"drop {name_of(part)}")
         for plane in self.parts:
             if plane.frame is part:
                 plane.frame = None  # it is a tensor of its own now
@@ -326,7 +274,7 @@ class _Game:
     def every_part_reads_its_values(self) -> None:
         for part in self.parts:
             if part.kind != "storage" and not part.place.stale:
-                _check(part)
+                check_values(part)
 
     def memory_is_given_back_with_its_last_holder(self) -> None:
         for root in list(self.roots):
@@ -341,10 +289,10 @@ class _Game:
             if not held and not maybe:
                 self.roots.remove(root)
 
-    def of_kind(self, kind: str) -> list[_Part]:
+    def of_kind(self, kind: str) -> list[Part]:
         return [p for p in self.parts if p.kind == kind]
 
-    def choose(self, kind: str) -> _Part:
+    def choose(self, kind: str) -> Part:
         return self.rng.choice(self.of_kind(kind))
 
     def values(self, memory: Memory, item: Tensor | Frame) -> list[np.ndarray[Any, Any]]:
@@ -363,12 +311,12 @@ class _Game:
                 else source.allocates_frames)
         ]  # fmt: skip
 
-    def disturbs(self, root: _Root, access: Access) -> bool:
+    def disturbs(self, root: Root, access: Access) -> bool:
         """Whether a mapping apart would meet another one of which it knows nothing."""
         apart = [p.place for p in self.parts if p.place.root is root and p.place.apart]
         return any(p.writable for p in apart) or (access != "r" and bool(apart))
 
-    def writable(self) -> list[_Part]:
+    def writable(self) -> list[Part]:
         """The objects whose bytes may be written without harm to a mapping apart."""
         return [
             p for p in self.of_kind("object")
@@ -378,7 +326,7 @@ class _Game:
             )
         ]  # fmt: skip
 
-    def fill_through(self, part: _Part) -> None:
+    def fill_through(self, part: Part) -> None:
         values = self.values(part.memory, part.value)
         part.value.flush()
         root, copies = part.place.root, self.plan.transfer is Transfer.COPY
@@ -390,34 +338,9 @@ class _Game:
             elif not copies:  # what a driver mapped before is not looked at until it is mapped anew
                 place.stale = True
 
-    def remove(self, parts: list[_Part]) -> None:
+    def remove(self, parts: list[Part]) -> None:
         for part in parts:
             self.parts.remove(part)
-
-
-def _name(part: _Part) -> str:
-    node = part.memory.node
-    return f"{part.kind} of {part.place.root.case} in {node}"
-
-
-def _check(part: _Part) -> None:
-    expected = part.place.values
-    views: Sequence[np.ndarray[Any, Any]]
-    if part.kind == "native":
-        frame = not isinstance(part.place.root.case, TensorInfo)
-        views = part.memory.views(part.value) if frame else (part.memory.view(part.value),)
-    elif part.kind == "object":
-        views = views_of(part.memory, part.value)
-    elif part.kind == "slices":
-        views, expected = part.value, [v[:1] for v in expected]
-    elif part.kind == "views":
-        views = part.value
-    else:
-        array = part.value if part.kind == "array" else part.value.host_array()
-        expected = [expected[part.index]]
-        views = (np.asarray(array).reshape(expected[0].shape),)
-    for view, values in zip(views, expected, strict=True):
-        assert np.array_equal(view, values), f"the bytes of the {_name(part)} changed"
 
 
 def _say(what: str) -> None:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model of a game of lifetimes: who holds what, and what every part must read."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from samebytes import Storage, TensorInfo
+from samebytes.plugins import Access
+
+from ._cases import Case
+from ._guard import GuardedMemory
+from ._memory import Memory, views_of
+
+__all__ = ["Part", "Place", "Root", "check_values", "name_of"]
+
+
+@dataclass(eq=False)
+class Root:
+    """A piece of memory that was made at the source.
+
+    Attributes:
+        access: where accesses cannot be mixed, that of all its mappings.
+    """
+
+    case: Case
+    guard: GuardedMemory | None
+    storage: weakref.ref[Storage] | None = None
+    access: Access | None = None
+
+
+@dataclass(eq=False)
+class Place:
+    """Where bytes are seen: every part of one place sees each write at once.
+
+    An ALIAS or IMPORT is seen in the place of its source. A MAP or COPY is a place of its own.
+    """
+
+    root: Root
+    values: list[np.ndarray[Any, Any]]
+    apart: bool = False
+    writable: bool = True
+    stale: bool = False
+
+
+@dataclass(eq=False)
+class Part:
+    """Something that is held.
+
+    Attributes:
+        kind: native, object, views, slices, array, plane, or storage.
+        ends: what its close() ends; None for what was made by others.
+        holds: what it keeps from ending.
+        may_hold: the same for copies, whose natives need not keep their source.
+        frame: of a plane, the frame with which it closes.
+    """
+
+    kind: str
+    value: Any
+    memory: Memory
+    place: Place
+    readonly: bool
+    holds: frozenset[object]
+    may_hold: frozenset[object] = frozenset()
+    ends: object | None = None
+    index: int = 0
+    frame: Part | None = field(default=None, repr=False)
+
+
+def name_of(part: Part) -> str:
+    """What it is called in the steps that are shown."""
+    node = part.memory.node
+    return f"{part.kind} of {part.place.root.case} in {node}"
+
+
+def check_values(part: Part) -> None:
+    """It reads the values of its place."""
+    expected = part.place.values
+    views: Sequence[np.ndarray[Any, Any]]
+    if part.kind == "native":
+        frame = not isinstance(part.place.root.case, TensorInfo)
+        views = part.memory.views(part.value) if frame else (part.memory.view(part.value),)
+    elif part.kind == "object":
+        views = views_of(part.memory, part.value)
+    elif part.kind == "slices":
+        views, expected = part.value, [v[:1] for v in expected]
+    elif part.kind == "views":
+        views = part.value
+    else:
+        array = part.value if part.kind == "array" else part.value.host_array()
+        expected = [expected[part.index]]
+        views = (np.asarray(array).reshape(expected[0].shape),)
+    for view, values in zip(views, expected, strict=True):
+        assert np.array_equal(view, values), f"the bytes of the {name_of(part)} changed"
