@@ -27,13 +27,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skip)
 
 
-def _open_descriptors() -> int:
-    """How many memfds and DMA-BUFs are open; drivers that routing asks open files of their own."""
+def _open_descriptors() -> list[str]:
+    """The open memfds and DMA-BUFs; drivers that routing asks open files of their own."""
     links = []
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):  # the listing has itself been a descriptor
             links.append(str(entry.readlink()))
-    return sum(link.startswith(("/memfd:", "/dmabuf:")) for link in links)
+    return sorted(link for link in links if link.startswith(("/memfd:", "/dmabuf:")))
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +42,11 @@ def no_descriptor_left_over() -> Iterator[None]:
     before = _open_descriptors()
     samebytes.reset_stats()
     yield
-    if _open_descriptors() > before:
+    if len(_open_descriptors()) > len(before):
         gc.collect()  # a traceback that pytest keeps, or a cycle of the test's own
     # Fewer, if something that an earlier test left to the collector is gone by now.
-    assert _open_descriptors() <= before
+    after = _open_descriptors()
+    assert len(after) <= len(before), (after, before)
     assert samebytes.stats().copies == 0
 
 

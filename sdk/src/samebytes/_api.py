@@ -84,7 +84,8 @@ def frame(
 
     Args:
         native: for instance an av.VideoFrame; or one array that holds the whole image, its
-            planes one after another; or a sequence of arrays or tensors, one for each plane.
+            planes one after another; or a sequence of arrays or tensors
+            in CPU memory, one for each plane.
         format: for arrays: the image format ("NV12", "yuv420p", "bgr24" ...).
         width, height: in pixels, for arrays; by default read from the array's shape.
         audio: for arrays of sound: what they hold.

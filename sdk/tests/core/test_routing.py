@@ -444,6 +444,14 @@ def test_lifted_edges_serve_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Mapped.released == ["cpu -> alpha"] * 2
 
 
+def test_an_edge_for_frames_comes_before_a_lifted_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    tensors, frames = edge("cpu", "beta", Alias), edge("cpu", "beta", Watched, level="frame")
+    for order in ((tensors, frames), (frames, tensors)):
+        install(monkeypatch, *order)
+        frame = sb.frame(np.zeros((4, 6), np.uint8), format="GRAY8")
+        assert [h.spec.level for h in sb.route(frame, "beta").hops] == ["frame"]
+
+
 def test_formats_of_an_edge(monkeypatch: pytest.MonkeyPatch) -> None:
     install(
         monkeypatch, edge("cpu", "beta", Alias, level="frame", formats=("NV12",)),
@@ -475,6 +483,8 @@ def test_via_builds_exactly_that_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     assert route.hops[0].map(tensor).memory_type == "alpha"
     with pytest.raises(NoRouteError, match="no edge leads from beta to alpha"):
         sb.route("cpu", "alpha", level="tensor", via=[BETA])
+    with pytest.raises(NoRouteError, match="leave out 'beta'"):
+        sb.route("cpu", "beta", level="tensor", via=[ALPHA, BETA])
     with pytest.raises(NoRouteError, match="is not a tensor of"):
         route.map(tensor.map("alpha"))
 

@@ -39,8 +39,9 @@ def run(options: argparse.Namespace) -> int:
     for plugin in plugins:
         if plugin.error:
             print(f"\nset aside: {plugin.error}")
-        for edge, reason in plugin.unmet:
-            print(f"\nnot in use: {edge.name} of plugin {plugin.name!r}: {reason}")
+        # Tensors and frames may have an edge each.
+        for name, reason in dict.fromkeys((edge.name, why) for edge, why in plugin.unmet):
+            print(f"\nnot in use: {name} of plugin {plugin.name!r}: {reason}")
     return 0
 
 

@@ -75,6 +75,19 @@ class Tensor(Holder):
         info: TensorInfo | None = None,
         made: tuple[Storage, ...] = (),
     ) -> None:
+        """For backends: `wrap` and `allocate` call it.
+
+        Args:
+            native: the framework's object; of what a user wraps, that very object.
+            context: where it lives.
+            owner: what keeps the bytes alive: a Storage, or any object that holds them, such as
+                `native` itself. None if nothing must be held.
+            parent: None, save for what map() makes, where the core sets it.
+            readonly: nobody may write.
+            info: the layout, if it is known; else `_describe` is asked when it is needed.
+            made: the storages that close() ends, the innermost first: those of memory that was
+                made for this tensor. Empty for memory of the user's.
+        """
         self.native = native
         self.context = context
         self._owner = owner
@@ -236,6 +249,10 @@ class Tensor(Holder):
 
     def _native_recipe(self) -> Callable[[Storage], Any]:
         """How to make `native` again on a storage, without holding it or its memory.
+
+        The storage is the one that the tensor's owner was: the whole of it, for a plane of a frame
+        that of the frame. The recipe knows where in it the tensor begins, its layout, and whether
+        its native may be written; close() that raised BusyError must leave all as it was.
 
         The default finds the native object through a weak reference: whoever still holds the
         memory then holds the native object too. A memory type whose memory can be held without it,

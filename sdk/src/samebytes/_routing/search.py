@@ -82,6 +82,8 @@ def chains(
 ) -> Iterator[Chain]:
     """Every chain from `source` to `target`, cheapest first, ties by the names of the edges.
 
+    Of two edges between the same nodes, one made for frames comes before one for tensors.
+
     Chains through `devices`, other than source and target, come after those that need none. None
     leads through `closed` nodes.
 
@@ -114,7 +116,7 @@ def chains(
                 queue,
                 (
                     cost + edge.spec.weight + (_DETOUR if detour else 0.0),
-                    (*names, f"{edge.spec.name} {edge.plugin}"),
+                    (*names, f"{edge.spec.name} {edge.spec.level} {edge.plugin}"),
                     serial,
                     edge.spec.target,
                     (*chain, edge),

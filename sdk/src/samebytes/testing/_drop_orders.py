@@ -16,7 +16,7 @@ from samebytes.plugins import Access
 from ._cases import Case, guarded, item_of
 from ._footprint import assert_steady
 from ._lifetimes import LifetimeChecks, assert_holds, take_freed_memory
-from ._memory import Memory, fill, views_of
+from ._memory import Memory, fill_each, views_of
 
 __all__ = ["DropChecks"]
 
@@ -92,10 +92,10 @@ class DropChecks(LifetimeChecks):
         item = item_of(self.source, case, native)
         mapped = self.map(item, access)
         if access == "r":
-            values = [fill(v, 17) for v in views_of(self.source, item)]
+            values = fill_each(views_of(self.source, item), 17)
             mapped = self.map(item, access)  # again, for a copy too to have the values
         else:
-            values = [fill(v, 17) for v in views_of(self.target, mapped)]
+            values = fill_each(views_of(self.target, mapped), 17)
             mapped.flush()  # a device sees what was written when it is published
         alive: dict[str, Any] = {
             "native": native,

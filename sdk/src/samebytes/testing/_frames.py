@@ -14,7 +14,7 @@ from samebytes.errors import BusyError, NotHostVisibleError, SamebytesError
 from samebytes.formats import known_formats
 
 from ._closed import assert_closed
-from ._memory import fill, views_of
+from ._memory import fill, fill_each, views_of
 from ._objects import ObjectSuite, choose_tests
 
 __all__ = ["FrameSuite"]
@@ -124,7 +124,7 @@ class FrameSuite(ObjectSuite):
     def test_planes_outlive_the_frame(self, case: ImageInfo) -> None:
         """Rule 3: a plane alone keeps the memory of the frame."""
         frame = self.frame(case)
-        expected = [fill(v, 13) for v in views_of(self.memory, frame)]
+        expected = fill_each(views_of(self.memory, frame), 13)
         planes = list(frame)
         del frame
         while planes:
@@ -161,7 +161,7 @@ class FrameSuite(ObjectSuite):
         """Rule 2: where the framework counts who holds memory, close() only lets go of it."""
         frame = self.memory.context().allocate_frame(case.format, case.width, case.height)
         views = views_of(self.memory, frame)
-        expected = [fill(v, 11) for v in views]
+        expected = fill_each(views, 11)
         frame.close()
         for view, values in zip(views, expected, strict=True):
             np.testing.assert_array_equal(view, values)

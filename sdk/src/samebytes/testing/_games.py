@@ -27,7 +27,7 @@ from samebytes.plugins import Access
 
 from ._cases import Case, allocate, guarded, item_of
 from ._held import Part, Place, Root, check_values, name_of
-from ._memory import Memory, fill, views_of
+from ._memory import Memory, fill_each, views_of
 
 __all__ = ["Plan", "run_lifetimes"]
 
@@ -298,7 +298,7 @@ class _Game:
     def values(self, memory: Memory, item: Tensor | Frame) -> list[np.ndarray[Any, Any]]:
         """Write new ones into it."""
         seed = self.rng.randrange(_SEEDS)
-        return [fill(v, seed) for v in views_of(memory, item)]
+        return fill_each(views_of(memory, item), seed)
 
     def owned_cases(self) -> list[Case]:
         """What samebytes can allocate, and the mapping then shares."""

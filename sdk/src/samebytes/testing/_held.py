@@ -87,6 +87,8 @@ def check_values(part: Part) -> None:
         views = part.memory.views(part.value) if frame else (part.memory.view(part.value),)
     elif part.kind == "object":
         views = views_of(part.memory, part.value)
+        if part.readonly and part.memory.host_visible and part.memory.readonly_enforced:
+            assert not any(v.flags.writeable for v in views), f"the {name_of(part)} can be written"
     elif part.kind == "slices":
         views, expected = part.value, [v[:1] for v in expected]
     elif part.kind == "views":

@@ -20,7 +20,7 @@ from . import _child
 from ._cases import Case, guarded, item_of
 from ._footprint import assert_nothing_left
 from ._games import Plan, run_lifetimes
-from ._memory import Memory, fill, views_of
+from ._memory import Memory, fill, fill_each, views_of
 from ._threads import in_threads, wait_until
 
 __all__ = ["LifetimeChecks", "assert_holds"]
@@ -93,7 +93,7 @@ class LifetimeChecks:
 
         def work(number: int) -> None:
             items = [item_of(source, case) for case in self.cases]
-            expected = [[fill(v, number * 50) for v in views_of(source, i)] for i in items]
+            expected = [fill_each(views_of(source, i), number * 50) for i in items]
             for _ in range(self.maps_per_thread):
                 for item, values in zip(items, expected, strict=True):
                     mapped = self.map(item, access)
@@ -110,12 +110,11 @@ class LifetimeChecks:
             case = self.cases[number % len(self.cases)]
             guard, native = guarded(source, case)
             item = item_of(source, case, native)
-            for view in views_of(source, item):
-                fill(view, number)
+            fill_each(views_of(source, item), number)
             mapped = self.map(item, access)
             sets.append([native, item, mapped, views_of(target, mapped), mapped.native])
             guards.append(guard)
-            del native, item, mapped, view
+            del native, item, mapped
 
         def work(_: int) -> None:
             for _ in range(_SETS_PER_THREAD):
@@ -178,7 +177,7 @@ class LifetimeChecks:
         for case in self.cases:
             guard, native = guarded(source, case)
             item = item_of(source, case, native)
-            values = [fill(v, 31) for v in views_of(source, item)]
+            values = fill_each(views_of(source, item), 31)
             item.flush()
             mapped = self.map(item, self._reading())
             sys.stdout.flush()

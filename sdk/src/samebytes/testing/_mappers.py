@@ -30,7 +30,7 @@ from ._closed import assert_closed
 from ._drop_orders import DropChecks
 from ._examples import DTYPES, repeatable
 from ._layouts import EXAMPLES, ImageLayout, Layout, Layouts
-from ._memory import Memory, address_of, fill, views_of
+from ._memory import Memory, address_of, fill, fill_each, views_of
 from ._objects import choose_tests
 
 __all__ = ["MapperSuite"]
@@ -140,22 +140,21 @@ class MapperSuite(DropChecks):
     def test_writes_to_the_source_show_in_the_mapping(self, case: Case, reading: Access) -> None:
         """Rule 1: what is written to the source afterwards is read in the mapping."""
         item = self.item(case)
-        before = [fill(v, 1) for v in self.views(item)]
+        before = fill_each(self.views(item), 1)
         mapped = self.map(item, reading)
         for view, values in zip(self.views(mapped), before, strict=True):
             np.testing.assert_array_equal(view, values)
         if self.transfer in (Transfer.ALIAS, Transfer.IMPORT):
-            after = [fill(v, 60) for v in self.views(item)]
+            after = fill_each(self.views(item), 60)
             for view, values in zip(self.views(mapped), after, strict=True):
                 np.testing.assert_array_equal(view, values)
 
     def test_writes_to_the_mapping_show_in_the_source(self, case: Case, writing: Access) -> None:
         """Rule 1: what is written through a mapping, and flushed, is read in the source."""
         item = self.item(case)
-        for view in self.views(item):
-            fill(view, 90)
+        fill_each(self.views(item), 90)
         mapped = self.map(item, writing)
-        written = [fill(v, 2) for v in self.views(mapped)]
+        written = fill_each(self.views(mapped), 2)
         mapped.flush()
         for view, values in zip(self.views(item), written, strict=True):
             np.testing.assert_array_equal(view, values)
@@ -174,7 +173,7 @@ class MapperSuite(DropChecks):
             self.map(item, "rw").close()
             return
         writing = self.map(item, "rw")
-        written = [fill(v, 7) for v in self.views(writing)]
+        written = fill_each(self.views(writing), 7)
         writing.flush()
         for view, values in zip(self.views(reading), written, strict=True):
             np.testing.assert_array_equal(view, values)
@@ -410,7 +409,7 @@ class MapperSuite(DropChecks):
         """Rule 7: with a queue nothing waits; after wait() the bytes are there."""
         queue = self.source.queue() or self.target.queue()
         item = self.item(case)
-        expected = [fill(v, 77) for v in self.views(item)]
+        expected = fill_each(self.views(item), 77)
         mapped = self.map(item, access, queue=queue)
         mapped.wait()
         if access != "w":
@@ -439,7 +438,7 @@ class MapperSuite(DropChecks):
     def test_closing_owned_memory(self, case: Case) -> None:
         """Rule 2: memory that a mapping still uses cannot be closed; dropping it frees the way."""
         owned = allocate(self.source, case)
-        expected = [fill(v, 4) for v in self.views(owned)]
+        expected = fill_each(self.views(owned), 4)
         holders: list[Any] = [self.map(owned, self.accesses[0])]
         if self.target.natives_hold:
             holders.append(holders[0].native)

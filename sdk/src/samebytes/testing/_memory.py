@@ -14,7 +14,11 @@ from samebytes import Context, Frame, ImageInfo, Tensor, TensorInfo
 from ._device_view import DeviceView
 from ._layouts import Layouts, array_of
 
-__all__ = ["ArrayMemory", "DeviceMemory", "Memory", "address_of", "fill", "views_of"]
+__all__ = [
+    "ArrayMemory", "DeviceMemory", "Memory", "address_of", "fill", "fill_each", "views_of",
+]  # fmt: skip
+
+_BETWEEN_PLANES = 83
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
@@ -30,6 +34,11 @@ def fill(view: np.ndarray[Any, Any], seed: int) -> np.ndarray[Any, Any]:
     values = (np.arange(view.size) + seed) % (2 if view.dtype == np.bool_ else 251)
     view[...] = values.reshape(view.shape).astype(view.dtype)
     return view.copy()
+
+
+def fill_each(views: Sequence[np.ndarray[Any, Any]], seed: int) -> list[np.ndarray[Any, Any]]:
+    """`fill` each of them with values of its own, so that planes that changed places show."""
+    return [fill(view, seed + _BETWEEN_PLANES * n) for n, view in enumerate(views)]
 
 
 class Memory:
@@ -95,7 +104,7 @@ class Memory:
         Raises:
             LayoutError: the framework itself cannot take that layout.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has neither make nor over")
 
     def view(self, native: Any) -> np.ndarray[Any, Any]:
         """The elements of a native tensor, in place, by the framework's own means.
@@ -116,7 +125,7 @@ class Memory:
 
         Leave it where the framework cannot use foreign memory, and override `make_frame`.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has neither make_frame nor frame_over")
 
     def views(self, native: Any) -> tuple[np.ndarray[Any, Any], ...]:
         """The planes of a native frame, in place, in the shapes that the format gives them."""

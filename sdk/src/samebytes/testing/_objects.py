@@ -19,7 +19,7 @@ from samebytes.plugins import Access
 from ._cases import Case, allocate, item_of, native_of
 from ._closed import assert_closed
 from ._lifetimes import LifetimeChecks
-from ._memory import Memory, address_of, fill, views_of
+from ._memory import Memory, address_of, fill, fill_each, views_of
 from ._threads import in_threads, switching_often
 
 __all__ = ["ObjectSuite", "choose_tests"]
@@ -147,7 +147,7 @@ class ObjectSuite(LifetimeChecks):
         """Rule 2: what the user owns is let go, whoever still looks at it."""
         item = self.item(case)
         native = item.native
-        expected = [fill(v, 5) for v in views_of(self.memory, item)]
+        expected = fill_each(views_of(self.memory, item), 5)
         mapped = item.map(item.context.node)
         views = views_of(self.memory, mapped)
         item.close()
@@ -192,7 +192,7 @@ class ObjectSuite(LifetimeChecks):
         """Rule 7: flush() and wait() may be called at any time, and change no byte."""
         item = self.item(case)
         mapped = item.map(item.context.node, "rw")
-        expected = [fill(v, 23) for v in views_of(self.memory, mapped)]
+        expected = fill_each(views_of(self.memory, mapped), 23)
         for part in (mapped, item, mapped):
             part.flush()
             part.wait()
