@@ -73,8 +73,8 @@ def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) ->
 def telling_tests(removed: Distribution) -> list[str]:
     """The tests that could notice: pytest's arguments.
 
-    They are those of plugins, routes and the command, all files that name the removed one, all of
-    a backend that is tested alone with it, and of each other distribution's conformance what asks
+    They are those of plugins, routes and the command, all files that name the removed one, those
+    of a backend that is tested alone with it, and of every distribution's conformance what asks
     plugins and routes. Distributions that join it to others have nothing to do without it.
     """
     module = re.compile(rf"\b{removed.name.replace('-', '_')}\b")

@@ -300,3 +300,32 @@ def test_a_native_that_nothing_else_holds_must_be_made_again() -> None:
     with pytest.raises(RuntimeError, match=r"Forgetful must define _native_recipe\(\)"):
         tensor.close()
     assert tensor.closed
+
+
+def test_a_native_whose_last_holder_lets_go_meanwhile() -> None:
+    """Another thread may drop the memory after close() has seen that it is held."""
+
+    class Native:
+        pass
+
+    class Slow(CpuTensor):
+        __slots__ = ()
+
+        def _native_recipe(self) -> Callable[[Storage], Any]:
+            again = sb.Tensor._native_recipe(self)
+
+            def late(storage: Storage) -> Any:
+                held.clear()
+                return again(storage)
+
+            return late
+
+    released: list[str] = []
+    base = Storage(lambda: released.append("base"), nbytes=4)
+    top = Storage(lambda: released.append("top"), nbytes=4, keep=base)
+    info, held = sb.TensorInfo("uint8", (4,)), [top]
+    tensor = Slow(Native(), CPU, top, None, False, info, (base, top))
+    del base, top
+    tensor.close()
+    assert tensor.closed
+    assert released == ["top", "base"]

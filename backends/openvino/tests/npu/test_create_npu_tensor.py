@@ -117,6 +117,16 @@ def test_buffers_are_held(npu: Any, infer: Any, kind: str) -> None:
     allocated.close()
 
 
+def test_close_sees_who_reads_in_place(npu: Any) -> None:
+    x = npu.allocate((1, N))
+    for hold in (lambda: x.map("cpu"), lambda: x.map("cpu").native, x.host_array):
+        held = hold()
+        with pytest.raises(BusyError):
+            x.close()
+        del held
+    x.close()
+
+
 def test_file_mapping(npu: Any, infer: Any, tmp_path: Path) -> None:
     """file_mapping: FileDescriptor(path, offset); its size need be no whole pages."""
     path = tmp_path / "weights"

@@ -17,7 +17,11 @@ from ..errors import BusyError
 from .closed import drop_extras
 from .storage import Storage, dismantle, revive
 
-__all__ = ["Closable", "end"]
+__all__ = ["Closable", "NativeLostError", "end"]
+
+
+class NativeLostError(RuntimeError):
+    """A native object died with the last reference to it while its memory is still held."""
 
 
 class Closable(Protocol):
@@ -70,8 +74,29 @@ def end(holders: Sequence[Closable], made: tuple[Storage, ...]) -> None:
             recipe["keep"] = present[link]
         present.append(revive(storage, recipe))
     storages = dict(zip(ids, present, strict=True))
-    for holder, parts in zip(holders, holder_recipes, strict=True):
-        holder._restore(parts, storages)
+    restored: list[Closable] = []
+    lost = ""
+    try:
+        for holder, parts in zip(holders, holder_recipes, strict=True):
+            holder._restore(parts, storages)
+            restored.append(holder)
+    except NativeLostError as error:
+        lost = str(error)
+    if lost:
+        # Whoever held the memory may have let go of it just now, in another thread.
+        for holder in restored:
+            holder._forget()
+        storage = None
+        living.clear()
+        present.clear()
+        storages.clear()
+        for recipe in recipes:
+            recipe.clear()
+        if any(ref() is not None for ref in refs):
+            raise NativeLostError(lost)
+        for holder in holders:
+            drop_extras(holder)
+        return
     raise BusyError(
         "close(): an array, a slice, a DLPack capsule, a mapped tensor or a native object still "
         "uses this memory; drop it first (a reference cycle holds it until gc.collect()), or drop "

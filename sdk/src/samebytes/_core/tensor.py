@@ -13,7 +13,7 @@ from ..errors import NotHostVisibleError
 from .access import Access
 from .address import data_address
 from .closed import become_closed, become_open, drop_extras
-from .closing import end
+from .closing import NativeLostError, end
 from .handles import check_handle_key
 from .holder import Holder
 from .info import TensorInfo
@@ -85,8 +85,9 @@ class Tensor(Holder):
             parent: None, save for what map() makes, where the core sets it.
             readonly: nobody may write.
             info: the layout, if it is known; else `_describe` is asked when it is needed.
-            made: the storages that close() ends, the innermost first: those of memory that was
-                made for this tensor. Empty for memory of the user's.
+            made: the storages that close() ends, those of memory that was made for this tensor.
+                What the others lie in comes first; the last one is released first. Empty for
+                memory of the user's.
         """
         self.native = native
         self.context = context
@@ -263,7 +264,7 @@ class Tensor(Holder):
         def again(_: Storage) -> Any:
             native = alive()
             if native is None:
-                raise RuntimeError(
+                raise NativeLostError(
                     f"close() lost the native object of a {kind.__name__}, whose memory is held "
                     f"without it: {kind.__module__}.{kind.__name__} must define _native_recipe()"
                 )

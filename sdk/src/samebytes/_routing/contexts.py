@@ -113,7 +113,12 @@ def resolve(source: Context, target: str | Context) -> Context:
 def remember(context: Context) -> Context:
     """Keep a context that routing made for a while."""
     # By identity: an equal one that is there already may have been closed.
-    if not context.singleton and not any(kept is context for kept in list(_recent)):
+    kept = list(_recent)
+    if not context.singleton and not any(one is context for one in kept):
+        for one in kept:
+            if one._closed:
+                with suppress(ValueError):  # another thread was faster
+                    _recent.remove(one)
         _recent.append(context)
     return context
 

@@ -229,8 +229,8 @@ def _explicit(
         direct = next((c for c in chains(edges, a.node, b.node) if len(c) == 1), None)
         if direct is None:
             why = [f"no edge leads from {a.node} to {b.node}"]
-            if a.node == end.node:
-                why = [f"`via` names the nodes between the two ends: leave out {a.node!r}"]
+            if b is end and a in via and a.node == end.node:
+                why.append(f"`via` names the nodes between the two ends: leave out {a.node!r}")
             why += [reason for e, reason in bad if e.spec.name == f"{a.node} -> {b.node}"]
             raise NoRouteError(start.node, end.node, why)
         if copies(direct) and not copy:

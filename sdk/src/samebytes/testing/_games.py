@@ -149,7 +149,10 @@ class _Game:
         accesses: Sequence[Access] = self.plan.accesses if across else ("r", "w", "rw")
         chosen = self.rng.choice(accesses)
         if across and not self.plan.mixed_access:
-            chosen = part.place.root.access = part.place.root.access or chosen
+            root = part.place.root
+            if not any(p.memory is self.plan.target and p.place.root is root for p in self.parts):
+                root.access = None
+            chosen = root.access = root.access or chosen
         if part.place.stale or (apart and self.disturbs(part.place.root, chosen)):
             return
         if chosen == "w" and not part.readonly and part not in self.writable():

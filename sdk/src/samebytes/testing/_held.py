@@ -25,7 +25,7 @@ class Root:
     """A piece of memory that was made at the source.
 
     Attributes:
-        access: where accesses cannot be mixed, that of all its mappings.
+        access: where accesses cannot be mixed, that of its living mappings.
     """
 
     case: Case
@@ -56,7 +56,7 @@ class Part:
         kind: native, object, views, slices, array, plane, or storage.
         ends: what its close() ends; None for what was made by others.
         holds: what it keeps from ending.
-        may_hold: the same for copies, whose natives need not keep their source.
+        may_hold: what it may keep: of copies, and where the framework counts who holds.
         frame: of a plane, the frame with which it closes.
     """
 

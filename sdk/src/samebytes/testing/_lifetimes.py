@@ -27,7 +27,7 @@ __all__ = ["LifetimeChecks", "assert_holds"]
 
 _FORK_LIMIT_S = 60
 _SETS_PER_THREAD = 8
-_LAST_STEPS = 30
+_LAST_STEPS = 40  # a whole game
 # By class: a process takes longer to start than most of what is checked in it.
 _results: weakref.WeakKeyDictionary[type, dict[str, _child.ChildResult]] = (
     weakref.WeakKeyDictionary()

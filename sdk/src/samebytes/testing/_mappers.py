@@ -71,6 +71,9 @@ class MapperSuite(DropChecks):
         owns = cls.source.allocates_frames if frames else cls.source.allocates
         foreign = type(cls.source).over is not Memory.over and not copies
         foreign_frames = type(cls.source).frame_over is not Memory.frame_over and not copies
+        mixing = not apart and cls.mapper is None and {"r", "rw"} <= {*cls.accesses}
+        if not mixing and not cls.mixed_access:
+            raise TypeError(f"{cls.__name__} does not test mixed_access: leave it out")
         choose_tests(
             cls,
             MapperSuite,
@@ -81,7 +84,7 @@ class MapperSuite(DropChecks):
             test_the_route_says_what_happens=cls.mapper is None,
             test_the_edge_says_what_happens=cls.mapper is not None,
             test_accesses_that_are_not_served=len(cls.accesses) < 3 and cls.mapper is None,
-            test_mixed_access=not apart and cls.mapper is None and {"r", "rw"} <= {*cls.accesses},
+            test_mixed_access=mixing,
             test_queue=cls.mapper is None,
             test_dtypes=not frames and not copies and cls.target.dtypes is not None,
             test_formats=frames and not copies and cls.target.formats is not None,
