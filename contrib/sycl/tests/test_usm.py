@@ -189,7 +189,21 @@ def test_exit_with_living_memory(run: Any) -> None:
     program = """
         import numpy as np, samebytes
         kept = samebytes.context("sycl").allocate((1 << 20,))
-        array, opencl = np.asarray(kept), kept.map("opencl")
+        array, there = np.asarray(kept), kept.map("cpu")
+        print("end")
+    """
+    assert run(program) == "end\n"
+
+
+def test_exit_with_living_memory_in_opencl_too(run: Any) -> None:
+    pytest.importorskip(
+        "samebytes_gpu_opencl",
+        reason="missing package samebytes_gpu_opencl: pip install samebytes-gpu-opencl",
+    )
+    program = """
+        import samebytes
+        kept = samebytes.context("sycl").allocate((1 << 20,))
+        opencl = kept.map("opencl")
         print("end")
     """
     assert run(program) == "end\n"
