@@ -556,6 +556,21 @@ def test_a_context_that_is_gone_is_made_again_by_name(monkeypatch: pytest.Monkey
     assert tensor.map("gpu:1").context.device.name == "1"
 
 
+def test_a_context_between_that_is_gone_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the cheapest way refuses, and the others were found before."""
+    from samebytes._routing.contexts import forget_recent
+
+    alpha = edge("cpu", "alpha", Alias)
+    rest = edge("alpha", "gpu", Alias), edge("gpu", "beta", Alias)
+    for first in ([], [edge("alpha", "beta", RefusesAll)]):
+        install(monkeypatch, alpha, *first, *rest, gpu={"devices": None})
+        tensor = sb.tensor(np.zeros((2, 2))).map("alpha")
+        for _ in range(3):
+            assert tensor.map("beta").context is BETA
+            forget_recent()
+            gc.collect()
+
+
 def test_a_context_that_is_closed_while_a_route_to_it_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

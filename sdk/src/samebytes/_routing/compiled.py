@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any, cast
@@ -174,18 +174,43 @@ class _Ways:
             return compile_route(source, self._level, self._target, self._access, self._copy)(item)
         with self._lock:
             if self._others is None:
-                ways = enumerate(self._ways(source, end))
-                self._others = [way for index, way in ways if index != self._first[0]]
+                self._others = list(self._besides_the_first(source, end))
+            others = self._others
         why = [(self._first[1], str(reason))]
-        for name, way in self._others:
-            if isinstance(way, str):
-                why.append((name, way))
-                continue
+        with suppress(Refused):
             try:
-                return way(item)
-            except Refused as further:
-                why.append((name, str(further)))
+                return _first_that_takes(item, others, why)
+            except Gone:
+                # Contexts between are kept for a while only. Made anew one after another, each
+                # lives until its way was tried.
+                with self._lock:
+                    self._others = None
+                del why[1:]
+            return _first_that_takes(item, self._besides_the_first(source, end), why)
         raise failure(source, end, self._level, self._access, self._copy, why, item=item)
+
+    def _besides_the_first(self, source: Context, end: Context) -> Iterator[tuple[str, Run | str]]:
+        return (way for index, way in enumerate(self._ways(source, end)) if index != self._first[0])
+
+
+def _first_that_takes(item: Any, ways: Iterable[tuple[str, Run | str]], why: list[Reason]) -> Any:
+    """What the first way makes that does not refuse; the reasons of those before go into `why`.
+
+    Raises:
+        Gone: all refused, and of one a context is gone.
+        Refused: all refused.
+    """
+    gone = False
+    for name, way in ways:
+        if isinstance(way, str):
+            why.append((name, way))
+            continue
+        try:
+            return way(item)
+        except Refused as further:
+            gone = gone or isinstance(further, Gone)
+            why.append((name, str(further)))
+    raise (Gone if gone else Refused)("all ways refuse")
 
 
 def _identity(context: Context, level: Level, access: Access) -> Run:
