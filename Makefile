@@ -1,4 +1,4 @@
-# Both targets do their whole set-up; all they need is Python 3.11 or later.
+# Both targets do their whole set-up; they need Python 3.11 or later that can make a venv.
 PYTHON ?= python3
 
 .PHONY: demo test

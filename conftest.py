@@ -3,7 +3,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+# `import openvino` reports each use to Google Analytics, from a child process, but not in CI, as it
+# knows it by this variable among others. Tests talk to this machine only. The others ("CI") would
+# make pytest and hypothesis do less.
+os.environ["JENKINS_URL"] = os.environ.get("JENKINS_URL") or "http://localhost/"
 
 
 def pytest_collection_finish() -> None:
@@ -14,3 +25,38 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+class _Stack(ctypes.Structure):
+    """stack_t of signal.h."""
+
+    _fields_ = (("sp", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t))
+
+
+def _leave_the_alternate_stack() -> None:
+    """Let handlers of this thread run on its own stack.
+
+    OpenVINO's CPU plugin sets an alternate stack for each of its models and puts back the one
+    before, which is freed memory where models do not end in the order of a stack. Python's handlers
+    run there: the next signal ends the process with SIGSEGV.
+    """
+    disabled = 2  # SS_DISABLE, bits/ss_flags.h
+    ctypes.CDLL(None).sigaltstack(ctypes.byref(_Stack(None, disabled, 0)), None)
+
+
+@pytest.fixture
+def default_signals() -> Iterator[None]:
+    """Signals end a process, whatever the run of pytest inherited.
+
+    What a shell starts in the background ignores SIGINT, and what nohup starts SIGHUP; so does
+    every process that a test starts then. Tests that send signals use this. All others leave alone
+    what the caller chose.
+    """
+    # default_int_handler is a handler, so in a process that a test starts it is the default again.
+    wanted = dict.fromkeys((signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM), signal.SIG_DFL)
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
+    _leave_the_alternate_stack()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

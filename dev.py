@@ -11,7 +11,7 @@ import sys
 if sys.version_info < (3, 11):  # noqa: UP036  (this is the line that enforces the minimum)
     sys.exit(
         f"samebytes needs Python 3.11 or later; {sys.executable} is {sys.version.split()[0]}. "
-        "Run dev.py with a newer one, for example `python3.12 dev.py`."
+        "Use a newer one, for example `python3.12 dev.py` or `make demo PYTHON=python3.12`."
     )
 
 from devtools.commands import main

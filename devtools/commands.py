@@ -6,16 +6,21 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from devtools import environment, removal, tiers
+from devtools import environment, error_page, metadata, removal, tiers
 from devtools.docs import docs
+from devtools.fresh.command import add_fresh, hardest
 from devtools.lab.machine import Size
 from devtools.lab.tests_in_lab import lab
 from devtools.lab.unavailable import LabUnavailableError, MissingToolError
 from devtools.lint import lint
+from devtools.mutation import mutate
+from devtools.newer import newer
 from devtools.results import Result, not_run, table
 from devtools.schedule import Job, run_jobs
+from devtools.venv import PYTHON, VENV
+from devtools.wheels import wheels
 from devtools.workspace import ROOT, CommandError, run
 
 _TEST_HELP = """\
@@ -25,13 +30,18 @@ each one alone, those without one backend, and those of the DMA-BUF lab.
   --together        all distributions, editable, in .venv, on software devices: lint and every test
   --alone           for each distribution a fresh venv with its wheel, the core's wheel and what
                     they depend on; the mappers and the demo also get the backends, without which
-                    they have nothing to do
+                    they have nothing to do; without the long tests of lifetimes and leaks
   --without [NAME]  for each backend, or the one named, a copy of .venv from which it is removed:
                     what is left must work
+  --newer           the FFmpeg backend, the mappers and the demo with the newest PyAV, on a newer
+                    Python if one is on PATH or in pyenv, in a fresh venv; only if asked for
   --hardware        the tests of devices, on the devices of this machine; without them they skip
-  --strict          a skip for a missing package or device is a failure, and so is a lab that
-                    one command could install. torch is the one exception, and only where pip
-                    offers no CPU build of it. Tests alone may miss what other distributions bring.
+  --strict          a skip for a missing package or device is a failure, and so are a part that
+                    the set-up left out and a lab that one command could install. torch is the
+                    one exception, and only where pip offers no CPU build of it. Tests alone may
+                    miss what other distributions bring.
+  --fresh           also `make demo` on a machine that has nothing yet, as `dev.py fresh` makes it;
+                    a failure where root, debootstrap or the network is missing
   --jobs N          parts at a time, each shown whole when it ends; by default as many as CPUs, at
                     most 2; with 1 all is shown as it comes
 
@@ -79,15 +89,28 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_test(commands)
     _add_lab(commands)
+    _add_metadata(commands)
     for name, function, takes_more, text in (
         ("demo", _demo, True, "the demo; its arguments are those of `samebytes demo`"),
         ("lint", _lint, False, "ruff, mypy and the rules of this repository"),
         ("bench", _bench, True, "the benchmarks"),
+        (
+            "mutate",
+            _mutate,
+            True,
+            "mutation tests: faults in the core that the tests should notice",
+        ),
+        ("fuzz", _fuzz, True, "random steps over all memory types, on software devices"),
         ("docs", _docs, False, "check that the links of the documentation lead somewhere"),
-        ("setup", _setup, False, "only make .venv"),
+        ("errors", _errors, False, "write docs/reference/errors.md, the list of error messages"),
+        ("wheels", _wheels, False, "build and check all sdists and wheels for release, in dist/"),
     ):
         command = commands.add_parser(name, help=text, allow_abbrev=False, add_help=not takes_more)
         command.set_defaults(run=function, takes_more=takes_more)
+    setup = commands.add_parser("setup", help="only the set-up, for the tests or the demo")
+    setup.add_argument("what", nargs="?", choices=("tests", "demo"), default="tests")
+    setup.set_defaults(run=_setup, takes_more=False)
+    add_fresh(commands)
     return parser
 
 
@@ -100,7 +123,7 @@ def _add_test(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    for flag in ("--together", "--alone", "--hardware", "--strict"):
+    for flag in ("--together", "--alone", "--newer", "--hardware", "--strict", "--fresh"):
         test.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
     test.add_argument("--without", nargs="?", const="", metavar="NAME", help=argparse.SUPPRESS)
     test.add_argument(
@@ -126,6 +149,16 @@ def _add_lab(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     command.set_defaults(run=_lab, takes_more=True)
 
 
+def _add_metadata(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser(
+        "metadata",
+        help="copy the project's URLs into every pyproject.toml",
+        allow_abbrev=False,
+    )
+    command.add_argument("--repository", metavar="URL", help="its home on GitHub, from now on")
+    command.set_defaults(run=_metadata, takes_more=False)
+
+
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
@@ -135,53 +168,62 @@ def _count(text: str) -> int:
 
 def _test(options: argparse.Namespace, rest: list[str]) -> int:
     began = time.monotonic()
-    environment.prepare()
+    environment.prepare_tests()
     strict = options.strict
-    may_miss = _no_torch()
-    jobs = {
+    # Where pip offers no CPU build of it, there is nothing that a strict run could ask for.
+    may_miss = ["torch"] if environment.why_left_out("torch") else []
+    jobs: dict[str, Callable[[], Sequence[Result]]] = {
         # The longest first: the short ones fill what the two of them leave.
+        **_together(rest, strict=strict, may_miss=may_miss),
         "alone": lambda: tiers.alone(strict=strict),
-        "together": lambda: [tiers.together(rest, strict=strict, may_miss=may_miss)],
         "without": lambda: removal.without(
             [options.without] if options.without else [], strict=strict, may_miss=may_miss
         ),
+        "fresh": hardest,
+        "newer": lambda: [newer(strict=strict, may_miss=may_miss)],
         "lab": lambda: [_lab_where_it_can_be(strict=strict, may_miss=may_miss)],
         "lint": lambda: [lint(), docs()],
         "hardware": lambda: [tiers.hardware(rest, strict=strict, may_miss=may_miss)],
     }
     chosen = _chosen_parts(options, rest)
-    results = run_jobs([Job(name, jobs[name]) for name in jobs if name in chosen], options.jobs)
-    return _report(results, began)
+    results = run_jobs(
+        [Job(name, jobs[name]) for name in jobs if name.partition(" ")[0] in chosen], options.jobs
+    )
+    return _report([*environment.left_out(strict=strict), *results], began)
+
+
+def _together(
+    rest: list[str], *, strict: bool, may_miss: Sequence[str]
+) -> dict[str, Callable[[], Sequence[Result]]]:
+    """The jobs of the tests together: two, or one where pytest gets arguments of the caller's."""
+    parts = {"together": rest} if rest else {f"together {k}": v for k, v in tiers.halves().items()}
+
+    def job(name: str, arguments: list[str]) -> Callable[[], Sequence[Result]]:
+        return lambda: [tiers.together(arguments, strict=strict, may_miss=may_miss, name=name)]
+
+    return {name: job(name, arguments) for name, arguments in parts.items()}
 
 
 def _chosen_parts(options: argparse.Namespace, rest: Sequence[str]) -> set[str]:
-    chosen = {name for name in ("together", "alone", "hardware") if getattr(options, name)}
+    chosen = {name for name in ("together", "alone", "newer", "hardware") if getattr(options, name)}
     if options.without is not None:
         chosen.add("without")
     if rest:
         return chosen & {"hardware"} or {"together"}
     if "together" in chosen:
         chosen.add("lint")
-    return chosen or {"lint", "together", "alone", "without", "lab"}
+    chosen = chosen or {"lint", "together", "alone", "without", "lab"}
+    return chosen | {"fresh"} if options.fresh else chosen
 
 
 def _lab_where_it_can_be(*, strict: bool, may_miss: Sequence[str]) -> Result:
     try:
         return lab(strict=strict, may_miss=may_miss)
     except LabUnavailableError as error:
-        # What set-up would have installed must not be missed in silence for ever.
+        # What the set-up would have installed must not be missed silently.
         if strict and isinstance(error, MissingToolError):
             return Result("lab", False, str(error))
         return not_run("lab", f"{error}; so tests on DMA-BUFs ran nowhere")
-
-
-def _no_torch() -> list[str]:
-    """What a strict run may miss: torch, where it cannot be installed."""
-    reason = environment.prepare_arrays()
-    if reason is None:
-        return []
-    print(f"torch is left out and the tests that need it skip: {reason}")
-    return ["torch"]
 
 
 def _report(results: Sequence[Result], began: float) -> int:
@@ -190,8 +232,8 @@ def _report(results: Sequence[Result], began: float) -> int:
 
 
 def _demo(_: argparse.Namespace, rest: list[str]) -> int:
-    environment.prepare()
-    return run([environment.VENV / "bin" / "samebytes", "demo", *rest])
+    environment.prepare_demo()
+    return run([VENV / "bin" / "samebytes", "demo", *rest])
 
 
 def _lint(*_: object) -> int:
@@ -205,12 +247,29 @@ def _bench(_: argparse.Namespace, rest: list[str]) -> int:
     if not (benchmarks / "__main__.py").exists():
         raise CommandError(f"there are no benchmarks: {benchmarks}/__main__.py is not there")
     environment.prepare()
-    return run([environment.PYTHON, "-m", "tests.bench", *rest])
+    return run([PYTHON, "-m", "tests.bench", *rest])
+
+
+def _fuzz(_: argparse.Namespace, rest: list[str]) -> int:
+    environment.prepare_tests()
+    devices = [f"--{device}" for device in tiers.ALL_DEVICES]
+    runner = VENV / "bin" / "samebytes-softdevices"
+    return run([runner, "run", *devices, "--", PYTHON, "-m", "tests.fuzz", *rest])
+
+
+def _mutate(_: argparse.Namespace, rest: list[str]) -> int:
+    environment.prepare_tests()
+    return mutate(rest)
 
 
 def _docs(*_: object) -> int:
     began = time.monotonic()
     return _report([docs()], began)
+
+
+def _errors(*_: object) -> int:
+    error_page.write()
+    return 0
 
 
 def _lab(options: argparse.Namespace, rest: list[str]) -> int:
@@ -221,6 +280,20 @@ def _lab(options: argparse.Namespace, rest: list[str]) -> int:
     return _report([result], began)
 
 
-def _setup(*_: object) -> int:
+def _setup(options: argparse.Namespace, _: list[str]) -> int:
+    if options.what == "demo":
+        environment.prepare_demo()
+    else:
+        environment.prepare_tests(again=True)
+    return 0
+
+
+def _wheels(*_: object) -> int:
+    began = time.monotonic()
     environment.prepare()
+    return _report([wheels(ROOT / "dist")], began)
+
+
+def _metadata(options: argparse.Namespace, _: list[str]) -> int:
+    metadata.write(options.repository)
     return 0

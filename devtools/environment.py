@@ -1,175 +1,237 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The development environment in .venv: made when missing, brought up to date when it is not."""
+"""The set-up of .venv: what is missing there is added, and what cannot be had is left out."""
 
-import hashlib
-import importlib.util
-import json
-import os
-import re
-import shutil
-import subprocess
-import sys
-import tomllib
-from collections.abc import Mapping
-from pathlib import Path
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
-from devtools.system import TO_BUILD_PYGOBJECT, Wanted, apt_command, prepare_system
-from devtools.workspace import (
-    DISTRIBUTIONS,
-    ROOT,
-    CommandError,
-    Distribution,
-    must,
-    run,
-    source_files,
+from devtools import pip
+from devtools.parts import (
+    ARRAYS,
+    WITHOUT_REQUIREMENTS,
+    Part,
+    demo_parts,
+    development_parts,
+    test_parts,
 )
+from devtools.results import Result, not_run
+from devtools.system import apt_command, prepare_system
+from devtools.torch_build import why_no_torch
+from devtools.venv import (
+    PYTHON,
+    VENV,
+    Note,
+    make_venv,
+    read_note,
+    require_ensurepip,
+    unfinished,
+    write_note,
+)
+from devtools.workspace import CommandError
 
-VENV = ROOT / ".venv"
-PYTHON = VENV / "bin" / "python"
-PIP_INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+# At most; `dev.py fresh` measures what it is on a machine that has nothing yet.
+DEMO_MEGABYTES = 200
+TESTS_MEGABYTES = 900
 
-_STATE = VENV / "samebytes-setup.json"
-# What pip must build for a distribution: without this it would fail, and all the others with it.
-_BUILT_WITH: Mapping[str, tuple[Wanted, ...]] = {"samebytes-gstreamer": TO_BUILD_PYGOBJECT}
-_GPU_PACKAGE = re.compile(r"(nvidia|cuda|triton)", re.IGNORECASE)
+_WHEELS = ("--only-binary=:all:",)
+
+
+def prepare_demo() -> None:
+    """Make .venv hold what the demo needs: its distributions (editable) and wheels, no more.
+
+    Raises:
+        CommandError: this Python cannot make a venv, or something cannot be installed.
+    """
+    _prepare(demo_parts(), f"the demo, at most {DEMO_MEGABYTES} MB to download")
 
 
 def prepare() -> None:
     """Make .venv hold every distribution (editable) and the tools of the group `dev`.
 
-    Does nothing when it already does: a hash of what the pyproject.toml files ask for is kept
-    there. One that this Python made is brought up to date in place, as a program may be running
-    in it; else it is made anew. A distribution that cannot be built here is left out, and the
-    reason printed.
+    Packages of the operating system are installed too if this is root. A distribution that
+    cannot be installed here is left out, and the reason printed.
 
     Raises:
-        CommandError: pip failed.
+        CommandError: this Python cannot make a venv, or the tools or the core cannot be installed.
     """
-    state = _read_state()
-    if state.get("key") == _key():
-        return
-    # First: pip builds packages against what it brings.
-    prepare_system()
-    if state.get("python") != sys.version or not PYTHON.exists():
-        create_venv(VENV)
-    _fill(["--group", "dev"])
-    editables = []
-    for distribution in DISTRIBUTIONS:
-        reason = why_left_out(distribution)
-        if reason:
-            print(f"{distribution.name} is left out: {reason}", flush=True)
-        else:
-            path = f"{distribution.path}{distribution.requirement_suffix}"
-            editables += ["--editable", path]
-    # The build backend is in the group `dev`: one copy of it, instead of one for each package.
-    _fill(["--no-build-isolation", *editables])
-    _write_state({"key": _key(), "python": sys.version})
+    _prepare_all(development_parts())
 
 
-def why_left_out(distribution: Distribution) -> str | None:
-    """Why a distribution cannot be installed here, or None when it can."""
-    missing = [w for w in _BUILT_WITH.get(distribution.name, ()) if w.missing]
-    if not missing:
-        return None
-    return f"{missing[0].path} is missing to build what it needs; {apt_command(missing)}"
+def prepare_tests(*, again: bool = False) -> None:
+    """The same with the array libraries of the tests; torch only as a build without CUDA.
 
-
-def _fill(words: list[str]) -> None:
-    status = run([PYTHON, *PIP_INSTALL, *words])
-    if status:
-        raise CommandError(
-            f"{VENV} could not be filled: pip ended with status {status}, see its last lines "
-            "above. Where a package failed to build, it lacks a header or a program of the system"
-        )
-
-
-def prepare_arrays() -> str | None:
-    """Install the array libraries that tests use into .venv; torch only as a CPU build.
-
-    Returns None when torch is there, else the reason why it cannot be. The answer is remembered
-    until a pyproject.toml changes.
-    """
-    state = _read_state()
-    if "no_torch" not in state:
-        must([PYTHON, *PIP_INSTALL, "--group", "arrays"])
-        state["no_torch"] = _why_no_torch()
-        if state["no_torch"] is None:
-            must([PYTHON, *PIP_INSTALL, "--group", "torch"])
-        _write_state(state)
-    return state["no_torch"]
-
-
-def create_venv(folder: Path) -> None:
-    """Make a fresh venv with a recent pip, for the Python that runs this.
+    Where pip offered no such build, and apt not all packages, they are asked for `again`, or else
+    only once.
 
     Raises:
-        CommandError: this Python cannot make one, or pip could not be fetched.
+        CommandError: as for `prepare`.
     """
-    _require_ensurepip()
-    must([sys.executable, "-m", "venv", "--clear", folder])
-    # --group came with pip 25.1.
-    must([folder / "bin" / "python", *PIP_INSTALL, "--upgrade", "pip>=25.1"])
+    note = read_note()
+    if again and note.usable:
+        note.left_out.clear()
+        note.missing_packages.clear()
+        write_note(note)
+    _prepare_all(test_parts())
 
 
-def _require_ensurepip() -> None:
-    """Debian and Ubuntu ship it as a package of its own."""
-    if importlib.util.find_spec("ensurepip"):
+def why_left_out(name: str) -> str | None:
+    """Why the last set-up left out a distribution or group, or None if it did not."""
+    return read_note().left_out.get(name)
+
+
+def left_out(*, strict: bool) -> list[Result]:
+    """What the last set-up left out, each as a part that did not run; in a strict run it failed.
+
+    The array libraries are not among them: the tests that need one say so themselves.
+    """
+    reasons = {name: r for name, r in read_note().left_out.items() if name not in ARRAYS}
+    return [
+        Result(name, False, f"left out: {reason}")
+        if strict
+        else not_run(name, f"left out: {reason}")
+        for name, reason in reasons.items()
+    ]
+
+
+def _prepare_all(parts: Sequence[Part]) -> None:
+    note = read_note()
+    if not note.usable:
+        require_ensurepip()
+    packages = prepare_system(note.missing_packages if note.usable else ())
+    _prepare(parts, f"everything, at most {TESTS_MEGABYTES} MB to download")
+    note = read_note()
+    if note.missing_packages != packages:
+        note.missing_packages = packages
+        write_note(note)
+
+
+def _prepare(parts: Sequence[Part], what: str) -> None:
+    note = read_note()
+    if note.usable and not any(_is_to_do(part, note) for part in parts):
         return
-    package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
-    hint = f"this Python cannot make a venv; install it with `apt-get install {package}`"
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise CommandError(hint)
-    if run(["apt-get", "install", "--yes", package]):
-        run(["apt-get", "update"])
-        must(["apt-get", "install", "--yes", package])
-
-
-def _why_no_torch() -> str | None:
-    command = [str(PYTHON), *PIP_INSTALL, "--dry-run", "--report", "-", "--group", "torch"]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if answer.returncode:
-        lines = answer.stderr.strip().splitlines()
-        return f"pip finds no build of it here: {lines[-1] if lines else 'it gave no reason'}"
-    return gpu_packages(answer.stdout)
-
-
-def gpu_packages(report: str) -> str | None:
-    """Why an installation report of pip names a GPU build, or None when it does not.
-
-    https://pip.pypa.io/en/stable/reference/installation-report/ describes the report.
-    """
-    names = [item["metadata"]["name"] for item in json.loads(report)["install"]]
-    gpu = sorted(name for name in names if _GPU_PACKAGE.match(name))
-    if not gpu:
-        return None
-    return (
-        f"pip would bring a GPU build ({len(gpu)} packages such as {gpu[0]}); "
-        "point pip at a CPU build (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS) to have it"
+    began = time.monotonic()
+    if not note.usable:
+        require_ensurepip()
+        print(f"set-up of {VENV} for {what}", flush=True)
+        note = make_venv()
+    else:
+        print(f"{VENV} is brought up to date for {what}", flush=True)
+    run = _Run(note)
+    pip.LOG.unlink(missing_ok=True)
+    with unfinished(note):
+        run.install(parts)
+        # What no part asks for any more may be undone by what another asks for later.
+        asked = set(_requirements([*demo_parts(), *test_parts()]))
+        note.requirements = [r for r in note.requirements if r in asked]
+    print(
+        f"set-up took {time.monotonic() - began:.0f} s, "
+        f"{run.downloaded / 1e6:.0f} MB were downloaded",
+        flush=True,
     )
 
 
-def _key() -> str:
-    """Changes with what is installed; settings of tools do not count, C sources do."""
-    digest = hashlib.sha256(sys.version.encode())
-    for pyproject in [ROOT / "pyproject.toml", *(d.path / "pyproject.toml" for d in DISTRIBUTIONS)]:
-        tables = tomllib.loads(pyproject.read_text())
-        tables.pop("tool", None)
-        digest.update(json.dumps(tables).encode())
-    for distribution in DISTRIBUTIONS:
-        if why_left_out(distribution):
-            digest.update(f"without {distribution.name}".encode())
-    for source in source_files(".c", ".h", "hatch_build.py", below=ROOT / "contrib"):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
+def _is_to_do(part: Part, note: Note) -> bool:
+    if _has_requirements(part, note):
+        return not _is_installed(part, note)
+    # What cannot even be tried is to do only where the reason is another one than last time.
+    if part.missing:
+        return note.left_out.get(part.name) != _lacks(part)
+    return part.name != "torch" or "torch" not in note.left_out
 
 
-def _read_state() -> dict[str, str | None]:
-    try:
-        state: dict[str, str | None] = json.loads(_STATE.read_text())
-    except (OSError, ValueError):
-        return {}
-    return state
+def _has_requirements(part: Part, note: Note) -> bool:
+    return set(part.requirements) <= set(note.requirements)
 
 
-def _write_state(state: dict[str, str | None]) -> None:
-    _STATE.write_text(json.dumps(state))
+def _is_installed(part: Part, note: Note) -> bool:
+    return part.distribution is None or note.distributions.get(part.name) == part.digest
+
+
+def _lacks(part: Part) -> str:
+    missing = part.missing
+    return f"{missing[0].path} is missing to build what it needs; {apt_command(missing)}"
+
+
+@dataclass
+class _Run:
+    """One set-up: what it has downloaded, in bytes, and what it must leave out."""
+
+    note: Note
+    downloaded: float = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+    last_lines: str = ""
+
+    def install(self, parts: Sequence[Part]) -> None:
+        """Add the parts to .venv, what others publish before what is ours."""
+        alone = [p for p in parts if p.compiles_with or p.name in ("torch", *WITHOUT_REQUIREMENTS)]
+        self._install_requirements([p for p in parts if p not in alone], _WHEELS)
+        for part in [p for p in alone if not _has_requirements(p, self.note)]:
+            if part.name in WITHOUT_REQUIREMENTS:
+                self._install_requirements([part], [*_WHEELS, "--no-deps"])
+                continue
+            torch = part.name == "torch"
+            reason = _lacks(part) if part.missing else torch and why_no_torch(part.requirements)
+            if reason:
+                self._leave_out(part, reason)
+                continue
+            if not torch:
+                print(f"building what {part.name} needs takes minutes", flush=True)
+            self._install_requirements([part], _WHEELS if torch else [])
+        self._install_ours([p for p in parts if p.distribution and p.name not in self.left_out])
+        kept = {n: r for n, r in self.note.left_out.items() if n not in {p.name for p in parts}}
+        self.note.left_out = kept | self.left_out
+
+    def _install_requirements(self, parts: Sequence[Part], options: Sequence[str]) -> None:
+        """In one run of pip, so that their versions agree; in one for each where that fails.
+
+        Those that are built have the build isolation that their authors count on.
+        """
+        if all(_has_requirements(part, self.note) for part in parts):
+            return
+        reason = self._pip([*options, *_requirements(parts)])
+        if reason is None:
+            asked = [*self.note.requirements, *_requirements(parts)]
+            self.note.requirements = list(dict.fromkeys(asked))
+        elif len(parts) == 1:
+            self._leave_out(parts[0], reason)
+        else:
+            print(f"pip failed (see {pip.LOG}), so it is run for each part", flush=True)
+            for part in parts:
+                self._install_requirements([part], options)
+
+    def _install_ours(self, parts: Sequence[Part]) -> None:
+        """Without isolation: the build backend is in .venv already, once for all of them."""
+        parts = [part for part in parts if not _is_installed(part, self.note)]
+        reason = self._pip_ours(parts) if parts else None
+        if reason is not None and len(parts) == 1:
+            self._leave_out(parts[0], reason)
+        elif reason is not None:
+            for part in parts:
+                self._install_ours([part])
+
+    def _pip_ours(self, parts: Sequence[Part]) -> str | None:
+        words = ["--no-build-isolation", "--no-deps"]
+        for part in parts:
+            if part.distribution:
+                words += ["--editable", str(part.distribution.path)]
+        reason = self._pip(words)
+        if reason is None:
+            self.note.distributions |= {part.name: part.digest for part in parts}
+        return reason
+
+    def _pip(self, words: Sequence[str]) -> str | None:
+        done = pip.install(PYTHON, words)
+        self.downloaded += done.downloaded
+        self.last_lines = done.last_lines
+        return done.reason
+
+    def _leave_out(self, part: Part, reason: str) -> None:
+        if part.required:
+            print(self.last_lines, flush=True)
+            raise CommandError(f"the set-up failed: {part.name} cannot be installed: {reason}")
+        print(f"{part.name} is left out: {reason}", flush=True)
+        self.left_out[part.name] = reason
+
+
+def _requirements(parts: Iterable[Part]) -> list[str]:
+    return list(dict.fromkeys(r for part in parts for r in part.requirements))

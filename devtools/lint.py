@@ -4,8 +4,8 @@
 import sys
 
 from devtools import house_rules
-from devtools.environment import PYTHON
 from devtools.results import Result
+from devtools.venv import PYTHON
 from devtools.workspace import DISTRIBUTIONS, ROOT, run
 
 

@@ -6,8 +6,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from devtools.environment import why_left_out
 from devtools.results import Result, summary
-from devtools.workspace import ROOT, run
+from devtools.workspace import ROOT, SOFTDEVICES, run
 
 PLUGINS = ROOT / "devtools" / "pytest_plugins"
 
@@ -15,9 +16,16 @@ PLUGINS = ROOT / "devtools" / "pytest_plugins"
 _NOT_OURS = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
 
-def on(devices: Sequence[str]) -> list[str]:
-    """The option that lets tests run on software devices."""
-    return [f"--softdevices={','.join(devices)}"] if devices else []
+def on(devices: Sequence[str], *, strict: bool) -> list[str]:
+    """The options that let tests run on software devices, where those are installed.
+
+    One that cannot be used here, as where there is no C compiler, ends a strict run. Else the
+    tests that need it skip.
+    """
+    if not devices or why_left_out(SOFTDEVICES.name):
+        return []
+    named = f"--softdevices={','.join(devices)}"
+    return [named] if strict else [named, "--softdevices-optional"]
 
 
 def options(*, strict: bool, may_miss: Sequence[str]) -> list[str]:
@@ -43,7 +51,7 @@ def pytest_run(
     strict: bool,
     may_miss: Sequence[str] = (),
 ) -> Result:
-    """Run pytest. It has a folder of its own for temporary files, gone afterwards.
+    """Run pytest. It has its own folder for temporary files, gone afterwards.
 
     So runs beside each other do not meet there, and what a test leaves does not pile up.
     """

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from devtools.environment import PYTHON, VENV, why_left_out
+from devtools.environment import why_left_out
 from devtools.pytest_run import on, pytest_run
 from devtools.results import Result
+from devtools.venv import PYTHON, VENV
 from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, Distribution, must
 
 # A backend's plugin is what discovery, routing and other distributions' edges can miss.
@@ -37,10 +38,11 @@ def without(names: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> l
     """Remove each of these backends alone, all of them when none is named, and test the rest.
 
     Raises:
-        CommandError: a name is no backend's.
+        CommandError: a name is not a backend's.
     """
     chosen = [backend(name) for name in names] or BACKENDS
-    return [_without(b, strict=strict, may_miss=may_miss) for b in chosen if not why_left_out(b)]
+    installed = [b for b in chosen if not why_left_out(b.name)]
+    return [_without(b, strict=strict, may_miss=may_miss) for b in installed]
 
 
 def backend(name: str) -> Distribution:
@@ -53,7 +55,7 @@ def backend(name: str) -> Distribution:
     for distribution in BACKENDS:
         if distribution.name == full:
             return distribution
-    raise CommandError(f"{name} is no backend: {', '.join(b.name for b in BACKENDS)}")
+    raise CommandError(f"{name} is not a backend: {', '.join(b.name for b in BACKENDS)}")
 
 
 def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) -> Result:
@@ -64,7 +66,7 @@ def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) ->
         return pytest_run(
             name,
             python,
-            [*on(devices), "-p", "no:cacheprovider", *telling_tests(removed)],
+            [*on(devices, strict=strict), "-p", "no:cacheprovider", *telling_tests(removed)],
             strict=strict,
             may_miss=[*may_miss, removed.name.replace("-", "_")],
         )
@@ -86,8 +88,8 @@ def telling_tests(removed: Distribution) -> list[str]:
         for path in sorted((distribution.path / "tests").glob("**/test_*.py")):
             conformance = path.name.startswith("test_conformance")
             name = str(path.relative_to(ROOT))
-            told = with_it or conformance or module.search(path.read_text())
-            if told and not name.startswith(_ALWAYS):
+            named = with_it or conformance or module.search(path.read_text())
+            if named and not name.startswith(_ALWAYS):
                 paths.append(name)
     return ["-k", f"not test_conformance or {_OF_CONFORMANCE}", *paths]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of a run side by side, each with its output kept whole.
 
-A part is a process with a session of its own, so that all that it starts can be ended with it.
+A part is a process with its own session, so that all that it starts can be ended with it.
 """
 
 import multiprocessing
@@ -53,7 +53,7 @@ def run_jobs(jobs: Sequence[Job], slots: int, *, logs: Path = LOGS) -> list[Resu
         while waiting or running:
             while waiting and len(running) < slots:
                 job = waiting.pop(0)
-                running.append(_Running.start(job, logs / f"{job.name}.log"))
+                running.append(_Running.start(job, logs / f"{job.name.replace(' ', '-')}.log"))
             done = wait([r.process.sentinel for r in running], _SECONDS_BETWEEN_LINES)
             if not done:
                 print("\n".join(r.progress() for r in running), flush=True)
@@ -138,6 +138,9 @@ class _Running:
 
 def _child(job: Job, log: Path, answer: Connection) -> None:
     os.setsid()
+    # In a session of its own it gets Ctrl-C from interrupt() alone, which it must not ignore as
+    # what a shell starts in the background does.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pip cannot bring: headers and libraries of the operating system, here Debian's packages."""
+"""What pip cannot bring: headers, libraries and programs of the operating system (Debian)."""
 
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.workspace import run
+from devtools.workspace import ROOT
 
-_LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+LOG = ROOT / "build" / "logs" / "apt.log"
+
+_MULTIARCH = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
+_LIBRARIES = f"/usr/lib/{_MULTIARCH}"
 _TYPELIBS = f"{_LIBRARIES}/girepository-1.0"
 _PLUGINS = f"{_LIBRARIES}/gstreamer-1.0"
+_URI = re.compile(r"^'[^']+' \S+ (?P<size>\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -43,13 +48,20 @@ TO_BUILD_PYGOBJECT = tuple(
     )
 )
 
-_WANTED = (
+# Without any of them the software devices are installed, but lack what it is for.
+TO_BUILD_SOFTDEVICES = (
     Wanted("/usr/bin/gcc", "gcc", "software devices"),
+    # gcc alone brings no headers where recommended packages are not installed.
+    Wanted("/usr/include/stdio.h", "libc6-dev", "software devices"),
     Wanted("/usr/include/CL/cl_layer.h", "opencl-c-headers", "the software GPU"),
     Wanted("/usr/include/level_zero/ze_ddi.h", "libze-dev", "the software NPU"),
+    Wanted("/usr/include/va/va_backend.h", "libva-dev", "the software VA-API driver"),
+)
+
+_WANTED = (
+    *TO_BUILD_SOFTDEVICES,
     Wanted(f"{_LIBRARIES}/libze_loader.so.1", "libze1", "tests of the Level Zero loader"),
     Wanted("/usr/bin/valgrind", "valgrind", "tests of the software devices' C code"),
-    Wanted("/usr/include/va/va_backend.h", "libva-dev", "the software VA-API driver"),
     Wanted(f"{_LIBRARIES}/libva.so.2", "libva2", "samebytes-vaapi"),
     Wanted(f"{_LIBRARIES}/libva-drm.so.2", "libva-drm2", "samebytes-vaapi"),
     Wanted(f"{_LIBRARIES}/libva-x11.so.2", "libva-x11-2", "tests of VA-API displays on X11"),
@@ -57,7 +69,7 @@ _WANTED = (
     Wanted("/usr/bin/Xvfb", "xvfb", "tests of VA-API displays on X11"),
     Wanted("/usr/include/libdrm/drm_fourcc.h", "libdrm-dev", "tests of structures against headers"),
     Wanted(
-        "/usr/include/x86_64-linux-gnu/libavutil/hwcontext_vaapi.h",
+        f"/usr/include/{_MULTIARCH}/libavutil/hwcontext_vaapi.h",
         "libavutil-dev",
         "tests of structures against headers",
     ),
@@ -83,41 +95,90 @@ _WANTED = (
     Wanted("/usr/share/seabios/bios-256k.bin", "seabios", "the DMA-BUF lab"),
     Wanted("/usr/bin/busybox", "busybox-static", "the DMA-BUF lab"),
     Wanted("/sbin/modprobe", "kmod", "the DMA-BUF lab"),
+    Wanted("/usr/bin/cpio", "cpio", "tests of the DMA-BUF lab"),
 )
 
 
-def prepare_system() -> None:
-    """Install what is missing, or say which command would, where that needs another user.
+def prepare_system(already_missing: Sequence[str] = ()) -> list[str]:
+    """Install the packages that are missing, or say which command would.
 
-    Without these everything works but what the messages name: its tests skip.
+    Only root installs, and what and how much is said before. Without these packages everything
+    works but what the messages name: its tests skip. What was `already_missing` at the last
+    set-up is not asked for again.
+
+    Returns: the packages that are still missing.
     """
     missing = [wanted for wanted in _WANTED if wanted.missing]
-    if not missing:
-        return
+    if set(_packages(missing)) <= set(already_missing):
+        return _packages(missing)
     if os.geteuid() == 0 and shutil.which("apt-get"):
+        # A new machine's lists of packages may be empty or old; fetching them costs seconds.
+        subprocess.run(["apt-get", "update"], check=False, capture_output=True)
+        print(f"Debian packages for the tests{_how_much(_packages(missing))}:", flush=True)
+        print(f"  {_uses(missing)}", flush=True)
         _install(_packages(missing))
         missing = [wanted for wanted in _WANTED if wanted.missing]
-    for package in _packages(missing):
-        users = dict.fromkeys(w.needed_by for w in missing if w.package == package)
-        print(f"not installed: {package}, for {', '.join(users)}")
     if missing:
-        print(apt_command(missing), flush=True)
+        print(f"not installed, so these skip or are left out: {_uses(missing)}")
+        print(f"{apt_command(missing)}{_how_much(_packages(missing))}", flush=True)
+    return _packages(missing)
+
+
+def advised_packages() -> tuple[str, ...]:
+    """All Debian packages that a set-up for the tests names."""
+    return tuple(_packages(_WANTED))
 
 
 def apt_command(missing: Iterable[Wanted]) -> str:
     """The command that installs what is missing, in words."""
-    return f"on Debian: sudo apt-get install {' '.join(_packages(missing))}"
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    return (
+        f"on Debian: {sudo}apt-get install --no-install-recommends {' '.join(_packages(missing))}"
+    )
+
+
+def _uses(missing: Iterable[Wanted]) -> str:
+    """What needs the missing packages, each use with its packages."""
+    uses: dict[str, dict[str, None]] = {}
+    for wanted in missing:
+        uses.setdefault(wanted.needed_by, {})[wanted.package] = None
+    return "; ".join(f"{use} ({', '.join(packages)})" for use, packages in uses.items())
+
+
+def _how_much(packages: Sequence[str]) -> str:
+    """How many packages apt would install for these, and their size; nothing if it cannot say."""
+    command = ["apt-get", "--print-uris", "-qq", "--no-install-recommends", "install", *packages]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    sizes = [int(size) for size in _URI.findall(answer.stdout)]
+    return f" ({len(sizes)} packages, {sum(sizes) / 1e6:.0f} MB to download)" if sizes else ""
 
 
 def _install(packages: list[str]) -> None:
-    # A new machine's lists of packages may be empty or old; fetching them first costs seconds.
-    subprocess.run(["apt-get", "update"], check=False, capture_output=True)
-    install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes"]
-    install.append("--no-install-recommends")
+    LOG.parent.mkdir(parents=True, exist_ok=True)
+    LOG.unlink(missing_ok=True)
     # One package that the archive lacks makes apt refuse all of them.
-    if run([*install, *packages]):
+    if not _apt_install(packages):
+        print(f"apt-get failed (see {LOG}), so it is run for each package", flush=True)
         for package in packages:
-            run([*install, package])
+            if not _apt_install([package]):
+                print(f"  apt-get cannot install {package}", flush=True)
+
+
+def _apt_install(packages: Sequence[str]) -> bool:
+    command = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    with LOG.open("a") as log:
+        return not subprocess.run(
+            command,
+            env=environment,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        ).returncode
 
 
 def _packages(wanted: Iterable[Wanted]) -> list[str]:

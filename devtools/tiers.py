@@ -3,30 +3,50 @@
 
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from devtools.environment import PIP_INSTALL, PYTHON, create_venv, why_left_out
+from devtools import pip
+from devtools.environment import why_left_out
 from devtools.pytest_run import on, pytest_run
 from devtools.results import Result, not_run
+from devtools.venv import PYTHON, create_venv
+from devtools.wheels import audited, build_all
 from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, must
 
 # Tests use them together only: alone, a distribution has what its users have.
 _ARRAY_LIBRARIES = ("jax", "ml_dtypes", "torch")
-ALL_DEVICES = ("gpu", "npu", "vaapi")
+ALL_DEVICES = ("gpu", "npu", "vaapi", "cuda")
 # Tests of several distributions that take a device as they find it.
 _ACROSS_DEVICES = ("tests/e2e", "tests/matrix/test_device_matrix.py")
+# What takes long, and is the same whoever else is installed and from wherever: the tests together
+# show it. Alone, a distribution shows that its wheel is complete and needs no other.
+_NOT_ALONE = ("lifetimes", "nothing_stays", "drop_orders", "a_fault_is_noticed")
 # Its tests are of the software devices themselves.
 _SOFTDEVICES = "samebytes-softdevices"
 
 
-def together(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> Result:
+def together(
+    arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str], name: str = "together"
+) -> Result:
     """Every distribution's tests and tests/, in .venv, on software devices.
 
     `arguments` go to pytest.
     """
-    devices = on(ALL_DEVICES)
-    return pytest_run("together", PYTHON, [*devices, *arguments], strict=strict, may_miss=may_miss)
+    devices = on(ALL_DEVICES, strict=strict)
+    return pytest_run(name, PYTHON, [*devices, *arguments], strict=strict, may_miss=may_miss)
+
+
+def halves() -> dict[str, list[str]]:
+    """The folders of the tests together, in two parts that take about as long as each other.
+
+    In one piece they would go on alone, on one CPU, when all other parts have ended.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    paths = project["tool"]["pytest"]["ini_options"]["testpaths"]
+    backends = [path for path in paths if path.startswith("backends/")]
+    return {"backends": backends, "rest": [path for path in paths if path not in backends]}
 
 
 def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> Result:
@@ -42,31 +62,39 @@ def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str])
 
 
 def alone(*, strict: bool) -> list[Result]:
-    """Every distribution's tests against its wheel, each in a fresh venv of its own.
+    """Every distribution's tests against its wheel, each in its own fresh venv.
 
-    The wheels are built from the sdists, so a file that an sdist lacks shows here.
+    The wheels are built from the sdists, so a file that an sdist lacks shows here. Both are checked
+    as they would be before they are published.
     """
     with tempfile.TemporaryDirectory(prefix="samebytes-alone-") as folder:
         wheelhouse = Path(folder, "wheelhouse")
-        build = (PYTHON, "-m", "build", "--no-isolation", "--outdir", wheelhouse)
-        for distribution in DISTRIBUTIONS:
-            must([*build, distribution.path])
-        return [_alone(d, Path(folder), wheelhouse, strict=strict) for d in DISTRIBUTIONS]
+        build_all(wheelhouse, [d for d in DISTRIBUTIONS if not why_left_out(d.name)])
+        packages = audited(wheelhouse, strict=strict)
+        return [
+            packages,
+            *(_alone(d, Path(folder), wheelhouse, strict=strict) for d in DISTRIBUTIONS),
+        ]
 
 
 def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict: bool) -> Result:
     name = f"alone {distribution.name}"
-    reason = why_left_out(distribution)
+    reason = why_left_out(distribution.name)
     if reason:
         return Result(name, False, reason) if strict else not_run(name, reason)
     place = folder / distribution.name
     python = place / "venv" / "bin" / "python"
-    names = {CORE.name, *distribution.alone_with, distribution.name}
+    company = [name for name in distribution.alone_with if not why_left_out(name)]
+    names = {CORE.name, *company, distribution.name}
     # By path, never by name: an index must not answer for a distribution of this repository.
-    wheels = [_wheel(d, wheelhouse) for d in DISTRIBUTIONS if d.name in names]
+    installed = [d for d in DISTRIBUTIONS if d.name in names]
+    wheels = [_wheel(d, wheelhouse) for d in installed]
+    # Named here too: pip would build the newest PyGObject to see what it needs before it learns
+    # from an extra that only older ones will do.
+    limits = [text for d in installed for text in _limits(d)]
     try:
         create_venv(place / "venv")
-        must([python, *PIP_INSTALL, *wheels])
+        must([python, *pip.INSTALL, "--quiet", *limits, *wheels])
     except CommandError as error:
         return Result(name, False, str(error))
     # Away from the source tree, so that only what is installed can be imported.
@@ -76,7 +104,12 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
     result = pytest_run(
         name,
         python,
-        [*on(distribution.devices), "tests"],
+        [
+            *on(distribution.devices, strict=strict),
+            "-k",
+            f"not ({' or '.join(_NOT_ALONE)})",
+            "tests",
+        ],
         cwd=place,
         strict=strict,
         may_miss=[
@@ -86,6 +119,14 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
     )
     shutil.rmtree(place)
     return result
+
+
+def _limits(distribution: Distribution) -> list[str]:
+    """What its extras ask of packages of others."""
+    project = tomllib.loads((distribution.path / "pyproject.toml").read_text())["project"]
+    extras = project.get("optional-dependencies", {})
+    wanted = (text for name in distribution.extras for text in extras.get(name, ()))
+    return [text for text in wanted if not text.startswith("samebytes")]
 
 
 def _wheel(distribution: Distribution, wheelhouse: Path) -> str:

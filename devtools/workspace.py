@@ -21,7 +21,7 @@ class Distribution:
     are installed too when it is tested alone: the core always is, and more only where without
     them there would be nothing to test. `devices` are the software devices that its tests run
     on (`pytest --softdevices=`). `brings` are the modules that come with it and not with
-    the core: where it is not installed, tests may skip for want of them.
+    the core: where it is not installed, tests may skip because they are missing.
     """
 
     name: str
@@ -95,6 +95,8 @@ DISTRIBUTIONS = (
     Distribution(
         "samebytes-gstreamer",
         "contrib/gstreamer",
+        # Debian 12, where the tests run, has girepository 1.0.
+        extras=("girepository1",),
         alone_with=("samebytes-dma", "samebytes-vaapi", "samebytes-gpu-opencl", _SOFTDEVICES),
         devices=("gpu", "vaapi"),
         brings=("samebytes_gstreamer", "gi"),
@@ -107,10 +109,17 @@ DISTRIBUTIONS = (
         brings=("samebytes_sycl", "dpctl"),
     ),
     Distribution(
+        "samebytes-cuda",
+        "contrib/cuda",
+        alone_with=("samebytes-dma", _SOFTDEVICES),
+        devices=("cuda",),
+        brings=("samebytes_cuda", "cuda", "cuda_bindings"),
+    ),
+    Distribution(
         "samebytes-softdevices",
         "contrib/softdevices",
         extras=("gpu",),
-        devices=("gpu", "npu", "vaapi"),
+        devices=("gpu", "npu", "vaapi", "cuda"),
         brings=("samebytes_softdevices",),
     ),
     # A mapper without the two backends it joins can only refuse.
@@ -129,6 +138,9 @@ DISTRIBUTIONS = (
         brings=("samebytes_demo", "rich"),
     ),
 )
+
+
+SOFTDEVICES = next(d for d in DISTRIBUTIONS if d.name == _SOFTDEVICES)
 
 
 def source_files(*suffixes: str, below: Path = ROOT) -> Iterator[Path]:

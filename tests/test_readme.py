@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import av
@@ -20,6 +21,8 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 # What a document's blocks need, as it says itself: "runs on: gpu, npu", in a comment.
 DEVICES = re.compile(r"<!-- runs on: ([a-z, ]+) -->")
+# The same for packages that only a document needs: "needs: rapidocr", with the command.
+PACKAGES = re.compile(r"<!-- needs: ([\w-]+): (.+) -->")
 # Its pieces name modules that only the reader's own package would have.
 NOT_RUN = {"docs/how-to/write-a-backend.md"}
 
@@ -57,14 +60,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def found_devices() -> set[str]:
-    """The kinds of device that OpenVINO finds, "gpu" and "npu" among them, and "vaapi"."""
+    """The kinds of device that OpenVINO finds, "gpu" and "npu" among them; "vaapi", "cuda"."""
     found = {name.partition(".")[0].lower() for name in openvino.Core().available_devices}
-    return found | {"vaapi"} if probe("vaapi").usable else found
+    return found | {name for name in ("vaapi", "cuda") if probe(name).usable}
 
 
 @pytest.fixture
 def devices(document: str, found_devices: set[str]) -> None:
-    """Those that the document needs are there, or its blocks are skipped."""
+    """Those that the document needs are there, and its packages, or its blocks are skipped."""
+    for package, command in PACKAGES.findall((ROOT / document).read_text()):
+        try:
+            distribution(package)
+        except PackageNotFoundError:
+            pytest.skip(f"missing package {package}: {command}")
     for names in DEVICES.findall((ROOT / document).read_text()):
         for name in names.split(", "):
             if name not in found_devices:

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile the native libraries of the software devices when the distribution is installed.
+"""Compile the native libraries of the software devices when a wheel is built.
 
 They are libraries of C that Python loads by path or not at all, so they do not depend on the
 version of Python, only on the platform.
+
+A library that cannot be compiled does not fail the installation: a note takes its place, which
+`samebytes-softdevices check` shows. The tag of the wheel is the plain one of this platform
+(`linux_x86_64`), which package indexes refuse: a wheel for others is audited and tagged when it is
+released.
 """
 
 from __future__ import annotations
@@ -34,6 +39,8 @@ _REINSTALL = (
     "pip install --force-reinstall --no-deps --no-cache-dir samebytes-softdevices "
     "(or, in a checkout: pip install --force-reinstall --no-deps -e contrib/softdevices)"
 )
+# What gcc and clang say of a header that is not there, in the locale C.
+_NOT_FOUND = ("No such file", "file not found")
 
 
 # Not a dataclass: hatchling runs this file without an entry in sys.modules, which those need.
@@ -68,12 +75,21 @@ LIBRARIES = (
     ),
     # libva makes this name of LIBVA_DRIVER_NAME.
     Library("softva_drv_video.so", "csrc/va", "va/va_backend_vpp.h", "libva-dev"),
+    Library(
+        "libsoftcuda.so",
+        "csrc/cuda",
+        # It declares what it implements by itself: NVIDIA's header is not free software.
+        "sys/mman.h",
+        "libc6-dev",
+        # It stands in for NVIDIA's driver, by its name, and its own calls stay within it.
+        link=("-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic", "-ldl"),
+    ),
     Library("libsoftva_drm.so", "csrc/drm", "sys/sysmacros.h", "libc6-dev", link=("-ldl",)),
 )
 
 
 class BuildError(Exception):
-    """A library cannot be built; the message says what is missing and what mends it."""
+    """A library cannot be built; the message says why, and what to do."""
 
 
 def compiler() -> list[str]:
@@ -91,50 +107,59 @@ def build_library(library: Library, root: Path, target: Path) -> None:
     if not sources:
         raise BuildError(f"{library.name} was not built: {library.folder} holds no C sources")
     command = compiler()
-    mend = f"Run `apt install gcc {library.package}`, then {_REINSTALL}."
+    packages = " ".join(dict.fromkeys(("gcc", "libc6-dev", library.package)))
+    remedy = f"Run `apt install {packages}`, then {_REINSTALL}."
     if shutil.which(command[0]) is None:
         raise BuildError(
-            f"{library.name} was not built: there is no C compiler {command[0]}. {mend}"
+            f"{library.name} was not built: there is no C compiler {command[0]}. {remedy}"
         )
-    if not _has_header(command, library.header):
-        raise BuildError(
-            f"{library.name} was not built: the header {library.header} is missing. {mend}"
-        )
+    # A compiler that cannot read a header of C's own says nothing about those of a package.
+    for header in ("stdio.h", library.header):
+        done = _compile(library, [*command, "-E", "-x", "c", "-"], f"#include <{header}>\n")
+        if done.returncode == 0:
+            continue
+        if header == library.header and any(text in done.stderr for text in _NOT_FOUND):
+            raise BuildError(
+                f"{library.name} was not built: the header {header} is missing. {remedy}"
+            )
+        raise BuildError(_failure(library, done, f"If libc6-dev is missing: {remedy}"))
     # Put in place when whole: a process may be using the one that is there.
     with tempfile.TemporaryDirectory(dir=target) as folder:
         made = Path(folder) / library.name
-        done = subprocess.run(
-            [*command, *_FLAGS, *sources, "-o", str(made), *library.link],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        # Without the map, the debug information names the folder of whoever built the wheel.
+        flags = [*_FLAGS, f"-ffile-prefix-map={root}/="]
+        done = _compile(library, [*command, *flags, *sources, "-o", str(made), *library.link])
         if done.returncode != 0:
-            raise BuildError(
-                f"{library.name} was not built: {command[0]} failed:\n{done.stderr.strip()}"
-            )
+            raise BuildError(_failure(library, done, f"Then {_REINSTALL}."))
         made.replace(target / library.name)
 
 
-def _has_header(command: list[str], header: str) -> bool:
-    done = subprocess.run(
-        [*command, "-E", "-x", "c", "-"],
-        input=f"#include <{header}>\n",
-        capture_output=True,
-        text=True,
-        check=False,
+def _compile(
+    library: Library, command: list[str], source: str = ""
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        return subprocess.run(
+            command, input=source, env=environment, capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise BuildError(
+            f"{library.name} was not built: {command[0]} cannot be run: {error.strerror}. "
+            f"Name a C compiler in the variable CC, then {_REINSTALL}."
+        ) from error
+
+
+def _failure(library: Library, done: subprocess.CompletedProcess[str], remedy: str) -> str:
+    said = done.stderr.strip() or "(it printed nothing)"
+    return (
+        f"{library.name} was not built: {done.args[0]} ended with status {done.returncode}:\n"
+        f"{said}\n{remedy}"
     )
-    return done.returncode == 0
 
 
 def build_all(root: Path, target: Path) -> None:
-    """Compile what can be compiled; leave a note in place of each library that cannot.
-
-    Raises:
-        BuildError: nothing can be compiled.
-    """
+    """Compile what can be compiled; leave a note in place of each library that cannot."""
     target.mkdir(parents=True, exist_ok=True)
-    notes = []
     for library in LIBRARIES:
         note = target / f"{library.name}.missing"
         note.unlink(missing_ok=True)
@@ -144,9 +169,6 @@ def build_all(root: Path, target: Path) -> None:
             # One of an earlier installation would not be what this one's Python part expects.
             (target / library.name).unlink(missing_ok=True)
             note.write_text(f"{error}\n", encoding="utf-8")
-            notes.append(str(error))
-    if len(notes) == len(LIBRARIES):
-        raise BuildError("\n".join(notes))
 
 
 class SoftDevicesBuildHook(BuildHookInterface[Any]):
@@ -155,7 +177,10 @@ class SoftDevicesBuildHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, and say that the wheel is for this platform."""
+        """Compile, and say that the wheel is for this platform: also without one library in it.
+
+        A wheel for any platform would be taken for a complete one.
+        """
         del version
         package = Path("src", "samebytes_softdevices", "_lib")
         build_all(Path(self.root), Path(self.root) / package)

@@ -18,6 +18,8 @@ from samebytes_demo import pipelines
 from samebytes_demo.pipelines import Result
 
 FRAMES = 60
+WIDTH, HEIGHT = 640, 360
+"""Of the clip: smaller than the demo's own, so that the tests are quick."""
 
 Images = npt.NDArray[np.uint8]
 
@@ -33,7 +35,7 @@ class Run:
 @pytest.fixture(scope="session")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("clip") / "clip.mp4"
-    pipelines.make_clip(path, FRAMES)
+    pipelines.make_clip(path, FRAMES, WIDTH, HEIGHT)
     return path
 
 

@@ -10,9 +10,9 @@ import pytest
 from av.video.frame import PictureType
 
 from samebytes_demo._boxes import Box
-from samebytes_demo._clip import HEIGHT, RATE, WIDTH, make_clip, tiles
+from samebytes_demo._clip import RATE, make_clip, tiles
 
-from .conftest import FRAMES, Images, decode
+from .conftest import FRAMES, HEIGHT, WIDTH, Images, decode
 
 
 def boxes_seen(image: Images) -> list[Box]:
@@ -28,7 +28,7 @@ def test_every_tile_is_where_it_is_said_to_be(clip: Path) -> None:
     assert images.shape == (FRAMES, HEIGHT, WIDTH, 3)
     for number, image in enumerate(images):
         seen = boxes_seen(image)
-        expected = [tile.at(number) for tile in tiles()]
+        expected = [tile.at(number) for tile in tiles(WIDTH, HEIGHT)]
         assert len(seen) == len(expected), number
         for one, other in zip(seen, expected, strict=True):
             edges = np.array(

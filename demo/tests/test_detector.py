@@ -8,7 +8,7 @@ import pytest
 from samebytes import ImageInfo
 from samebytes_demo._boxes import Box
 from samebytes_demo._detector import CELL, MotionDetector
-from samebytes_demo._video import Picture
+from samebytes_demo._reader import Picture
 
 Plane = npt.NDArray[np.uint8]
 

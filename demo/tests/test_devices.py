@@ -32,9 +32,12 @@ def device(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def demo(folder: Path, source: Path, device: str) -> dict[str, Any]:
-    """The command in a process of its own: where FFmpeg's planes lie, all of a process decides."""
-    command = [sys.executable, "-m", "samebytes", "demo", "--json", "--no-compare"]
+def demo(
+    folder: Path, source: Path, device: str, *more: str, compare: bool = False
+) -> dict[str, Any]:
+    """The command in its own process: where FFmpeg's planes lie, all of a process decides."""
+    command = [sys.executable, "-m", "samebytes", "demo", "--json", *more]
+    command += [] if compare else ["--no-compare"]
     command += ["--input", str(source), "--device", device, "--output", f"{device}.mp4"]
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, timeout=300
@@ -51,8 +54,8 @@ def test_the_boxes_are_those_of_the_cpu_and_nothing_is_copied(
     expected = [[[b.x, b.y, b.width, b.height] for b in f] for f in runs["samebytes"].result.boxes]
     assert report["boxes"] == expected
     assert sum(map(len, expected)) > 100
-    assert report["samebytes"]["copied_bytes"] == 0
-    assert report["samebytes"]["equal_addresses"] >= 7 * FRAMES
+    assert report["verified"]["copied_bytes"] == 0
+    assert report["verified"]["equal_addresses"] >= 7 * FRAMES
     route = report["routes"][0]
     assert route["target"] == f"openvino:{device}"
     assert not route["copies"]
@@ -64,7 +67,20 @@ def test_padded_rows_need_no_copy_either(device: str, transcode: Transcode, tmp_
     report = demo(tmp_path, source, device)
     expected = demo(tmp_path, source, "CPU")
     assert report["boxes"] == expected["boxes"]
-    assert report["samebytes"]["copied_bytes"] == expected["samebytes"]["copied_bytes"] == 0
+    assert report["verified"]["copied_bytes"] == expected["verified"]["copied_bytes"] == 0
+
+
+def test_the_comparison_does_not_mislead(device: str, clip: Path, tmp_path: Path) -> None:
+    """A software device works on the CPU, and the code by hand is for the CPU plugin."""
+    report = demo(tmp_path, clip, device, "--frames", "3", compare=True)
+    assert report["device_is_software"] == ("software" in report["device_name"].lower())
+    pipeline, rgb = report["pipeline"], report["rgb"]
+    assert list(pipeline["ways"]) == ["samebytes", "copying"]
+    assert f"which the {device} copies" in pipeline["missing"]["by hand"]
+    assert list(rgb["ways"]) == ["samebytes", "by hand", "copying"]
+    assert pipeline["ways"]["samebytes"]["all"]["mb"] == 0
+    # A GPU computes the colours in half or single precision, as it likes; the pictures agree.
+    assert 0 < rgb["differences"]["copying"]["mean"] < 20
 
 
 def test_the_pipeline_counts_what_the_whole_process_copies(clip: Path, tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ import samebytes
 from samebytes import ImageInfo
 from samebytes_demo import pipelines
 from samebytes_demo._boxes import COLOUR, line_width
-from samebytes_demo._clip import HEIGHT, WIDTH, tiles
+from samebytes_demo._clip import tiles
 from samebytes_demo._errors import DemoError
 from samebytes_demo._loop import STAGES
-from samebytes_demo._pipeline import SamebytesWay
+from samebytes_demo._pipeline import Held, SamebytesWay
+from samebytes_demo._verify import VerifyingWay
 from samebytes_demo.pipelines import Box, Result
 
-from .conftest import FRAMES, Run, Transcode, decode
+from .conftest import FRAMES, HEIGHT, WIDTH, Run, Transcode, decode
 
 FRAME_BYTES = WIDTH * HEIGHT * 3 // 2
 MASK_BYTES = (WIDTH // 8) * (HEIGHT // 8)
@@ -31,7 +32,7 @@ def test_boxes_lie_on_what_moves(runs: dict[str, Run], kind: str) -> None:
     assert boxes[0] == []
     good = 0
     for number in range(1, FRAMES):
-        truth = [tile.at(number) for tile in tiles()]
+        truth = [tile.at(number) for tile in tiles(WIDTH, HEIGHT)]
         found = boxes[number]
         good += len(found) == len(truth) and all(
             one.overlap(other) > 0.55 for one, other in zip(found, truth, strict=True)
@@ -89,6 +90,9 @@ def test_nothing_is_copied(runs: dict[str, Run]) -> None:
     # Two inputs of three addresses each, the mask, and three planes in three frameworks.
     per_frame = 2 * 2 + 1 + 3 * 2
     assert runs["samebytes"].result.equal_addresses == per_frame * FRAMES
+    # A write to each of three planes is seen by FFmpeg and by OpenVINO.
+    assert runs["samebytes"].result.writes_seen == 3 * 2 * FRAMES
+    assert runs["by hand"].result.writes_seen == 0
 
 
 def test_the_copying_idiom_copies(runs: dict[str, Run]) -> None:
@@ -102,9 +106,12 @@ def test_results_are_complete(runs: dict[str, Run], kind: str) -> None:
     result = runs[kind].result
     assert result.frames == FRAMES
     assert result.encoder == "libx264"
-    assert list(result.stages) == list(STAGES)
-    assert all(seconds > 0 for seconds in result.stages.values())
-    assert sum(result.stages.values()) <= result.seconds
+    assert result.timing.frames == FRAMES
+    stages = result.timing.stages
+    assert list(stages) == list(STAGES)
+    assert all(cost.wall > 0 for cost in stages.values())
+    assert sum(cost.wall for cost in stages.values()) == result.seconds
+    assert sum(cost.copied_bytes for cost in stages.values()) == result.copied_bytes
 
 
 def test_the_routes_are_those_of_the_frames(runs: dict[str, Run]) -> None:
@@ -153,23 +160,43 @@ def test_a_copy_that_is_allowed_is_counted(
     assert np.array_equal(decode(output), decode(expected))
 
 
-def test_moved_bytes_are_noticed(clip: Path, tmp_path: Path) -> None:
+def elsewhere(held: Held) -> Held:
+    """The same with copies in place of OpenVINO's tensors."""
+    held.tensors = {
+        number: samebytes.tensor(np.array(t.native.data)).map("openvino")
+        for number, t in held.tensors.items()
+    }
+    return held
+
+
+def test_moved_bytes_are_noticed(
+    clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The addresses are compared for real: a tensor elsewhere ends the run."""
+    take = SamebytesWay.take
+    monkeypatch.setattr(SamebytesWay, "take", lambda self, frame: elsewhere(take(self, frame)))
+    with pytest.raises(DemoError, match="bytes were copied"):
+        pipelines.run_samebytes(clip, tmp_path / "out.mp4", frames=3)
+    pipelines.run_samebytes(clip, tmp_path / "out.mp4", frames=3, verify=False)
 
-    class Moving(SamebytesWay):
-        def take(self, frame: object) -> object:  # type: ignore[override]
-            held = super().take(frame)  # type: ignore[arg-type]
-            held.tensors = {
-                number: samebytes.tensor(np.array(t.native.data)).map("openvino")
-                for number, t in held.tensors.items()
-            }
-            return held
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipelines, "SamebytesWay", Moving)
-        with pytest.raises(DemoError, match="bytes were copied"):
-            pipelines.run_samebytes(clip, tmp_path / "out.mp4", frames=3)
-        pipelines.run_samebytes(clip, tmp_path / "out.mp4", frames=3, verify=False)
+def test_writes_that_do_not_arrive_are_noticed(
+    clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writing through is tried for real, even where somebody lied about addresses."""
+    monkeypatch.setattr(VerifyingWay, "_same", lambda self, *_: None)
+    take = SamebytesWay.take
+    monkeypatch.setattr(SamebytesWay, "take", lambda self, frame: elsewhere(take(self, frame)))
+    with pytest.raises(DemoError, match="OpenVINO does not see what OpenCV wrote"):
+        pipelines.run_samebytes(clip, tmp_path / "out.mp4", frames=3)
+
+
+def test_verifying_leaves_the_pictures_as_they_are(
+    runs: dict[str, Run], clip: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.mp4"
+    pipelines.run_samebytes(clip, output, verify=False)
+    assert np.array_equal(decode(output), decode(runs["samebytes"].output))
 
 
 def test_a_number_of_frames(clip: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import av
@@ -11,8 +12,9 @@ import pytest
 import samebytes
 from samebytes_demo import pipelines
 from samebytes_demo._errors import DemoError
+from samebytes_demo._reader import Reader
 from samebytes_demo._sheet import make_sheet
-from samebytes_demo._video import Reader
+from samebytes_demo._writer import Writer
 
 from .conftest import Transcode, decode
 
@@ -253,3 +255,26 @@ def test_the_decoder_lets_go_of_every_frame(clip: Path) -> None:
         assert any(frame.readonly for frame in held)
         reader.let_go()
         assert not any(frame.readonly for frame in held)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no /proc here: run it on Linux")
+def test_one_thread_for_each_codec(transcode: Transcode, tmp_path: Path) -> None:
+    """Else stages would measure how long one waits for the other."""
+    source = transcode(frames=12)
+
+    def started(threads: int) -> int:
+        running = Path("/proc/self/task")
+        before = len(list(running.iterdir()))
+        with (
+            Reader(source, threads=threads) as reader,
+            Writer(tmp_path / "out.mp4", reader, threads=threads) as writer,
+        ):
+            for frame in reader.frames():
+                writer.write(frame)
+            now = len(list(running.iterdir()))
+            reader.let_go()
+            writer.finish()
+        return now - before
+
+    assert started(1) <= 0
+    assert started(3) > 1

@@ -10,10 +10,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from devtools.debian import NoMirrorError, mirror
 from devtools.lab.unavailable import NoKernelError
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-_DEBIAN_RELEASE = re.compile(r"(bookworm|trixie|forky|sid|stable|oldstable|testing|unstable)$")
 
 
 class Archive:
@@ -32,7 +32,10 @@ class Archive:
         (folder / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
         sources = folder / "suite.list"
         signed = f"[signed-by={_KEYRING}] " if _KEYRING.exists() else ""
-        sources.write_text(f"deb {signed}{debian_mirror()} {suite} main\n")
+        try:
+            sources.write_text(f"deb {signed}{mirror()} {suite} main\n")
+        except NoMirrorError as error:
+            raise NoKernelError(f"the lab's kernel is Debian's; {error}") from None
         self._options = [
             f"--option=Dir::Etc::SourceList={sources}",
             "--option=Dir::Etc::SourceParts=/dev/null",
@@ -64,20 +67,3 @@ class Archive:
             reason = lines[-1] if lines else f"status {answer.returncode}"
             raise NoKernelError(f"{program} {words[0]} for {self._suite}: {reason}")
         return answer.stdout
-
-
-def debian_mirror() -> str:
-    """The address from which this machine has its Debian.
-
-    Raises:
-        NoKernelError: it has no Debian archive among its sources.
-    """
-    # Without --no-release-info, apt is silent about sources whose lists were never fetched.
-    command = ["apt-get", "--no-release-info", "indextargets"]
-    command += ["--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    for line in answer.stdout.splitlines():
-        release, _, address = line.partition(" ")
-        if _DEBIAN_RELEASE.match(release) and "://" in address:
-            return address
-    raise NoKernelError("the lab's kernel is Debian's; apt has no Debian archive among its sources")

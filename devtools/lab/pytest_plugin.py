@@ -2,8 +2,8 @@
 """A pytest plugin for the guest: no DMA-BUF stays, and none is missing.
 
 After the last test no DMA-BUF may live that did not live before the first; one that does is named
-with the test during which it came to be. A test that skips because of the kernel has failed: there
-is no kernel that could do more. Loaded with `-p devtools.lab.pytest_plugin`.
+with the test during which it came to be. A test that skips because of the kernel has failed, since
+no other kernel could do more. Loaded with `-p devtools.lab.pytest_plugin`.
 """
 
 import gc

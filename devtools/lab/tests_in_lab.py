@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from devtools import pytest_run
-from devtools.environment import PYTHON
 from devtools.lab.buffers import live_buffers
 from devtools.lab.kernel import get_kernel
 from devtools.lab.machine import RESULTS, Ended, Size, boot
 from devtools.lab.tools import find_tools
 from devtools.results import Result, summary
+from devtools.venv import PYTHON
 from devtools.workspace import ROOT, source_files
 
 DEVICES = ("vaapi",)
@@ -55,7 +55,7 @@ def chosen(arguments: Sequence[str]) -> list[str]:
     if not any(word.startswith("-m") for word in words):
         words += ["-m", MARK]
     if not any(word.startswith("--softdevices") for word in words):
-        words += pytest_run.on(DEVICES)
+        words += pytest_run.on(DEVICES, strict=True)
     if not any((ROOT / word.partition("::")[0]).exists() for word in words):
         words += marked_files()
     return words

@@ -24,7 +24,7 @@ def find_tools() -> Tools:
     """Find QEMU and a busybox that needs no libraries.
 
     Raises:
-        LabUnavailableError: they are missing, or this is no x86-64 machine.
+        LabUnavailableError: they are missing, or this is not an x86-64 machine.
     """
     if platform.machine() != "x86_64":
         raise LabUnavailableError(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pytest plugin: a test skipped for a missing package or device has failed.
 
-Skips give the reason "missing package: NAME ..." (pytest.importorskip has words of its own, which
+Skips give the reason "missing package: NAME ..." (pytest.importorskip has its own words, which
 count too), or "missing device NAME ...", which a software device could be. Other reasons stay
 skips. `--may-miss=NAME` makes an exception. Loaded by `dev.py test --strict` with
 `-p samebytes_strict`.

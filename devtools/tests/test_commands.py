@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which parts `dev.py test` runs, and what a missing lab means."""
 
+import tomllib
+
 import pytest
 
 from devtools import commands
-from devtools.commands import _chosen_parts, _lab_where_it_can_be, _parser
+from devtools.commands import _chosen_parts, _lab_where_it_can_be, _parser, _together
 from devtools.lab.unavailable import LabUnavailableError, MissingToolError, NoKernelError
 from devtools.results import Result
+from devtools.tiers import halves as halves_of_together
+from devtools.workspace import ROOT
 
 EVERYTHING = {"lint", "together", "alone", "without", "lab"}
 
@@ -20,15 +24,26 @@ EVERYTHING = {"lint", "together", "alone", "without", "lab"}
         ("--alone", {"alone"}),
         ("--alone --without", {"alone", "without"}),
         ("--without dma", {"without"}),
+        ("--newer", {"newer"}),
         ("--hardware", {"hardware"}),
         ("--hardware -k npu", {"hardware"}),
         ("-k planes backends/ffmpeg", {"together"}),
         ("--strict -x sdk", {"together"}),
+        ("--strict --fresh", EVERYTHING | {"fresh"}),
     ],
 )
 def test_parts(words: str, parts: set[str]) -> None:
     options, rest = _parser().parse_known_args(["test", *words.split()])
     assert _chosen_parts(options, rest) == parts
+
+
+def test_the_tests_together_run_in_two_halves_unless_pytest_gets_arguments() -> None:
+    halves = halves_of_together()
+    ini = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert sorted(path for half in halves.values() for path in half) == sorted(ini["testpaths"])
+    assert all(halves.values())
+    assert [*_together([], strict=True, may_miss=())] == [f"together {name}" for name in halves]
+    assert [*_together(["-x"], strict=True, may_miss=())] == ["together"]
 
 
 @pytest.mark.parametrize("strict", [False, True])

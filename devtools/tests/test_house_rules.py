@@ -3,7 +3,14 @@
 
 import pytest
 
-from devtools.house_rules import check_imports, check_licence
+from devtools.house_rules import (
+    check_attributes,
+    check_imports,
+    check_licence,
+    check_locks,
+    check_signals,
+    check_waits,
+)
 
 SPDX = "# SPDX-License-Identifier: Apache-2.0\n"
 
@@ -44,3 +51,97 @@ def test_private_names_of_others_are_refused(line: str) -> None:
 )
 def test_public_and_own_names_are_fine(line: str) -> None:
     assert check_imports(line, "samebytes_mappers") == []
+
+
+@pytest.mark.parametrize(
+    "call", ["wait()", "wait3(0)", "waitpid(-1, 0)", "wait4(-1, 0)", "waitid(os.P_ALL, 0, 4)"]
+)
+def test_waits_for_any_child_are_refused(call: str) -> None:
+    # In two pieces, as this file is checked too.
+    assert len(check_waits(f"pid = 1\n_, status = os{'.'}{call}\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "call", ["waitpid(child, 0)", "wait4(pid, 0)", "waitstatus_to_exitcode(1)"]
+)
+def test_waits_for_one_child_are_fine(call: str) -> None:
+    assert check_waits(f"os{'.'}{call}") == []
+
+
+def test_signals_that_may_be_ignored_are_set() -> None:
+    text = "import os, signal\ndef test_stop(): os.kill(1, signal.SIGINT)\n"
+    (complaint,) = check_signals(text)
+    assert complaint.startswith("2: signal.SIGINT")
+    assert check_signals(f'pytestmark = pytest.mark.usefixtures("default_signals")\n{text}') == []
+    assert check_signals(text.replace("SIGINT", "SIGKILL")) == []
+    (of_a_shell,) = check_signals('script = "kill -TERM $PPID"\n')
+    assert of_a_shell.startswith("1: kill -TERM")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import threading\nlock = threading.Lock()\n",
+        "from threading import RLock\n",
+        "import threading\nchanged = threading.Condition()\n",
+        "from threading import Condition\nchanged = Condition()\n",
+        "import functools\nclass C:\n    @functools.cached_property\n    def p(self): ...\n",
+        "from _thread import allocate_lock\n",
+    ],
+)
+def test_locks_of_the_standard_library_are_refused(text: str) -> None:
+    assert len(check_locks(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from samebytes.plugins import Lock\nlock = Lock()\n",
+        "import threading\nchanged = threading.Condition(Lock())\n",
+        "import threading\nhere = threading.local()\nthreading.Thread().start()\n",
+    ],
+)
+def test_locks_of_the_core_are_fine(text: str) -> None:
+    assert check_locks(text) == []
+
+
+PRIVATE = {
+    "samebytes": frozenset(["_closed", "_planes", "_release"]),
+    "samebytes_sycl": frozenset(["_queue"]),
+    "samebytes_vaapi": frozenset(["_display"]),
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if context._closed: ...",
+        "frame._planes = ()",
+        "del frame._planes",
+        "class C:\n    def f(self): return self._planes",
+        "class C:\n    def f(self): return other._release()",
+        "import samebytes_vaapi\nsurface._display",
+    ],
+)
+def test_private_attributes_of_others_are_refused(text: str) -> None:
+    (complaint,) = check_attributes(text, "samebytes_sycl", PRIVATE)
+    assert " is private to samebytes" in complaint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "context.closed",
+        "context._queue",
+        "os._exit(1)",
+        "surface._display",  # nothing of VA-API is named here: it is another library's
+        "class C:\n    def _release(self): super()._release()",
+        "class C:\n    def f(self): return self._release()",
+        "class C:\n    __slots__ = ('_planes',)\n    def f(self, other): return other._planes",
+        "class C:\n    def __init__(self): self._closed = False",
+        "record._replace(name='')",
+        "module.__dict__",
+    ],
+)
+def test_own_and_public_attributes_are_fine(text: str) -> None:
+    assert check_attributes(text, "samebytes_sycl", PRIVATE) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The strict plugin, in pytest runs of their own."""
+"""The strict plugin, in separate pytest runs."""
 
 import re
 import subprocess

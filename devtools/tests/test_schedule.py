@@ -84,6 +84,18 @@ def test_a_part_that_is_killed_is_a_failure(tmp_path: Path) -> None:
     assert str(-signal.SIGKILL) in killed.summary
 
 
+@pytest.mark.usefixtures("default_signals")
+def test_a_part_does_not_ignore_ctrl_c(tmp_path: Path) -> None:
+    """Even where the run does, as one that a shell has started in the background."""
+
+    def work() -> list[Result]:
+        return [Result("a", signal.getsignal(signal.SIGINT) == signal.default_int_handler, "")]
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asked, *_ = run_jobs([Job("a", work), good("b")], 2, logs=tmp_path)
+    assert asked.ok
+
+
 STOPPED = """
 import subprocess, sys
 from pathlib import Path
@@ -97,6 +109,7 @@ run_jobs([Job("long", work), Job("short", lambda: [])], 2, logs=Path("logs"))
 """
 
 
+@pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_nothing_outlives_a_stop(tmp_path: Path, number: signal.Signals) -> None:
     """Even a grandchild that ignores Ctrl-C."""
@@ -111,7 +124,11 @@ def test_nothing_outlives_a_stop(tmp_path: Path, number: signal.Signals) -> None
     while not (pid_file.exists() and pid_file.read_text().strip()):
         assert process.poll() is None
     process.send_signal(number)
-    assert process.wait(timeout=60) != 0
+    try:
+        assert process.wait(timeout=60) != 0
+    finally:
+        process.kill()  # one that has ended takes no harm
+        process.wait()
     # One that has ended may wait for the first process of all to notice.
     status = Path(f"/proc/{int(pid_file.read_text())}/status")
     assert not status.exists() or "State:\tZ" in status.read_text()

@@ -138,7 +138,7 @@ def test_rows_that_are_no_whole_pixels() -> None:
     linesize = ctypes.c_int.from_address(frame.handle("av_frame") + 8 * 8)  # after data[8]
     assert linesize.value == native.planes[0].line_size
     linesize.value = 64
-    with pytest.raises(CopyRequiredError, match="64 bytes apart, which is no whole number"):
+    with pytest.raises(CopyRequiredError, match="64 bytes apart, which is not a whole number"):
         frame.map("openvino")
     samebytes.reset_stats()
     assert frame.map("openvino", copy=True).planes[0].shape == (1, 8, 21, 3)

@@ -106,7 +106,7 @@ def test_the_memory_outlives_the_umat(umats: Context) -> None:
     fill(there, image())
     del tensor
     gc.collect()
-    # OpenCV's pool would hand the buffer out again, had the UMat been let go.
+    # OpenCV's pool would hand the buffer out again, had the UMat been released.
     others = [umats.allocate((6, 8, 3)) for _ in range(20)]
     assert there.handle("cl_mem") not in {other.handle("cl_mem") for other in others}
     np.testing.assert_array_equal(there.map("cpu"), image())

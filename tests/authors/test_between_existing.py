@@ -51,7 +51,7 @@ class FromOpenCV(MemoryMapper):
         if not array.flags.c_contiguous:
             raise Refused("a block has no gaps")
         block = Block(array)
-        return block.as_readonly() if access == "r" else block, item.given_info, None
+        return block.as_readonly() if access == "r" else block, item.known_info, None
 
 
 class ToOpenVINO(MemoryMapper):
@@ -59,7 +59,11 @@ class ToOpenVINO(MemoryMapper):
 
     def connect(self, item, access):
         array = item.native.array
-        return openvino.Tensor(array, openvino.Shape(array.shape)), None, None
+        try:
+            tensor = openvino.Tensor(array, openvino.Shape(array.shape))
+        except RuntimeError as error:
+            raise Refused(f"OpenVINO has no {array.dtype} elements") from error
+        return tensor, item.info, None
 """
 PROGRAM = """
 import cv2, numpy as np

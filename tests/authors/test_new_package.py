@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes new-backend` writes is clean code, and works in an environment of its own."""
+"""What `samebytes new-backend` writes is clean code, and works in its own environment."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs as their users run them: each in a process of its own."""
+"""Programs as their users run them: each in its own process."""
 
 from __future__ import annotations
 

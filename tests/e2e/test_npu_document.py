@@ -53,20 +53,22 @@ def test_own_memory_by_its_descriptor(
         reason="missing package samebytes-npu-level-zero: pip install samebytes-npu-level-zero",
     )
     log = tmp_path / "trace"
-    told = json.loads(run_program("own_memory_on_npu.py", doubling, SOFTNPU_TRACE=log))
+    reported = json.loads(run_program("own_memory_on_npu.py", doubling, SOFTNPU_TRACE=log))
 
     (run,) = trace(log, "graph_execute")
-    assert run.pointers() == tuple(told["remote"]), "the graph worked on the remote tensors' memory"
+    assert run.pointers() == tuple(reported["remote"]), (
+        "the graph worked on the remote tensors' memory"
+    )
     made = {record.number("pointer"): record for record in trace(log, "mem_alloc")}
-    imported = [made[pointer].number("fd") for pointer in told["remote"]]
-    assert imported == told["fds"], "which was imported from the descriptors"
+    imported = [made[pointer].number("fd") for pointer in reported["remote"]]
+    assert imported == reported["fds"], "which was imported from the descriptors"
     exported = [record.number("pointer") for record in trace(log, "mem_export")]
-    assert set(told["own"]) <= set(exported), "which were exported from the own memory"
+    assert set(reported["own"]) <= set(exported), "which were exported from the own memory"
     assert not trace(log, "copy")
 
 
 def test_threads_with_several_requests(run_program: Callable[..., str], doubling: Path) -> None:
     """The driver begins each inference late, so that a missing wait would show old numbers."""
-    told = json.loads(run_program("parallel_on_npu.py", doubling, SOFTNPU_DELAY_US=5000))
-    assert told["right"] == told["inferences"]
-    assert told["seen running"] > 0
+    reported = json.loads(run_program("parallel_on_npu.py", doubling, SOFTNPU_DELAY_US=5000))
+    assert reported["right"] == reported["inferences"]
+    assert reported["seen running"] > 0

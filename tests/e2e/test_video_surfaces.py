@@ -53,7 +53,7 @@ def video(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def picture() -> Any:
-    """A model of one image; each channel is multiplied by a factor of its own."""
+    """A model of one image; each channel is multiplied by its own factor."""
     image = ops.parameter([1, 3, HEIGHT, WIDTH], np.float32, name="image")
     factors = np.array([1, 2, 4], np.float32).reshape(1, 3, 1, 1)
     return openvino.Model([ops.result(ops.multiply(image, ops.constant(factors)))], [image], "rgb")
@@ -107,9 +107,9 @@ def test_gpu_and_npu_read_what_was_uploaded(
 def test_what_the_npu_cannot_read_is_refused(
     run_program: Callable[..., str], how: dict[str, str], reason: str
 ) -> None:
-    told = run_program("refused_surface.py", WIDTH, HEIGHT, **how)
-    assert reason in told
-    assert "copies: 0" in told
+    reported = run_program("refused_surface.py", WIDTH, HEIGHT, **how)
+    assert reason in reported
+    assert "copies: 0" in reported
 
 
 def _taking_nv12(model: Any) -> Any:

@@ -8,7 +8,7 @@ of the reference manual.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,17 +19,12 @@ import openvino
 import pyopencl
 import pytest
 
-import samebytes
 from samebytes import ImageInfo, TensorInfo
 from samebytes.testing import ArrayMemory, Memory
 
 Array = np.ndarray[Any, Any]
 
 PAGE = "docs/reference/matrix.md"
-_DEVICE_NODES = (
-    "dma", "opencl", "opencv_umat", "level_zero", "openvino:GPU", "openvino:NPU",
-    "vaapi", "ffmpeg:DRM", "ffmpeg:VAAPI", "gstreamer", "sycl",
-)  # fmt: skip
 _FFMPEG_NAMES = {"NV12": "nv12", "I420": "yuv420p", "BGR": "bgr24", "GRAY8": "gray",
                  "P010": "p010le"}  # fmt: skip
 
@@ -94,27 +89,6 @@ MEMORIES: dict[str, Memory] = {
 def memories() -> dict[str, Memory]:
     """The memory types by name."""
     return MEMORIES
-
-
-@pytest.fixture(scope="session")
-def devices() -> Iterator[None]:
-    """All devices, whose contexts live as long as the tests; or the tests are skipped."""
-    found = openvino.Core().available_devices
-    for kind in ("GPU", "NPU"):
-        if not any(name.startswith(kind) for name in found):
-            pytest.skip(
-                f"missing device {kind}: pytest --softdevices={kind.lower()} "
-                "(pip install samebytes-softdevices)"
-            )
-    try:
-        samebytes.context("vaapi")
-    except samebytes.SamebytesError:
-        pytest.skip(
-            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
-        )
-    held = [samebytes.context(node) for node in _DEVICE_NODES]
-    yield
-    held.clear()
 
 
 class Cell(NamedTuple):

@@ -68,9 +68,9 @@ def _behind(native: Any) -> tuple[int, int]:
 
 def _address(native: Any) -> int:
     """Memory of the system stays where it is when it is no longer mapped."""
-    told, memory = _MapInfo(), ctypes.c_void_p(hash(native.memory))
+    reported, memory = _MapInfo(), ctypes.c_void_p(hash(native.memory))
     # Whoever shares it may still write: READ alone never fails.
-    assert _gst.gst_memory_map(memory, ctypes.byref(told), 1)
-    _gst.gst_memory_unmap(memory, ctypes.byref(told))
-    assert told.data is not None
-    return int(told.data) + int(native.offset)
+    assert _gst.gst_memory_map(memory, ctypes.byref(reported), 1)
+    _gst.gst_memory_unmap(memory, ctypes.byref(reported))
+    assert reported.data is not None
+    return int(reported.data) + int(native.offset)

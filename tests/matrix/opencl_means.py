@@ -70,7 +70,7 @@ def place(part: Tensor) -> Place:
 
 
 def place_of_mem(part: Tensor, handle: int) -> Place:
-    """Where a cl_mem begins: it may be a part of another one, and the driver tells an address."""
+    """Where a cl_mem begins: it may be a part of another one, and the driver reports an address."""
     native: Any = cl.Buffer.from_int_ptr(handle, retain=True)
     if native.type != cl.mem_object_type.BUFFER:
         return {"cl_mem": (handle, 0)}

@@ -17,6 +17,7 @@ import dpctl.memory
 import numpy as np
 import openvino
 import pyopencl as cl
+from cuda.bindings import driver as cuda
 
 from samebytes import Tensor, TensorInfo
 
@@ -188,6 +189,39 @@ class SYCLMemory(Means):
         return np.frombuffer(self._memory(part).copy_to_host(), np.uint8)
 
 
+class CudaMemory(Means):
+    """Copies by cuda-bindings."""
+
+    def read(self, part: Tensor) -> Array:
+        return _strided(self._bytes(part), part.info, part.info.strides).copy()
+
+    def write(self, part: Tensor, values: Array) -> None:
+        whole = self._bytes(part)
+        _strided(whole, part.info, part.info.strides)[...] = values
+        self._copy(part, self._pointer(part), whole.ctypes.data, whole.nbytes)
+
+    def place(self, part: Tensor) -> Place:
+        return {"address": self._pointer(part)}
+
+    def _pointer(self, part: Tensor) -> int:
+        return int(part.native.__cuda_array_interface__["data"][0])
+
+    def _bytes(self, part: Tensor) -> Array:
+        data = np.empty(part.info.extent[1], np.uint8)
+        self._copy(part, data.ctypes.data, self._pointer(part), data.nbytes)
+        return data
+
+    def _copy(self, part: Tensor, to: int, source: int, nbytes: int) -> None:
+        for answer in (
+            cuda.cuCtxPushCurrent(cuda.CUcontext(part.context.handle("cuda_context"))),
+            cuda.cuCtxSynchronize(),
+            cuda.cuMemcpy(to, source, nbytes),
+            cuda.cuCtxSynchronize(),
+            cuda.cuCtxPopCurrent(),
+        ):
+            assert int(answer[0]) == 0, answer
+
+
 class RemoteTensors(Means):
     """Those of openvino.RemoteTensor, and openvino.Tensors in memory of the NPU plugin's."""
 
@@ -210,10 +244,10 @@ class RemoteTensors(Means):
         native: Any = part.native
         if not isinstance(native, openvino.RemoteTensor):
             return {"address": _address(native.data)}
-        told = {key: str(value.astype(str)) for key, value in native.get_params().items()}
-        kind, handle = told.get("SHARED_MEM_TYPE"), int(told["MEM_HANDLE"], 16)
+        reported = {key: str(value.astype(str)) for key, value in native.get_params().items()}
+        kind, handle = reported.get("SHARED_MEM_TYPE"), int(reported["MEM_HANDLE"], 16)
         if kind == "CPU_VA":
-            return {"address": int(told["CPU_VA"], 16)}
+            return {"address": int(reported["CPU_VA"], 16)}
         if kind is None or kind.startswith("USM"):  # Level Zero's memory, or USM of OpenCL's
             return {"address": handle}
         return opencl_means.place_of_mem(part, handle)
@@ -242,5 +276,6 @@ MEANS: dict[str, Means] = {
     "openvino:GPU": RemoteTensors(),
     "openvino:NPU": RemoteTensors(),
     "sycl": SYCLMemory(),
+    "cuda": CudaMemory(),
     "vaapi": Surfaces(),
 }

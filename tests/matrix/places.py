@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where bytes lie, as far as it can be told: what two tensors over the same bytes have in common.
+"""Where bytes are, as far as it is known: what two tensors over the same bytes have in common.
 
 A place is {kind: where}. The kinds:
 
@@ -38,7 +38,7 @@ def file_at(address: int) -> tuple[int, int, int] | None:
 
 
 def same_place(one: Place, other: Place) -> bool | None:
-    """Whether these are the same bytes; None if the two are not told in comparable terms.
+    """Whether these are the same bytes; None if the two are not comparable.
 
     Two handles of cl_mem may be over the same memory, so that only equal ones say something.
     """
@@ -53,7 +53,7 @@ def same_place(one: Place, other: Place) -> bool | None:
 
 
 def _told(place: Place, kind: str) -> object:
-    """What a place says of a kind. An address also tells the file that is mapped there."""
+    """What a place says of a kind. An address also identifies the file that is mapped there."""
     address = place.get("address")
     if kind == "file" and kind not in place and isinstance(address, int):
         return file_at(address)

@@ -45,7 +45,7 @@ def assert_equal_values(found: list[Array], expected: list[Array]) -> None:
 
 
 def assert_same_bytes(item: Item, mapped: Item, access: Access, expected: list[Array]) -> None:
-    """Equal places where they can be told, and writes on either side that the other side reads.
+    """Equal places where they are known, and writes on either side that the other side reads.
 
     Before each look the side that wrote hands the memory over, as the rules of access want it.
 

@@ -39,7 +39,7 @@ class Refusal(NamedTuple):
 
 _WRITING = ("w", "rw")
 _PADDED = ("*padded*",)
-_PLANES = ("NV12", "I420", "BGR")  # planes that are no whole pages
+_PLANES = ("NV12", "I420", "BGR")  # planes that are not whole pages
 _PAGES = ("whole pages",)
 _BY_DRIVER = (
     "opencl*", "opencv_umat", "openvino:GPU", "openvino:GPU, host USM",
@@ -66,10 +66,10 @@ REFUSALS = (
     Refusal("*", "ffmpeg:DRM", (*_NO_DESCRIPTOR, *_COPY_READS)),
     Refusal("sycl, *", "sycl"),
     Refusal("*, USM of SYCL", "sycl"),
-    Refusal("*", "sycl", ("SYCL uses no memory", *_NOT_READ)),
+    Refusal("*", "sycl", ("SYCL can use only memory", *_NOT_READ)),
     Refusal("opencv_umat", "opencv_umat"),
     Refusal("opencl, of a UMat", "opencv_umat"),
-    Refusal("*", "opencv_umat", ("cannot put a UMat", "needs a copy", *_COPY_READS)),
+    Refusal("*", "opencv_umat", ("cannot wrap", "needs a copy", *_COPY_READS)),
     # USM of a device is for that device.
     Refusal("level_zero, device USM", "level_zero"),
     Refusal("level_zero, device USM", "dma", ("no such thing",)),
@@ -86,7 +86,7 @@ REFUSALS = (
         Refusal(source, "openvino", ("whole number of padded rows",), _PADDED)
         for source in ("level_zero", "opencl", "gstreamer", "sycl, shared USM")
     ),
-    # A descriptor is told of memory that was allocated for that.
+    # A descriptor is reported for memory that was allocated for that.
     *(Refusal(source, "dma") for source in _DESCRIBED),
     Refusal("*", "dma", (*_NOT_EXPORTED, "descriptor")),
     # By way of GStreamer everything that the CPU reads is shared.

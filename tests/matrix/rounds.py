@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that maps every row to every target again and again, and tells what is left over.
+"""A program that maps every row to every target again and again, and reports what is left over.
 
 It prints a line of JSON for each round: what is alive when all of it was dropped.
 """
@@ -40,7 +40,7 @@ def one_round() -> None:
 
 
 def left(trace: str, contexts: list[Any]) -> dict[str, int]:
-    """What is alive, when routing has let go of what it keeps for a while."""
+    """What is alive, when routing has dropped what it keeps for a while."""
     samebytes.refresh()
     gc.collect()
     calls = [record.call for record in npu_trace(trace)]

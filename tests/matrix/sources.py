@@ -13,6 +13,7 @@ import numpy as np
 import pyopencl as cl
 
 import samebytes
+import samebytes_cuda
 import samebytes_dma
 import samebytes_gpu_opencl
 import samebytes_sycl
@@ -102,7 +103,7 @@ def _cpu_image(layout: Layout) -> Frame:
 
 
 def _pages_tensor(info: TensorInfo) -> Tensor:
-    """In memory of the CPU on pages of its own. Padded rows are a part of dense ones."""
+    """In memory of the CPU on its own pages. Padded rows are a part of dense ones."""
     context = samebytes.context("cpu")
     if info.is_contiguous:
         return context.allocate(info.shape, info.dtype)
@@ -196,7 +197,7 @@ def _umat_image(layout: Layout) -> Frame:
     assert isinstance(layout.what, ImageInfo)
     owner = Storage(keep=planes)
     natives = tuple(plane.native for plane in planes)
-    return context.frame_class(natives, context, FrameMeta(layout.what), owner, None, False)
+    return context.frame_class.borrowed(natives, context, FrameMeta(layout.what), keep=owner)
 
 
 def _level_zero_tensor(**how: Any) -> Callable[[TensorInfo], Tensor]:
@@ -264,7 +265,7 @@ def _gstreamer_tensor(info: TensorInfo) -> Tensor:
 
 
 def _gstreamer_image(layout: Layout) -> Frame:
-    """A memory for each plane, which has pitches of its own in a VideoMeta."""
+    """A memory for each plane, which has its own pitches in a VideoMeta."""
     return _cpu_image(layout).map("gstreamer", "rw")
 
 
@@ -275,6 +276,17 @@ def _sycl_tensor(kind: str) -> Callable[[TensorInfo], Tensor]:
             return cast("Tensor", context.allocate(info.shape, info.dtype, kind))
         whole = context.allocate((info.extent[1],), "uint8", kind)
         return samebytes_sycl.tensor(whole.native, info.shape, info.dtype, strides=info.strides)
+
+    return make
+
+
+def _cuda_tensor(kind: str) -> Callable[[TensorInfo], Tensor]:
+    def make(info: TensorInfo) -> Tensor:
+        context: Any = samebytes.context("cuda")
+        if info.is_contiguous:
+            return cast("Tensor", context.allocate(info.shape, info.dtype, kind))
+        whole = context.allocate((info.extent[1],), "uint8", kind)
+        return samebytes_cuda.tensor(whole.native, info.shape, info.dtype, strides=info.strides)
 
     return make
 
@@ -372,4 +384,15 @@ SOURCES = {
     ),
     "sycl, shared USM": Source("sycl", _sycl_tensor("shared"), _frames_of("sycl"), _ALL[:9]),
     "sycl, device USM": Source("sycl", _sycl_tensor("device"), None, ("page",)),
+}
+# The edges of CUDA memory are proven one by one; pairs of frameworks are not tried with it yet.
+SOURCES_OF_EDGES: dict[str, Source] = {
+    **SOURCES,
+    "cpu, pinned by CUDA": Source(
+        "cpu", lambda info: _cuda_tensor("pinned")(info).map("cpu", "rw"), None, ("odd size",)
+    ),
+    "cuda, device": Source("cuda", _cuda_tensor("device"), None, ("page",)),
+    "cuda, pinned": Source("cuda", _cuda_tensor("pinned"), None, ("page", "odd size")),
+    "cuda, managed": Source("cuda", _cuda_tensor("managed"), None, ("page",)),
+    "cuda, exportable": Source("cuda", _cuda_tensor("exportable"), None, ("page",)),
 }

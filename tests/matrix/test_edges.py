@@ -19,14 +19,15 @@ from samebytes.errors import CopyRequiredError, NoRouteError
 from samebytes.plugins import MapperSpec
 
 from .proof import assert_equal_values, assert_same_bytes, read, write
-from .sources import IMAGES, SOURCES, TENSORS
+from .sources import IMAGES, SOURCES_OF_EDGES, TENSORS
 
 Item = Tensor | Frame
 
 EDGES = [edge for plugin in samebytes.installed_plugins() for edge in plugin.edges]
 # What no software device can do, and what it says.
 REFUSED = {
-    "opencl -> dma": "tells no descriptor",
+    "opencl -> dma": "reports no descriptor",
+    "dma -> cuda": "does not import DMA-BUFs",
     "sycl -> level_zero": "no ze_context",
     "level_zero -> sycl": "no ze_context",
 }
@@ -101,7 +102,7 @@ def test_edge_that_software_devices_refuse(name: str, reason: str) -> None:
 def _items(edge: MapperSpec) -> Iterator[Item]:
     """What the edge might take, of its level. A plane of a frame is a tensor."""
     layouts = IMAGES if edge.level == "frame" else TENSORS
-    for row in SOURCES.values():
+    for row in SOURCES_OF_EDGES.values():
         if row.node != edge.source:
             continue
         for name in row.layouts:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.usefixtures("devices")
 def test_nothing_is_left_over(tmp_path: Path) -> None:
-    """In a process of its own, since a driver's trace is switched on when it is loaded."""
+    """In its own process, since a driver's trace is switched on when it is loaded."""
     pytest.importorskip(
         "samebytes_softdevices",
         reason="missing package samebytes-softdevices: pip install samebytes-softdevices",

@@ -34,7 +34,7 @@ class Layout(NamedTuple):
         refused: part of the reason for each target, or "source -> target", that cannot have it.
         image: the format, for frames.
         readonly: the arrays are read-only.
-        pitched: the rows lie in a way of their own, which FFmpeg would not have chosen.
+        pitched: the rows lie in a way that FFmpeg would not have chosen.
     """
 
     make: Callable[[], list[Array]]
@@ -153,7 +153,7 @@ FRAMES = {
         ImageInfo.of("BGR", 32, 24),
         ("cpu", "ffmpeg", "opencv"),
         pitch=lambda _: 100,
-        openvino="no multiple of the 3 bytes",
+        openvino="not a multiple of the 3 bytes",
     ),
     "GRAY8": _frame(ImageInfo.of("GRAY8", 64, 32)),
     "GRAY8 bottom up": _frame(

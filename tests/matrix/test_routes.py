@@ -108,7 +108,7 @@ def test_copies_are_made_where_they_are_allowed(
 @pytest.mark.parametrize("start", [16, 64, 128, 2048])
 @pytest.mark.parametrize("target", ["opencl", "openvino:GPU", "openvino:NPU", "level_zero"])
 def test_memory_inside_a_page_is_shared_or_refused(start: int, target: str) -> None:
-    """A driver may take it, work on a copy of its own, and still give the same address back."""
+    """A driver may take it, work on its own copy, and still give the same address back."""
     pages: Any = samebytes.context("cpu").allocate((4 * 4096,)).native
     array = pages[start : start + 8192].reshape(64, 128)
     item = samebytes.tensor(array)
@@ -122,7 +122,7 @@ def test_memory_inside_a_page_is_shared_or_refused(start: int, target: str) -> N
 
 def test_only_some_drivers_tell_descriptors() -> None:
     item = SOURCES["opencl"].make(TENSORS["page"])
-    with pytest.raises((CopyRequiredError, NoRouteError), match="tells no descriptor"):
+    with pytest.raises((CopyRequiredError, NoRouteError), match="reports no descriptor"):
         item.map("dma")
 
 

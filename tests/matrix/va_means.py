@@ -48,22 +48,22 @@ class _Descriptor(ctypes.Structure):
 @contextmanager
 def _exported(part: Tensor) -> Iterator[tuple[_Object, int, int]]:
     """The object that a plane lies in, while it is open, and the plane's offset and pitch."""
-    libva, told = ctypes.CDLL("libva.so.2"), _Descriptor()
+    libva, reported = ctypes.CDLL("libva.so.2"), _Descriptor()
     display = ctypes.c_void_p(part.context.handle("va_display"))
     surface = ctypes.c_uint(part.handle("va_surface"))
     status = libva.vaExportSurfaceHandle(
         display, surface, ctypes.c_uint32(_DRM_PRIME_2), ctypes.c_uint32(_READ_WRITE_SEPARATE),
-        ctypes.byref(told),
+        ctypes.byref(reported),
     )  # fmt: skip
     assert status == 0
     try:
-        layer = told.layers[part.handle("plane_index")]
-        found = told.objects[layer.object_index[0]]
+        layer = reported.layers[part.handle("plane_index")]
+        found = reported.objects[layer.object_index[0]]
         assert found.modifier == _LINEAR
         yield found, layer.offset[0], layer.pitch[0]
     finally:
-        for number in range(told.num_objects):
-            os.close(told.objects[number].fd)
+        for number in range(reported.num_objects):
+            os.close(reported.objects[number].fd)
 
 
 def array_of(part: Tensor) -> np.ndarray[Any, Any]:

@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _open_descriptors() -> list[str]:
-    """The open memfds and DMA-BUFs; drivers that routing asks open files of their own."""
+    """The open memfds and DMA-BUFs; drivers that routing asks open their own files."""
     links = []
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):  # the listing has itself been a descriptor
@@ -68,7 +68,7 @@ def memfd() -> Iterator[Callable[..., int]]:
 
 @pytest.fixture(params=[socket.SOCK_STREAM, socket.SOCK_SEQPACKET], ids=["stream", "seqpacket"])
 def sockets(request: pytest.FixtureRequest) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Two ends of a connection, which do not wait for ever."""
+    """Two ends of a connection, which do not wait forever."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, request.param)
     with ours, theirs:
         for end in (ours, theirs):

@@ -10,20 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from samebytes_dma import INVALID, LINEAR
-from samebytes_dma._abi import dma_buf, dma_heap, mman, seals, udmabuf
+from samebytes_dma import INVALID, LINEAR, _abi
 
 STRUCTURES: tuple[type[ctypes.Structure], ...] = (
-    dma_buf.dma_buf_sync,
-    dma_buf.dma_buf_export_sync_file,
-    dma_buf.dma_buf_import_sync_file,
-    dma_heap.dma_heap_allocation_data,
-    udmabuf.udmabuf_create,
+    _abi.dma_buf_sync,
+    _abi.dma_buf_export_sync_file,
+    _abi.dma_buf_import_sync_file,
+    _abi.dma_heap_allocation_data,
+    _abi.udmabuf_create,
 )
 CONSTANTS: dict[str, int] = {
     name: value
-    for module in (dma_buf, dma_heap, udmabuf, mman, seals)
-    for name, value in vars(module).items()
+    for name, value in vars(_abi).items()
     if name.isupper() and isinstance(value, int) and name != "MAP_FAILED"
 }
 HEADERS = (
@@ -44,11 +42,11 @@ def test_sizes(structure: type[ctypes.Structure], size: int) -> None:
 
 def test_numbers_of_the_calls() -> None:
     """As strace prints them; asm-generic architectures have the same ones."""
-    assert dma_buf.DMA_BUF_IOCTL_SYNC == 0x40086200
-    assert dma_buf.DMA_BUF_IOCTL_EXPORT_SYNC_FILE == 0xC0086202
-    assert dma_buf.DMA_BUF_IOCTL_IMPORT_SYNC_FILE == 0x40086203
-    assert dma_heap.DMA_HEAP_IOCTL_ALLOC == 0xC0184800
-    assert udmabuf.UDMABUF_CREATE == 0x40187542
+    assert _abi.DMA_BUF_IOCTL_SYNC == 0x40086200
+    assert _abi.DMA_BUF_IOCTL_EXPORT_SYNC_FILE == 0xC0086202
+    assert _abi.DMA_BUF_IOCTL_IMPORT_SYNC_FILE == 0x40086203
+    assert _abi.DMA_HEAP_IOCTL_ALLOC == 0xC0184800
+    assert _abi.UDMABUF_CREATE == 0x40187542
 
 
 @pytest.fixture(scope="session")

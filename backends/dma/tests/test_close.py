@@ -26,11 +26,13 @@ PARTS = ("tensor", "plane", "buffer", "view", "array")
 def test_busy(holder: str) -> None:
     tensor = samebytes.context("dma:memfd").allocate((4, 6), "int16")
     tensor.map("cpu", "rw").native[...] = 3
-    held: Any = {
+    holders: dict[str, Callable[[], Any]] = {
         "plane": lambda: tensor.native,
         "buffer": lambda: tensor.native.buffer,
-        "array": lambda: tensor.map("cpu").native[1:],
-    }[holder]()
+        "array": lambda: tensor.map("cpu").host_array()[1:],
+    }
+    held = holders[holder]()
+    del holders
     before = tensor.info, tensor.handle(), tensor.handle("offset"), repr(tensor)
     for _ in range(2):
         with pytest.raises(BusyError, match="still uses this memory"):
@@ -124,7 +126,7 @@ def test_a_child_process_writes_through_the_descriptor() -> None:
     view.native[...] = 1
     view.flush()
     fd = tensor.handle()
-    # A process of its own, not a fork: libraries that other tests load have threads.
+    # A separate process, not a fork: libraries that other tests load have threads.
     subprocess.run([sys.executable, "-c", _WRITER, str(fd)], pass_fds=[fd], check=True)
     view.flush()
     assert view.native.tolist() == [1] * 3 + [2] * 13

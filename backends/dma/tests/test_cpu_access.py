@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CPU's access to a DMA-BUF begins and ends; memory that is none is left in peace.
+"""The CPU's access to a DMA-BUF begins and ends; other memory is left alone.
 
 The order of calls is shown on a memfd that is taken for a DMA-BUF, with the calls recorded; what
 the kernel makes of them, in test_dma_bufs.py.
@@ -15,10 +15,10 @@ from collections.abc import Callable
 import pytest
 
 import samebytes
+from samebytes import plugins
 from samebytes.errors import NativeError, NoRouteError
-from samebytes_dma import _cpu_access, _descriptor, _ioctl, frame_from_fds, from_fd
-from samebytes_dma._abi import mman
-from samebytes_dma._abi.dma_buf import DMA_BUF_IOCTL_SYNC, dma_buf_sync
+from samebytes_dma import _abi, _cpu_access, frame_from_fds, from_fd
+from samebytes_dma._abi import DMA_BUF_IOCTL_SYNC, dma_buf_sync
 
 MakeMemfd = Callable[..., int]
 READ, WRITE, END = 1, 2, 4  # linux/dma-buf.h
@@ -36,7 +36,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         flags.append(argument.flags)
         return 0
 
-    monkeypatch.setattr(_descriptor, "is_dma_buf", lambda _: True)
+    monkeypatch.setattr(plugins, "is_dma_buf", lambda _: True)
     monkeypatch.setattr(_cpu_access, "ioctl", record)
     return flags
 
@@ -103,7 +103,7 @@ def test_interrupted_calls_are_asked_again(monkeypatch: pytest.MonkeyPatch, code
         return answer
 
     monkeypatch.setattr(fcntl, "ioctl", ioctl)
-    assert _ioctl.ioctl(3, DMA_BUF_IOCTL_SYNC, dma_buf_sync(0)) == 17
+    assert _abi.ioctl(3, DMA_BUF_IOCTL_SYNC, dma_buf_sync(0)) == 17
     assert not answers
 
 
@@ -112,9 +112,9 @@ def test_an_exporter_without_mmap(
 ) -> None:
     def fails(*_: object) -> int | None:
         ctypes.set_errno(524)
-        return mman.MAP_FAILED
+        return _abi.MAP_FAILED
 
-    monkeypatch.setattr(mman, "mmap", fails)
+    monkeypatch.setattr(_abi, "mmap", fails)
     with (
         from_fd(memfd(), (16,)) as tensor,
         pytest.raises(NoRouteError, match=r"\(ENOTSUPP\): use it on a device"),
@@ -128,9 +128,9 @@ def test_no_memory_is_an_error_and_no_refusal(
 ) -> None:
     def fails(*_: object) -> int | None:
         ctypes.set_errno(errno.ENOMEM)
-        return mman.MAP_FAILED
+        return _abi.MAP_FAILED
 
-    monkeypatch.setattr(mman, "mmap", fails)
+    monkeypatch.setattr(_abi, "mmap", fails)
     with from_fd(memfd(), (16,)) as tensor, pytest.raises(NativeError) as caught:
         tensor.map("cpu")
     assert (caught.value.call, caught.value.code) == ("mmap", errno.ENOMEM)

@@ -12,7 +12,7 @@ import pytest
 
 from samebytes import Fd
 from samebytes.errors import ClosedError, LayoutError
-from samebytes_dma import DMABuffer, _descriptor, from_fd, is_dma_buf
+from samebytes_dma import DMABuffer, from_fd, is_dma_buf
 
 MakeMemfd = Callable[..., int]
 
@@ -33,14 +33,6 @@ def test_what_is_no_dma_buf(memfd: MakeMemfd, tmp_path: Path) -> None:
         fd.close()
     with pytest.raises(LayoutError, match="is not an open file descriptor"):
         is_dma_buf(-1)
-
-
-def test_what_answers_as_a_dma_buf_and_has_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a seccomp notifier does."""
-    monkeypatch.setattr(_descriptor, "is_dma_buf", lambda _: True)
-    reader, writer = os.pipe()
-    with Fd(reader), Fd(writer), pytest.raises(LayoutError, match="which is no DMA-BUF"):
-        from_fd(reader, (4,))
 
 
 def test_kinds_of_what_is_no_dma_buf(memfd: MakeMemfd, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_names(tensor: DMATensor) -> None:
 
 def test_stand_ins_have_no_names_to_give(memfd: MakeMemfd) -> None:
     buffer = from_fd(memfd(), (16,)).native.buffer
-    with pytest.raises(UnsupportedObjectError, match="a memfd is no DMA-BUF"):
+    with pytest.raises(UnsupportedObjectError, match="a memfd is not a DMA-BUF"):
         buffer.set_name("camera")
 
 
@@ -208,16 +208,16 @@ def test_sync_files(tensor: DMATensor) -> None:
     reader, writer = os.pipe()
     with Fd(reader), Fd(writer):
         for number in (reader, buffer.fileno(), 1 << 20):
-            with pytest.raises(LayoutError, match=f"{number} is no sync file"):
+            with pytest.raises(LayoutError, match=f"{number} is not a sync file"):
                 import_sync_file(buffer, number)
 
 
 def test_stand_ins_have_no_fences(memfd: MakeMemfd) -> None:
     with from_fd(memfd(), (16,)) as stand_in:
         buffer = stand_in.native.buffer
-        with pytest.raises(UnsupportedObjectError, match="a memfd is no DMA-BUF"):
+        with pytest.raises(UnsupportedObjectError, match="a memfd is not a DMA-BUF"):
             export_sync_file(buffer)
-        with pytest.raises(UnsupportedObjectError, match="a memfd is no DMA-BUF"):
+        with pytest.raises(UnsupportedObjectError, match="a memfd is not a DMA-BUF"):
             import_sync_file(buffer, 3)
         with pytest.raises(LookupError, match="access mode"):
             export_sync_file(buffer, "x")  # type: ignore[arg-type]  # that is the point

@@ -32,7 +32,7 @@ class Export(MemoryMapper):
 
 
 class ExportFrame(MemoryMapper):
-    """The same for a frame whose planes come on descriptors of their own."""
+    """The same for a frame whose planes come on their own descriptors."""
 
     __slots__ = ()
 

@@ -228,6 +228,20 @@ WRONG_FRAMES: list[tuple[str, object, str]] = [
     ("frame.regions.0.metadata", None, "frame.regions[0].metadata"),
     ("frame.metadata", [], "frame.metadata"),
     ("frame.metadata.a", 1 << 63, "frame.metadata['a']"),
+    ("frame.metadata", {"$fraction": [1, 2]}, "frame.metadata"),
+    ("frame.metadata", {"$bytes": ""}, "frame.metadata"),
+    ("frame.metadata.a", {"$fraction": [1, 0]}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$fraction": [1, -2]}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$fraction": [1]}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$fraction": [1, True]}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$fraction": [0.5, 2]}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$fraction": "1/2"}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$bytes": "AQI"}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$bytes": "é"}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$bytes": 3}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$bytes": []}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$object": 3}, "frame.metadata['a']"),
+    ("frame.metadata.a", {"$object": [{}]}, "frame.metadata['a']"),
     ("frame.metadata.a", "\udfff", "frame.metadata['a']"),
 ]
 
@@ -308,7 +322,7 @@ def test_a_process_without_room_for_descriptors(sockets: Sockets, sealed: MakeMe
     taken = [os.dup(0) for _ in range(highest + 20 - len(os.listdir("/proc/self/fd")))]  # noqa: PTH208 - a count
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(taken) + 2, hard))
-        with pytest.raises(MessageError, match="more than this process may have open"):
+        with pytest.raises(MessageError, match="more than this process may open"):
             receive(sockets[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -349,7 +363,7 @@ def test_packets_of_another_length(sealed: MakeMemfd) -> None:
 
 @pytest.fixture
 def odd_descriptors(tmp_path: Path) -> Iterator[dict[str, int]]:
-    """Descriptors that are no memory, or none that keeps its size."""
+    """Descriptors that are not memory, or memory that can change its size."""
     path = tmp_path / "bytes"
     path.write_bytes(bytes(4096))
     reader, writer = os.pipe()

@@ -93,7 +93,7 @@ def test_a_file_that_was_cut_short_is_refused(memfd: MakeMemfd) -> None:
     fd = memfd(8192)
     with from_fd(fd, (8192,)) as tensor:
         os.ftruncate(fd, 100)
-        with pytest.raises(NoRouteError, match="cut shorter than the 8192 bytes"):
+        with pytest.raises(NoRouteError, match="now shorter than the 8192 bytes"):
             tensor.map("cpu")
 
 
@@ -175,7 +175,7 @@ def test_a_frame_of_tensors_that_numpy_lacks(memfd: MakeMemfd) -> None:
     buffer = DMABuffer(Fd.borrow(memfd()))
     plane = buffer.plane(TensorInfo("bfloat16", (4, 4)))
     context = samebytes.context("dma")
-    frame = samebytes.Frame((plane,), context, samebytes.FrameMeta(None), plane, None, False)
+    frame = samebytes.Frame.borrowed((plane,), context, samebytes.FrameMeta(None), keep=plane)
     with pytest.raises(NoRouteError, match="map its tensors one by one"):
         frame.map("cpu")
     assert str(frame.planes[0].map("cpu").dtype) == "bfloat16"

@@ -19,7 +19,7 @@ Start = Callable[[str], tuple[socket.socket, subprocess.Popen[bytes]]]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """start(code) runs code in a process of its own, not a fork; `sock` there leads here."""
+    """start(code) runs code in its own process, not a fork; `sock` there leads here."""
     living: list[tuple[socket.socket, subprocess.Popen[bytes]]] = []
 
     def run(code: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:

@@ -15,7 +15,7 @@ import pytest
 import samebytes as sb
 from samebytes.errors import MissingDependencyError, SamebytesError
 from samebytes_ffmpeg._hardware.libraries import system_library
-from samebytes_ffmpeg._lending import held_count
+from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
 
 _PYAV_MAJOR = int(av.__version__.partition(".")[0])

@@ -8,9 +8,12 @@ import ctypes
 import av
 import numpy as np
 import pytest
+from av.video.frame import PictureType
+from av.video.reformatter import ColorRange, Colorspace
 
 from samebytes.plugins import data_address
 from samebytes_ffmpeg import _avframe_abi, _avutil, _avutil_abi, _pyav
+from samebytes_ffmpeg._hardware.hwcontext_abi import DEVICE_CONTEXTS, FRAMES_CONTEXTS
 
 
 @pytest.mark.parametrize(
@@ -31,24 +34,24 @@ def test_structures_have_the_sizes_of_the_headers(
 @pytest.mark.parametrize(
     ("field", "offsets"),
     [
-        ("data", (0, 0, 0, 0)),
-        ("linesize", (64, 64, 64, 64)),
-        ("extended_data", (96, 96, 96, 96)),
-        ("width", (104, 104, 104, 104)),
-        ("nb_samples", (112, 112, 112, 112)),
-        ("format", (116, 116, 116, 116)),
-        ("pts", (136, 136, 136, 136)),
-        ("sample_rate", (208, 208, 192, 180)),
-        ("buf", (224, 224, 200, 184)),
-        ("extended_buf", (288, 288, 264, 248)),
-        ("nb_extended_buf", (296, 296, 272, 256)),
-        ("hw_frames_ctx", (392, 392, 352, 328)),
-        ("crop_top", (408, 408, 368, 344)),
-        ("crop_right", (432, 432, 392, 368)),
+        ("data", (0, 0, 0, 0, 0)),
+        ("linesize", (64, 64, 64, 64, 64)),
+        ("extended_data", (96, 96, 96, 96, 96)),
+        ("width", (104, 104, 104, 104, 104)),
+        ("nb_samples", (112, 112, 112, 112, 112)),
+        ("format", (116, 116, 116, 116, 116)),
+        ("pts", (136, 136, 136, 136, 136)),
+        ("sample_rate", (208, 208, 192, 180, 180)),
+        ("buf", (224, 224, 200, 184, 184)),
+        ("extended_buf", (288, 288, 264, 248, 248)),
+        ("nb_extended_buf", (296, 296, 272, 256, 256)),
+        ("hw_frames_ctx", (392, 392, 352, 328, 328)),
+        ("crop_top", (408, 408, 368, 344, 344)),
+        ("crop_right", (432, 432, 392, 368, 368)),
     ],
 )
 def test_avframe_has_the_offsets_of_the_header(field: str, offsets: tuple[int, ...]) -> None:
-    frames = [_avframe_abi.AVFRAMES[major] for major in (57, 58, 59, 60)]
+    frames = [_avframe_abi.AVFRAMES[major] for major in (57, 58, 59, 60, 61)]
     assert tuple(getattr(frame, field).offset for frame in frames) == offsets
 
 
@@ -67,6 +70,42 @@ def test_fields_of_an_avframe_are_where_pyav_puts_them() -> None:
     sound.sample_rate = 44100
     frame = _avutil.AVFrame.from_address(_pyav.frame_address(sound))
     assert (frame.sample_rate, frame.nb_samples) == (44100, 100)
+
+
+def test_every_known_libavutil_has_contexts_of_devices() -> None:
+    assert set(_avframe_abi.AVFRAMES) == set(DEVICE_CONTEXTS) == set(FRAMES_CONTEXTS)
+
+
+def test_pyav_and_libavutil_agree_with_the_rest_of_an_avframe() -> None:
+    """The fields after buf, each of which PyAV or a call of libavutil reads or writes."""
+    library = _avutil.PYAV
+    native = av.VideoFrame(64, 48, "yuv420p")
+    address = _pyav.frame_address(native)
+    frame = _avutil.AVFrame.from_address(address)
+    native.dts, native.pict_type = 78, PictureType.B
+    assert (frame.pkt_dts, frame.pict_type) == (78, PictureType.B)
+    native.color_range, native.colorspace = ColorRange.JPEG, Colorspace.SMPTE170M
+    assert (frame.color_range, frame.colorspace) == (ColorRange.JPEG, Colorspace.SMPTE170M)
+    new_side_data = library.quick(
+        "av_frame_new_side_data", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
+    )
+    made = new_side_data(address, 0, 16)
+    assert frame.nb_side_data == 1
+    assert ctypes.c_void_p.from_address(frame.side_data).value == made
+    frame.flags = 1  # AV_FRAME_FLAG_CORRUPT
+    assert native.is_corrupt
+    frame.flags = 0
+
+    copied = av.VideoFrame(64, 48, "yuv420p")
+    other = _avutil.AVFrame.from_address(_pyav.frame_address(copied))
+    frame.opaque_ref = library.buffer_create(library.malloc(8), 8, None, None, 0)
+    frame.decode_error_flags, frame.best_effort_timestamp, frame.chroma_location = 5, 99, 3
+    library.frame_copy_props(_pyav.frame_address(copied), address)
+    assert other.opaque_ref not in (None, frame.opaque_ref)
+    assert (
+        (other.decode_error_flags, other.best_effort_timestamp, other.chroma_location)
+        == (5, 99, 3)
+    )  # fmt: skip
 
 
 def test_the_short_form_reads_what_the_structure_reads() -> None:

@@ -19,7 +19,7 @@ from samebytes.testing import (
     PluginSuite,
     TensorSuite,
 )
-from samebytes_ffmpeg._lending import held_count
+from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
 
 Array = np.ndarray[Any, Any]
@@ -44,7 +44,7 @@ class FFmpegMemory(Memory):
         return av.VideoFrame(image.width, image.height, NAMES[str(image.format)])
 
     def views(self, native: Any) -> tuple[Array, ...]:
-        image = ImageInfo.of(FORMATS[native.format.name], native.width, native.height)
+        image = ImageInfo.of(native.format.name, native.width, native.height)
         return tuple(
             np.ndarray(
                 layout.shape,

@@ -37,8 +37,13 @@ def _mapped() -> list[str]:
 
 def _over(arrays: list[Array], info: ImageInfo | AudioInfo | None) -> Frame:
     """A cpu frame without the core's own checks of shapes, which are not what is tested here."""
-    return Frame(tuple(arrays), sb.context("cpu"), FrameMeta(info), arrays, None,
-                 not all(a.flags.writeable for a in arrays))  # fmt: skip
+    return Frame.borrowed(
+        tuple(arrays),
+        sb.context("cpu"),
+        FrameMeta(info),
+        keep=arrays,
+        readonly=not all(a.flags.writeable for a in arrays),
+    )
 
 
 def _as_rgb(native: av.VideoFrame) -> Array | None:
@@ -198,7 +203,7 @@ class TestWhatFFmpegCannotExpress:
 
     def test_a_missing_plane_is_refused(self) -> None:
         frame = _over([np.zeros((20, 30), np.uint8)], ImageInfo(ImageFormat.of("NV12"), 30, 20))
-        with pytest.raises(RouteError, match="2 planes, the frame has 1"):
+        with pytest.raises(RouteError, match="2 planes, but the frame has 1"):
             frame.map("ffmpeg")
 
     def test_a_format_that_ffmpeg_lacks_is_refused(self) -> None:
@@ -258,10 +263,10 @@ class TestAudio:
             _over([gaps], info).map("ffmpeg")
         with pytest.raises(RouteError, match="not int16"):
             _over([np.zeros((50, 3), np.int16)], info).map("ffmpeg")
-        with pytest.raises(RouteError, match="1 planes, the frame has 2"):
+        with pytest.raises(RouteError, match="1 planes, but the frame has 2"):
             _over([np.zeros((50, 2), np.int16)] * 2, info).map("ffmpeg")
         odd = AudioInfo(50, 2, 8000, "uint16")
-        with pytest.raises(RouteError, match="no sound of uint16"):
+        with pytest.raises(RouteError, match="no FFmpeg sample format for uint16"):
             _over([np.zeros((50, 2), np.uint16)], odd).map("ffmpeg")
 
 

@@ -24,8 +24,8 @@ from samebytes import Context, Frame, ImageInfo, Transfer
 from samebytes.testing import ContextSuite, FrameSuite, MapperSuite, Memory
 from samebytes_ffmpeg import HardwareDevice
 from samebytes_ffmpeg._hardware.frame import place_of
-from samebytes_ffmpeg._lending import held_count
 from samebytes_ffmpeg._libavutil import Libavutil
+from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
 
 Array = np.ndarray[Any, Any]

@@ -105,11 +105,10 @@ class TestLibraries:
     def test_the_place_of_hw_frames_ctx_is_checked(self) -> None:
         program = (
             "import samebytes_ffmpeg._avframe_abi as abi\n"
-            "from ctypes import Structure, c_void_p\n"
+            "from ctypes import Structure\n"
             "for major, known in list(abi.AVFRAMES.items()):\n"
-            "    names = [name for name, _ in known._fields_]\n"
-            "    at = names.index('hw_frames_ctx')\n"
-            "    fields = [*known._fields_[:at], ('new', c_void_p), *known._fields_[at:]]\n"
+            "    other = {'hw_frames_ctx': 'opaque_ref', 'opaque_ref': 'hw_frames_ctx'}\n"
+            "    fields = [(other.get(name, name), kind) for name, kind in known._fields_]\n"
             "    abi.AVFRAMES[major] = type('Other', (Structure,), {'_fields_': fields})\n"
             "from samebytes_ffmpeg import HardwareDevice\n"
             "try:\n    HardwareDevice.open('drm')\n"
@@ -205,7 +204,7 @@ class TestOpening:
         assert found is device
         with pytest.raises(LayoutError, match="AVBufferRef"):
             HardwareDevice.from_pointer(0, library.path)
-        with pytest.raises(LayoutError, match="no memory"):
+        with pytest.raises(LayoutError, match="not mapped"):
             HardwareDevice.from_pointer(4096, library.path)
         with pytest.raises(UnsupportedObjectError):
             HardwareDevice.from_pointer("x", library.path)  # type: ignore[arg-type]  # the point
@@ -362,7 +361,7 @@ class TestFrames:
 
     def test_what_is_no_frame(self, device: HardwareDevice) -> None:
         library = device.library.path
-        for pointer, why in ((0, "an AVFrame"), (4096, "no memory"), (id(library) & ~15, "no AV")):
+        for pointer, why in ((0, "an AVFrame"), (4096, "not mapped"), (id(library) & ~15, "no AV")):
             with pytest.raises(LayoutError, match=why):
                 HardwareFrame.from_pointer(pointer, library)
         with pytest.raises(UnsupportedObjectError):
@@ -379,11 +378,11 @@ class TestFrames:
         plane = frame.planes[0]
         library.quick("av_frame_unref", None, c_void_p)(address)
         for target in ("ffmpeg", "cpu"):
-            with pytest.raises(LayoutError, match="given back"):
+            with pytest.raises(LayoutError, match="the frame was returned"):
                 frame.map(target, copy=True)
-        with pytest.raises(LayoutError, match="given back"):
+        with pytest.raises(LayoutError, match="the frame was returned"):
             plane.handle("va_surface")
-        with pytest.raises(LayoutError, match="given back"):
+        with pytest.raises(LayoutError, match="the frame was returned"):
             FFmpegHardwareFrame.wrap(native)
 
     def test_frames_without_their_context(self, device: HardwareDevice) -> None:

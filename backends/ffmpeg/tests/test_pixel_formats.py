@@ -33,7 +33,7 @@ def _reason(name: str) -> str | None:
     if not described.components or described.bits_per_pixel == 0:
         return "device"
     if described.is_bit_stream:
-        return "no whole bytes"
+        return "not whole bytes"
     return "big-endian" if described.is_big_endian else None
 
 

@@ -11,6 +11,7 @@ import av
 import av.video.format
 import numpy as np
 import pytest
+from av.audio.plane import AudioPlane
 
 import samebytes as sb
 from samebytes.errors import LayoutError, NoRouteError
@@ -150,6 +151,23 @@ class TestDecoded:
         assert {"color_range", "colorspace"} <= set(known[0])
         assert [f.pts for f in frames] == sorted(f.pts or 0 for f in frames)
 
+    @pytest.mark.pyav17
+    @pytest.mark.parametrize(
+        ("format_", "number", "said"),
+        [
+            ("yuv420p", 0, None),
+            ("yuv420p", 1, "limited"),
+            ("yuv420p", 2, "full"),
+            ("nv12", 2, "full"),
+            ("yuvj420p", 0, "full"),
+            ("yuvj422p", 2, "full"),
+        ],
+    )
+    def test_range_of_the_numbers(self, format_: str, number: int, said: str | None) -> None:
+        native = av.VideoFrame(16, 16, format_)
+        native.color_range = number
+        assert sb.frame(native).map("cpu").metadata.get("color_range") == said
+
 
 class TestAudio:
     @pytest.mark.parametrize("name", ["u8", "s16", "s32", "s64", "flt", "dbl"])
@@ -168,7 +186,8 @@ class TestAudio:
         shape = (301,) if planar else (301, channels)
         assert [a.shape for a in mapped.native] == [shape] * (channels if planar else 1)
         for number, array in enumerate(mapped.native):
-            plane = native.planes[number]
+            # Not of native.planes, which PyAV 19 cannot list for eight planar channels.
+            plane = AudioPlane(native, number)
             assert array.ctypes.data == plane.buffer_ptr
             array[...] = number + 1
             seen = np.frombuffer(memoryview(plane), array.dtype)[: array.size]

@@ -37,10 +37,11 @@ class TestDecoded:
         assert not frame.writable
         assert all(p.readonly for p in frame.planes)
         assert not frame.map("cpu").native[0].flags.writeable
+        said = r"has released.*make_writable\(copy=True\).*map the frame itself again"
         for access in ("w", "rw"):
-            with pytest.raises(AccessError, match=r"let go.*make_writable\(copy=True\)"):
+            with pytest.raises(AccessError, match=said):
                 frame.map("cpu", access)
-            with pytest.raises(AccessError, match=r"let go.*make_writable\(copy=True\)"):
+            with pytest.raises(AccessError, match=said):
                 frame.planes[0].map("cpu", access)
         assert not np.asarray(frame.planes[0]).flags.writeable
 

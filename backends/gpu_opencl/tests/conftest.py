@@ -56,7 +56,7 @@ def usm(opencl: Any) -> Any:
 def unified(opencl: Any) -> Any:
     """The same, where the device works on host memory."""
     if not opencl.native_device.host_unified_memory:
-        pytest.skip("device has memory of its own: nothing on the host is shared with it")
+        pytest.skip("device has its own memory: nothing on the host is shared with it")
     return opencl
 
 
@@ -65,7 +65,7 @@ def kernel() -> Callable[..., Any]:
     """Compiles a kernel: kernel(context, source) gives the one named "run"."""
 
     def compile_(context: Any, source: str) -> Any:
-        # Drivers print what their compiler has to say, which is no warning of ours.
+        # Drivers print what their compiler has to say, which is not a warning of ours.
         import warnings
 
         with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def child() -> Callable[..., str]:
 
 @pytest.fixture
 def gate(opencl: Any) -> Iterator[Any]:
-    """A user event that nothing has set. It is set at the end: no queue must wait for ever."""
+    """A user event that nothing has set. It is set at the end: no queue must wait forever."""
     event = pyopencl.UserEvent(opencl.native)
     yield event
     if event.command_execution_status > pyopencl.command_execution_status.COMPLETE:
@@ -145,6 +145,6 @@ def foreign() -> Callable[..., ForeignTensor]:
     ) -> ForeignTensor:
         queue = {} if cl_queue is None else {"cl_queue": cl_queue}
         context = Foreign(handles={"cl_context": cl_context, **queue})
-        return ForeignTensor(handles, context, handles, None, False, info)
+        return ForeignTensor.borrowed(handles, context, info=info)
 
     return make

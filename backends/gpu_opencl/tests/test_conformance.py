@@ -36,7 +36,7 @@ needs_device = pytest.mark.skipif(
 )
 needs_unified_memory = pytest.mark.skipif(
     DEVICE is None or not DEVICE.host_unified_memory,
-    reason="device has memory of its own: nothing on the host is shared with it",
+    reason="device has its own memory: nothing on the host is shared with it",
 )
 needs_usm = pytest.mark.skipif(
     DEVICE is None or "cl_intel_unified_shared_memory" not in DEVICE.extensions.split(),

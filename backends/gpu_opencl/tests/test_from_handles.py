@@ -65,7 +65,7 @@ def test_a_region_at_an_offset(
     assert tensor.strides == (8, 1)
     assert np.unique(tensor.map("cpu").native).tolist() == [2]
     if alignment > 1:
-        with pytest.raises(NoRouteError, match=f"no multiple of {alignment}"):
+        with pytest.raises(NoRouteError, match=f"not a multiple of {alignment}"):
             mapped(foreign(context, info, cl_mem=buffer.int_ptr, offset=1))
     with pytest.raises(NoRouteError, match="needs 60 bytes"):
         mapped(foreign(context, info, cl_mem=buffer.int_ptr, offset=4 * alignment - 8))

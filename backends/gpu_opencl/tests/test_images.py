@@ -50,7 +50,7 @@ def rg_images(images: Any) -> Any:
 @pytest.fixture
 def images_over_buffers(images: Any) -> Any:
     if not _image_alignments(images)[0]:
-        pytest.skip("device makes no images over buffers")
+        pytest.skip("device does not support images over buffers")
     return images
 
 
@@ -88,7 +88,7 @@ def test_images_that_are_no_tensors(images: Any) -> None:
     [((8,), "uint8"), ((8, 8, 3), "uint8"), ((8, 8), "float64"), ((0, 8), "uint8")],
 )
 def test_layouts_that_no_image_has(images: Any, shape: tuple[int, ...], dtype: str) -> None:
-    with pytest.raises(LayoutError, match="no 2-D image"):
+    with pytest.raises(LayoutError, match="not a 2-D image"):
         images.allocate(shape, dtype, kind="image")
 
 
@@ -157,9 +157,9 @@ def test_rows_that_no_image_can_lie_over(images_over_buffers: Any) -> None:
     tensor = images_over_buffers.allocate((4096,))
     with pytest.raises(LayoutError, match="IMAGE_PITCH_ALIGNMENT"):
         tensor.sub(0, (8, 6), strides=(7, 1)).as_image()
-    with pytest.raises(LayoutError, match="follow each other"):
+    with pytest.raises(LayoutError, match="must be contiguous"):
         tensor.sub(0, (8, 6), strides=(512, 2)).as_image()
-    with pytest.raises(LayoutError, match="no 2-D image"):
+    with pytest.raises(LayoutError, match="not a 2-D image"):
         tensor.sub(0, (8, 6, 3), strides=(3 * 128, 3, 1)).as_image()
     with pytest.raises(LayoutError):
         tensor.as_image()
@@ -169,5 +169,5 @@ def test_images_lie_over_buffers_alone(images: Any) -> None:
     image = images.allocate((8, 8), kind="image")
     with pytest.raises(UnsupportedObjectError, match="over a buffer"):
         image.as_image()
-    with pytest.raises(UnsupportedObjectError, match="no parts"):
+    with pytest.raises(UnsupportedObjectError, match="cannot be divided"):
         image.sub()

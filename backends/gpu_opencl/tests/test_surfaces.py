@@ -18,7 +18,7 @@ NO_DEVICE = "missing device GPU: pytest --softdevices=gpu (pip install samebytes
 
 @pytest.fixture
 def display(device_name: str) -> Any:
-    """A VA display on the GPU that the OpenCL device is, as far as can be told."""
+    """A VA display on the GPU that the OpenCL device is, as far as can be seen."""
     for package in ("samebytes_dma", "samebytes_vaapi"):
         pytest.importorskip(
             package, reason=f"missing package {package}: pip install {package.replace('_', '-')}"

@@ -86,7 +86,7 @@ def test_misaligned_offsets_name_the_alignment(opencl: Any) -> None:
     if alignment == 1:
         pytest.skip("device has no alignment")
     buffer = buffer_of(opencl)
-    with pytest.raises(LayoutError, match=rf"no multiple of {alignment} bytes.*at {alignment}"):
+    with pytest.raises(LayoutError, match=rf"not a multiple of {alignment} bytes.*at {alignment}"):
         sbo.tensor(buffer, (8,), offset=alignment // 2)
     with pytest.raises(LayoutError, match="MEM_BASE_ADDR_ALIGN"):
         sbo.tensor(buffer).sub(1)
@@ -180,15 +180,15 @@ def test_a_released_cl_mem(opencl: Any) -> None:
     buffer = buffer_of(opencl, 1 << 20)
     number = buffer.int_ptr
     buffer.release()
-    with pytest.raises(LayoutError, match="no living cl_mem"):
+    with pytest.raises(LayoutError, match="not a valid cl_mem"):
         samebytes.tensor(buffer)
-    with pytest.raises(LayoutError, match="no living cl_mem"):
+    with pytest.raises(LayoutError, match="not a valid cl_mem"):
         sbo.tensor(number, context=opencl)
 
 
 @pytest.mark.parametrize("handle", [0, 8, -5, 1 << 63, 1 << 70])
 def test_numbers_that_are_no_cl_mem(opencl: Any, handle: int) -> None:
-    with pytest.raises(LayoutError, match="no living cl_mem"):
+    with pytest.raises(LayoutError, match="not a valid cl_mem"):
         sbo.tensor(handle, context=opencl)
 
 
@@ -251,7 +251,7 @@ def test_allocated_frames_lie_in_one_buffer(opencl: Any) -> None:
 
 def test_allocating_more_than_there_is(opencl: Any) -> None:
     with pytest.raises(LayoutError, match="MAX_MEM_ALLOC_SIZE"):
-        opencl.allocate((1 << 60,))
+        opencl.allocate((1 << 50,))
     with pytest.raises(UnknownNameError) as caught:
         opencl.allocate((8,), kind="bufer")
     assert caught.value.nearest == ("buffer",)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device under test, programs in processes of their own, and a driver made of Python."""
+"""The device under test, programs in their own processes, and a driver made of Python."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def no_descriptor_left() -> Callable[[], AbstractContextManager[None]]:
 
 
 class Run(Protocol):
-    """Runs a program, in a process of its own."""
+    """Runs a program, in its own process."""
 
     def __call__(self, program: str, **environment: str) -> str:
         """Its output; it must end well and print no errors but those of the driver's trace."""
@@ -159,13 +159,13 @@ def fake() -> FakeDriver:
 
 @pytest.fixture
 def two_devices() -> dict[str, str]:
-    """What makes the software driver show a GPU beside its NPU, in a process of its own."""
+    """What makes the software driver show a GPU beside its NPU, in its own process."""
     return {"SOFTNPU_DEVICES": "npu,gpu", "SOFTZE_DEVICES": "npu,gpu"}
 
 
 @pytest.fixture
 def delayed() -> dict[str, str]:
-    """What makes the software driver run commands late, in a process of its own."""
+    """What makes the software driver run commands late, in its own process."""
     return {"SOFTNPU_DELAY_US": "20000", "SOFTZE_ASYNC_US": "20000"}
 
 

@@ -96,7 +96,7 @@ class HostUSM(Memory):
         )
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
-        return Frame(native, self.context(), FrameMeta(image), Storage(keep=native), None, False)
+        return Frame.borrowed(native, self.context(), FrameMeta(image), keep=Storage(keep=native))
 
 
 class SharedUSM(HostUSM):
@@ -113,7 +113,7 @@ class SharedUSM(HostUSM):
 
 
 class DeviceUSM(HostUSM):
-    """Device USM of the application, which the CPU cannot be told to read."""
+    """Device USM of the application, which the CPU cannot read."""
 
     host_visible = False
     allocates = False
@@ -128,11 +128,10 @@ class DeviceUSM(HostUSM):
 
 
 class WholePages(ArrayMemory):
-    """Arrays that begin at a page and end with one."""
+    """Arrays that begin at a page, on pages of their own."""
 
     def make(self, info: TensorInfo) -> Array:
-        assert info.nbytes % PAGE == 0
-        pages = np.frombuffer(mmap.mmap(-1, info.nbytes), np.uint8)
+        pages = np.frombuffer(mmap.mmap(-1, -(-info.nbytes // PAGE) * PAGE), np.uint8)
         return np.ndarray(info.shape, info.dtype.carrier, pages, 0, info.strides)
 
     def frame_over(self, arrays: Sequence[Array], image: ImageInfo) -> Any:

@@ -57,7 +57,7 @@ def test_one_for_each_device(context: LevelZeroContext) -> None:
 
 @pytest.mark.usefixtures("device")
 def test_a_context_that_nobody_holds_is_destroyed() -> None:
-    samebytes.refresh()  # which lets go of those that routing keeps
+    samebytes.refresh()  # which drops those that routing keeps
     gc.collect()
     tensor = samebytes.context("level_zero").allocate((4,))
     dead = weakref.ref(tensor.context)
@@ -108,7 +108,7 @@ def test_over_handles_of_the_application(
     assert borrowed.handle("ze_context") == handle
     assert borrowed.device == context.device
     tensor = borrowed.allocate((8,))
-    assert context.inspect(tensor.handle()) is None, "a context knows its own memory only"
+    assert context.inspect(tensor.handle()) is None, "a context can access its own memory only"
     borrowed.close()
     assert application.destroy.alive, "it is the application's to destroy"
 

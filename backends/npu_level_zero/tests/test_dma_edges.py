@@ -98,7 +98,7 @@ class ExportableUSM(Memory):
         return frame.native
 
     def frame(self, native: Any, image: ImageInfo) -> Any:
-        return Frame(native, self.context(), FrameMeta(image), Storage(keep=native), None, False)
+        return Frame.borrowed(native, self.context(), FrameMeta(image), keep=Storage(keep=native))
 
 
 CASES = (

@@ -158,7 +158,8 @@ def test_arrays_that_do_not_fit(
     offset: int,
     strides: tuple[int, ...] | None,
 ) -> None:
-    with no_descriptor_left(), pytest.raises(LayoutError, match=f"file descriptor {memfd}"):
+    why = f"file descriptor {memfd}|larger than the address space"
+    with no_descriptor_left(), pytest.raises(LayoutError, match=why):
         context.import_fd(memfd, shape, dtype, offset=offset, strides=strides)
 
 
@@ -170,8 +171,8 @@ def test_descriptors_that_are_none(
     reader, writer = os.pipe()
     empty = os.memfd_create("empty")
     folder = os.open(tmp_path, os.O_RDONLY)
-    bad = {0: "standard input", -1: "negative", closed: "not open", reader: "no size",
-           empty: "empty", 1 << 20: "not open", 1 << 40: "not open"}  # fmt: skip
+    bad = {-1: "not an open", closed: "not an open", reader: "is a pipe", empty: "no bytes",
+           1 << 20: "not an open", 1 << 40: "not an open"}  # fmt: skip
     with no_descriptor_left():
         for number, why in bad.items():
             with pytest.raises(LayoutError, match=why):

@@ -67,7 +67,7 @@ def test_a_whole_of_which_a_part_is_mapped() -> None:
     array = whole_pages(4).reshape(4, PAGE)
     part = samebytes.tensor(array[:2]).map("level_zero")
     for rows in (array, array[1:]):
-        with pytest.raises(RouteError, match="share a page with memory that is mapped already"):
+        with pytest.raises(RouteError, match="share a page with memory that is already mapped"):
             samebytes.tensor(rows).map("level_zero")
     part.close()
     assert samebytes.tensor(array).map("level_zero").handle() == array.ctypes.data

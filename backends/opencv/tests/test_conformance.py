@@ -105,7 +105,7 @@ class TestCpuFramesToOpenCV(MapperSuite):
 
 
 class OpenCVPlanes(OpenCVMemory):
-    """Frames: tuples of plain arrays, since OpenCV has no frames of its own."""
+    """Frames: tuples of plain arrays, since OpenCV has no frame type."""
 
     def over(self, array: Array) -> Any:
         return array
@@ -144,7 +144,6 @@ class UMatMemory(DeviceMemory):
     memory_type = "opencv_umat"
     allocates = True
     dtypes = DTYPES
-    natives_hold = False  # OpenCV counts who holds a UMat's memory
     fork_safe = False
 
     def make(self, info: TensorInfo) -> Any:
@@ -160,6 +159,10 @@ class UMatMemory(DeviceMemory):
     def write(self, native: Any, values: Array) -> None:
         copy_to: Any = cv2.copyTo  # untyped: its stubs want a mask
         copy_to(values, None, native)
+
+    def region(self, native: Any, begin: int, end: int) -> Any:
+        columns = native.get().shape[1]
+        return cv2.UMat(native, (begin, end), (0, columns))
 
     def handle_of(self, native: Any) -> int:
         return int(native.handle(_ACCESS_READ))

@@ -47,6 +47,11 @@ class OpenVINOMemory(Memory):
             raise LayoutError("openvino.Tensor shares the memory of dense arrays only")
         return openvino.Tensor(array, shared_memory=True)
 
+    def region(self, native: Any, begin: int, end: int) -> Any:
+        shape = list(native.get_shape())
+        corners = [begin, *[0] * (len(shape) - 1)], [end, *shape[1:]]
+        return openvino.Tensor(native, *map(openvino.Coordinate, corners))
+
     def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """NHWC."""
         return (1, *shape) if len(shape) == 3 else (1, *shape, 1)
@@ -67,7 +72,7 @@ class OpenVINOMemory(Memory):
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
         context = self.context()
-        return Frame(native, context, FrameMeta(image), Storage(keep=native), None, False)
+        return Frame.borrowed(native, context, FrameMeta(image), keep=Storage(keep=native))
 
 
 class PaddedArrays(ArrayMemory):
@@ -116,7 +121,7 @@ class TestCpuToOpenVINO(MapperSuite):
         (TensorInfo("uint8", (20, 32), (-32, 1)), "are negative"),
         (TensorInfo("uint8", (20, 32), (0, 1)), "overlap"),
         (TensorInfo("uint8", (20, 32), (1, 20)), "transposed"),
-        (TensorInfo("uint8", (20, 30, 3), (100, 3, 1)), "no multiple of the 3 bytes"),
+        (TensorInfo("uint8", (20, 30, 3), (100, 3, 1)), "not a multiple of the 3 bytes"),
         (TensorInfo("uint8", (20, 32), (40, 1)), "8 bytes before a whole number of padded rows"),
         (TensorInfo("complex64", (4, 4)), "no element type for complex64"),
     )

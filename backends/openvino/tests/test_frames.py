@@ -55,7 +55,7 @@ def test_every_format_both_ways(format_: ImageFormat, padding: int) -> None:
 def test_rows_that_are_no_whole_pixels() -> None:
     pitched = np.ndarray((4, 10, 3), np.uint8, np.zeros(4 * 32, np.uint8), 0, (32, 3, 1))
     frame = samebytes.frame([pitched], format="BGR", width=10, height=4)
-    with pytest.raises(RouteError, match="32 bytes are no multiple of the 3 bytes"):
+    with pytest.raises(RouteError, match="32 bytes are not a multiple of the 3 bytes"):
         frame.map("openvino")
     samebytes.reset_stats()
     copied = frame.map("openvino", copy=True)
@@ -79,6 +79,6 @@ def test_allocated_frames() -> None:
 
 def test_lists_of_tensors_that_numpy_cannot_carry() -> None:
     tensor = samebytes.context("openvino").allocate((2, 2), "bfloat16")
-    frame = Frame((tensor.native,), tensor.context, samebytes.FrameMeta(None), tensor, None, False)
-    with pytest.raises(NoRouteError, match="bfloat16 is no type of numpy's"):
+    frame = Frame.borrowed((tensor.native,), tensor.context, samebytes.FrameMeta(None), keep=tensor)
+    with pytest.raises(NoRouteError, match="bfloat16 is not a numpy type"):
         frame.map("cpu")

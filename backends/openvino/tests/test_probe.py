@@ -9,9 +9,13 @@ from typing import Any
 import openvino
 import pytest
 
+import samebytes as sb
+from samebytes.errors import MissingDependencyError
 from samebytes_openvino import _missing_devices
 from samebytes_openvino._missing_devices import missing_devices
-from samebytes_openvino._probe import probe, release
+from samebytes_openvino._probe import probe
+from samebytes_openvino._remote._context import RemoteContext
+from samebytes_openvino._version import DEVICES_NEED, check_for_devices, release
 
 
 def test_it_is() -> None:
@@ -29,11 +33,31 @@ def test_versions(version: str, numbers: tuple[int, ...]) -> None:
 
 
 def test_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openvino, "__version__", "2025.4.0-1")
+    monkeypatch.setattr(openvino, "__version__", "2024.6.0-1")
     result = probe()
     assert not result.usable
-    assert "older than 2026.4" in result.reason
+    assert "older than 2025.0" in result.reason
     assert result.hint
+
+
+def test_old_enough_for_host_memory_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openvino, "__version__", "2025.4.1-20426")
+    result = probe()
+    assert result.usable
+    assert "2026.4 or later" in result.details["no GPU, no NPU"]
+    with pytest.raises(MissingDependencyError, match=r"2026\.4 or later.*found 2025\.4\.1"):
+        check_for_devices()
+    # As contexts of both devices begin.
+    with pytest.raises(MissingDependencyError, match="GPU and NPU contexts"):
+        RemoteContext(None, None, sb.Device("GPU"), {})
+
+
+@pytest.mark.skipif(
+    release(openvino.__version__) < DEVICES_NEED, reason="this OpenVINO is for host memory alone"
+)
+def test_new_enough_for_devices() -> None:
+    check_for_devices()
+    assert "no GPU, no NPU" not in probe().details
 
 
 def test_without_a_cpu_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,9 +74,9 @@ def test_each_missing_device_is_explained(monkeypatch: pytest.MonkeyPatch) -> No
     assert not missing_devices(("CPU", "GPU.0", "GPU.1", "NPU"))
     monkeypatch.setattr(_missing_devices, "_OPENCL", "libNoSuchOpenCL.so.1")
     monkeypatch.setattr(_missing_devices, "_LEVEL_ZERO", "libno_such_loader.so.1")
-    told = missing_devices(("CPU",))
-    assert "apt install ocl-icd-libopencl1" in told["no GPU"]
-    assert "apt install libze1" in told["no NPU"]
+    reported = missing_devices(("CPU",))
+    assert "apt install ocl-icd-libopencl1" in reported["no GPU"]
+    assert "apt install libze1" in reported["no NPU"]
 
 
 def test_a_loader_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,5 +98,5 @@ def test_public_names() -> None:
         found: Any = getattr(samebytes_openvino, name)
         assert found.__doc__
     with pytest.raises(AttributeError, match="InferReqest"):
-        _ = samebytes_openvino.InferReqest
+        _ = samebytes_openvino.InferReqest  # type: ignore[attr-defined]
     assert set(samebytes_openvino.__all__) < set(dir(samebytes_openvino))

@@ -148,7 +148,7 @@ def test_names_that_are_not_there() -> None:
     with pytest.raises(UnsupportedObjectError, match="set_input_tensor"):
         request.set_tensor(0, numbers())
     for key in (None, True, np.True_, 1.0):
-        with pytest.raises(UnsupportedObjectError, match="names no port"):
+        with pytest.raises(UnsupportedObjectError, match="does not name a port"):
             request.set_input_tensor(key, numbers())
     with pytest.raises(UnknownNameError):
         request.get_output_tensor(-1)
@@ -215,7 +215,7 @@ def test_carried_and_packed_types() -> None:
     tensor.host_array()[...] = 0x4040  # 3.0
     (out,) = request.infer(tensor.map("cpu"))
     assert (np.asarray(out) == 3).all()
-    with pytest.raises(LayoutError, match=r"takes bfloat16 \[4, 2\], and the tensor is uint16"):
+    with pytest.raises(LayoutError, match=r"takes bfloat16 \[4, 2\], but the tensor is uint16"):
         request.set_tensor("x", np.zeros((4, 2), np.uint16))
 
 
@@ -240,3 +240,19 @@ def test_wrapping_a_request() -> None:
     request = InferRequest(native)
     assert request.native is native
     np.testing.assert_array_equal(request.infer(numbers()).planes[0], numbers() + 1)
+
+
+def test_outputs_by_number_and_name() -> None:
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    nodes = [ops.abs(x), ops.negative(x)]
+    for node, name in zip(nodes, ("size", "opposite"), strict=True):
+        node.friendly_name = name
+    outputs = InferRequest(compiled([x], nodes)).infer(numbers())
+    size, opposite = outputs
+    assert outputs[0] is outputs["size"] is size
+    assert outputs[-1] is outputs["opposite"] is opposite
+    np.testing.assert_array_equal(outputs["opposite"], -numbers())
+    with pytest.raises(UnknownNameError, match=r"output of the model 'opposit'.*opposite"):
+        outputs["opposit"]
+    with pytest.raises(IndexError, match="2 of 2"):
+        outputs[2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""InferRequest holds what it was given. In processes of their own, as mistakes end in a crash."""
+"""InferRequest holds what it was given. In their own processes, as mistakes end in a crash."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""InferRequest: what it tells of its bindings, its outputs as a frame, and closing."""
+"""InferRequest: what it reports of its bindings, its outputs as a frame, and closing."""
 
 from __future__ import annotations
 
+import sys
 import weakref
 from typing import Any
 
@@ -189,3 +190,29 @@ def test_closing() -> None:
     request.close()
     request.cancel()
     assert request.wait()
+
+
+def test_setting_a_tensor_goes_straight_to_openvino() -> None:
+    """No error is raised and caught on the way: that would cost more than the call."""
+    request = InferRequest(adding())
+    tensor = samebytes.tensor(numbers()).map("openvino", "rw")
+    raised: list[str] = []
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        if event == "exception":
+            raised.append(f"{frame.f_code.co_name}: {argument[1]!r}")
+        return trace
+
+    def set_all() -> None:
+        request.set_tensor("x0", tensor)
+        request.set_input_tensor(0, tensor)
+        request.set_output_tensor(0, tensor)
+
+    set_all()
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        set_all()
+    finally:
+        sys.settrace(before)
+    assert raised == []

@@ -84,6 +84,30 @@ def test_padded_planes_need_copy() -> None:
     assert samebytes.stats().copied_bytes == WIDTH * HEIGHT * 3 // 2
 
 
+@pytest.mark.parametrize("format_", ["NV12", "I420"])
+@pytest.mark.parametrize("size", [(HEIGHT, WIDTH), (12, 16), (30, 50)])
+def test_padded_planes_in_place(format_: str, size: tuple[int, int]) -> None:
+    frame = frame_of(format_, padding=8)
+    pitches = [plane.strides[0] for plane in frame if plane.strides]
+    samebytes.reset_stats()
+    seen = []
+    for given in (pitches, frame):
+        model, names = yuv_inputs(image_model(*size), format_, WIDTH, HEIGHT, pitches=given)
+        request = InferRequest(core().compile_model(model, "CPU"))
+        request.set_frame(frame, names)
+        seen.append(np.asarray(request.infer().planes[0]).copy())
+        places = {b.name: b.placement for b in request.bindings()}
+        assert all(places[name] == "in place" for name in names)
+        for name, plane in zip(names, frame, strict=True):
+            assert request.get_tensor(name).handle("data") == plane.handle("data")
+    assert samebytes.stats().copies == 0
+    dense, names = yuv_inputs(image_model(*size), format_, WIDTH, HEIGHT)
+    request = InferRequest(core().compile_model(dense, "CPU"))
+    request.set_frame(frame, names, copy=True)
+    for image in seen:
+        np.testing.assert_array_equal(image, request.infer().planes[0])
+
+
 def test_the_model_is_not_changed() -> None:
     model = image_model()
     yuv_inputs(model, "NV12", WIDTH, HEIGHT)
@@ -97,9 +121,18 @@ def test_errors() -> None:
     assert "NV12" in caught.value.nearest
     with pytest.raises(UnknownNameError, match="colour order"):
         yuv_inputs(image_model(), "NV12", WIDTH, HEIGHT, color="GBR")  # type: ignore[arg-type]
-    for size in ((31, 24), (32, 23), (0, 24)):
-        with pytest.raises(LayoutError, match="even width and height"):
-            yuv_inputs(image_model(), "NV12", *size)
+    with pytest.raises(LayoutError, match="width must be a positive integer"):
+        yuv_inputs(image_model(), "NV12", 0, HEIGHT)
+    with pytest.raises(LayoutError, match="pass resize=True"):
+        yuv_inputs(image_model(), "NV12", WIDTH + 2, HEIGHT, resize=False)
+    with pytest.raises(LayoutError, match="does not say where C, H and W are"):
+        yuv_inputs(image_model(), "NV12", WIDTH, HEIGHT, layout="NC??")
+    with pytest.raises(LayoutError, match="not a whole number"):
+        yuv_inputs(image_model(), "NV12", WIDTH, HEIGHT, pitches=(WIDTH, WIDTH + 1))
+    with pytest.raises(LayoutError, match="a row of it has"):
+        yuv_inputs(image_model(), "NV12", WIDTH, HEIGHT, pitches=(WIDTH - 1, WIDTH))
+    with pytest.raises(LayoutError, match="the model expects I420"):
+        yuv_inputs(image_model(), "I420", WIDTH, HEIGHT, pitches=frame_of("NV12"))
     two, _ = yuv_inputs(image_model(), "NV12", WIDTH, HEIGHT)
     with pytest.raises(LayoutError, match="2 inputs"):
         yuv_inputs(two, "NV12", WIDTH, HEIGHT)

@@ -79,7 +79,7 @@ def no_descriptor_left() -> Callable[[], AbstractContextManager[None]]:
 
 
 class Run(Protocol):
-    """Runs a program, in a process of its own."""
+    """Runs a program, in its own process."""
 
     def __call__(self, program: str, **environment: str) -> str:
         """Its output; it must end well and print no errors."""
@@ -146,7 +146,7 @@ class WrappedFunctions:
 
 
 class Wrapped:
-    """A display of its own, opened through wrapped functions.
+    """Its own display, opened through wrapped functions.
 
     Attributes:
         functions: the wrapped functions.
@@ -174,7 +174,7 @@ def node(context: VAAPIContext) -> str:
 
 @pytest.fixture
 def software(node: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., VAAPIContext]:
-    """Makes contexts of displays of their own, on the software driver with options of its own."""
+    """Makes contexts of displays of their own, on the software driver with its own options."""
 
     def make(**options: str) -> VAAPIContext:
         for name, value in options.items():

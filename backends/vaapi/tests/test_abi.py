@@ -21,7 +21,7 @@ CONSTANTS = {
     for name, value in vars(constants).items()
     if name.startswith("VA") and isinstance(value, int)
 }
-# Structures without a name of their own, by a C expression of their type.
+# Structures without a name, by a C expression of their type.
 UNNAMED = {
     "_value": "((VAGenericValue *)0)->value",
     "_objects": "((VADRMPRIMESurfaceDescriptor *)0)->objects[0]",

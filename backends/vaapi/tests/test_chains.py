@@ -12,6 +12,7 @@ import pytest
 
 from samebytes import Frame
 from samebytes.errors import BusyError
+from samebytes.plugins import returns_memory
 
 Steady = Callable[[], AbstractContextManager[None]]
 
@@ -41,6 +42,7 @@ def exported_in_pieces(functions: Any) -> None:
     functions.handlers["vaExportSurfaceHandle"] = split
 
 
+@returns_memory
 def through_a_surface(wrapped: Any, target: str, access: Any) -> Frame:
     """What a route gives whose first hop made the surface: its mapping ends both."""
     surface = wrapped.context.allocate_frame("NV12", 64, 32)
@@ -82,7 +84,7 @@ def test_closing_ends_the_surface(
 
 
 def test_written_back_when_dropped(wrapped: Any) -> None:
-    """The surface is there until then, whoever else let go of it."""
+    """The surface is there until then, whoever else released it."""
     copied(wrapped.functions)
     mapped = through_a_surface(wrapped, "cpu", "rw")
     array = mapped.native[1]

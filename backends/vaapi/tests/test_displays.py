@@ -91,7 +91,7 @@ def test_the_first_node_with_a_driver(
 def test_no_drm_node(tmp_path: Path) -> None:
     plain = tmp_path / "file"
     plain.write_bytes(b"")
-    for path, reason in ((plain, "no DRM node"), (tmp_path / "none", "No such file")):
+    for path, reason in ((plain, "not a DRM node"), (tmp_path / "none", "No such file")):
         with pytest.raises(UnknownNameError, match=reason):
             VAAPIContext.open(str(path))
 
@@ -151,7 +151,7 @@ def test_drivers_to_install(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    """By the vendor that sysfs tells."""
+    """By the vendor that sysfs reports."""
     number = Path(node).stat().st_rdev
     folder = tmp_path / f"{os.major(number)}:{os.minor(number)}" / "device"
     folder.mkdir(parents=True)
@@ -288,7 +288,7 @@ def test_derived_from_a_context_with_a_display(wrapped: Any) -> None:
     assert VAAPIContext.create(None, parent) is context
     assert context.parent is parent
     assert context.handle("va_display") == wrapped.display.pointer
-    assert context.handle("drm_fd") != parent.handle("drm_fd"), "a descriptor of our own"
+    assert context.handle("drm_fd") != parent.handle("drm_fd"), "our own descriptor"
     assert context.device.drm_node == "/dev/dri/renderD129"
     frame = context.allocate_frame("NV12", 64, 32)
     kept = context.native_display().keep
@@ -310,10 +310,10 @@ def test_derived_from_a_context_with_a_display(wrapped: Any) -> None:
 def test_pointers_that_are_no_display() -> None:
     memory = ctypes.create_string_buffer(64)
     for pointer in (0, 16, -1, 1 << 70, ctypes.addressof(memory)):
-        with pytest.raises(LayoutError, match="is no VADisplay"):
+        with pytest.raises(LayoutError, match="is not a VADisplay"):
             VAAPIContext.from_display(pointer)
     for wrong in ("renderD128", None, 1.5):
-        with pytest.raises(UnsupportedObjectError, match="a VADisplay is"):
+        with pytest.raises(UnsupportedObjectError, match="a VADisplay must be"):
             VAAPIContext.from_display(wrong)
 
 
@@ -330,15 +330,15 @@ def test_drivers_without_tiles(context: VAAPIContext, node: str) -> None:
     assert tiles_of(context.native_display()) == ()
     with pytest.raises(UnknownNameError, match="has no sub-devices: leave tile= out"):
         VAAPIContext.open(node, tile=0)
-    with pytest.raises(LayoutError, match="a tile is a number"):
+    with pytest.raises(LayoutError, match="a tile must be a number"):
         VAAPIContext.open(node, tile="left")  # type: ignore[arg-type]  # that is the point
 
 
 def test_tiles(wrapped: Any) -> None:
-    """Three of which two can be chosen; the driver is told before anything else."""
+    """Three of which two can be chosen; the driver is set before anything else."""
     bits = VADisplayAttribValSubDevice()
     bits.bits.sub_device_count, bits.bits.sub_device_mask = 3, 0b101
-    told: list[int] = []
+    reported: list[int] = []
 
     def get(*arguments: Any) -> int:
         arguments[2]._obj.value = bits.value
@@ -346,7 +346,7 @@ def test_tiles(wrapped: Any) -> None:
 
     def set_(*arguments: Any) -> int:
         value = VADisplayAttribValSubDevice(value=arguments[2]._obj.value)
-        told.append(value.bits.current_sub_device)
+        reported.append(value.bits.current_sub_device)
         return 0
 
     wrapped.functions.handlers |= {"vaGetDisplayAttributes": get, "vaSetDisplayAttributes": set_}
@@ -354,7 +354,7 @@ def test_tiles(wrapped: Any) -> None:
     choose_tile(wrapped.display, 2)
     with pytest.raises(UnknownNameError, match="known: 0, 2"):
         choose_tile(wrapped.display, 1)
-    assert told == [2]
+    assert reported == [2]
     wrapped.functions.fail("vaSetDisplayAttributes", 10)
     with pytest.raises(VAError, match="vaSetDisplayAttributes failed with 10"):
         choose_tile(wrapped.display, 0)
@@ -418,7 +418,7 @@ def test_after_fork(run: Any) -> None:
             with own.allocate_frame("NV12", 64, 32).map("cpu", "w") as seen:
                 seen.native[0][...] = 8
             del seen
-            assert source.map("vaapi").context is own  # the route is made anew
+            assert source.map("vaapi").context is own  # the route is compiled again
             del view, frame, surface, context, own
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0

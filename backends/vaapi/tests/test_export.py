@@ -24,6 +24,8 @@ pytestmark = pytest.mark.usefixtures("dma_plugin")
 Steady = Callable[[], AbstractContextManager[None]]
 Y_TILED = (1 << 56) | 2  # I915_FORMAT_MOD_Y_TILED of drm_fourcc.h
 
+P010 = int.from_bytes(b"P010", "little")
+
 
 def inode(frame: Frame, plane: int = 0) -> int:
     return os.fstat(frame.planes[plane].handle("dma_fd")).st_ino
@@ -103,7 +105,7 @@ def test_again_it_has_the_same_descriptor(
 
 
 def test_several_objects(wrapped: Any, no_descriptor_left: Steady) -> None:
-    """Each plane in an object of its own: descriptors, offsets and modifiers of its own."""
+    """Each plane in its own object, with its own descriptor, offset and modifier."""
 
     def split(out: Any) -> None:
         out.num_objects = 2
@@ -148,9 +150,12 @@ def test_objects_that_are_one_descriptor(wrapped: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda out: setattr(out, "fourcc", int.from_bytes(b"P010", "little")), "it is P010 64x32"),
-        (lambda out: setattr(out, "width", 63), "it is NV12 63x32"),
-        (lambda out: setattr(out, "height", 16), "it is NV12 64x16"),
+        (
+            lambda out: setattr(out, "fourcc", int.from_bytes(b"P010", "little")),
+            "reports P010 64x32",
+        ),
+        (lambda out: setattr(out, "width", 63), "reports NV12 63x32"),
+        (lambda out: setattr(out, "height", 16), "reports NV12 64x16"),
         (lambda out: setattr(out, "num_layers", 0), "exported 0 in"),
         (lambda out: setattr(out.layers[0], "num_planes", 4), "compressed surfaces"),
         (lambda out: setattr(out, "num_objects", 9), "exported 9 objects"),

@@ -152,10 +152,10 @@ def test_imports_outlive_what_they_were_made_of(context: VAAPIContext, memfd: Bu
 
 def test_tiles_are_told(wrapped: Any, memfd: Buffer) -> None:
     """A modifier is handed over whole; in the old way, which has none, it is not tried."""
-    told: list[int] = []
+    reported: list[int] = []
 
     def refuse(_: Any, *arguments: Any) -> int:
-        told.extend(d.objects[0].drm_format_modifier for d in descriptors(arguments))
+        reported.extend(d.objects[0].drm_format_modifier for d in descriptors(arguments))
         return 1
 
     wrapped.functions.handlers["vaCreateSurfaces"] = refuse
@@ -165,7 +165,7 @@ def test_tiles_are_told(wrapped: Any, memfd: Buffer) -> None:
     )
     with pytest.raises(RouteError, match=r"as one layer.*as layers"):
         source.map(wrapped.context)
-    assert told == [Y_TILED, Y_TILED]
+    assert reported == [Y_TILED, Y_TILED]
     assert set(memory_types(wrapped)) == {va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2}
 
 
@@ -238,7 +238,7 @@ def test_planes_of_one_buffer_in_different_tiles(context: VAAPIContext, memfd: B
             TensorInfo("uint8", uv.shape, opaque=True), offset=8192, pitch=64, modifier=Y_TILED
         ),
     )
-    with pytest.raises(RouteError, match="planes of one buffer have modifiers"):
+    with pytest.raises(RouteError, match="planes of one buffer have different modifiers,"):
         samebytes_dma.frame_of_planes(planes, NV12).map(context)
 
 
@@ -282,7 +282,7 @@ def test_descriptors_that_became_something_else(
             folder = os.open("/", os.O_RDONLY)
             os.dup2(folder, number)
             os.close(folder)
-        with pytest.raises(RouteError, match=r"is no DMA-BUF|not an open file descriptor"):
+        with pytest.raises(RouteError, match=r"is a pipe|is a directory|not an open file"):
             source.map(context)
     finally:
         os.dup2(saved, number)

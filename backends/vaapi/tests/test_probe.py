@@ -62,7 +62,7 @@ def test_nodes_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(_displays.ENVIRONMENT, "/dev/zero")
     found = _probe.probe()
     assert not found.usable
-    assert "no DRM node" in found.reason
+    assert "not a DRM node" in found.reason
     assert found.hint
     monkeypatch.setattr(_displays, "open_drm", missing)
     found = _probe.probe()

@@ -120,7 +120,7 @@ def test_wrapped_ids(context: VAAPIContext) -> None:
 
 def test_ids_that_are_none(context: VAAPIContext) -> None:
     for wrong in (-1, 0xFFFFFFFF, 1 << 32, "1", None):
-        with pytest.raises(LayoutError, match="is no VASurfaceID"):
+        with pytest.raises(LayoutError, match="is not a VASurfaceID"):
             context.surface(wrong, "NV12", 64, 32)  # type: ignore[arg-type]  # that is the point
     for unknown in (0, 0xFFFFFFF0):
         with pytest.raises(VAError, match="vaQuerySurfaceStatus failed with 6"):
@@ -158,7 +158,7 @@ def test_wrapped_as_something_else(context: VAAPIContext, wrong: Any) -> None:
     frame = context.allocate_frame("NV12", 64, 32)
     lie = context.surface(frame.native.id, *wrong, keep=frame)
     for target in ("cpu", "dma"):
-        with pytest.raises(RouteError, match="the driver says it is NV12 64x32"):
+        with pytest.raises(RouteError, match="the driver reports NV12 64x32"):
             lie.map(target)
 
 
@@ -184,7 +184,7 @@ def test_formats_and_sizes_that_are_none(context: VAAPIContext) -> None:
         with pytest.raises(LayoutError):
             context.allocate_frame("NV12", *size)
     for modifiers in ((-1,), (1 << 64,), ("linear",)):
-        with pytest.raises(LayoutError, match="a DRM modifier is"):
+        with pytest.raises(LayoutError, match="a DRM modifier must be"):
             context.allocate_frame("NV12", 64, 32, modifiers=modifiers)  # type: ignore[arg-type]  # that is the point
     with pytest.raises(UnsupportedObjectError, match="cannot allocate"):
         context.allocate((4, 4))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import samebytes
-from samebytes_gstreamer._lending import held_count
+from samebytes_gstreamer._loans import held_count
 
 
 def _open_descriptors() -> int:
@@ -35,7 +35,10 @@ def nothing_left_over() -> Iterator[None]:
     yield
     if _footprint() != before:
         gc.collect()  # a traceback that pytest keeps, or a cycle of the test's own
-    assert _footprint() == before
+    lent, opened = _footprint()
+    # There may be fewer descriptors: garbage of an earlier test went just now.
+    assert lent == before[0], "buffers are still lent"
+    assert opened <= before[1], "descriptors are still open"
 
 
 @pytest.fixture

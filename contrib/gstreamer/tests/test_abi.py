@@ -62,3 +62,32 @@ assert not result.usable and "{name}" in result.reason, result
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                            timeout=60, check=False)  # fmt: skip
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "usable"),
+    [
+        # As if the installed GStreamer had added the last field.
+        ("fields = abi.GstMetaInfo._fields_[:-1]; name = 'GstMetaInfo'", True),
+        ("fields = abi.GstBuffer._fields_[:-1]; name = 'GstBuffer'", True),
+        # GStreamer would write beyond a GstMapInfo of ours.
+        ("fields = abi.GstMapInfo._fields_[:-1]; name = 'GstMapInfo'", False),
+        # As if it had lost the last field.
+        ("fields = [*abi.GstMapInfo._fields_, ('x', ctypes.c_int)]; name = 'GstMapInfo'", False),
+        ("fields = [*abi.GstMeta._fields_, ('x', ctypes.c_int)]; name = 'GstMeta'", False),
+    ],
+)
+def test_structures_of_gstreamer_may_only_have_grown(change: str, usable: bool) -> None:
+    program = f"""
+import ctypes
+import samebytes_gstreamer._abi.gstreamer as abi
+{change}
+setattr(abi, name, type(name, (ctypes.Structure,), {{"_fields_": fields}}))
+from samebytes_gstreamer._probe import probe
+result = probe()
+assert result.usable is {usable}, result
+assert result.usable or name in result.reason, result
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                           timeout=60, check=False)  # fmt: skip
+    assert ended.returncode == 0, ended.stderr

@@ -127,9 +127,9 @@ class BufferMemory(Memory):
 
     def views(self, native: Any) -> tuple[Array, ...]:
         meta = GstVideo.buffer_get_video_meta(native)
-        names = {ours: name for name, ours in NAMES.items()}
-        image = ImageInfo.of(names[GstVideo.VideoFormat.to_string(meta.format)],
-                             meta.width, meta.height)  # fmt: skip
+        # GStreamer's names of formats are aliases of ours.
+        name = GstVideo.VideoFormat.to_string(meta.format)
+        image = ImageInfo.of(name, meta.width, meta.height)
         count = len(image.format.planes)
         starts, parts = [0], []
         for number in range(native.n_memory()):

@@ -17,7 +17,7 @@ import samebytes as sb
 import samebytes_gstreamer as sbg
 from samebytes.errors import AccessError, RouteError
 from samebytes_gstreamer._gi import Gst, GstVideo
-from samebytes_gstreamer._lending import held_count
+from samebytes_gstreamer._loans import held_count
 
 samebytes_dma: Any = pytest.importorskip(
     "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
@@ -101,9 +101,9 @@ class TestToDMA:
     def test_memory_without_a_descriptor(self) -> None:
         frame = sbg.frame_of(Gst.Buffer.new_allocate(None, 192, None), format="NV12", width=16,
                              height=8)  # fmt: skip
-        with pytest.raises(RouteError, match="SystemMemory lies behind no descriptor"):
+        with pytest.raises(RouteError, match="SystemMemory has no file descriptor"):
             frame.map("dma")
-        with pytest.raises(RouteError, match="no descriptor"):
+        with pytest.raises(RouteError, match="no file descriptor"):
             frame.planes[0].map("dma")
 
     def test_read_only(self) -> None:
@@ -135,7 +135,7 @@ class TestFromDMA:
         number = frame.planes[0].handle("dma_fd")
         del frame
         gc.collect()
-        # What it was made from is kept too: it may be a surface that would be used anew.
+        # What it was made from is kept too: it may be a surface that would be reused.
         os.fstat(number)
         assert native.extract_dup(0, 1) == b"\0"
         del native

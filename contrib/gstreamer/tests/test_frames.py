@@ -21,6 +21,7 @@ from samebytes.errors import (
 from samebytes_gstreamer._abi.video import GstVideoCropMeta
 from samebytes_gstreamer._formats import _numbers
 from samebytes_gstreamer._gi import Gst, GstVideo
+from samebytes_gstreamer._libraries import video
 
 NV12 = "video/x-raw,format=NV12,width=318,height=238,framerate=30/1"
 
@@ -99,6 +100,24 @@ class TestCaps:
             frame.map("cpu")
             assert ImageFormat.of(name) == image
 
+    def test_no_number_is_asked_for_that_gstreamer_lacks(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """GStreamer 1.26 and later call that critical: G_DEBUG=fatal-criticals ends the program."""
+        name_of = video.gst_video_format_to_string
+        asked: list[int] = []
+
+        def recording(number: int) -> bytes | None:
+            asked.append(number)
+            name: bytes | None = name_of(number)
+            return name
+
+        monkeypatch.setattr(video, "gst_video_format_to_string", recording)
+        _numbers.cache_clear()
+        assert len(_numbers()) > 60
+        assert asked
+        assert None not in map(name_of, asked)
+
     def test_caps_are_parsed_once(self) -> None:
         caps = Gst.Caps.from_string(NV12)
         buffer = buffer_with(320 * 238 + 320 * 119)
@@ -142,7 +161,7 @@ class TestCaps:
         for size in (0, -4, "4", 4.0):
             with pytest.raises(LayoutError, match="positive"):
                 sbg.frame_of(buffer, format="NV12", width=size, height=4)  # type: ignore[arg-type]  # the test
-        with pytest.raises(LayoutError, match="no format"):
+        with pytest.raises(LayoutError, match="no GStreamer format"):
             sbg.frame_of(buffer, format="GBRPF16", width=4, height=4)
         with pytest.raises(UnsupportedObjectError):
             sb.frame(buffer.get_memory(0))
@@ -179,7 +198,7 @@ class TestPlaces:
             sbg.frame_of(short, format="NV12", width=16, height=8)
         far = buffer_with(100)
         add_video_meta(far, "GRAY8", (4, 4), [1000], [4])
-        with pytest.raises(LayoutError, match="outside of a buffer of 100"):
+        with pytest.raises(LayoutError, match="outside a buffer of 100"):
             sb.frame(far)
         with pytest.raises(LayoutError, match="no memory"):
             sbg.frame_of(Gst.Buffer.new(), format="NV12", width=16, height=8)
@@ -272,7 +291,7 @@ class TestSound:
     def test_interleaved(self) -> None:
         caps = "audio/x-raw,format=S16LE,rate=8000,channels=2,layout=interleaved"
         frame = sb.frame(sample_of(buffer_with(400), caps))
-        assert frame.audio == AudioInfo(100, 2, 8000, "int16")
+        assert frame.audio == AudioInfo(100, 2, 8000, "int16", channel_layout="stereo")
         assert frame.map("cpu").native[0].shape == (100, 2)
 
     def test_planar(self) -> None:
@@ -368,7 +387,7 @@ class TestFromArrays:
         [
             (np.zeros((8, 16, 3), np.uint8)[:, ::2], "BGR", "gaps"),
             (np.zeros((8, 16, 3), np.uint8)[::-1], "BGR", "-48 bytes apart"),
-            (np.zeros((8, 16), np.float16), "GRAYF16", "no format"),
+            (np.zeros((8, 16), np.float16), "GRAYF16", "no GStreamer format"),
         ],
     )
     def test_what_gstreamer_cannot_have(self, array: Any, format_: str, reason: str) -> None:
@@ -377,7 +396,7 @@ class TestFromArrays:
 
     def test_tensors_that_gstreamer_cannot_have(self) -> None:
         for array, reason in (
-            (np.zeros((0, 3)), "without bytes"),
+            (np.zeros((0, 3)), "empty memory"),
             (np.lib.stride_tricks.as_strided(np.zeros(9), (3, 3), (0, 8)), "overlap"),
         ):
             with pytest.raises(RouteError, match=reason):

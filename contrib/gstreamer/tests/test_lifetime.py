@@ -19,7 +19,7 @@ import samebytes_gstreamer as sbg
 from samebytes.errors import BusyError
 from samebytes.testing import GuardedMemory, assert_steady
 from samebytes_gstreamer._gi import Gst
-from samebytes_gstreamer._lending import held_count, sweep
+from samebytes_gstreamer._loans import held_count, sweep
 
 
 class Memory:
@@ -37,7 +37,7 @@ def lend() -> tuple[Any, weakref.ref[Memory]]:
 
 
 def run_on() -> None:
-    """Some Python code: what comes back is let go of as the main thread runs it."""
+    """Some Python code: what comes back is dropped as the main thread runs it."""
     for _ in range(3):
         gc.isenabled()
 

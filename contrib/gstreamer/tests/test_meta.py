@@ -118,8 +118,8 @@ def test_regions_onto_a_buffer() -> None:
 def test_regions_of_numbers_that_are_no_int() -> None:
     frame = gray()
     one, half = np.int64(1), np.float32(0.5)
-    frame.regions.append(Region(one, one, one, one, "x", half))  # type: ignore[arg-type]  # as told
-    frame.regions.append(Region(0.5, 0, 1, 1))  # type: ignore[arg-type]  # as told
+    frame.regions.append(Region(one, one, one, one, "x", half))  # type: ignore[arg-type]  # the test
+    frame.regions.append(Region(0.5, 0, 1, 1))  # type: ignore[arg-type]  # the test
     (region,) = sb.frame(frame.map("gstreamer").native).regions
     assert (region.x, region.width, region.confidence) == (1, 1, 0.5)
 

@@ -19,7 +19,7 @@ from samebytes.errors import (
     UnknownNameError,
 )
 from samebytes_gstreamer._gi import Gst
-from samebytes_gstreamer._lending import held_count
+from samebytes_gstreamer._loans import held_count
 
 
 @pytest.fixture(scope="module")

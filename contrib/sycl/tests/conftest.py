@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device under test, and programs in processes of their own."""
+"""The device under test, and programs in their own processes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def context(request: pytest.FixtureRequest) -> SYCLContext:
 
 
 class Run(Protocol):
-    """Runs a program, in a process of its own."""
+    """Runs a program, in its own process."""
 
     def __call__(self, program: str) -> str:
         """Its output; it must end well and write no error."""

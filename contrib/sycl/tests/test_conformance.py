@@ -59,13 +59,13 @@ class SharedUSM(Memory):
         return UsersArray(self.memory_class(max(info.extent[1], 1)), info)
 
     def view(self, native: Any) -> Array:
-        told = native.__sycl_usm_array_interface__
-        element, (pointer, readonly) = np.dtype(told["typestr"]), told["data"]
-        strides = tuple(s * element.itemsize for s in told["strides"])
-        nbytes = TensorInfo(element, told["shape"], strides).extent[1]
+        reported = native.__sycl_usm_array_interface__
+        element, (pointer, readonly) = np.dtype(reported["typestr"]), reported["data"]
+        strides = tuple(s * element.itemsize for s in reported["strides"])
+        nbytes = TensorInfo(element, reported["shape"], strides).extent[1]
         memory = (ctypes.c_uint8 * max(nbytes, 1)).from_address(pointer)
         memory.pin = native  # type: ignore[attr-defined]  # ctypes objects take attributes
-        view: Array = np.ndarray(told["shape"], element, np.asarray(memory), 0, strides)
+        view: Array = np.ndarray(reported["shape"], element, np.asarray(memory), 0, strides)
         view.flags.writeable = not readonly
         return view
 
@@ -80,7 +80,7 @@ class SharedUSM(Memory):
         )
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
-        return Frame(native, self.context(), FrameMeta(image), Storage(keep=native), None, False)
+        return Frame.borrowed(native, self.context(), FrameMeta(image), keep=Storage(keep=native))
 
 
 class HostUSM(SharedUSM):

@@ -100,7 +100,7 @@ def test_what_lies_about_its_memory_is_refused() -> None:
     plain = np.zeros(64, np.uint8)
     with pytest.raises(UnsupportedObjectError, match="__sycl_usm_array_interface__"):
         samebytes_sycl.tensor(plain)
-    with pytest.raises(LayoutError, match="dpctl does not take"):
+    with pytest.raises(LayoutError, match="dpctl does not accept"):
         samebytes_sycl.tensor(Foreign(plain.ctypes.data, (64,), queue))
     with pytest.raises(LayoutError, match="ends beyond"):
         samebytes_sycl.tensor(Foreign(memory._pointer, (1 << 40,), queue))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,8 +18,11 @@ from ._errors import DemoError
 
 __all__ = ["HEIGHT", "RATE", "WIDTH", "Swing", "Tile", "make_clip", "tiles"]
 
-WIDTH, HEIGHT = 640, 360
+WIDTH, HEIGHT = 1920, 1080
 RATE = 30
+
+_LANES = (640, 360)
+"""The size for which the tiles' places are given in `tiles`; other sizes scale them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,8 @@ class Tile:
 
 
 def tiles(width: int = WIDTH, height: int = HEIGHT) -> tuple[Tile, ...]:
-    """The tiles of a clip of that size, each in a lane of its own so that they never meet."""
-    unit = min(width / WIDTH, height / HEIGHT)
+    """The tiles of a clip of that size, each in its own lane so that they never meet."""
+    unit = min(width / _LANES[0], height / _LANES[1])
 
     def tile(colour: str, size: tuple[int, int], lane: int, steps: tuple[int, int]) -> Tile:
         tile_width, tile_height = _even(size[0] * unit), _even(size[1] * unit)
@@ -88,24 +92,33 @@ def _even(value: float) -> int:
     return max(2, round(value / 2) * 2)
 
 
-def make_clip(path: Path, frames: int = 150, width: int = WIDTH, height: int = HEIGHT) -> None:
+def make_clip(
+    path: Path,
+    frames: int = 90,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    *,
+    on_frame: Callable[[int], None] = lambda done: None,
+) -> None:
     """Write the clip as H.264 with B-frames, 30 frames a second.
 
     Args:
         path: an .mp4 file, which is overwritten.
         width, height: even, at least 64 x 64.
+        on_frame: called with the number of frames made so far.
 
     Raises:
         DemoError: this FFmpeg cannot encode H.264.
         ValueError: no such size.
     """
     if width % 2 or height % 2 or min(width, height) < 64:
-        raise ValueError(f"a clip has an even size of at least 64x64, not {width}x{height}")
+        raise ValueError(f"a clip must have an even size of at least 64x64, not {width}x{height}")
     graph = _graph(width, height)
     with av.open(path, "w") as container:
         try:
             # x264 would find few uses for B-frames in such a clip; here they are three of four.
-            stream = container.add_stream("libx264", rate=RATE, options={"b_strategy": "0"})
+            options = {"preset": "veryfast", "bf": "3", "b_strategy": "0"}
+            stream = container.add_stream("libx264", rate=RATE, options=options)
         except av.codec.codec.UnknownCodecError:
             raise DemoError(
                 "this build of PyAV has no libx264 to make a test clip with: give a video with "
@@ -118,6 +131,7 @@ def make_clip(path: Path, frames: int = 150, width: int = WIDTH, height: int = H
             # The sources call each frame an I-frame, and the encoder would make it one.
             frame.pict_type = PictureType.NONE
             container.mux(stream.encode(frame))
+            on_frame(index + 1)
         container.mux(stream.encode(None))
 
 

@@ -18,7 +18,7 @@ import openvino
 from ._boxes import Array, Box, draw_boxes
 from ._detector import Detector
 from ._loop import Way
-from ._video import Picture
+from ._reader import Picture
 
 __all__ = ["CopyingWay", "why_not"]
 

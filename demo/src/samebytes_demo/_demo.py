@@ -1,101 +1,172 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole demo: both pipelines, the contact sheet, the report."""
+"""The whole demo: the pass that verifies, the contact sheet, the timed passes, the report."""
 
 from __future__ import annotations
 
 import argparse
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import openvino
+
+from ._boxes import Box
+from ._compare import ROUNDS, compare_pipelines, one_thread
+from ._compare_rgb import RgbComparison, compare_rgb
 from ._copying import why_not
 from ._detector import Detector, MotionDetector
 from ._errors import DemoError
-from ._model import ModelDetector
+from ._model import ModelDetector, read_image_model
+from ._net import Network, stand_in
 from ._progress import progress
+from ._reader import Picture, Reader
 from ._report import Report
+from ._rgb import why_not_by_hand
+from ._rounds import Comparison
 from ._sheet import make_sheet
-from ._video import Picture, Reader
-from .pipelines import WAIT, run_copying, run_samebytes
+from ._signals import Ending
+from .pipelines import WAIT, run_samebytes
 
 __all__ = ["run_demo"]
 
-_WARM_UP = 10
-"""Frames that both pipelines run before they are compared."""
 
-
-def run_demo(args: argparse.Namespace, source: Path, folder: Path) -> Report:
+def run_demo(args: argparse.Namespace, source: Path, folder: Path, ending: Ending) -> Report:
     """Run what the command line asks for.
 
     Args:
         args: from the options in _command.py.
         source: the video to read.
         folder: for temporary files.
+        ending: is asked between frames and passes.
 
     Raises:
         DemoError, samebytes.SamebytesError: it cannot be done.
+        Ended: a signal asked for it.
     """
+    job = _Job(args, source, folder, ending)
+    sheet = _sheet_beside(args.output, source)
+    result = job.verify()
+    make_sheet(args.output, sheet, result.frames)
+    report = Report(
+        source="a test clip made by FFmpeg" if args.input is None else str(source),
+        image=job.picture.image,
+        codec=job.codec,
+        summary=job.detector(job.picture).summary,
+        device=args.device,
+        device_name=str(openvino.Core().get_property(args.device, "FULL_DEVICE_NAME")),
+        output=args.output,
+        sheet=sheet,
+        result=result,
+    )
+    if args.no_compare:
+        report.not_compared = "--no-compare was given"
+        return report
+    with one_thread():
+        report.pipeline = job.compare_pipelines(result.boxes)
+        try:
+            report.network, report.rgb = job.compare_rgb(result.frames)
+        except DemoError as error:
+            report.no_rgb = str(error)
+    return report
 
-    @cache
-    def detector(picture: Picture) -> Detector:
+
+class _Job:
+    """The video, what is looked for in it, and what is done with them."""
+
+    def __init__(
+        self, args: argparse.Namespace, source: Path, folder: Path, ending: Ending
+    ) -> None:
+        self._args, self._source, self._folder, self._ending = args, source, folder, ending
+        with Reader(source) as reader:
+            self.picture, self.codec = reader.picture, reader.codec
+            self._total = min(filter(None, (args.frames, reader.expected)), default=None)
+        self._options: dict[str, Any] = {
+            "wait": args.wait or WAIT,
+            "allow_copy": args.allow_copy,
+            "own_pages": args.device.startswith("NPU"),
+        }
+        self.detector = cache(self._detector)
+
+    def verify(self) -> Any:
+        """The pass that writes the video, and compares addresses on the way."""
+        with progress("verifying", self._total, quiet=self._args.json) as show:
+
+            def on_frame(done: int) -> None:
+                self._ending.check()
+                show(done)
+
+            return run_samebytes(
+                self._source,
+                self._args.output,
+                detector=self.detector,
+                frames=self._args.frames,
+                on_frame=on_frame,
+                **self._options,
+            )
+
+    def compare_pipelines(self, boxes: list[list[Box]]) -> Comparison:
+        """Decode, find boxes, draw, encode."""
+        missing = {}
+        if self._args.device != "CPU":
+            missing["by hand"] = f"it has tensors of the host, which the {self._args.device} copies"
+        if (reason := why_not(self.picture)) is not None:
+            missing["copying"] = reason
+        with progress("pipeline", ROUNDS * 3, quiet=self._args.json) as show:
+            return compare_pipelines(
+                self._source,
+                # With the ending of the other one, which decides about the container.
+                self._folder / f"pass{self._args.output.suffix}",
+                self.detector,
+                boxes,
+                options=self._options,
+                missing=missing,
+                on_pass=self._checking(show),
+            )
+
+    def compare_rgb(self, frames: int) -> tuple[Network, RgbComparison]:
+        """Decode, make the model's picture, run it."""
+        network = self._network()
+        reason = why_not_by_hand(self.picture)
+        with progress("RGB model", ROUNDS * 3, quiet=self._args.json) as show:
+            return network, compare_rgb(
+                self._source,
+                network,
+                frames,
+                missing={} if reason is None else {"by hand": reason},
+                on_pass=self._checking(show),
+            )
+
+    def _checking(self, show: Any) -> Any:
+        def on_pass(done: int) -> None:
+            self._ending.check()
+            show(done)
+
+        return on_pass
+
+    def _detector(self, picture: Picture) -> Detector:
+        args = self._args
         if args.model is None:
-            return MotionDetector(picture, args.device)
-        return ModelDetector(args.model, picture, args.device)
+            return MotionDetector(picture, args.device, threads=1)
+        return ModelDetector(args.model, picture, args.device, threads=1)
 
-    if not args.output.name:
-        raise DemoError("--output is no name of a file")
-    sheet = args.output.with_suffix(".png")
-    if sheet == args.output:
+    def _network(self) -> Network:
+        args = self._args
+        if args.model is None:
+            summary = "a stand-in for yours: convolutions with random weights"
+            return Network(summary, stand_in(), device=args.device, threads=1)
+        model, layout = read_image_model(args.model, self.picture.image)
+        return Network(args.model.name, model, layout, args.device, threads=1)
+
+
+def _sheet_beside(output: Path, source: Path) -> Path:
+    if not output.name:
+        raise DemoError("--output is not a file name")
+    sheet = output.with_suffix(".png")
+    if sheet == output:
         raise DemoError(f"{sheet} is where the contact sheet goes: give --output another ending")
     if sheet.exists() and source.exists() and sheet.samefile(source):
         raise DemoError(
             f"{sheet} is the input, and the contact sheet would overwrite it: give --output "
             "another name"
         )
-    own_pages = args.device.startswith("NPU")
-    with Reader(source) as reader:
-        picture, codec = reader.picture, reader.codec
-        total = min(filter(None, (args.frames, reader.expected)), default=None)
-    not_compared = "--no-compare was given" if args.no_compare else why_not(picture) or ""
-    if not not_compared:
-        # Whoever comes first would pay for what both need, such as the codecs' code in memory.
-        scratch = folder / "warm-up.mp4"
-        run_samebytes(
-            source,
-            scratch,
-            detector=detector,
-            frames=_WARM_UP,
-            allow_copy=True,
-            own_pages=own_pages,
-        )
-        run_copying(source, scratch, detector=detector, frames=_WARM_UP)
-    with progress("samebytes", total, quiet=args.json) as on_frame:
-        result = run_samebytes(
-            source,
-            args.output,
-            detector=detector,
-            frames=args.frames,
-            wait=args.wait or WAIT,
-            allow_copy=args.allow_copy,
-            own_pages=own_pages,
-            on_frame=on_frame,
-        )
-    make_sheet(args.output, sheet, result.frames)
-    report = Report(
-        source="a test clip made by FFmpeg" if args.input is None else str(source),
-        image=picture.image,
-        codec=codec,
-        summary=detector(picture).summary,
-        device=args.device,
-        output=args.output,
-        sheet=sheet,
-        result=result,
-        not_compared=not_compared,
-    )
-    if not not_compared:
-        with progress("copying", total, quiet=args.json) as on_frame:
-            # With the ending of the other one, which decides about the container.
-            target = folder / f"copying{args.output.suffix}"
-            report.copying = run_copying(
-                source, target, detector=detector, frames=args.frames, on_frame=on_frame
-            )
-    return report
+    return sheet

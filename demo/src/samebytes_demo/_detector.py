@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is looked for in the frames: here movement, in _model.py whatever a user's model finds."""
+"""Detectors: movement here, a user's model in _model.py."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from openvino import opset13 as ops
 import samebytes_openvino as sbo
 
 from ._boxes import Array, Box, find_boxes
-from ._padding import take_whole_rows
-from ._video import Picture
+from ._reader import Picture
 
 __all__ = ["CELL", "Detector", "Input", "MotionDetector", "compile_model"]
 
@@ -61,7 +60,7 @@ class Detector(ABC):
 
     @abstractmethod
     def boxes(self, output: Array) -> list[Box]:
-        """The boxes, in pixels, that the model's output tells of.
+        """The boxes in the model's output, in pixels.
 
         Args:
             output: the memory of the output tensor itself, valid until the next inference.
@@ -76,11 +75,13 @@ class MotionDetector(Detector):
 
     read_in = "opencv"
 
-    def __init__(self, picture: Picture, device: str = "CPU") -> None:
+    def __init__(
+        self, picture: Picture, device: str = "CPU", *, threads: int | None = None
+    ) -> None:
         self._image = picture.image
         self.inputs = (Input("previous", 0, age=1), Input("current", 0))
         model = _motion_model(picture.image.width, picture.image.height)
-        self.compiled = compile_model(model, picture, self.inputs, device)
+        self.compiled = compile_model(model, picture, self.inputs, device, threads)
         self.summary = f"movement between frames, in cells of {CELL}x{CELL} pixels"
 
     def boxes(self, output: Array) -> list[Box]:
@@ -88,10 +89,22 @@ class MotionDetector(Detector):
         return find_boxes(output, CELL, self._image)
 
 
-def compile_model(model: Any, picture: Picture, inputs: tuple[Input, ...], device: str) -> Any:
-    """Compile for one such frame at a time. Run once, so that no measured frame pays for it."""
-    take_whole_rows(model, {entry.name: picture.columns(entry.plane) for entry in inputs})
+def compile_model(
+    model: Any,
+    picture: Picture,
+    inputs: tuple[Input, ...],
+    device: str,
+    threads: int | None = None,
+) -> Any:
+    """Compile for one such frame at a time. Run once, so that no measured frame pays for it.
+
+    Args:
+        threads: that a CPU may use; None for as many as OpenVINO likes.
+    """
+    sbo.take_whole_rows(model, {entry.name: picture.columns(entry.plane) for entry in inputs})
     config = {"PERFORMANCE_HINT": "LATENCY"}
+    if threads is not None and device == "CPU":
+        config["INFERENCE_NUM_THREADS"] = str(threads)
     if device.startswith("GPU"):
         # A GPU computes in half precision unless asked, and finds edges of boxes elsewhere.
         config["INFERENCE_PRECISION_HINT"] = "f32"
@@ -117,7 +130,7 @@ def _motion_model(width: int, height: int) -> Any:
     lacking = [-height % CELL, -width % CELL]
     cells = ops.avg_pool(change, [CELL, CELL], [0, 0], lacking, [CELL, CELL], exclude_pad=True)
     moved = ops.convert(ops.greater(cells, ops.constant(np.float32(_THRESHOLD))), "f32")
-    # Grow by a cell, then shrink by one: gaps inside of a moving thing close.
+    # Grow by a cell, then shrink by one: gaps inside a moving thing close.
     closed = ops.negative(_grow(ops.negative(_grow(moved)))).output(0)
     mask = ops.multiply(closed, ops.constant(np.float32(255)))
     cells_2d = np.array(list(closed.get_shape())[2:])

@@ -7,7 +7,6 @@ OpenCV and back. That is a `Way`.
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +20,16 @@ from ._boxes import Array, Box
 from ._delay import DelayLine
 from ._detector import Detector
 from ._errors import DemoError
-from ._video import Picture, Reader, Writer
+from ._reader import Picture, Reader
+from ._stopwatch import Stopwatch, Timing
+from ._writer import Writer
 
-__all__ = ["STAGES", "Result", "Way", "run_loop", "still_in_use"]
+__all__ = ["CODECS", "STAGES", "Result", "Way", "run_loop", "still_in_use"]
 
 STAGES = ("decode", "hand over", "infer", "draw", "encode")
+
+CODECS = ("decode", "encode")
+"""The stages whose work is the same in every pipeline."""
 
 H = TypeVar("H")
 
@@ -35,15 +39,17 @@ class Way(ABC, Generic[H]):
 
     Attributes:
         name: of the pipeline.
-        copied_bytes: bytes copied between the frameworks so far. What FFmpeg, OpenVINO and
-            OpenCV move inside of themselves to do their work is not meant.
+        copied_bytes: bytes that this pipeline has copied between the frameworks so far, where it
+            counts them itself.
         equal_addresses: how often two frameworks were seen to use the same address.
+        writes_seen: how often a byte written through one framework was read through another.
         routes: the mappings in the order in which a frame goes through them.
     """
 
     name: str
     copied_bytes: int = 0
     equal_addresses: int = 0
+    writes_seen: int = 0
     routes: tuple[Route, ...] = ()
 
     def __init__(self, detector: Detector, picture: Picture, *, allow_copy: bool) -> None:
@@ -72,6 +78,13 @@ class Way(ABC, Generic[H]):
             DemoError: the frame is not free, and copies are not allowed.
         """
 
+    def copied(self) -> int:
+        """Bytes copied between the frameworks so far.
+
+        What FFmpeg, OpenVINO and OpenCV move inside themselves to do their work is not meant.
+        """
+        return self.copied_bytes
+
     def finish(self) -> None:
         """The last frame was drawn."""
 
@@ -82,38 +95,29 @@ class Result:
 
     Attributes:
         pipeline: its name.
+        timing: what each of STAGES cost, without opening files and compiling the model.
         frames: how many it wrote.
-        seconds: from the first frame to the last, without opening files and compiling the model.
-        stages: those seconds, for each of STAGES.
         boxes: those found in each frame.
-        copied_bytes, equal_addresses, routes: as in `Way`.
-        longest_wait: how many frames later the decoder let go of a frame, at most.
+        copied_bytes, equal_addresses, writes_seen, routes: as in `Way`.
+        longest_wait: how many frames later the decoder released a frame, at most.
         encoder: FFmpeg's name of it.
     """
 
     pipeline: str
+    timing: Timing
     frames: int = 0
-    seconds: float = 0.0
-    stages: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
     boxes: list[list[Box]] = field(default_factory=list)
     copied_bytes: int = 0
     equal_addresses: int = 0
+    writes_seen: int = 0
     routes: tuple[Route, ...] = ()
     longest_wait: int = 0
     encoder: str = ""
 
-
-class _Stopwatch:
-    """Adds the time since the last look to a stage."""
-
-    def __init__(self, stages: dict[str, float]) -> None:
-        self._stages = stages
-        self._last = time.perf_counter()
-
-    def lap(self, stage: str) -> None:
-        now = time.perf_counter()
-        self._stages[stage] += now - self._last
-        self._last = now
+    @property
+    def seconds(self) -> float:
+        """Wall time of all stages."""
+        return sum(cost.wall for cost in self.timing.stages.values())
 
 
 def run_loop(
@@ -129,16 +133,15 @@ def run_loop(
 
     Args:
         frames: stop after so many.
-        wait: how many frames may wait for the decoder to let go of them.
+        wait: how many frames may wait for the decoder to release them.
         on_frame: called with the number of frames decoded so far.
 
     Raises:
         DemoError: a file cannot be read or written; or a copy is needed and not allowed.
     """
-    result = Result(way.name, encoder=writer.codec)
     line: DelayLine[tuple[Any, list[Box]]] = DelayLine(lambda item: way.free(item[0]), wait)
-    began = time.perf_counter()
-    watch = _Stopwatch(result.stages)
+    watch = Stopwatch(STAGES, way.copied)
+    result = Result(way.name, watch.timing, encoder=writer.codec)
 
     def finish(item: tuple[Any, list[Box]]) -> None:
         frame = way.draw(*item)
@@ -165,17 +168,17 @@ def run_loop(
     writer.finish()
     watch.lap("encode")
     way.finish()
-    result.seconds = time.perf_counter() - began
-    result.frames = writer.frames
-    result.copied_bytes = way.copied_bytes
+    result.frames = watch.timing.frames = writer.frames
+    result.copied_bytes = way.copied()
     result.equal_addresses = way.equal_addresses
+    result.writes_seen = way.writes_seen
     result.routes = way.routes
     result.longest_wait = line.longest
     return result
 
 
 def still_in_use() -> DemoError:
-    """The error for a frame that left the delay line before the decoder let go of it."""
+    """The error for a frame that left the delay line before the decoder released it."""
     return DemoError(
         "the decoder still refers to a frame that has waited as long as it may: let it wait "
         "longer (--wait), or allow a copy, which is counted (--allow-copy)"

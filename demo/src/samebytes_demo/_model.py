@@ -14,9 +14,9 @@ from samebytes import ImageInfo
 from ._boxes import Array, Box
 from ._detector import Detector, Input, compile_model
 from ._errors import DemoError
-from ._video import Picture
+from ._reader import Picture
 
-__all__ = ["CONFIDENCE", "ModelDetector"]
+__all__ = ["CONFIDENCE", "ModelDetector", "read_image_model"]
 
 CONFIDENCE = 0.5
 """Detections below it are not drawn."""
@@ -31,27 +31,29 @@ class ModelDetector(Detector):
 
     Args:
         path: an OpenVINO IR (.xml) or an ONNX file.
-        picture: what the frames are like: NV12 or I420 of even size.
+        picture: what the frames are like: NV12 or I420.
+        threads: that a CPU may use; None for as many as OpenVINO likes.
 
     Raises:
         DemoError: the file cannot be read, or does not take one image.
         samebytes.SamebytesError: it cannot be given such frames.
     """
 
-    def __init__(self, path: Path, picture: Picture, device: str = "CPU") -> None:
+    def __init__(
+        self, path: Path, picture: Picture, device: str = "CPU", *, threads: int | None = None
+    ) -> None:
         self._image = image = picture.image
         if image.format.name not in ("I420", "NV12"):
             raise DemoError(
-                f"models take frames of I420 or NV12, and these are {image.format}: "
+                f"models take frames of I420 or NV12, but these are {image.format}: "
                 "convert the video: ffmpeg -i video.mp4 -pix_fmt yuv420p converted.mp4"
             )
-        model = _read(path)
-        layout = _fix_shape(path, model, image)
+        model, layout = read_image_model(path, image)
         prepared, names = sbo.yuv_inputs(
             model, image.format, image.width, image.height, layout=layout
         )
         self.inputs = tuple(Input(name, plane) for plane, name in enumerate(names))
-        self.compiled = compile_model(prepared, picture, self.inputs, device)
+        self.compiled = compile_model(prepared, picture, self.inputs, device, threads)
         found = [i for i, port in enumerate(self.compiled.outputs) if _is_detections(port)]
         self.output = found[0] if found else 0
         self._understood = bool(found)
@@ -77,9 +79,21 @@ class ModelDetector(Detector):
             for port in self.compiled.outputs
         )
         return (
-            f"it gives {outputs}, which is no SSD detection output ([1,1,N,7]), so the model runs "
-            "and nothing is drawn"
+            f"it gives {outputs}, which is not an SSD detection output ([1,1,N,7]), so the model "
+            "runs and nothing is drawn"
         )
+
+
+def read_image_model(path: Path, image: ImageInfo) -> tuple[Any, str]:
+    """A model with one image input, and the layout of that: "NCHW" or "NHWC".
+
+    Where the model takes any size, it is given that of the frames.
+
+    Raises:
+        DemoError: the file cannot be read, or the model does not take one image.
+    """
+    model = _read(path)
+    return model, _fix_shape(path, model, image)
 
 
 def _read(path: Path) -> Any:

@@ -2,7 +2,7 @@
 """The same pipeline on one memory, written by hand without samebytes, as a yardstick.
 
 It is what PyAV, OpenVINO and OpenCV allow to those who know their traps: what each call keeps
-alive (OpenVINO keeps nothing), what it copies in silence, and which views dangle when a frame
+alive (OpenVINO keeps nothing), what it copies silently, and which views dangle when a frame
 moves.
 """
 
@@ -19,7 +19,7 @@ import openvino
 from ._boxes import Array, Box, draw_boxes
 from ._detector import Detector
 from ._loop import Way, still_in_use
-from ._video import Picture
+from ._reader import Picture
 
 __all__ = ["NativeWay"]
 
@@ -35,8 +35,8 @@ class _Held:
 class NativeWay(Way[_Held]):
     """Views on the planes, kept alive by hand.
 
-    PyAV does not tell whether a decoder still refers to a frame. So every frame waits for the
-    whole length of the delay line, and a pointer that moved tells of a copy afterwards.
+    PyAV does not report whether a decoder still refers to a frame. So every frame waits for the
+    whole length of the delay line, and a pointer that moved reveals a copy afterwards.
     """
 
     name = "by hand"
@@ -86,7 +86,7 @@ class NativeWay(Way[_Held]):
 
     def _whole_rows(self, frame: av.VideoFrame) -> list[Array]:
         """[rows, columns, channels] of each plane, with the columns that only pad the rows."""
-        planes: list[Any] = list(frame.planes)  # PyAV's stubs do not tell that they are buffers
+        planes: list[Any] = list(frame.planes)  # PyAV's stubs do not declare that they are buffers
         return [
             np.frombuffer(plane, np.uint8).reshape(plane.height, -1, layout.channels)
             for plane, layout in zip(planes, self.image.format.planes, strict=True)

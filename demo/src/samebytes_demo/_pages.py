@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of their own for the planes of frames that FFmpeg will allocate.
+"""Separate pages for the planes of frames that FFmpeg allocates.
 
 An NPU imports whole pages, and each page once. FFmpeg takes a plane from malloc(), which puts
 large blocks on pages of their own (mmap) and smaller ones side by side.
@@ -8,19 +8,36 @@ large blocks on pages of their own (mmap) and smaller ones side by side.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["give_planes_pages_of_their_own"]
+__all__ = ["planes_on_pages_of_their_own"]
 
+# malloc.h of glibc, mallopt(3).
+_M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
-"""malloc.h of glibc, mallopt(3)."""
 _SMALLEST_PLANE = 16 * 1024
+_MOST = 32 * 1024 * 1024
+"""DEFAULT_MMAP_THRESHOLD_MAX: how far glibc raises the threshold by itself, on 64 bits."""
 
 
-def give_planes_pages_of_their_own() -> None:
-    """Have malloc() put blocks of 16 KiB and more on pages of their own, from now on.
+@contextmanager
+def planes_on_pages_of_their_own() -> Iterator[None]:
+    """Have malloc() put blocks of 16 KiB and more on their own pages, in here.
+
+    Afterwards large blocks are reused, as they are in a process that asked for nothing: glibc
+    raises both thresholds when the first such block is freed, but not after a mallopt(). Without
+    that, whoever runs next would pay for new pages with each array.
 
     Where there is no mallopt(), planes lie as they lie, and some cannot be mapped to an NPU.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_M_MMAP_THRESHOLD, _SMALLEST_PLANE)
+    if mallopt is None:
+        yield
+        return
+    mallopt(_M_MMAP_THRESHOLD, _SMALLEST_PLANE)
+    try:
+        yield
+    finally:
+        mallopt(_M_MMAP_THRESHOLD, _MOST)
+        mallopt(_M_TRIM_THRESHOLD, 2 * _MOST)

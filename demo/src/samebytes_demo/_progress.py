@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a pipeline is: a bar on a terminal, nothing elsewhere."""
+"""Progress: a bar on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 

@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo tells when it is done."""
+"""What the demo reports when it is done."""
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from samebytes import ImageInfo
 
-from ._loop import STAGES, Result
+from ._compare_rgb import RgbComparison
+from ._loop import Result
+from ._net import Network
+from ._rounds import Comparison
+from ._tables import as_dict, table, verdicts
 
 __all__ = ["Report"]
 
-_BETWEEN = ("hand over", "infer", "draw")
-
-NOISE = (
-    "This is one run of each. On a computer that is busy with other things such times vary by "
-    "more than\nthey differ: take the ratios as a hint. `python3 dev.py bench` in the sources "
-    "measures with care."
-)
+_LEGEND = "In brackets: the ranges of the passes overlap, so no difference was shown."
 
 
 @dataclass(slots=True)
@@ -30,11 +29,13 @@ class Report:
         source: where the video came from, in words.
         image, codec: of the input.
         summary: what was looked for.
-        device: OpenVINO's name of it.
+        device, device_name: OpenVINO's short and long name of it.
         output, sheet: the files that were written.
-        result: of the pipeline with samebytes.
-        copying: of the copying idiom; None if it did not run.
-        not_compared: why it did not.
+        result: of the pass that verifies.
+        pipeline: the timed passes of the pipeline; None if there were none.
+        network, rgb: the RGB model and its timed passes; None if there were none.
+        not_compared: why nothing was timed.
+        no_rgb: why the RGB model was not run.
     """
 
     source: str
@@ -42,24 +43,38 @@ class Report:
     codec: str
     summary: str
     device: str
+    device_name: str
     output: Path
     sheet: Path
     result: Result
-    copying: Result | None = None
+    pipeline: Comparison | None = None
+    network: Network | None = None
+    rgb: RgbComparison | None = None
     not_compared: str = ""
+    no_rgb: str = ""
 
     @property
     def same_boxes(self) -> bool:
-        """Whether both pipelines found the same; True if only one ran."""
-        return self.copying is None or self.copying.boxes == self.result.boxes
+        """Whether every pass found the same; True if only one ran."""
+        return self.pipeline is None or not self.pipeline.disagree
+
+    @property
+    def device_is_software(self) -> bool:
+        """Whether the device is a program on the CPU that stands in for hardware."""
+        return "software" in self.device_name.lower()
 
     def text(self) -> str:
         """The report in words."""
-        parts = [self._what(), self._routes(), self._bytes(), self._comparison()]
+        parts = [self._what(), self._checked()]
+        if self.not_compared:
+            parts.append(f"Nothing was timed: {self.not_compared}.")
+        else:
+            parts += [*self._pipeline(), *self._rgb(), self._closing()]
         return "\n\n".join(parts)
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data, for --json."""
+        result = self.result
         return {
             "input": self.source,
             "format": str(self.image.format),
@@ -68,104 +83,142 @@ class Report:
             "codec": self.codec,
             "model": self.summary,
             "device": self.device,
+            "device_name": self.device_name,
+            "device_is_software": self.device_is_software,
             "output": str(self.output),
             "sheet": str(self.sheet),
-            "routes": [route.as_dict() for route in self.result.routes],
-            "samebytes": _result_dict(self.result),
-            "copying": None if self.copying is None else _result_dict(self.copying),
+            "routes": [route.as_dict() for route in result.routes],
+            "verified": {
+                "frames": result.frames,
+                "copied_bytes": result.copied_bytes,
+                "equal_addresses": result.equal_addresses,
+                "writes_seen": result.writes_seen,
+                "longest_wait": result.longest_wait,
+                "encoder": result.encoder,
+            },
+            "boxes": [[[b.x, b.y, b.width, b.height] for b in boxes] for boxes in result.boxes],
+            "same_boxes": None if self.pipeline is None else self.same_boxes,
             "not_compared": self.not_compared or None,
-            "same_boxes": None if self.copying is None else self.same_boxes,
-            "boxes": [
-                [[b.x, b.y, b.width, b.height] for b in boxes] for boxes in self.result.boxes
-            ],
+            "pipeline": None if self.pipeline is None else as_dict(self.pipeline),
+            "rgb": self._rgb_dict(),
+            "no_rgb": self.no_rgb or None,
+            "shown": self._shown(),
         }
 
     def _what(self) -> str:
         result = self.result
         found = sum(map(len, result.boxes))
         hits = sum(map(bool, result.boxes))
-        return _table(
+        rows = [
+            ("input", f"{self.source}: {self.image}, {self.codec}"),
+            ("model", f"{self.summary}; on {self.device} ({self.device_name})"),
+            ("boxes", f"{found}, in {hits} of {result.frames} frames"),
+            ("output", f"{self.output}: {result.frames} frames, {result.encoder}"),
+            ("frames", f"{self.sheet}: some of them in one picture"),
+        ]
+        return "\n".join(f"{name:<8}{text}" for name, text in rows)
+
+    def _checked(self) -> str:
+        result = self.result
+        waited = (
+            "A decoder goes on reading frames that it predicts others from: each waits before it "
+            f"is drawn\ninto, here for {result.longest_wait} frames at most"
+        )
+        return "\n".join(
             [
-                ("input", f"{self.source}: {self.image}, {self.codec}"),
-                ("model", f"{self.summary}; on {self.device}"),
-                ("boxes", f"{found}, in {hits} of {result.frames} frames"),
-                ("output", f"{self.output}: {result.frames} frames, {result.encoder}"),
-                ("frames", f"{self.sheet}: some of them in one picture"),
+                "ONE MEMORY, checked in every frame of a separate pass, which is not timed",
+                *(route.explain() for route in result.routes),
+                f"Bytes copied between the frameworks: {result.copied_bytes:,}",
+                f"Addresses compared, and equal: {result.equal_addresses:,} pairs",
+                f"Writes by OpenCV, seen by FFmpeg or OpenVINO: {result.writes_seen:,}",
+                waited,
             ]
         )
 
-    def _routes(self) -> str:
-        explained = [route.explain() for route in self.result.routes]
-        return "\n".join(["How each frame went:", *explained])
+    def _pipeline(self) -> list[str]:
+        if self.pipeline is None:
+            return []
+        lines = [
+            "TIMED: decode, find boxes, draw them, encode",
+            *_conditions(self.pipeline),
+            *table(self.pipeline, "MB saved"),
+            _LEGEND,
+            *_missing(self.pipeline),
+        ]
+        lines += [f"OTHER BOXES, which is an error: {name}" for name in self.pipeline.disagree]
+        return ["\n".join(lines)]
 
-    def _bytes(self) -> str:
-        result = self.result
-        lines = [f"Bytes copied between the frameworks: {result.copied_bytes:,}"]
-        if result.equal_addresses:
+    def _rgb(self) -> list[str]:
+        if self.rgb is None or self.network is None:
+            return [f"The RGB model was not timed: {self.no_rgb}"]
+        width, height = self.network.size
+        lines = [
+            f"TIMED: decode, make a BGR picture of {width}x{height}, run a model on it",
+            f"The model: {self.network.summary}.",
+            *_conditions(self.rgb.comparison),
+            *table(self.rgb.comparison, "MB fewer"),
+            _LEGEND,
+            "MB: pictures made between the decoder and the model, at full size and resized.",
+            *_missing(self.rgb.comparison),
+        ]
+        for name, apart in self.rgb.differences.items():
             lines.append(
-                f"Addresses compared while it ran, and equal: {result.equal_addresses:,} pairs"
+                f"The model's input differs from samebytes', {name}: by {apart.mean:.2f} of 255 on "
+                f"average, {apart.most:.0f} at most"
             )
-        lines.append(
-            "A decoder goes on reading frames that it predicts others from: each waits before it "
-            f"is drawn into,\nhere for {result.longest_wait} frames at most"
-        )
+        if "copying" in self.rgb.differences:
+            lines.append(
+                "(samebytes resizes first and converts the colour after; the copying idiom does it "
+                "the other\nway round, at full size)"
+            )
+        return ["\n".join(lines)]
+
+    def _shown(self) -> list[str]:
+        lines = []
+        if self.pipeline is not None:
+            lines += verdicts(
+                self.pipeline, "Find and draw boxes", "Find and draw boxes, decode and encode"
+            )
+        if self.rgb is not None:
+            lines += verdicts(self.rgb.comparison, "RGB model", "RGB model and decoding")
+        # First what most users would write.
+        return sorted(lines, key=lambda line: "by hand" in line)
+
+    def _closing(self) -> str:
+        lines = [
+            "WHAT THIS RUN SHOWED, in CPU time a frame: the median, and the range of the passes"
+        ]
+        lines += [textwrap.fill(line, 98, subsequent_indent="    ") for line in self._shown()]
+        if self.device_is_software:
+            lines.append(
+                f"{self.device} is a software device here, whose work is CPU time: this says "
+                "nothing about\nhardware."
+            )
+        elif self.device != "CPU":
+            lines.append(f"The work of the {self.device} itself is in the wall time alone.")
         return "\n".join(lines)
 
-    def _comparison(self) -> str:
-        if self.copying is None:
-            return f"Not compared with the copying idiom: {self.not_compared}"
-        ours, theirs = self.result, self.copying
-        same = "the same boxes" if self.same_boxes else "OTHER BOXES, which is an error"
-        rows = [("ms per frame", "samebytes", "copying", "")]
-        rows += [
-            _row(stage, _milliseconds(ours, stage), _milliseconds(theirs, stage))
-            for stage in STAGES
-        ]
-        for name, stages in (("without codecs", _BETWEEN), ("all", STAGES)):
-            rows.append(_row(name, _milliseconds(ours, *stages), _milliseconds(theirs, *stages)))
-        rows.append(
-            (
-                "bytes copied",
-                f"{ours.copied_bytes // max(ours.frames, 1):,}",
-                f"{theirs.copied_bytes // max(theirs.frames, 1):,}",
-                "",
-            )
-        )
-        lines = [f"  {a:<16}{b:>10}{c:>14}  {d}".rstrip() for a, b, c, d in rows]
-        head = (
-            "Beside the copying idiom (to_ndarray, openvino.Tensor, from_ndarray), which found "
-            f"{same}:"
-        )
-        tail = (
-            f"{ours.frames / ours.seconds:.0f} frames a second here, "
-            f"{theirs.frames / theirs.seconds:.0f} there: "
-            f"{theirs.seconds / ours.seconds:.2f} times as fast."
-        )
-        return "\n".join([head, *lines, tail, NOISE])
+    def _rgb_dict(self) -> dict[str, Any] | None:
+        if self.rgb is None or self.network is None:
+            return None
+        return {
+            "model": self.network.summary,
+            "size": list(self.network.size),
+            **as_dict(self.rgb.comparison),
+            "differences": {
+                name: {"mean": apart.mean, "max": apart.most}
+                for name, apart in self.rgb.differences.items()
+            },
+        }
 
 
-def _result_dict(result: Result) -> dict[str, Any]:
-    return {
-        "frames": result.frames,
-        "seconds": result.seconds,
-        "fps": result.frames / result.seconds,
-        "stages": result.stages,
-        "copied_bytes": result.copied_bytes,
-        "equal_addresses": result.equal_addresses,
-        "longest_wait": result.longest_wait,
-        "encoder": result.encoder,
-        "boxes": sum(map(len, result.boxes)),
-    }
+def _conditions(comparison: Comparison) -> list[str]:
+    turns = f"Each way in turn, {comparison.rounds} passes of {comparison.frames} frames; medians."
+    return [
+        f"{turns} Codecs, OpenCV and OpenVINO on",
+        "a CPU use one thread, so that a stage costs its own work and waits for no other thread.",
+    ]
 
 
-def _milliseconds(result: Result, *stages: str) -> float:
-    return sum(result.stages[stage] for stage in stages) * 1000 / max(result.frames, 1)
-
-
-def _row(name: str, ours: float, theirs: float) -> tuple[str, str, str, str]:
-    ratio = f"{theirs / ours:.2f} x" if ours else ""
-    return name, f"{ours:.3f}", f"{theirs:.3f}", ratio
-
-
-def _table(rows: list[tuple[str, str]]) -> str:
-    return "\n".join(f"{name:<8}{text}" for name, text in rows)
+def _missing(comparison: Comparison) -> list[str]:
+    return [f"Not compared, {name}: {reason}" for name, reason in comparison.missing.items()]

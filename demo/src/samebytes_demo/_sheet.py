@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import av
@@ -43,12 +44,17 @@ def make_sheet(video: Path, picture: Path, frames: int) -> int:
             for number, frame in enumerate(container.decode(video=0))
             if number in chosen
         ]
+    _, encoded = cv2.imencode(".png", _arrange(images))
+    # cv2.imwrite() says nothing of a full disk. Until all is written, an earlier sheet stays.
+    target = picture.resolve()
+    part = target.with_name(f".{picture.stem}-{os.getpid()}{picture.suffix}")
     try:
-        written = cv2.imwrite(str(picture), _arrange(images))
-    except cv2.error as error:
-        raise DemoError(f"OpenCV cannot write {picture}: {error}") from None
-    if not written:
-        raise DemoError(f"OpenCV cannot write {picture}")
+        part.write_bytes(encoded.tobytes())
+        part.replace(target)
+    except OSError as error:
+        raise DemoError(f"{picture} cannot be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
     return len(images)
 
 

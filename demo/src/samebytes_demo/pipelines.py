@@ -11,6 +11,7 @@ and share the code for it but for the way in which the bytes get from one framew
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,11 @@ from ._detector import Detector, MotionDetector
 from ._errors import DemoError
 from ._loop import Result, Way, run_loop
 from ._native import NativeWay
-from ._pages import give_planes_pages_of_their_own
+from ._pages import planes_on_pages_of_their_own
 from ._pipeline import SamebytesWay
-from ._video import Picture, Reader, Writer
+from ._reader import Picture, Reader
+from ._verify import VerifyingWay
+from ._writer import Writer
 
 __all__ = [
     "NATIVE_WAIT",
@@ -39,7 +42,7 @@ __all__ = [
 ]
 
 WAIT = 32
-"""Frames that may wait for the decoder to let go of them."""
+"""Frames that may wait for the decoder to release them."""
 
 NATIVE_WAIT = 8
 """Frames that always wait where that cannot be asked: enough for what libx264 makes by default."""
@@ -59,6 +62,7 @@ def run_samebytes(
     verify: bool = True,
     own_pages: bool = False,
     options: Mapping[str, str] | None = None,
+    threads: int | None = None,
     on_frame: OnFrame | None = None,
 ) -> Result:
     """Without a copy, with samebytes.
@@ -68,20 +72,21 @@ def run_samebytes(
         target: the video file to write.
         detector: makes what finds the boxes in such frames.
         frames: stop after so many.
-        wait: how many frames may wait for the decoder to let go of them.
+        wait: how many frames may wait for the decoder to release them.
         allow_copy: copy a frame that has waited in vain. It is counted.
-        verify: compare the addresses in every frame, and stop where they differ.
-        own_pages: have FFmpeg's planes lie on pages of their own, as an NPU wants them.
+        verify: compare addresses and write through them in every frame, and stop where bytes
+            turn out to have been copied. The stages' times then include that.
+        own_pages: have FFmpeg's planes lie on their own pages, as an NPU wants them.
         options: for the encoder, for instance {"preset": "ultrafast"}.
+        threads: of the decoder and the encoder, each; None for as many as FFmpeg likes.
         on_frame: called with the number of frames decoded so far.
 
     Raises:
         DemoError: a file cannot be read or written; or a copy is needed and not allowed.
     """
-    if own_pages:
-        give_planes_pages_of_their_own()
-    make = partial(SamebytesWay, allow_copy=allow_copy, verify=verify)
-    return _run(make, source, target, detector, frames, wait, options, on_frame)
+    make = partial(VerifyingWay if verify else SamebytesWay, allow_copy=allow_copy)
+    with planes_on_pages_of_their_own() if own_pages else nullcontext():
+        return _run(make, source, target, detector, frames, wait, options, threads, on_frame)
 
 
 def run_native(
@@ -93,11 +98,12 @@ def run_native(
     wait: int = NATIVE_WAIT,
     allow_copy: bool = False,
     options: Mapping[str, str] | None = None,
+    threads: int | None = None,
     on_frame: OnFrame | None = None,
 ) -> Result:
     """Without a copy, by hand. As `run_samebytes`; every frame waits for the whole of `wait`."""
     make = partial(NativeWay, allow_copy=allow_copy)
-    return _run(make, source, target, detector, frames, wait, options, on_frame)
+    return _run(make, source, target, detector, frames, wait, options, threads, on_frame)
 
 
 def run_copying(
@@ -107,6 +113,7 @@ def run_copying(
     detector: MakeDetector = MotionDetector,
     frames: int | None = None,
     options: Mapping[str, str] | None = None,
+    threads: int | None = None,
     on_frame: OnFrame | None = None,
 ) -> Result:
     """In the usual idiom, which copies. As `run_samebytes`.
@@ -114,7 +121,7 @@ def run_copying(
     Raises:
         DemoError: as there, and for formats that PyAV does not turn into arrays.
     """
-    return _run(CopyingWay, source, target, detector, frames, WAIT, options, on_frame)
+    return _run(CopyingWay, source, target, detector, frames, WAIT, options, threads, on_frame)
 
 
 def _run(
@@ -125,16 +132,17 @@ def _run(
     frames: int | None,
     wait: int,
     options: Mapping[str, str] | None,
+    threads: int | None,
     on_frame: OnFrame | None,
 ) -> Result:
     if target.exists() and source.exists() and target.samefile(source):
         raise DemoError(f"{target} would be overwritten while it is read: write somewhere else")
-    with Reader(source) as reader:
+    with Reader(source, threads=threads) as reader:
         picture = reader.picture
         if make_way is CopyingWay:
             if (reason := why_not(picture)) is not None:
                 raise DemoError(reason)
             picture = picture.dense()
         way = make_way(detector(picture), picture)
-        with Writer(target, reader, options) as writer:
+        with Writer(target, reader, options, threads=threads) as writer:
             return run_loop(reader, writer, way, frames=frames, wait=wait, on_frame=on_frame)

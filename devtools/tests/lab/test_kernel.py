@@ -55,7 +55,7 @@ def test_a_machine_without_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_an_archive_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not shutil.which("apt-get"):
         pytest.skip("missing package apt: a machine with apt")
-    monkeypatch.setattr(archive, "debian_mirror", lambda: f"file:{tmp_path}/none")
+    monkeypatch.setattr(archive, "mirror", lambda: f"file:{tmp_path}/none")
     with pytest.raises(NoKernelError, match="apt-get update for bookworm-backports"):
         get_kernel(tmp_path / "cache")
 

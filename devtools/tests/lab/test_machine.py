@@ -80,9 +80,11 @@ def test_time_is_limited(tools: Tools, tmp_path: Path) -> None:
     assert not is_alive(int(pid.read_text()))
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_ctrl_c_ends_qemu(tools: Tools, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    stand_in(tools, f"trap '' INT; echo $$ >{pid}; kill -INT $PPID; exec sleep 600")
+    # Not before Popen() has returned: until then nobody knows whom to end.
+    stand_in(tools, f"trap '' INT; echo $$ >{pid}; sleep 1; kill -INT $PPID; exec sleep 600")
     with (
         pytest.raises(KeyboardInterrupt),
         boot(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's pytest plugin, in pytest runs of their own with a list of buffers made up."""
+"""The guest's pytest plugin, in separate pytest runs with a list of buffers made up."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ import pytest
 import devtools.lab.buffers
 
 BUFINFO = Path(__file__).with_name("bufinfo")
-BUFINFO.write_text("4096\\t0\\t0\\t1\\told\\t1\\t<none>\\n")
+BUFINFO.write_text("4096\\t0\\t0\\t1\\reported\\t1\\t<none>\\n")
 devtools.lab.buffers.BUFINFO = BUFINFO
 
 @pytest.fixture

@@ -25,7 +25,7 @@ __all__ = ["FFmpegToOpenVINO"]
 class FFmpegToOpenVINO(MemoryMapper):
     """Each plane of an av.VideoFrame as a tensor [1, rows, columns, channels].
 
-    The tensors hold an AVFrame of their own on the frame's buffers. Padded rows become a region
+    The tensors hold their own AVFrame on the frame's buffers. Padded rows become a region
     of a tensor that has the padding too. Refused are images stored bottom up, and rows that are
     not a whole number of pixels long.
     """
@@ -35,7 +35,7 @@ class FFmpegToOpenVINO(MemoryMapper):
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """A tuple of tensors, one over each plane."""
         if not isinstance(item.native, VideoFrame):
-            raise Refused("it takes images only: sound goes over cpu memory")
+            raise Refused("it takes images only: sound goes through CPU memory")
         readonly = access == "r"
         tensors = []
         for rows, info in whole_rows(item.native):
@@ -58,7 +58,7 @@ def _layout(info: TensorInfo) -> tuple[Any, Any, Any, Any]:
     pitch, pixel = info.strides[0], channels * info.nbytes // info.size
     if pitch % pixel:
         raise Refused(
-            f"its rows are {pitch} bytes apart, which is no whole number of the {pixel}-byte "
+            f"its rows are {pitch} bytes apart, which is not a whole number of the {pixel}-byte "
             "pixels; OpenVINO can only skip whole ones"
         )
     full = openvino.Shape([1, rows, pitch // pixel, channels])

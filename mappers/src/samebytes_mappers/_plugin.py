@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares: edges that need two other plugins. Importing it imports neither."""
+"""The plugin's declarations: edges that need two other plugins. Importing it imports neither."""
 
 from __future__ import annotations
 
-from samebytes.plugins import API, MapperSpec, Plugin, Transfer, hookimpl
+from samebytes.plugins import MapperSpec, Plugin, Transfer, hookimpl
 
 __all__ = ["PLUGIN"]
 
-PLUGIN = Plugin(api=API, summary="mappings that join two backends")
+PLUGIN = Plugin(api=(1, 0), summary="mappings that join two backends")
 
 
 @hookimpl

@@ -22,6 +22,8 @@ from ._core.info import TensorInfo
 from ._core.mapper import MemoryMapper
 from ._core.storage import Storage
 from ._core.tensor import Tensor
+from ._cpu.context import CpuContext
+from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
 from ._plugins.listing import PluginInfo, installed_plugins
 from ._routing.route import Route, route
@@ -34,6 +36,8 @@ __all__ = [
     "Access",
     "AudioInfo",
     "Context",
+    "CpuContext",
+    "CpuTensor",
     "DType",
     "Device",
     "Fd",

@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from ._core.context import Context
 from ._core.frame import Frame
 from ._core.tensor import Tensor
-from ._cpu.context import wrap_array
+from ._cpu.context import CpuContext, wrap_array
 from ._cpu.frame import frame_of_arrays
 from ._cpu.tensor import CpuTensor
 from ._plugins import discovery
 from ._plugins.loading import load_class
+from ._plugins.tables import Tables
 from ._routing import compiled, contexts
 from .errors import LayoutError, UnsupportedObjectError
 from .formats import AudioInfo, ImageFormat
+
+if TYPE_CHECKING:
+    from ._core.context import AnyContext
 
 __all__ = ["context", "frame", "refresh", "tensor", "wrap"]
 
@@ -37,6 +41,8 @@ Context.router = _Router()
 # Type of the native object -> how to wrap it. Filled as types are met.
 _tensors: dict[type, Wrap] = {np.ndarray: wrap_array}
 _frames: dict[type, Wrap] = {}
+# "module:Class" of a protocol's wrapper -> how it wraps.
+_protocols: dict[str, Wrap] = {}
 
 
 def wrap(native: Any) -> Tensor | Frame:
@@ -45,7 +51,7 @@ def wrap(native: Any) -> Tensor | Frame:
     The memory stays the user's; the result keeps the object alive.
 
     Raises:
-        UnsupportedObjectError: nobody knows the type, and it shares no bytes as an array does.
+        UnsupportedObjectError: no plugin knows the type, and it shares no bytes as an array does.
         MissingDependencyError: the plugin that knows it lacks a package.
     """
     known = _tensors.get(type(native)) or _frames.get(type(native)) or _find_wrap(native)[1]
@@ -57,7 +63,7 @@ def tensor(native: Any) -> Tensor:
     """A tensor over an array, or over a framework's own tensor. As `wrap`, but never a frame.
 
     Raises:
-        UnsupportedObjectError: it is a frame, or nobody knows the type.
+        UnsupportedObjectError: it is a frame, or no plugin knows the type.
         LayoutError: a dtype or layout that no tensor can have.
     """
     try:
@@ -91,14 +97,14 @@ def frame(
         audio: for arrays of sound: what they hold.
 
     Raises:
-        UnsupportedObjectError: nobody knows the type, or the format is missing.
+        UnsupportedObjectError: no plugin knows the type, or the format is missing.
         UnknownNameError: no such format.
         LayoutError: the arrays do not fit the format, or the arguments contradict each other.
     """
     if audio is not None and format is not None:
         raise LayoutError("a frame is an image or sound: pass format= or audio=, not both")
     if format is None and not (width is None and height is None):
-        raise LayoutError("width= and height= are of an image in arrays: pass its format= too")
+        raise LayoutError("width= and height= describe an image: pass its format= too")
     if format is not None or audio is not None:
         return frame_of_arrays(native, format, width, height, audio)
     try:
@@ -116,10 +122,27 @@ def frame(
     return wrapped
 
 
-def context(name: str) -> Context:
+@overload
+def context(name: Literal["cpu"]) -> CpuContext: ...
+
+
+@overload
+def context(name: type[AnyContext]) -> AnyContext: ...
+
+
+@overload
+def context(name: str) -> Context: ...
+
+
+def context(name: str | type[Context]) -> Context:
     """The context of a memory type: "cpu", "openvino:GPU", "openvino:GPU.1" ...
 
+    Args:
+        name: of the memory type, or the class of its contexts, such as
+            samebytes_openvino.OpenVINOContext: then type checkers know what is returned.
+
     Raises:
+        UnsupportedObjectError: a class that no memory type's contexts are made of.
         UnknownNameError: no plugin declares it; the message says what to install.
         AmbiguousTargetError: it has several devices; the message lists them.
     """
@@ -134,6 +157,7 @@ def refresh() -> None:
     discovery.forget()
     contexts.forget_recent()
     _frames.clear()
+    _protocols.clear()
     for type_ in [t for t in _tensors if t is not np.ndarray]:
         del _tensors[type_]
     compiled.forget_compiled()
@@ -153,4 +177,28 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
             (_tensors if spec.level == "tensor" else _frames)[type(native)] = make.wrap
             return spec.level, make.wrap
     # The protocols are not entered in the table: whether they work depends on the object.
-    return "tensor", CpuTensor.wrap
+    return "tensor", _wrap_by_protocol(native, tables) if tables.protocols else CpuTensor.wrap
+
+
+def _wrap_by_protocol(native: Any, tables: Tables) -> Wrap:
+    """How to wrap an object whose type nobody declared: as what it says itself to be."""
+    key: int | str | None = None
+    try:
+        key = int(native.__dlpack_device__()[0])
+    except Exception:  # no DLPack, or a broken one: CpuTensor.wrap says what is wrong with it
+        key = next((k for k in tables.protocols if isinstance(k, str) and _has(native, k)), None)
+    spec = None if key is None else tables.protocols.get(key)
+    if key is None or spec is None:
+        return CpuTensor.wrap
+    make = _protocols.get(spec.wraps)
+    if make is None:
+        make = load_class(spec.wraps, tables.owner_of_protocol[key], Tensor).wrap
+        _protocols[spec.wraps] = make
+    return make
+
+
+def _has(native: Any, attribute: str) -> bool:
+    try:
+        return hasattr(native, attribute)
+    except Exception:  # it is there, and raises: its wrapper says why
+        return True

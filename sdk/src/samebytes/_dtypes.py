@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
-__all__ = ["BY_NUMPY", "DType", "Kind", "dtype", "from_dlpack_code", "from_numpy"]
+__all__ = ["ALL", "BY_NUMPY", "DType", "Kind", "dtype", "from_dlpack_code", "from_numpy"]
 
 Kind = Literal["bool", "int", "uint", "float", "bfloat", "complex", "float8", "float4", "nf4"]
 
@@ -24,7 +25,7 @@ class DType:
     Attributes:
         name: as in numpy, ml_dtypes and OpenVINO ("uint8", "bfloat16", "nf4").
         bits: width of one element.
-        kind: family; bfloat16 and the 8- and 4-bit floats have families of their own.
+        kind: family; bfloat16 and the 8- and 4-bit floats have their own families.
         dlpack_code: DLDataTypeCode (dlpack.h v1.1); None where DLPack has none.
         numpy: the numpy dtype; None where numpy has none.
         carrier: the numpy dtype that carries the bits in an ndarray: `numpy` where there is one,
@@ -62,7 +63,7 @@ def _make(name: str, bits: int, kind: Kind, dlpack_code: int | None) -> DType:
 
 
 # The codes are those of DLDataTypeCode, dlpack.h v1.1.
-_ALL = (
+ALL = (
     _make("bool", 8, "bool", 6),
     _make("int8", 8, "int", 0),
     _make("int16", 16, "int", 0),
@@ -92,10 +93,10 @@ _ALL = (
     _make("nf4", 4, "nf4", None),
 )
 
-_BY_NAME = {d.name: d for d in _ALL}
+_BY_NAME = {d.name: d for d in ALL}
 # For the hot path: whether a numpy dtype is known without more ado.
-BY_NUMPY = {d.numpy: d for d in _ALL if d.numpy is not None}
-_BY_CODE = {(d.dlpack_code, d.bits): d for d in _ALL}
+BY_NUMPY = {d.numpy: d for d in ALL if d.numpy is not None}
+_BY_CODE = {(d.dlpack_code, d.bits): d for d in ALL}
 _BY_TYPE: dict[type, DType] = {
     bool: _BY_NAME["bool"],
     int: _BY_NAME["int64"],
@@ -133,7 +134,7 @@ def dtype(x: Any) -> DType:
         if issubclass(x, np.generic):
             return from_numpy(_concrete(x))
     raise UnsupportedObjectError(
-        f"{x!r} is no dtype: pass a name such as 'uint8', a numpy dtype or a numpy scalar type"
+        f"{x!r} is not a dtype: pass a name such as 'uint8', a numpy dtype or a numpy scalar type"
     )
 
 
@@ -156,8 +157,11 @@ def from_dlpack_code(code: int, bits: int) -> DType | None:
 
 def _concrete(scalar: type[np.generic]) -> np.dtype[Any]:
     try:
-        return np.dtype(scalar)
-    except TypeError as error:
+        with warnings.catch_warnings():
+            # numpy before 2.3 takes a family for its usual member, and only warns.
+            warnings.simplefilter("error", DeprecationWarning)
+            return np.dtype(scalar)
+    except (TypeError, DeprecationWarning) as error:
         raise LayoutError(
             f"numpy.{scalar.__name__} is a family of types: name one, such as 'float32'"
         ) from error
@@ -189,7 +193,7 @@ def _from_extension(d: np.dtype[Any]) -> DType:
         raise LayoutError(f"dtype {d} is not supported: no other framework has it")
     if named.itemsize != d.itemsize:
         raise LayoutError(
-            f"numpy keeps each {d} in a byte of its own, here they are packed: "
+            f"numpy keeps each {d} in its own byte, here they are packed: "
             "pack them into a uint8 array first"
         )
     BY_NUMPY[d] = named

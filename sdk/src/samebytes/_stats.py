@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The count of copies. Whatever copies bytes on our account says so here."""
+"""stats(): the count of copies that samebytes made."""
 
 from __future__ import annotations
 
-import threading
-from collections import defaultdict
 from dataclasses import dataclass, field
+
+from ._core.locks import Lock
 
 __all__ = ["CopyCount", "Stats", "count_copy", "reset_stats", "stats"]
 
@@ -33,14 +33,14 @@ class Stats:
     by_edge: dict[str, CopyCount] = field(default_factory=dict)
 
 
-_lock = threading.Lock()
-_counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+_lock = Lock()
+_counts: dict[str, list[int]] = {}
 
 
 def count_copy(edge: str, nbytes: int) -> None:
     """Record one copy of `nbytes` bytes on `edge` ("ffmpeg -> ffmpeg (make_writable)")."""
     with _lock:
-        count = _counts[edge]
+        count = _counts.setdefault(edge, [0, 0])
         count[0] += 1
         count[1] += nbytes
 
@@ -48,7 +48,8 @@ def count_copy(edge: str, nbytes: int) -> None:
 def stats() -> Stats:
     """The copies so far, as a snapshot."""
     with _lock:
-        by_edge = {edge: CopyCount(*count) for edge, count in _counts.items()}
+        counts = list(_counts.items())  # a list: a finalizer may copy meanwhile
+        by_edge = {edge: CopyCount(*count) for edge, count in counts}
     return Stats(
         copies=sum(c.copies for c in by_edge.values()),
         copied_bytes=sum(c.nbytes for c in by_edge.values()),
@@ -57,6 +58,6 @@ def stats() -> Stats:
 
 
 def reset_stats() -> None:
-    """Start counting anew."""
+    """Set the counts to zero."""
     with _lock:
         _counts.clear()

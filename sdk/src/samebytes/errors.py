@@ -3,32 +3,31 @@
 
     SamebytesError
     ├── ClosedError (ValueError)            a tensor, frame, context or fd was used after close()
-    ├── BusyError (BufferError)             close() while someone else still uses the memory
-    ├── AccessError (ValueError)            writing was asked of memory that may only be read
-    ├── LayoutError (ValueError)            shape, strides, dtype or size cannot be what was asked
+    ├── BusyError (BufferError)             close() while something else still uses the memory
+    ├── AccessError (ValueError)            write access to read-only memory
+    ├── LayoutError (ValueError)            shape, strides, dtype or size are not possible
     │   └── ExportError (BufferError)       ... found while handing out a DLPack capsule
-    ├── NotHostVisibleError (BufferError)   the CPU cannot read this memory where it lies
+    ├── NotHostVisibleError (BufferError)   the CPU cannot read this memory in place
     ├── UnsupportedObjectError (TypeError)  no plugin wraps an object of this type
     ├── UnknownNameError (LookupError)      no such format, memory type, handle ...; has `nearest`
     ├── DeviceMismatchError (ValueError)    two objects live on different devices
     ├── NativeError (RuntimeError)          a native call failed; has `call` and `code`
     ├── RouteError
-    │   ├── NoRouteError                    no chain of mappers leads there; has `reasons`
-    │   ├── CopyRequiredError               one does, but it copies; has `edge`
-    │   └── AmbiguousTargetError            several contexts answer to the name; has `choices`
+    │   ├── NoRouteError                    no route leads there; has `reasons`
+    │   ├── CopyRequiredError               every route copies; has `edge`
+    │   └── AmbiguousTargetError            the name fits several contexts; has `choices`
     └── PluginError                         has `plugin`
         ├── PluginLoadError                 its module cannot be imported or is not valid
         ├── PluginConflictError             it repeats a name that another plugin holds
         ├── IncompatiblePluginError         it was made for another plugin API
-        └── MissingDependencyError (ImportError)  a package or library it needs is not there
+        └── MissingDependencyError (ImportError)  a package or library it needs is missing
 
-Each carries the culprit as attributes and says in its message what to do about it.
+Attributes hold the details, and the message says what to do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 __all__ = [
@@ -75,19 +74,19 @@ class ClosedError(SamebytesError, ValueError):
 
 
 class BusyError(SamebytesError, BufferError):
-    """close() was asked while an array, capsule, child tensor or request still uses the memory.
+    """close() was called while an array, capsule, mapped tensor or request still uses the memory.
 
     The tensor stays usable. Drop the other holders and close again, or drop the tensor itself:
-    the memory is given back with its last holder.
+    the last holder releases the memory.
     """
 
 
 class AccessError(SamebytesError, ValueError):
-    """Writing was asked ("w" or "rw") of memory that may only be read."""
+    """Write access ("w" or "rw") was requested for read-only memory."""
 
 
 class LayoutError(SamebytesError, ValueError):
-    """A shape, stride, dtype, offset or size cannot be what was asked of it."""
+    """A shape, stride, dtype, offset or size is invalid, or not possible for this memory."""
 
 
 class ExportError(LayoutError, BufferError):
@@ -95,7 +94,7 @@ class ExportError(LayoutError, BufferError):
 
 
 class NotHostVisibleError(SamebytesError, BufferError):
-    """The CPU cannot read this memory where it lies; map it to "cpu" first."""
+    """The CPU cannot read this memory in place; map it to "cpu" first."""
 
 
 class UnsupportedObjectError(SamebytesError, TypeError):
@@ -103,28 +102,62 @@ class UnsupportedObjectError(SamebytesError, TypeError):
 
 
 class UnknownNameError(SamebytesError, LookupError):
-    """A name that nobody registered.
+    """A name that is not registered.
 
     Attributes:
         kind: what was looked up, for instance "image format".
         name: the name that was not found.
-        nearest: known names that look like it, best first.
+        nearest: known names that look like it, best first, or what the word usually means.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
-        names = sorted(set(known))
-        lower = {n.lower(): n for n in reversed(names)}
-        close = get_close_matches(str(name).lower(), lower, n=3, cutoff=0.5)
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        hint: str = "",
+        *,
+        nearest: Iterable[str] | None = None,
+    ) -> None:
+        """Make the error for a name that is not among `known`.
+
+        Args:
+            kind: what was looked up.
+            name: the name that was not found.
+            known: the names that would be.
+            hint: what else to do, added to the message.
+            nearest: what to suggest, where the caller knows better than the spelling suggests.
+        """
+        super().__init__(kind, name)
         self.kind = kind
         self.name = name
-        self.nearest = tuple(lower[c] for c in close)
-        if self.nearest:
-            advice = f"; did you mean {' or '.join(repr(n) for n in self.nearest)}?"
+        self._known = tuple(known)
+        self._hint = hint
+        self._suggested = None if nearest is None else tuple(nearest)
+
+    @property
+    def nearest(self) -> tuple[str, ...]:
+        """Known names that look like it, best first."""
+        if self._suggested is not None:
+            return self._suggested
+        from difflib import get_close_matches  # as late as the text itself
+
+        lower = {n.lower(): n for n in sorted(set(self._known), reverse=True)}
+        close = get_close_matches(str(self.name).lower(), lower, n=3, cutoff=0.5)
+        return tuple(lower[c] for c in close)
+
+    # Made when it is shown: edges that ask for a handle and go on without it raise this for each
+    # frame, and comparing names takes longer than mapping.
+    def __str__(self) -> str:
+        nearest, names = self.nearest, sorted(set(self._known))
+        if nearest:
+            advice = f"; did you mean {' or '.join(repr(n) for n in nearest)}?"
         elif names:
             advice = f"; known: {', '.join(names[:20])}{' ...' if len(names) > 20 else ''}"
         else:
             advice = ""
-        super().__init__(f"unknown {kind} {name!r}{advice}{' ' + hint if hint else ''}")
+        hint = f" {self._hint}" if self._hint else ""
+        return f"unknown {self.kind} {self.name!r}{advice}{hint}"
 
 
 class DeviceMismatchError(SamebytesError, ValueError):
@@ -159,10 +192,10 @@ class RouteError(SamebytesError):
 
 
 class NoRouteError(RouteError):
-    """No chain of mappers leads from source to target.
+    """No route leads from source to target.
 
     Attributes:
-        reasons: one line for each way that was tried and for each plugin that could not help.
+        reasons: one line for each route that was tried and for each plugin that could not help.
     """
 
     def __init__(self, source: str, target: str, reasons: Sequence[str], what: str = "") -> None:
@@ -172,10 +205,10 @@ class NoRouteError(RouteError):
 
 
 class CopyRequiredError(RouteError):
-    """The only ways there copy the bytes, and copy=True was not given.
+    """Every route there copies the bytes, and copy=True was not given.
 
     Attributes:
-        edge: the copying edge of the cheapest way, "source -> target".
+        edge: the copying edge of the cheapest route, "source -> target".
     """
 
     def __init__(self, source: str, target: str, edge: str, reasons: Sequence[str] = ()) -> None:
@@ -191,7 +224,7 @@ class CopyRequiredError(RouteError):
 
 
 class AmbiguousTargetError(RouteError):
-    """More than one context answers to the target's name.
+    """The target's name fits more than one context.
 
     Attributes:
         choices: names that would be unambiguous.
@@ -245,7 +278,7 @@ class IncompatiblePluginError(PluginError):
 
 
 class MissingDependencyError(PluginError, ImportError):
-    """A package or system library that the plugin needs is not there.
+    """A package or system library that the plugin needs is missing.
 
     Attributes:
         missing: what is missing.

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from ._core.access import Access, check_access
 from ._core.address import data_address
-from ._core.context import Context, HostContext, Level, intern
+from ._core.capsules import capsule_pointer
+from ._core.closing import returns_memory
+from ._core.context import Context, HostContext, Level
+from ._core.descriptors import file_behind, is_dma_buf, memory_size
 from ._core.device import CPU_DEVICE, Device
 from ._core.edge import MapperSpec, Transfer
 from ._core.fd import Fd
@@ -24,14 +27,31 @@ from ._core.handles import (
     is_linear_modifier,
     register_handle_key,
 )
+from ._core.imports import ImportCache
 from ._core.info import TensorInfo, dense_strides
+from ._core.loans import (
+    ADD_PENDING_CALL,
+    SWEEP_SOON,
+    Lender,
+    Loan,
+    lent_count,
+    lent_in,
+    sweep_loans,
+)
+from ._core.locks import KeyLocks, Lock, in_forked_child
+from ._core.mapped import bytes_at, is_mapped
 from ._core.mapper import MemoryMapper, Refused
 from ._core.ordering import ordering_queue
-from ._core.storage import Storage
+from ._core.owned_pointer import OwnedPointer, hand_over, owned_pointer_type, untrack
+from ._core.registry import ContextRegistry, intern, living_contexts
+from ._core.storage import JointStorage, Storage, joint_owner, owners_of_planes
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
+from ._exchange import DeviceArray
+from ._exchange import device_array as dlpack_array
 from ._exchange import to_capsule as dlpack_capsule
+from ._lazy import lazy_exports
 from ._plugins.hooks import hookimpl
 from ._plugins.specs import (
     API,
@@ -40,51 +60,83 @@ from ._plugins.specs import (
     Plugin,
     PluginDeprecationWarning,
     ProbeResult,
+    ProtocolSpec,
 )
 from ._stats import count_copy
 
 __all__ = [
+    "ADD_PENDING_CALL",
     "API",
     "CPU_DEVICE",
     "DRM_FORMAT_MOD_INVALID",
     "DRM_FORMAT_MOD_LINEAR",
+    "SWEEP_SOON",
     "Access",
     "Context",
+    "ContextRegistry",
     "ContextSpec",
     "CpuTensor",
     "DType",
     "Device",
+    "DeviceArray",
     "Fd",
     "Frame",
     "FrameMeta",
     "HandleKey",
     "HostContext",
+    "ImportCache",
+    "JointStorage",
+    "KeyLocks",
+    "Lender",
     "Level",
+    "Loan",
+    "Lock",
     "MapperSpec",
     "MemoryMapper",
     "NativeSpec",
+    "OwnedPointer",
     "Plugin",
     "PluginDeprecationWarning",
     "ProbeResult",
+    "ProtocolSpec",
     "Refused",
     "Region",
     "Storage",
     "Tensor",
     "TensorInfo",
     "Transfer",
+    "bytes_at",
+    "capsule_pointer",
     "check_access",
     "check_handle_key",
     "count_copy",
     "data_address",
     "dense_strides",
+    "dlpack_array",
     "dlpack_capsule",
     "dtype",
+    "file_behind",
+    "hand_over",
     "hookimpl",
+    "in_forked_child",
     "intern",
+    "is_dma_buf",
     "is_linear_modifier",
+    "is_mapped",
+    "joint_owner",
+    "lazy_exports",
+    "lent_count",
+    "lent_in",
+    "living_contexts",
+    "memory_size",
     "ordering_queue",
+    "owned_pointer_type",
+    "owners_of_planes",
     "probe",
     "register_handle_key",
+    "returns_memory",
+    "sweep_loans",
+    "untrack",
 ]
 
 

@@ -61,7 +61,7 @@ class Generated:
             check.stage(stage, argument)
         assert check.findings
         broken = [finding for finding in check.findings if finding.outcome == "failed"]
-        assert all(finding.mend for finding in broken)
+        assert all(finding.remedy for finding in broken)
         return {finding.rule: finding.detail for finding in broken}
 
 

@@ -125,33 +125,33 @@ PROBES: Faults = {
 
 @pytest.mark.parametrize("name", DECLARATION)
 def test_in_the_declaration(name: str, generate: Generate) -> None:
-    file, old, new, rule, told = DECLARATION[name]
+    file, old, new, rule, reported = DECLARATION[name]
     generated = generate("alpha")
     generated.site.module("made_up_framework", "")
     generated.change(file, old, new)
     if new == OWN_FRAMEWORK:
         generated.change("__init__.py", HEAD, f"{HEAD}from .blocks import Block\n")
-    assert told in generated.faults("declaration", "samebytes_alpha._plugin")[rule]
+    assert reported in generated.faults("declaration", "samebytes_alpha._plugin")[rule]
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_in_the_classes(name: str, generate: Generate) -> None:
-    file, old, new, rule, told = CLASSES[name]
+    file, old, new, rule, reported = CLASSES[name]
     generated = generate("alpha")
     generated.change(file, old, new)
-    assert told in generated.faults("classes")[rule]
+    assert reported in generated.faults("classes")[rule]
 
 
 @pytest.mark.parametrize("name", PROBES)
 def test_in_the_probe(name: str, generate: Generate) -> None:
-    file, old, new, rule, told = PROBES[name]
+    file, old, new, rule, reported = PROBES[name]
     generated = generate("alpha")
     generated.change(file, old, new)
-    assert told in generated.faults("probe")[rule]
+    assert reported in generated.faults("probe")[rule]
 
 
 def test_a_taken_name(generate: Generate) -> None:
     generated = generate("alpha")
     generated.change("_plugin.py", '"samebytes_alpha.blocks.Block"', '"numpy.ndarray"')
-    told = generated.faults("tables")["it gets along with the other plugins"]
-    assert "it declares the native type 'numpy.ndarray' that plugin 'cpu' holds" in told
+    reported = generated.faults("tables")["it gets along with the other plugins"]
+    assert "it declares the native type 'numpy.ndarray' that plugin 'cpu' holds" in reported

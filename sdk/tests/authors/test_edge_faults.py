@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes check-plugin` finds edges that do not do what they declare, or let go of nothing."""
+"""`samebytes check-plugin` finds edges that do not do what they declare, or release nothing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ Generate = Callable[[str], "Generated"]
 FROM_CPU, TO_CPU = "0", "1"
 TAKES = "an edge takes something"
 SAME = "both sides have the same bytes"
+SOURCE_SHOWS = "what is written to the source shows in the mapping"
+MAPPING_SHOWS = "what is written to the mapping is in the source"
 MAPPING_STAYS = "nothing stays of a mapping"
 
 HEAD = "from __future__ import annotations\n"
 CRASH = "__import__('os').kill(__import__('os').getpid(), 11)"
-TAKEN = "        return Block(_for(array, access)), item.given_info, None\n"
-GIVEN = "        return _for(item.native.array, access), item.given_info, None\n"
+TAKEN = "        return Block(_for(array, access)), item.known_info, None\n"
+GIVEN = "        return _for(item.native.array, access), item.known_info, None\n"
 ARRAY = "        array = item.native\n"
 COPIED = f"{ARRAY[:-1]}.copy()\n"
 # An array over the address alone, which holds nothing.
@@ -30,6 +32,47 @@ UNHELD = """\
         bytes_ = (__import__("ctypes").c_char * array.nbytes).from_address(array.ctypes.data)
         array = np.frombuffer(bytes_, array.dtype).reshape(array.shape)
 """
+DTYPE = "an element type is kept, or refused by name"
+# An edge for frames, whose planes a driver would map into memory of their own.
+FRAMES = "0"
+FRAMES_SPEC = """\
+    return [
+        MapperSpec(
+            source="cpu", target="alpha", mapper="samebytes_alpha._mappers:Apart",
+            transfer=Transfer.MAP, summary="each plane in memory of its own", level="frame",
+        ),
+        MapperSpec("""
+FRAMES_MAPPER = """\
+class Apart(MemoryMapper):
+    __slots__ = ()
+
+    def connect(self, item: Any, access: Access) -> Any:
+        import ctypes
+        import mmap
+        from samebytes.plugins import joint_owner
+
+        owners, natives = [], []
+        for plane in item.planes:
+            array = plane.host_array()
+            pages = mmap.mmap(-1, array.nbytes)
+
+            def back(array: Array = array, pages: Any = pages) -> None:
+                if access != "r":
+                    array[...] = np.frombuffer(pages, array.dtype).reshape(array.shape)
+
+            def end(back: Any = back) -> None:
+                back()
+
+            address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+            owners.append(Storage(end, flush=back, address=address, nbytes=array.nbytes))
+            whole = np.asarray(owners[-1])
+            copy = np.ndarray(array.shape, array.dtype, whole)
+            copy[...] = array
+            natives.append(Block(_for(copy, access)))
+        return tuple(natives), None, joint_owner(owners)
+
+
+"""
 # The edge, what is changed in its module, the rule that is broken, and a part of what is seen.
 FAULTS = {
     "a silent copy": (FROM_CPU, ARRAY, COPIED, SAME, "it declares ALIAS, and the first element of"),
@@ -37,6 +80,13 @@ FAULTS = {
     "read-only memory made writable": (
         TO_CPU, 'access == "r"', "False", "read-only memory stays read-only",
         "its native array can be written",
+    ),
+    "uint8 for bool": (
+        FROM_CPU, ARRAY, f"{ARRAY}        array = array.view('uint8')\n", DTYPE,
+        "bool: it became uint8",
+    ),
+    "the bits of bfloat16 alone": (
+        TO_CPU, "item.known_info", "None", DTYPE, "bfloat16: it became uint16",
     ),
     "a source that stays in use": (
         FROM_CPU, TAKEN, f"        _kept[:] = [array]\n{TAKEN}",
@@ -63,35 +113,70 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault(name: str, generate: Generate) -> None:
-    edge, old, new, rule, told = FAULTS[name]
-    generated = generate("alpha")
-    generated.change("_mappers.py", HEAD, f"{HEAD}\n_kept: list[object] = []\n")
-    generated.change("_mappers.py", old, new)
-    assert told in generated.faults("edge", edge)[rule]
+def test_frames(generate: Generate) -> None:
+    assert frames(generate("alpha")).faults("edge", FRAMES) == {}
 
 
 @pytest.mark.parametrize(
-    ("transfer", "told"),
+    ("old", "new", "rule", "expected"),
     [
-        ("IMPORT", "what is written to the source later is not seen"),
-        ("MAP", "what is written to the mapping is not in the source"),
+        (
+            "flush=back,", "flush=None if owners else back,",
+            "flush() and wait() of a plane reach that plane",
+            "plane 1 was flushed, and the source has old values",
+        ),
+        (
+            "np.asarray(owners[-1])", "np.asarray(owners[0]) if not natives else pages",
+            "a plane keeps its own memory", "plane 1 was given back while a view of it was alive",
+        ),
+    ],
+)  # fmt: skip
+def test_a_fault_of_second_planes(
+    generate: Generate, old: str, new: str, rule: str, expected: str
+) -> None:
+    generated = frames(generate("alpha"))
+    generated.change("_mappers.py", old, new)
+    assert expected in generated.faults("edge", FRAMES)[rule]
+
+
+def frames(generated: Generated) -> Generated:
+    """The package with an edge more: frames whose planes are mapped apart."""
+    generated.change("_plugin.py", "    return [\n        MapperSpec(", FRAMES_SPEC)
+    generated.change("_mappers.py", "class ToCpu", f"{FRAMES_MAPPER}class ToCpu")
+    return generated
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault(name: str, generate: Generate) -> None:
+    edge, old, new, rule, expected = FAULTS[name]
+    generated = generate("alpha")
+    generated.change("_mappers.py", HEAD, f"{HEAD}\n_kept: list[object] = []\n")
+    generated.change("_mappers.py", old, new)
+    assert expected in generated.faults("edge", edge)[rule]
+
+
+@pytest.mark.parametrize(
+    ("transfer", "rule", "expected"),
+    [
+        ("IMPORT", SOURCE_SHOWS, "what is written to the source later is not seen"),
+        ("MAP", MAPPING_SHOWS, "what is written to the mapping is not in the source"),
     ],
 )
-def test_a_silent_copy_under_another_name(generate: Generate, transfer: str, told: str) -> None:
+def test_a_silent_copy_under_another_name(
+    generate: Generate, transfer: str, rule: str, expected: str
+) -> None:
     generated = generate("alpha")
     generated.change("_plugin.py", "Transfer.ALIAS", f"Transfer.{transfer}")
     generated.change("_mappers.py", ARRAY, COPIED)
-    assert told in generated.faults("edge", FROM_CPU)[SAME]
+    assert expected in generated.faults("edge", FROM_CPU)[rule]
 
 
 @pytest.mark.parametrize("edge", [FROM_CPU, TO_CPU])
 def test_a_copy_that_is_none(generate: Generate, edge: str) -> None:
     generated = generate("alpha")
     generated.change("_plugin.py", "Transfer.ALIAS", "Transfer.COPY")
-    told = generated.faults("edge", edge)["a copy is a copy, and counted"]
-    assert "shows in what should be a copy" in told
+    expected = generated.faults("edge", edge)["a copy is a copy, and counted"]
+    assert "shows in what should be a copy" in expected
 
 
 def test_a_copy(generate: Generate) -> None:

@@ -27,6 +27,36 @@ UNHELD = """\
         bytes_ = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
         return np.frombuffer(bytes_, array.dtype).reshape(array.shape)
 """
+# Slots of a pool, the next of which each tensor gets, whoever still reads it.
+POOL = """\
+_slots = [mmap.mmap(-1, 1 << 20) for _ in range(8)]
+
+
+def _pages(nbytes: int) -> Storage:
+    _slots.append(_slots.pop(0))
+    return Storage(lambda: None, address=ctypes.addressof(ctypes.c_char.from_buffer(_slots[0])),
+                   nbytes=nbytes)
+
+
+def _unused"""
+IN_SLOT = "np.ndarray(info.shape, info.dtype.carrier, _slots[0])"
+IN_STORAGE = "np.ndarray(info.shape, info.dtype.carrier, np.asarray(storage))"
+# close() drops the array before it asks whether that can be.
+DROPS = """\
+    def close(self):
+        self.native.array = self.native.array.copy()
+        super().close()
+
+    def host_array("""
+# Natives that can be sliced, and a tensor that takes a slice for the whole.
+SLICED = """\
+    def __getitem__(self, rows):
+        part = Block(self.array[rows])
+        part.me = self.array[: len(part.array)]
+        return part
+
+    def as_readonly("""
+WHOLE = "        return getattr(self.native, 'me', self.native.array)\n"
 # What is changed in which module, the rule that is broken, and a part of what is seen.
 FAULTS = {
     "a context for each call": (
@@ -44,14 +74,19 @@ FAULTS = {
     ),
     "nonsense taken": (
         "_memory.py", "TensorInfo(dtype, shape)", "TensorInfo(dtype, [abs(n) for n in shape])",
-        "nonsense is refused by name", "allocate((-1, 4), 'uint8') raised nothing",
+        "nonsense is refused by name", "allocate((-1, 4)) made",
     ),
     "memory that close() forgets": (
-        "_memory.py", "made=(storage,)", "made=()", CLOSE, "raised no BusyError",
+        "_memory.py", ".owned(block, self, storage,", ".borrowed(block, self, keep=storage,",
+        CLOSE, "raised no BusyError",
     ),
     "storages that something holds": (
         "_memory.py", BLOCK, f"        _kept.append(storage)\n{BLOCK}", CLOSE,
-        "still uses this memory",
+        "something still holds the storage",
+    ),
+    "a close() that drops before it asks": (
+        "_memory.py", "    def host_array(", DROPS, "a refused close() touches nothing",
+        "BusyError, and",
     ),
     "arrays that hold nothing": (
         "_memory.py", "        return self.native.array\n", UNHELD,
@@ -71,22 +106,43 @@ FAULTS = {
 }  # fmt: skip
 
 
+def test_slots_of_a_pool(generate: Generate) -> None:
+    generated = generate("alpha")
+    generated.change("_memory.py", "def _pages", POOL)
+    generated.change("_memory.py", IN_STORAGE, IN_SLOT)
+    expected = generated.faults("context", "alpha")["an array keeps the memory that it lies in"]
+    assert "given back while an array over it was alive" in expected
+
+
+@pytest.mark.parametrize(
+    ("host_array", "expected"),
+    [("        return self.native.array\n", None), (WHOLE, "rows 1 to 63 read as other rows")],
+)
+def test_regions(generate: Generate, host_array: str, expected: str | None) -> None:
+    generated = generate("alpha")
+    generated.change("blocks.py", '"__weakref__", "array"', '"__weakref__", "array", "me"')
+    generated.change("blocks.py", "    def as_readonly(", SLICED)
+    generated.change("_memory.py", "        return self.native.array\n", host_array)
+    faults = generated.faults("context", "alpha")
+    assert faults.get("a region of a native object is that region, or refused by name") == expected
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault(name: str, generate: Generate) -> None:
-    file, old, new, rule, told = FAULTS[name]
+    file, old, new, rule, reported = FAULTS[name]
     generated = generate("alpha")
     # Some faults need a place to keep what should go, or natives that can hold anything.
     generated.change("_memory.py", HEAD, f"{HEAD}\n_kept: list[object] = []\n")
     generated.change("blocks.py", '"__weakref__", "array"', '"__weakref__", "array", "me"')
     generated.change(file, old, new)
-    assert told in generated.faults("context", "alpha")[rule]
+    assert reported in generated.faults("context", "alpha")[rule]
 
 
 @pytest.fixture
 def device(generate: Generate) -> Generated:
-    """The generated backend with a context that is no singleton, as those of devices are."""
+    """The generated backend with a context that is not a singleton, as those of devices are."""
     generated = generate("alpha")
-    generated.change("_memory.py", "class AlphaContext(HostContext)", "class AlphaContext(Context)")
+    generated.change("_memory.py", "class AlphaContext(HostContext[", "class AlphaContext(Context[")
     generated.change("_memory.py", "import HostContext,", "import Context,")
     generated.change("_memory.py", "return ALPHA  #", "return cls()  #")
     return generated

@@ -41,7 +41,7 @@ def test_names() -> None:
      "../pages", "pages\n", f"{LONGEST}z"],
 )  # fmt: skip
 def test_no_names(name: str) -> None:
-    with pytest.raises(NewBackendError, match="is no name for a memory type"):
+    with pytest.raises(NewBackendError, match="is not a name for a memory type"):
         names_of(name)
 
 
@@ -74,7 +74,7 @@ def test_the_command(site: Site, tmp_path: Path, capsys: Capture) -> None:
     assert main(["new-backend", "pages", "--into", str(place)]) == 1
     assert "is there already: choose another name or --into" in capsys.readouterr().err
     assert main(["new-backend", "Pages"]) == 1
-    assert capsys.readouterr().err.startswith("samebytes: 'Pages' is no name")
+    assert capsys.readouterr().err.startswith("samebytes: 'Pages' is not a name")
     assert main(["new-backend"]) == 2
 
 

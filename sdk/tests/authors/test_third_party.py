@@ -59,7 +59,7 @@ class LeftToMiddle(MemoryMapper):
 
     def connect(self, item, access):
         block = Block(item.host_array())
-        return block.as_readonly() if access == "r" else block, None, None
+        return block.as_readonly() if access == "r" else block, item.info, None
 
 
 class MiddleToRight(MemoryMapper):
@@ -69,7 +69,7 @@ class MiddleToRight(MemoryMapper):
         from samebytes_right import Block as RightBlock
 
         block = RightBlock(item.host_array())
-        return block.as_readonly() if access == "r" else block, None, None
+        return block.as_readonly() if access == "r" else block, item.info, None
 '''
 
 
@@ -162,7 +162,7 @@ def test_it_is_checked(middle: Generated, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "told"),
+    ("file", "old", "new", "expected"),
     [
         (
             "_plugin.py",
@@ -182,14 +182,14 @@ def test_it_is_checked(middle: Generated, capsys: Capture) -> None:
     ],
 )
 def test_a_broken_version_harms_nobody(
-    middle: Generated, capsys: Capture, file: str, old: str, new: str, told: str
+    middle: Generated, capsys: Capture, file: str, old: str, new: str, expected: str
 ) -> None:
     middle.change(file, old, new)
     middle.install()
     tensor = left_tensor()
     assert tensor.map("left").shape == (3, 4)
     assert sb.tensor(np.zeros(4)).map("cpu").shape == (4,)
-    with pytest.raises((sb.SamebytesError, AttributeError), match=told):
+    with pytest.raises((sb.SamebytesError, AttributeError), match=expected):
         tensor.map("right")
     report = printed(capsys, "check-plugin", "middle", status=1)
     assert any(f["outcome"] == "failed" for f in report["findings"])

@@ -55,6 +55,7 @@ def test_list_json(capsys: Capture) -> None:
         "summary": "made [up]",
         "state": "ready",
         "error": "",
+        "warnings": [],
         "memory_types": ["alpha", "many"],
     }
     assert alpha["edges"][0] == {
@@ -177,6 +178,7 @@ def test_route_json(capsys: Capture) -> None:
         "access": "w",
         "cost": 10000.0,
         "copies": True,
+        "depends_on": [],
         "hops": [
             {
                 "source": "alpha",
@@ -192,7 +194,7 @@ def test_route_json(capsys: Capture) -> None:
 
 @pytest.mark.usefixtures("alpha")
 @pytest.mark.parametrize(
-    ("arguments", "kind", "told"),
+    ("arguments", "kind", "expected"),
     [
         (("cpu", "alpha", "--access", "w"), "NoRouteError", 'it serves access r, not "w"'),
         (("cpu", "alpha", "--format", "I420"), "NoRouteError", "it takes NV12, not I420"),
@@ -200,15 +202,15 @@ def test_route_json(capsys: Capture) -> None:
         (("alpha", "many:0"), "NoRouteError", "it needs plugin 'absent'"),
     ],
 )
-def test_no_route(capsys: Capture, arguments: tuple[str, ...], kind: str, told: str) -> None:
+def test_no_route(capsys: Capture, arguments: tuple[str, ...], kind: str, expected: str) -> None:
     out, err = output(capsys, "route", *arguments, status=1)
     assert out == ""
     assert err.startswith("samebytes: ")
-    assert told in err
+    assert expected in err
     answer = as_json(capsys, "route", *arguments, status=1)
     assert answer["route"] is None
     assert answer["error"]["type"] == kind
-    assert told in answer["error"]["message"]
+    assert expected in answer["error"]["message"]
     assert isinstance(answer["error"]["reasons"], list)
 
 
@@ -221,7 +223,7 @@ def test_format_means_frames(capsys: Capture) -> None:
 
 @pytest.mark.usefixtures("alpha")
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (("cpu", "alhpa"), "unknown memory type 'alhpa'; did you mean 'alpha'"),
         (("cpu", "alpha", "--format", "NV21x"), "unknown image format"),
@@ -230,11 +232,59 @@ def test_format_means_frames(capsys: Capture) -> None:
         (("cpu", "alpha", "--access", "x"), "invalid choice: 'x'"),
     ],
 )
-def test_route_told_nonsense(capsys: Capture, arguments: tuple[str, ...], told: str) -> None:
+def test_route_told_nonsense(capsys: Capture, arguments: tuple[str, ...], expected: str) -> None:
     out, err = output(capsys, "route", *arguments, status=2)
     assert out == ""
-    assert told in err
+    assert expected in err
     assert "Traceback" not in err
+
+
+@pytest.mark.usefixtures("alpha")
+@pytest.mark.parametrize(
+    ("arguments", "status", "error"),
+    [
+        (
+            ("cpu", "alhpa"), 2,
+            {"type": "UnknownNameError", "kind": "memory type", "name": "alhpa",
+             "nearest": ["alpha"]},
+        ),
+        (("torch", "cpu"), 2, {"name": "torch", "nearest": ["cpu"]}),
+        (("cpu", "alpha", "--format", "NV21x"), 2, {"kind": "image format", "name": "NV21x"}),
+        (
+            ("cpu", "many"), 2,
+            {"type": "AmbiguousTargetError", "choices": ["many:0", "many:1"]},
+        ),
+        (("alpha", "cpu"), 1, {"type": "CopyRequiredError", "edge": "alpha -> cpu"}),
+        (("alpha", "many:0"), 1, {"type": "NoRouteError", "edge": None, "nearest": None}),
+    ],
+)  # fmt: skip
+def test_every_error_of_route_is_json(
+    capsys: Capture, arguments: tuple[str, ...], status: int, error: dict[str, object]
+) -> None:
+    answer = as_json(capsys, "route", *arguments, status=status)
+    assert answer["route"] is None
+    assert {key: answer["error"][key] for key in error} == error
+    assert answer["error"]["message"]
+
+
+def test_a_broken_plugin_of_a_route_is_json(alpha: Site, capsys: Capture) -> None:
+    alpha.module("alpha_classes", "raise RuntimeError('at home')\n")
+    answer = as_json(capsys, "route", "cpu", "alpha", status=1)
+    assert answer["error"]["type"] == "PluginLoadError"
+    assert answer["error"]["plugin"] == "alpha"
+    assert "at home" in answer["error"]["message"]
+
+
+def test_list_warns_of_native_types_that_there_are_not(alpha: Site, capsys: Capture) -> None:
+    alpha.module("made_up", "class Buffer: pass\n")
+    text = (alpha.path / "alpha_plugin.py").read_text()
+    spec = 'NativeSpec(native="made_up.buffer", wraps="made_up:Wraps", level="tensor")'
+    hook = f"\n@hookimpl\ndef samebytes_tensors():\n    return [{spec}]\n"
+    alpha.module("alpha_plugin", text + hook)
+    out, _ = output(capsys, "list")
+    assert "warning: plugin 'alpha': native type 'made_up.buffer': there is no such type" in out
+    plugins = {p["name"]: p for p in as_json(capsys, "list")["plugins"]}
+    assert "it has Buffer" in plugins["alpha"]["warnings"][0]
 
 
 def test_tables_with_rich(alpha: Site, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

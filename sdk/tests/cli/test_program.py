@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def test_help_imports_no_command(site: Site, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "expected"),
     [
         ("raise RuntimeError('at home')\n", "RuntimeError: at home"),
         ("raise SystemExit(0)\n", "SystemExit: 0"),
@@ -101,12 +102,12 @@ def test_help_imports_no_command(site: Site, capsys: Capture) -> None:
         ),
     ],
 )
-def test_a_broken_command(site: Site, capsys: Capture, code: str, told: str) -> None:
+def test_a_broken_command(site: Site, capsys: Capture, code: str, expected: str) -> None:
     site.command("alpha", code)
     assert main(["alpha"]) == 1
     err = capsys.readouterr().err
     assert err.startswith("samebytes: plugin 'alpha': ")
-    assert told in err
+    assert expected in err
     assert "Traceback" not in err
     assert main(["list"]) == 0
 
@@ -124,7 +125,7 @@ def test_our_own_commands_come_first(site: Site, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "told"),
+    ("body", "status", "expected"),
     [
         ("return None", 0, ""),
         ("raise SystemExit", 0, ""),
@@ -136,12 +137,14 @@ def test_our_own_commands_come_first(site: Site, capsys: Capture) -> None:
         ("raise TypeError('a mistake')", 1, "unexpected TypeError: a mistake"),
     ],
 )
-def test_how_a_command_ends(site: Site, capsys: Capture, body: str, status: int, told: str) -> None:
+def test_how_a_command_ends(
+    site: Site, capsys: Capture, body: str, status: int, expected: str
+) -> None:
     code = f"from samebytes.errors import *\ndef run(options):\n    {body}\n"
     site.command("alpha", "SUMMARY = ''\ndef add_arguments(parser): pass\n" + code)
     assert main(["alpha"]) == status
     err = capsys.readouterr().err
-    assert told in err if told else err == ""
+    assert expected in err if expected else err == ""
     assert "Traceback" not in err
 
 
@@ -199,6 +202,7 @@ def test_a_reader_that_goes_away(site: Site) -> None:
         assert program.wait() == 141
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_interrupting(site: Site) -> None:
     site.command(
         "alpha",
@@ -217,3 +221,56 @@ def test_interrupting(site: Site) -> None:
         program.send_signal(signal.SIGINT)
         assert program.stderr.read() == b""
         assert program.wait() == 130
+
+
+def shell(site: Site, words: str, unbuffered: str = "") -> subprocess.CompletedProcess[str]:
+    """The command with redirections of a shell; its errors are kept unless they are redirected."""
+    variables = {"PYTHONPATH": str(site.path), "PYTHONUNBUFFERED": unbuffered}
+    return subprocess.run(
+        ["sh", "-c", f"exec {shlex.quote(sys.executable)} -m samebytes {words}"],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+COMMANDS = ("list", "list --json", "doctor cpu", "--version", "list --help")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_full_output_is_reported(site: Site, words: str, unbuffered: str) -> None:
+    done = shell(site, f"{words} >/dev/full", unbuffered)
+    assert done.stderr == "samebytes: cannot write the output: No space left on device\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_closed_output_is_discarded(site: Site, words: str) -> None:
+    done = shell(site, f"{words} >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "streams", [">/dev/full", ">&-", "2>/dev/full", "2>&-", ">&- 2>&-", ">/dev/full 2>/dev/full"]
+)
+@pytest.mark.parametrize(
+    ("words", "said"), [("nonsense", "unknown command"), ("list --nonsense", "unrecognized")]
+)
+def test_the_status_does_not_depend_on_the_streams(
+    site: Site, words: str, said: str, streams: str
+) -> None:
+    done = shell(site, f"{words} {streams}")
+    assert done.returncode == 2
+    assert (said in done.stderr) == ("2>" not in streams)
+
+
+def test_a_file_does_not_take_the_place_of_a_closed_output(site: Site) -> None:
+    site.command(
+        "alpha",
+        "import os\nSUMMARY = ''\ndef add_arguments(parser): pass\n"
+        "def run(options):\n    return 4 if os.open('/dev/zero', 0) < 3 else 5\n",
+    )
+    assert shell(site, "alpha >&-").returncode == 5

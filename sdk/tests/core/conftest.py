@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory whose end can be seen: pages of our own that a test knows the fate of."""
+"""Memory whose end can be seen: separate pages that a test watches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.plugins import CpuTensor, Storage
+from samebytes.plugins import CpuTensor, Storage, returns_memory
 
 CPU = sb.context("cpu")
 
@@ -31,11 +31,12 @@ class Pages:
         address = self.array.__array_interface__["data"][0]
         return Storage(self.release, address=address, nbytes=self.array.nbytes)
 
+    @returns_memory
     def tensor(self, shape: tuple[int, ...] = (16, 16)) -> CpuTensor:
         """An owned tensor over the pages."""
         storage = self.storage()
         array: np.ndarray[Any, Any] = np.asarray(storage)[: int(np.prod(shape))].reshape(shape)
-        return CpuTensor(array, CPU, storage, None, False, None, (storage,))
+        return CpuTensor.owned(array, CPU, storage)
 
 
 @pytest.fixture

@@ -38,11 +38,11 @@ class DeviceContext(Context):
 
     def tensor(self, *, opaque: bool = False) -> DeviceTensor:
         info = TensorInfo("uint8", (4,), opaque=opaque)
-        return DeviceTensor(np.zeros(4, np.uint8), self, None, None, False, info)
+        return DeviceTensor.borrowed(np.zeros(4, np.uint8), self, info=info)
 
 
 class Ordered(MemoryMapper):
-    """device -> cpu by a queue; writes down what it was told."""
+    """device -> cpu by a queue; records what it was given."""
 
     __slots__ = ()
     queues: list[Any] = []  # noqa: RUF012 - emptied by the fixture
@@ -104,8 +104,28 @@ def test_the_edge_is_given_the_queue_and_only_for_that_call(device: DeviceContex
 
 def test_a_queue_that_nobody_uses_is_an_error(device: DeviceContext) -> None:
     route_through(device, Plain)
-    with pytest.raises(NoRouteError, match="no edge of this way works on a queue"):
+    with pytest.raises(NoRouteError, match="no edge of this route uses a queue"):
         device.tensor().map("cpu", queue=object())
+
+
+def test_a_context_orders_memory_that_is_there_already(
+    device: DeviceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """map(queue=) to the context of the tensor itself asks no edge, but the context."""
+    ordered: list[tuple[Any, Any]] = []
+
+    def order(_: Context, item: Any, queue: Any) -> bool:
+        ordered.append((item, queue))
+        return queue is known
+
+    item, known = device.tensor(), object()
+    with pytest.raises(NoRouteError, match="queue"):
+        item.map(device, queue=known)
+    monkeypatch.setattr(DeviceContext, "order", order)
+    assert item.map(device, queue=known).native is item.native
+    assert ordered == [(item, known)]
+    with pytest.raises(NoRouteError, match="queue"):
+        item.map(device, queue="unknown")
 
 
 def test_a_mapping_that_fails_forgets_the_queue(device: DeviceContext) -> None:
@@ -128,7 +148,7 @@ def test_wait_waits_for_every_mapping_that_the_memory_lies_in(device: DeviceCont
 @pytest.mark.usefixtures("device")
 def test_a_frame_waits_for_its_planes() -> None:
     storage = Storage(lambda: None, wait=lambda: Ordered.calls.append("plane"))
-    plane = CpuTensor(np.zeros((2, 2), np.uint8), CPU, storage, None, False)
+    plane = CpuTensor.borrowed(np.zeros((2, 2), np.uint8), CPU, keep=storage)
     sb.frame([plane], format="GRAY8").wait()
     assert Ordered.calls == ["plane"]
 
@@ -150,5 +170,5 @@ def test_memory_without_strides_passes_an_edge_that_says_so(device: DeviceContex
 def test_packed_elements_have_no_strides_and_are_linear(device: DeviceContext) -> None:
     route_through(device, Ordered)
     info = TensorInfo("uint4", (8,))
-    tensor = DeviceTensor(np.zeros(4, np.uint8), device, None, None, False, info)
+    tensor = DeviceTensor.borrowed(np.zeros(4, np.uint8), device, info=info)
     assert tensor.map("cpu") is not None

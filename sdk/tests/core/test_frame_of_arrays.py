@@ -51,17 +51,17 @@ def test_one_buffer_is_no_list_of_planes(native: Any) -> None:
 @pytest.mark.parametrize(
     ("native", "name", "why"),
     [
-        (zeros(6, 4, 1), "NV12", "does not tell the size"),
-        (zeros(3, 4, 4), "I420", "does not tell the size"),
-        (zeros(24), "NV12", "does not tell the size"),
-        (zeros(6, 4, dtype="float32"), "NV12", "made of uint8, the array of float32"),
-        (zeros(6, 4, dtype="int8"), "NV12", "made of uint8, the array of int8"),
+        (zeros(6, 4, 1), "NV12", "does not determine the size"),
+        (zeros(3, 4, 4), "I420", "does not determine the size"),
+        (zeros(24), "NV12", "does not determine the size"),
+        (zeros(6, 4, dtype="float32"), "NV12", "uint8 elements, but the array has float32"),
+        (zeros(6, 4, dtype="int8"), "NV12", "uint8 elements, but the array has int8"),
         (zeros(4, 5), "NV12", "has 27 bytes, the array has 20"),
         (zeros(0, 4), "NV12", "the array has 0"),
         (zeros(6, 8)[:, :4], "NV12", "must have no gaps"),
         (zeros(4, 4, 4), "BGR", "is uint8"),
         (zeros(12), "GRAY8", "rows and columns"),
-        ([], "NV12", "0 arrays were given"),
+        ([], "NV12", "0 arrays were passed"),
         ([zeros(4, 4), zeros(2, 2)], "NV12", r"plane 1 \(uv\)"),
         ([np.broadcast_to(zeros(4), (4, 4)), zeros(2, 2, 2)], "NV12", "overlap"),
     ],
@@ -80,7 +80,7 @@ def test_sizes_that_cannot_be(name: str, wrong: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_the_number_of_audio_planes(count: int) -> None:
-    with pytest.raises(LayoutError, match=f"has 1 planes, {count} arrays were given"):
+    with pytest.raises(LayoutError, match=f"has 1 planes, but {count} arrays were passed"):
         sb.frame([zeros(6, 2, dtype="int16")] * count, audio=STEREO)
 
 

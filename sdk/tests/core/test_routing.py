@@ -202,7 +202,7 @@ def install(
         )
     )
     found.link()
-    monkeypatch.setattr(discovery, "_discover", lambda: found)
+    monkeypatch.setattr(discovery._found, "tables", found)
     _forget()
 
 
@@ -282,6 +282,34 @@ def test_refusal_tries_the_next_way(monkeypatch: pytest.MonkeyPatch) -> None:
     route = sb.route(sb.tensor(np.zeros((3, 2))), "beta")
     assert [h.spec.name for h in route.hops] == ["cpu -> alpha", "alpha -> beta"]
     assert "the number of rows is odd" in route.explain()
+    assert "no copy, cost" in route.explain()
+
+
+def test_between_names_the_layout_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "beta", OnlyEven))
+    named = sb.route("cpu", "beta", level="tensor")
+    assert not named.item_checked
+    assert "no copy for memory of the best layout, cost" in named.explain()
+    assert 'samebytes.route(tensor, "beta")' in named.explain()
+    assert sb.route(sb.tensor(np.zeros((4, 2))), "beta").item_checked
+
+
+def test_between_names_an_edge_for_special_memory_promises_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, edge("cpu", "beta", OnlyEven, only="an even number of rows"))
+    named = sb.route("cpu", "beta", level="tensor")
+    condition = "cpu -> beta takes only an even number of rows"
+    assert named.depends_on == (condition,)
+    text = named.explain()
+    assert "no copy" not in text
+    assert f"depends on the object: {condition}" in text
+    assert 'samebytes.route(tensor, "beta")' in text
+    assert (named.as_dict()["copies"], named.as_dict()["depends_on"]) == (None, [condition])
+    own = sb.route(sb.tensor(np.zeros((4, 2))), "beta")
+    assert own.depends_on == ()
+    assert own.as_dict()["copies"] is False
+    assert "no copy, cost" in own.explain()
 
 
 def test_refusal_tries_another_edge_between_the_same_nodes(
@@ -417,9 +445,9 @@ def test_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'alpha'"):
         tensor.map("alhpa")
     with pytest.raises(UnknownNameError, match="access mode"):
-        tensor.map("alpha", "x")  # type: ignore[arg-type]
+        tensor.map("alpha", "x")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="a target is"):
-        tensor.map(7)  # type: ignore[arg-type]
+        tensor.map(7)  # type: ignore[call-overload]
 
 
 def test_lifted_edges_serve_frames(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -602,7 +630,7 @@ def test_an_equal_context_follows_one_that_is_gone(monkeypatch: pytest.MonkeyPat
 def test_a_route_ends_with_its_context(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, edge("gpu", "cpu", Watched))
     context = Gpu.create("1", None)
-    tensor = AlphaTensor(np.zeros((2, 2)), context, None, None, False)
+    tensor = AlphaTensor.borrowed(np.zeros((2, 2)), context)
     tensor.map("cpu")
     mapper = Watched.made[-1]
     assert mapper() is not None

@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
+import weakref
+from functools import partial
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
 
+from samebytes._core.storage import publish, raising_releases
 from samebytes.plugins import Storage
 
 
@@ -35,6 +41,19 @@ def test_keep_holds_the_outer_storage() -> None:
     assert order == []
     del inner
     assert order == ["inner", "outer"]
+
+
+def test_holds_lives_as_long_and_is_not_what_the_memory_lies_in() -> None:
+    order: list[str] = []
+    shared = Storage(lambda: order.append("shared"), flush=lambda: order.append("flush"))
+    mappings = [Storage(holds=shared), Storage(holds=shared)]
+    del shared
+    assert [storage.keep for storage in mappings] == [None, None]
+    publish(mappings)
+    assert "owned" in repr(mappings.pop())
+    assert order == []
+    mappings.pop()
+    assert order == ["shared"]
 
 
 def test_readonly_memory_makes_readonly_arrays() -> None:
@@ -100,8 +119,8 @@ class Segment:
     def __del__(self): os.write(1, b"unmapped ")
 
 a = Storage(Segment().unmap, at_exit=True)
-if os.fork():
-    os.wait()
+if child := os.fork():
+    os.waitpid(child, 0)
     os.write(1, b"parent ")
 else:
     os.write(1, b"child ")
@@ -126,3 +145,117 @@ cycle.append(cycle)
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+class _Cycle:
+    """Holds itself, so that only the garbage collector drops it, and what it is given."""
+
+    def __init__(self, *held: object) -> None:
+        self.itself, self.held = self, held
+
+
+def test_in_a_reference_cycle_mappings_are_released_before_what_they_lie_in() -> None:
+    order: list[str] = []
+    memory = Storage(lambda: order.append("memory"))
+    mappings = [Storage(partial(order.append, f"mapping {i}"), keep=memory) for i in range(2)]
+    view = Storage(lambda: order.append("view"), keep=tuple(mappings))
+    _Cycle(memory, view)
+    del memory, view, mappings
+    gc.collect()
+    assert order[0] == "view"
+    assert sorted(order[1:3]) == ["mapping 0", "mapping 1"]
+    assert order[3:] == ["memory"]
+
+
+def test_in_a_cycle_through_what_it_keeps_a_storage_is_released_once() -> None:
+    order: list[str] = []
+    cycle = _Cycle()
+    memory = Storage(lambda: order.append("memory"), keep=cycle)
+    cycle.held = (memory, Storage(lambda: order.append("mapping"), keep=memory))
+    alive = weakref.ref(cycle)
+    del cycle, memory
+    for _ in range(3):
+        gc.collect()
+    assert sorted(order) == ["mapping", "memory"]
+    assert alive() is None
+
+
+def test_close_raises_the_error_of_a_release_that_a_debugger_delays() -> None:
+    def trace(frame: FrameType, *_: object) -> None:
+        if frame.f_code is Storage.__del__.__code__:
+            seen.append(frame.f_locals["self"])
+
+    def fail() -> None:
+        raise ValueError("of the release")
+
+    def drop_under_the_tracer() -> None:
+        before = sys.gettrace()
+        sys.settrace(trace)
+        held.clear()
+        sys.settrace(before)
+        seen.clear()
+
+    seen: list[object] = []
+    held = [Storage(fail)]
+    with pytest.raises(ValueError, match="of the release"), raising_releases(held):
+        drop_under_the_tracer()
+
+
+def test_blocks_that_expect_errors_may_lie_in_each_other() -> None:
+    """As where the release of one thing closes another: each hears of its own."""
+
+    def fail(text: str) -> None:
+        raise ValueError(text)
+
+    heard: list[str] = []
+    outer, inner = [Storage(partial(fail, "outer"))], [Storage(partial(fail, "inner"))]
+
+    def drop_both() -> None:
+        try:
+            with raising_releases(inner):
+                outer.clear()
+                inner.clear()
+        except ValueError as error:
+            heard.append(str(error))
+
+    with pytest.raises(ValueError, match="outer"), raising_releases(outer):
+        drop_both()
+    assert heard == ["inner"]
+
+
+def test_a_block_that_an_exception_kept_from_leaving_hears_of_nothing() -> None:
+    def fail() -> None:
+        raise ValueError("of the release")
+
+    reported: list[Any] = []
+    hook, sys.unraisablehook = sys.unraisablehook, reported.append
+    try:
+        held = [Storage(fail)]
+        raising_releases(held).__enter__()  # never left
+        held.clear()
+        assert len(reported) == 1
+        held = [Storage(fail)]
+        with pytest.raises(ValueError, match="of the release"), raising_releases(held):
+            held.clear()
+    finally:
+        sys.unraisablehook = hook
+    assert len(reported) == 1
+
+
+def test_the_error_of_a_release_at_exit_does_not_stop_the_others() -> None:
+    code = """
+import atexit, os
+# Registered first, so called last: nothing that is written later comes from atexit.
+atexit.register(os.write, 1, b"end")
+from samebytes.plugins import Storage
+
+def fail(): raise ValueError("of the release")
+
+oldest = Storage(lambda: os.write(1, b"oldest "), at_exit=True)
+failing = [Storage(fail, at_exit=True) for _ in range(2)]
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "oldest end"
+    assert done.stderr.count("ValueError: of the release") == 2

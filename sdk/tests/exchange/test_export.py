@@ -43,9 +43,11 @@ def test_every_way_that_consumers_call(name: str, arguments: dict[str, Any]) -> 
     assert tensor.data == a.ctypes.data
     assert (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes) == (d.dlpack_code, d.bits, 1)
     assert tensor.shape[:2] == [2, 3]
-    assert tensor.strides[:2] == [3, 1]
+    # NULL is DLPack's way to say "dense", and that of numpy before 2.4.
+    assert not tensor.strides or tensor.strides[:2] == [3, 1]
 
 
+@pytest.mark.writable_dlpack
 def test_numpy_writes_through(exporter: Callable[..., Any]) -> None:
     a = np.zeros((4, 8), np.uint8)[:, :5]
     seen = np.from_dlpack(exporter(a, dtype("uint8")))
@@ -125,6 +127,7 @@ def test_overlapping_elements_may_be_read(exporter: Callable[..., Any]) -> None:
     assert from_foreign(exporter(np.broadcast_to(a, (5, 3)), F4)).readonly
 
 
+@pytest.mark.writable_dlpack
 def test_strides_of_axes_with_one_element_do_not_matter(exporter: Callable[..., Any]) -> None:
     a = np.zeros((4, 3), np.float32)
     one = a[::-1][:1]
@@ -174,9 +177,10 @@ def test_a_copy_is_counted_and_belongs_to_the_consumer(
     assert flags == (FLAG_IS_COPIED if versioned else 0)
     assert tensor.dtype.code == d.dlpack_code
     assert tensor.data != a.ctypes.data
-    assert min(tensor.strides[:2]) > 0
+    assert not tensor.strides or min(tensor.strides[:2]) > 0
 
 
+@pytest.mark.writable_dlpack
 def test_numpy_gets_a_writable_copy(exporter: Callable[..., Any]) -> None:
     counted: list[int] = []
     a = np.arange(6, dtype=np.float32).reshape(2, 3)[::-1]

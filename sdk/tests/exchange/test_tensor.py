@@ -52,6 +52,7 @@ def counts_from_zero() -> Iterator[None]:
     reset_stats()
 
 
+@pytest.mark.writable_dlpack
 def test_numpy_takes_the_memory_itself() -> None:
     t = HostTensor(np.zeros((2, 3), np.int16))
     for seen in (
@@ -75,6 +76,7 @@ def test_a_read_only_tensor_stays_so() -> None:
         t.__dlpack__()
 
 
+@pytest.mark.writable_dlpack
 def test_copies_are_counted() -> None:
     t = HostTensor(np.arange(3, dtype=np.int16), readonly=True)
     copied = np.array(t)

@@ -83,16 +83,16 @@ R8, GR88 = code("R8"), code("GR88")
 @pytest.mark.parametrize(
     ("layers", "expected", "why"),
     [
-        ([(R8, 1), (GR88, 1)], None, "do not tell the format"),
-        ([], None, "do not tell the format"),
+        ([(R8, 1), (GR88, 1)], None, "do not determine the image format"),
+        ([], None, "do not determine the image format"),
         ([], "NV12", "has 2 planes"),
         ([(R8, 1)] * 3, "NV12", "has 2 planes"),
         ([(R8, 1), (GR88, 2)], "NV12", r"\[1, 2\]"),
         ([(R8, 1), (R8, 1)], "NV12", "layer 1 has the code 'R8  '"),
         ([(R8, 1), (GR88, 1)], "P010", "layer 0"),
-        ([(code("NV12"), 3)], None, "its layer says 3"),
-        ([(code("NV12"), 2)], "NV16", "said to be NV16"),
-        ([(code("XR24"), 1)], "RGBX", "said to be RGBX"),
+        ([(code("NV12"), 3)], None, "its layer has 3"),
+        ([(code("NV12"), 2)], "NV16", "declared as NV16"),
+        ([(code("XR24"), 1)], "RGBX", "declared as RGBX"),
     ],
 )
 def test_layers_that_contradict(

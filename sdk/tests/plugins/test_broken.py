@@ -52,7 +52,7 @@ def samebytes_contexts():
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "expected"),
     [
         ("raise RuntimeError('at home')\n", "RuntimeError: at home"),
         ("raise SystemExit(3)\n", "SystemExit: 3"),
@@ -62,9 +62,9 @@ def samebytes_contexts():
         ("def broken(:\n", "SyntaxError"),
     ],
 )
-def test_import_raises(site: Site, reason: Callable[[str], str], code: str, told: str) -> None:
+def test_import_raises(site: Site, reason: Callable[[str], str], code: str, expected: str) -> None:
     site.plugin("alpha", code)
-    assert told in reason("alpha")
+    assert expected in reason("alpha")
     assert "alpha_plugin" in reason("alpha")
 
 
@@ -97,9 +97,9 @@ def test_a_plugin_that_uses_plugins_while_it_is_imported(
 )
 def test_other_api(site: Site, reason: Callable[[str], str], api: str) -> None:
     site.plugin("alpha", header=_MAKE.format(api=api))
-    told = reason("alpha")
-    assert f"plugin API {eval(api)!r}, this samebytes has (1, 0)" in told
-    assert "upgrade samebytes" in told
+    expected = reason("alpha")
+    assert f"plugin API {eval(api)!r}, this samebytes has (1, 0)" in expected
+    assert "upgrade samebytes" in expected
 
 
 def test_incompatible_is_an_error_of_its_own(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,20 +111,20 @@ def test_incompatible_is_an_error_of_its_own(site: Site, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("header", "told"),
+    ("header", "expected"),
     [
         ("", "has no PLUGIN = samebytes.plugins.Plugin"),
         ("PLUGIN = 'mine'\n", "has no PLUGIN"),
         ("def __getattr__(name): raise RuntimeError(name)\n", "RuntimeError: PLUGIN"),
     ],
 )
-def test_no_plugin(site: Site, reason: Callable[[str], str], header: str, told: str) -> None:
+def test_no_plugin(site: Site, reason: Callable[[str], str], header: str, expected: str) -> None:
     site.plugin("alpha", header=header)
-    assert told in reason("alpha")
+    assert expected in reason("alpha")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         ("summary=None", "summary None is not a string"),
         ("summary='', packages=['av']", "packages ['av'] is not a mapping"),
@@ -133,15 +133,15 @@ def test_no_plugin(site: Site, reason: Callable[[str], str], header: str, told: 
     ],
 )
 def test_nonsense_in_plugin(
-    site: Site, reason: Callable[[str], str], arguments: str, told: str
+    site: Site, reason: Callable[[str], str], arguments: str, expected: str
 ) -> None:
     header = f"from samebytes.plugins import *\nPLUGIN = Plugin(api=API, {arguments})\n"
     site.plugin("alpha", header=header)
-    assert told in reason("alpha")
+    assert expected in reason("alpha")
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "expected"),
     [
         (
             "@hookimpl\ndef samebytes_mapers(): return []\n",
@@ -158,10 +158,10 @@ def test_nonsense_in_plugin(
     ],
 )
 def test_hooks_that_are_not_hooks(
-    site: Site, reason: Callable[[str], str], code: str, told: str
+    site: Site, reason: Callable[[str], str], code: str, expected: str
 ) -> None:
     site.plugin("alpha", code)
-    assert told in reason("alpha")
+    assert expected in reason("alpha")
 
 
 def test_a_hook_under_another_name(site: Site) -> None:
@@ -181,7 +181,7 @@ def contexts():
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         ("return None", "samebytes_mappers() returned None, not a list"),
         ("pass", "samebytes_mappers() returned None, not a list"),
@@ -200,7 +200,7 @@ def contexts():
     ],
 )
 def test_hooks_that_answer_nonsense(
-    site: Site, reason: Callable[[str], str], body: str, told: str
+    site: Site, reason: Callable[[str], str], body: str, expected: str
 ) -> None:
     code = f"""
 class Unprintable:
@@ -212,7 +212,7 @@ def samebytes_mappers():
     {body}
 """
     site.plugin("alpha", code)
-    assert told in reason("alpha")
+    assert expected in reason("alpha")
 
 
 _NATIVE = {"native": "made.Up", "wraps": "a:B", "level": "tensor"}
@@ -221,7 +221,7 @@ _MAPPER = {"source": "cpu", "target": "alpha", "mapper": "a:B", "summary": "how"
 
 
 @pytest.mark.parametrize(
-    ("hook", "fields", "told"),
+    ("hook", "fields", "expected"),
     [
         ("tensors", {**_NATIVE, "wraps": "a.B"}, "wraps 'a.B' is not \"module:Class\""),
         ("tensors", {**_NATIVE, "wraps": "a:B.C"}, "is not"),
@@ -262,7 +262,7 @@ def test_nonsense_in_specs(
     reason: Callable[[str], str],
     hook: str,
     fields: dict[str, object],
-    told: str,
+    expected: str,
 ) -> None:
     kind = {"tensors": "NativeSpec", "contexts": "ContextSpec", "mappers": "MapperSpec"}[hook]
     written = dict(fields)
@@ -280,7 +280,7 @@ def samebytes_{hook}():
     return [{kind}({given}**{written!r})]
 """,
     )
-    assert told in reason("alpha")
+    assert expected in reason("alpha")
     assert f"samebytes_{hook}()" in reason("alpha")
 
 
@@ -298,7 +298,7 @@ def samebytes_mappers():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         ("alpha_plugin:PLUGIN", "does not name a module"),
         ("alpha-plugin", "does not name a module"),
@@ -306,11 +306,11 @@ def samebytes_mappers():
     ],
 )
 def test_entry_points_that_name_no_module(
-    site: Site, reason: Callable[[str], str], value: str, told: str
+    site: Site, reason: Callable[[str], str], value: str, expected: str
 ) -> None:
     site.distribution("alpha-dist", f"[samebytes.plugins]\nalpha = {value}\n")
     sb.refresh()
-    assert told in reason("alpha")
+    assert expected in reason("alpha")
 
 
 def test_malformed_entry_points(site: Site, reason: Callable[[str], str]) -> None:
@@ -381,7 +381,7 @@ def use(site: Site, classes: str, *, native: bool = False) -> None:
 
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize(
-    ("classes", "told"),
+    ("classes", "expected"),
     [
         ("raise RuntimeError('late')\n", "loading alpha_classes:.* raised RuntimeError: late"),
         ("raise SystemExit('late')\n", "raised SystemExit: late"),
@@ -392,9 +392,9 @@ def use(site: Site, classes: str, *, native: bool = False) -> None:
     ],
 )
 def test_a_class_that_cannot_be_loaded_raises_for_who_asks(
-    site: Site, reason: Callable[[str], str], classes: str, told: str, native: bool
+    site: Site, reason: Callable[[str], str], classes: str, expected: str, native: bool
 ) -> None:
-    with pytest.raises(PluginLoadError, match=told) as caught:
+    with pytest.raises(PluginLoadError, match=expected) as caught:
         use(site, classes, native=native)
     assert caught.value.plugin == "alpha"
     assert not isinstance(caught.value, MissingDependencyError)

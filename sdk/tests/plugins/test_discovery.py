@@ -58,7 +58,7 @@ def samebytes_mappers():
 
 
 def install(site: Site, name: str, requires: tuple[str, ...] = (), version: str = "1.5") -> None:
-    """A plugin that works: a memory type of its own, and an edge to it."""
+    """A plugin that works: its own memory type, and an edge to it."""
     site.module(f"{name}_classes", _CLASSES.format(name))
     site.plugin(name, _CONTEXT.format(name) + _EDGE.format(name, requires), version=version)
 
@@ -232,7 +232,7 @@ def test_two_plugins_of_one_name(site: Site) -> None:
     first, second = (p for p in sb.installed_plugins() if p.name == "alpha")
     assert (first.distribution, first.state) == ("alpha-dist", "ready")
     assert (second.distribution, second.state) == ("other-dist", "set aside")
-    assert "other-dist repeats the name of a plugin of alpha-dist" in second.error
+    assert "other-dist has the same name as a plugin of alpha-dist" in second.error
     assert (second.memory_types, second.edges) == ((), ())
 
 

@@ -104,7 +104,7 @@ def test_package_that_kills_the_process(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "expected"),
     [
         ("raise ValueError('today')", "its probe alpha_probe:look raised ValueError: today"),
         ("sys.exit(3)", "raised SystemExit: 3"),
@@ -125,22 +125,22 @@ def test_package_that_kills_the_process(site: Site) -> None:
                 "for fd in range(3, 20):\n    try: os.write(fd, b'junk')\n"
                 "    except OSError: pass\nos._exit(0)"
             ),
-            "which is no result",
+            "which is not a result",
         ),
         (
             (
                 "for fd in range(3, 20):\n    try: os.write(fd, b'{\"usable\": 3}')\n"
                 "    except OSError: pass\nos._exit(0)"
             ),
-            "which is no result",
+            "which is not a result",
         ),
     ],
 )
-def test_probes_that_fail(site: Site, code: str, told: str) -> None:
+def test_probes_that_fail(site: Site, code: str, expected: str) -> None:
     install(site, code)
     result = probe("alpha")
     assert not result.usable
-    assert told in result.reason
+    assert expected in result.reason
     assert importable("alpha") is True
 
 

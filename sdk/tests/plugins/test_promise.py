@@ -61,7 +61,7 @@ OLD_ARGUMENT = PluginDeprecationWarning("the argument machine of samebytes_mappe
 
 def specs_of(**changed: Callable[..., object]) -> SimpleNamespace:
     """The hook specifications, some of them changed as a later API may."""
-    own = {name: getattr(hooks, name) for name in HOOKS_1_0}
+    own = {name: getattr(hooks, name) for name in validation.HOOKS}
     return SimpleNamespace(**{**own, **changed})
 
 
@@ -200,11 +200,11 @@ def test_where_warnings_are_errors_it_is_set_aside_with_the_reason(site: Site) -
 @pytest.mark.usefixtures("deprecated_hook")
 def test_check_plugin_tells_what_is_deprecated(site: Site) -> None:
     site.module("alpha_plugin", PLUGIN_1_0.format(api=(1, 0), argument=""))
-    told: list[object] = []
-    declaration.check(Report(told.append), "alpha", "alpha_plugin")
+    reported: list[object] = []
+    declaration.check(Report(reported.append), "alpha", "alpha_plugin")
     warned = {"outcome": "warned", "detail": "samebytes_mappers is now called otherwise"}
-    assert warned in told
-    assert not any(isinstance(t, dict) and t.get("outcome") == "failed" for t in told)
+    assert warned in reported
+    assert not any(isinstance(t, dict) and t.get("outcome") == "failed" for t in reported)
 
 
 @pytest.mark.usefixtures("deprecated_argument")

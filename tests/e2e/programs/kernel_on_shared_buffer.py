@@ -36,7 +36,7 @@ def main(model_path: str, input_path: str, output_path: str) -> None:
 
     halve = cl.Kernel(cl.Program(cl_context, KERNEL).build(), "halve")
     halve(queue, (values.size,), None, buffer)
-    queue.finish()  # the plugin works on a queue of its own
+    queue.finish()  # the plugin works on its own queue
 
     request = InferRequest(compiled)
     request.set_input_tensor(0, tensor)

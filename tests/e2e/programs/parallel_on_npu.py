@@ -19,7 +19,7 @@ SHAPE = (1, 4096)
 
 
 class Lane:
-    """A request with an input and an output of its own, which the CPU fills and reads in place."""
+    """A request with its own input and output, which the CPU fills and reads in place."""
 
     def __init__(self, context: ZeroContext, model: CompiledModel) -> None:
         self.x: ZeroBufferTensor = context.create_l0_host_tensor("uint8", SHAPE)
@@ -81,12 +81,12 @@ def main(model_path: str) -> None:
                 pool.submit(ways[thread % 2], lanes[thread], thread) for thread in range(THREADS)
             ]
             counts += [each.result() for each in working]
-    told = {
+    reported = {
         "inferences": 2 * THREADS * REQUESTS * ROUNDS,
         "right": sum(right for right, _ in counts),
         "seen running": sum(running for _, running in counts),
     }
-    json.dump(told, sys.stdout)
+    json.dump(reported, sys.stdout)
 
 
 if __name__ == "__main__":

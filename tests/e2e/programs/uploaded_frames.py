@@ -39,8 +39,8 @@ def main(video: str, gpu_model: str, npu_model: str, count: str, output: str) ->
         assert isinstance(remote.context, VAContext)
         if gpu is None:
             gpu = InferRequest(compile_model(taking_nv12, remote.context, FULL))
-        for name, plane in zip(names, remote, strict=True):
-            gpu.set_tensor(name, plane)
+        for name, taken in zip(names, remote, strict=True):
+            gpu.set_tensor(name, taken)
         gpu.infer()
         found["gpu"].append(np.array(gpu.get_output_tensor().host_array()))
 
@@ -48,8 +48,8 @@ def main(video: str, gpu_model: str, npu_model: str, count: str, output: str) ->
         assert isinstance(planes.context, ZeroContext)
         if npu is None:
             npu = InferRequest(compile_model(core.read_model(npu_model), planes.context))
-        for name, plane in zip(("y", "uv"), planes, strict=True):
-            npu.set_tensor(name, plane)
+        for name, taken in zip(("y", "uv"), planes, strict=True):
+            npu.set_tensor(name, taken)
         npu.infer()
         found["npu"].append(np.array(npu.get_output_tensor().host_array()))
 

@@ -9,8 +9,9 @@ samebytes_dma.send(sock, tensor)           # the other process: samebytes_dma.re
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._buffer import DMABuffer
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
     from ._descriptor import is_dma_buf
     from ._fences import export_sync_file, import_sync_file
     from ._modifiers import INVALID, LINEAR
-    from ._passing.errors import EndOfStreamError, MessageError
-    from ._passing.receiving import receive
-    from ._passing.sending import send
+    from ._passing.exchange import receive, send
+    from ._passing.message import EndOfStreamError, MessageError
     from ._plane import DMAPlane
     from ._tensor import DMATensor
     from ._wrapping import frame_from_fds, frame_of_planes, from_fd
@@ -47,33 +47,24 @@ __all__ = [
 ]
 
 _HOME = {
-    "INVALID": "_modifiers",
-    "LINEAR": "_modifiers",
-    "DMABuffer": "_buffer",
-    "DMAContext": "_context",
-    "DMAPlane": "_plane",
-    "DMATensor": "_tensor",
-    "EndOfStreamError": "_passing.errors",
-    "MessageError": "_passing.errors",
-    "export_sync_file": "_fences",
-    "frame_from_fds": "_wrapping",
-    "frame_of_planes": "_wrapping",
-    "from_fd": "_wrapping",
-    "import_sync_file": "_fences",
-    "is_dma_buf": "_descriptor",
-    "receive": "_passing.receiving",
-    "send": "_passing.sending",
+    "INVALID": "._modifiers",
+    "LINEAR": "._modifiers",
+    "DMABuffer": "._buffer",
+    "DMAContext": "._context",
+    "DMAPlane": "._plane",
+    "DMATensor": "._tensor",
+    "EndOfStreamError": "._passing.message",
+    "MessageError": "._passing.message",
+    "export_sync_file": "._fences",
+    "frame_from_fds": "._wrapping",
+    "frame_of_planes": "._wrapping",
+    "from_fd": "._wrapping",
+    "import_sync_file": "._fences",
+    "is_dma_buf": "._descriptor",
+    "receive": "._passing.exchange",
+    "send": "._passing.exchange",
 }
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

@@ -14,9 +14,8 @@ from pathlib import Path
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError, UnknownNameError
 from samebytes.plugins import Fd
 
-from ._abi import dma_heap, udmabuf
+from . import _abi
 from ._descriptor import HEAPS
-from ._ioctl import ioctl
 
 __all__ = ["ALLOCATORS", "Allocator", "Heap", "Memfd", "Udmabuf", "find_allocator"]
 
@@ -67,12 +66,12 @@ class Heap(Allocator):
 
     def allocate(self, nbytes: int) -> Fd:
         """By DMA_HEAP_IOCTL_ALLOC."""
-        request = dma_heap.dma_heap_allocation_data(
+        request = _abi.dma_heap_allocation_data(
             len=_whole_pages(nbytes), fd_flags=os.O_RDWR | os.O_CLOEXEC
         )
         try:
             with _opened(self._device) as device:
-                ioctl(device.fileno(), dma_heap.DMA_HEAP_IOCTL_ALLOC, request)
+                _abi.ioctl(device.fileno(), _abi.DMA_HEAP_IOCTL_ALLOC, request)
         except OSError as error:
             raise _failed("DMA_HEAP_IOCTL_ALLOC", error, nbytes) from error
         return Fd(request.fd)
@@ -90,7 +89,7 @@ class Memfd(Allocator):
     def allocate(self, nbytes: int) -> Fd:
         """By memfd_create()."""
         try:
-            fd = Fd(os.memfd_create("samebytes", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING))
+            fd = Fd.returned_by(os.memfd_create, "samebytes", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
             os.ftruncate(fd.fileno(), _whole_pages(nbytes))
             # Nobody can cut it short under a mapping. udmabuf wants the seal on shrinking too.
             fcntl.fcntl(fd.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
@@ -111,13 +110,13 @@ class Udmabuf(Allocator):
     def allocate(self, nbytes: int) -> Fd:
         """By UDMABUF_CREATE; the DMA-BUF keeps the pages, so the memfd is closed."""
         with Memfd().allocate(nbytes) as memfd:
-            request = udmabuf.udmabuf_create(
-                memfd=memfd.fileno(), flags=udmabuf.UDMABUF_FLAGS_CLOEXEC, offset=0,
+            request = _abi.udmabuf_create(
+                memfd=memfd.fileno(), flags=_abi.UDMABUF_FLAGS_CLOEXEC, offset=0,
                 size=_whole_pages(nbytes),
             )  # fmt: skip
             try:
                 with _opened(UDMABUF) as device:
-                    return Fd(ioctl(device.fileno(), udmabuf.UDMABUF_CREATE, request))
+                    return Fd.returned_by(_abi.ioctl, device.fileno(), _abi.UDMABUF_CREATE, request)
             except OSError as error:
                 raise _failed("UDMABUF_CREATE", error, nbytes) from error
 
@@ -172,12 +171,12 @@ def _other_heaps() -> list[str]:
 
 def _whole_pages(nbytes: int) -> int:
     if nbytes > sys.maxsize - PAGESIZE:
-        raise LayoutError(f"{nbytes} bytes are more than there are addresses")
+        raise LayoutError(f"{nbytes} bytes exceed the address space")
     return max(-(-nbytes // PAGESIZE), 1) * PAGESIZE
 
 
 def _opened(device: Path) -> Fd:
-    return Fd(os.open(device, os.O_RDWR | os.O_CLOEXEC))
+    return Fd.returned_by(os.open, device, os.O_RDWR | os.O_CLOEXEC)
 
 
 def _device_lack(device: Path, remedy: str) -> tuple[str, str] | None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -32,11 +31,14 @@ class DMABuffer:
         fd: the descriptor, which becomes the buffer's; if an error is raised, it stays with `fd`.
         keep: what must live as long as the memory is used here, for instance the storage of the
             device memory that was exported.
+        mappable: False where the exporter says that the CPU cannot map the memory: then nothing
+            tries.
 
     Attributes:
         size: in bytes.
-        readonly: nobody can write through this descriptor.
+        readonly: this descriptor does not allow writing.
         is_dma_buf: devices can import it.
+        mappable: the exporter has not said that the CPU cannot map it.
         storage: owns the descriptor; for mappers, which return it from `connect`.
 
     Raises:
@@ -44,25 +46,28 @@ class DMABuffer:
         AccessError: it was opened for writing alone.
     """
 
-    __slots__ = ("__weakref__", "_fd", "is_dma_buf", "readonly", "size", "storage")
+    __slots__ = ("__weakref__", "_fd", "is_dma_buf", "mappable", "readonly", "size", "storage")
 
     _fd: Fd
     size: int
     readonly: bool
     is_dma_buf: bool
+    mappable: bool
     storage: Storage
 
-    def __init__(self, fd: Fd, *, keep: object = None) -> None:
+    def __init__(self, fd: Fd, *, keep: object = None, mappable: bool = True) -> None:
         found = examine(fd.fileno())
         wait = partial(wait_for_devices, fd) if found.dma_buf else None
-        self._fill(fd, found, Storage(fd.close, nbytes=found.size, keep=keep, wait=wait))
+        storage = Storage(fd.close, nbytes=found.size, keep=keep, wait=wait)
+        self._fill(fd, found, storage, mappable)
 
-    def _fill(self, fd: Fd, found: Descriptor, storage: Storage) -> None:
+    def _fill(self, fd: Fd, found: Descriptor, storage: Storage, mappable: bool = True) -> None:
         set_ = object.__setattr__
         set_(self, "_fd", fd)
         set_(self, "size", found.size)
         set_(self, "readonly", found.readonly)
         set_(self, "is_dma_buf", found.dma_buf)
+        set_(self, "mappable", mappable)
         set_(self, "storage", storage)
 
     @property
@@ -72,7 +77,7 @@ class DMABuffer:
 
     @property
     def exporter(self) -> str:
-        """The driver that made the DMA-BUF; "" where that is not told."""
+        """The driver that made the DMA-BUF; "" where that is unknown."""
         return exporter_of(self.fileno())
 
     @property
@@ -106,17 +111,6 @@ class DMABuffer:
     ) -> DMAPlane:
         """An array in this buffer; see `DMAPlane`."""
         return DMAPlane(self, info, offset, pitch, modifier)
-
-    def _recipe(self) -> Callable[[Storage], DMABuffer]:
-        """How to make this object again around its storage, without holding the storage."""
-        fd, found = self._fd, Descriptor(self.size, self.readonly, self.is_dma_buf)
-
-        def again(storage: Storage) -> DMABuffer:
-            buffer = object.__new__(DMABuffer)
-            buffer._fill(fd, found, storage)
-            return buffer
-
-        return again
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a DMABuffer is immutable: cannot set {name}")

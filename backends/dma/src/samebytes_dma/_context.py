@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["DMA", "DMAContext"]
 
 
-class DMAContext(Context):
+class DMAContext(Context[DMATensor]):
     """DMA-BUFs. `samebytes.context("dma")`, or "dma:NAME" to choose where new memory comes from.
 
     Names are "heap" (or "system", the system heap), "heap.NAME" (another heap), "udmabuf", and
-    "memfd", which is no DMA-BUF but a stand-in. Without a name the first of "heap", "udmabuf",
-    "memfd" is taken that this machine has; `tensor.kind` tells what it was.
+    "memfd", which is not a DMA-BUF but a stand-in. Without a name the first of "heap", "udmabuf",
+    "memfd" is taken that this machine has; `tensor.kind` says which one it was.
 
     A DMA-BUF belongs to no device and no allocator: all these contexts are equal, and mapping to
     any of them is an identity.
@@ -53,7 +53,7 @@ class DMAContext(Context):
         return cls(find_allocator(device))
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> DMATensor:
-        """New zeroed memory in a buffer of its own, of whole pages.
+        """New zeroed memory in its own buffer, of whole pages.
 
         Raises:
             LayoutError: a negative extent.
@@ -63,9 +63,11 @@ class DMAContext(Context):
         info = TensorInfo(dtype, shape)
         buffer = self.import_fd(self._allocator.allocate(info.nbytes))
         owner = buffer.storage
-        return DMATensor(buffer.plane(info), self, owner, None, False, None, (owner,))
+        return DMATensor.owned(buffer.plane(info), self, owner)
 
-    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> Frame:
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int
+    ) -> Frame[DMATensor]:
         """A new image in one buffer: planes one after another, without gaps.
 
         Raises:
@@ -80,9 +82,9 @@ class DMAContext(Context):
             for p in image.packed_layouts()
         )
         owner = buffer.storage
-        return Frame(planes, self, FrameMeta(image), owner, None, False, (owner,))
+        return Frame.owned(planes, self, FrameMeta(image), owner)
 
-    def import_fd(self, fd: Fd, *, keep: object = None) -> DMABuffer:
+    def import_fd(self, fd: Fd, *, keep: object = None, mappable: bool = True) -> DMABuffer:
         """A buffer around a descriptor, for mappers of other plugins whose target is "dma".
 
             buffer = self.target.import_fd(Fd(exported))
@@ -91,12 +93,13 @@ class DMAContext(Context):
         Args:
             fd: its owner, which becomes the buffer's. Dup a descriptor that stays a driver's.
             keep: what else must live as long; what `connect` mapped is kept by the core.
+            mappable: False where the driver says that the CPU cannot map the memory.
 
         Raises:
             LayoutError: nothing that can be mapped is behind the descriptor.
             AccessError: it was opened for writing alone.
         """
-        return DMABuffer(fd, keep=keep)
+        return DMABuffer(fd, keep=keep, mappable=mappable)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DMAContext)

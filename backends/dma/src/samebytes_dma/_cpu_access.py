@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DMA_BUF_IOCTL_SYNC: tells the kernel when the CPU begins and ends to use a DMA-BUF."""
+"""DMA_BUF_IOCTL_SYNC: begin and end the CPU's access to a DMA-BUF."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
 
-from ._abi import dma_buf
-from ._ioctl import ioctl
+from . import _abi
+from ._abi import ioctl
 
 if TYPE_CHECKING:
     from samebytes import Access, Fd
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["begin_access", "end_access", "sync_flags"]
 
 _FLAGS = {
-    "r": dma_buf.DMA_BUF_SYNC_READ,
-    "w": dma_buf.DMA_BUF_SYNC_WRITE,
-    "rw": dma_buf.DMA_BUF_SYNC_RW,
+    "r": _abi.DMA_BUF_SYNC_READ,
+    "w": _abi.DMA_BUF_SYNC_WRITE,
+    "rw": _abi.DMA_BUF_SYNC_RW,
 }
 
 
@@ -33,7 +33,7 @@ def begin_access(fd: Fd, access: Access) -> None:
     Raises:
         NativeError: the exporter refuses.
     """
-    _sync(fd, dma_buf.DMA_BUF_SYNC_START | sync_flags(access))
+    _sync(fd, _abi.DMA_BUF_SYNC_START | sync_flags(access))
 
 
 def end_access(fd: Fd, access: Access) -> None:
@@ -42,11 +42,11 @@ def end_access(fd: Fd, access: Access) -> None:
     Raises:
         NativeError: the exporter refuses.
     """
-    _sync(fd, dma_buf.DMA_BUF_SYNC_END | sync_flags(access))
+    _sync(fd, _abi.DMA_BUF_SYNC_END | sync_flags(access))
 
 
 def _sync(fd: Fd, flags: int) -> None:
     try:
-        ioctl(fd.fileno(), dma_buf.DMA_BUF_IOCTL_SYNC, dma_buf.dma_buf_sync(flags))
+        ioctl(fd.fileno(), _abi.DMA_BUF_IOCTL_SYNC, _abi.dma_buf_sync(flags))
     except OSError as error:
         raise NativeError("DMA_BUF_IOCTL_SYNC", error.errno or 0, error.strerror or "") from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fences of a DMA-BUF: what devices still do with it, as sync files and by waiting."""
+"""Fences of a DMA-BUF: wait for devices, import and export sync files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
 from samebytes.plugins import Fd, check_access
 
-from ._abi import dma_buf
+from . import _abi
 from ._cpu_access import sync_flags
-from ._ioctl import ioctl
 
 if TYPE_CHECKING:
     from samebytes import Access
@@ -33,12 +32,12 @@ def export_sync_file(buffer: DMABuffer, access: Access = "rw") -> Fd:
         The owner of a new descriptor. Fences added to the buffer later are not in it.
 
     Raises:
-        UnsupportedObjectError: the buffer is no DMA-BUF.
+        UnsupportedObjectError: the buffer is not a DMA-BUF.
         NativeError: the kernel refuses; before Linux 6.0 it does not know the call.
     """
     check_access(access)
     _check_dma_buf(buffer)
-    argument = dma_buf.dma_buf_export_sync_file(sync_flags(access), -1)
+    argument = _abi.dma_buf_export_sync_file(sync_flags(access), -1)
     _call("DMA_BUF_IOCTL_EXPORT_SYNC_FILE", buffer, argument)
     return Fd(argument.fd)
 
@@ -52,20 +51,20 @@ def import_sync_file(buffer: DMABuffer, sync_file: Fd | int, access: Access = "w
         access: what the work behind it does with the buffer: later readers do not wait for "r".
 
     Raises:
-        UnsupportedObjectError: the buffer is no DMA-BUF.
-        LayoutError: `sync_file` is no descriptor of a sync file.
+        UnsupportedObjectError: the buffer is not a DMA-BUF.
+        LayoutError: `sync_file` is not a descriptor of a sync file.
         NativeError: the kernel refuses; before Linux 6.0 it does not know the call.
     """
     check_access(access)
     _check_dma_buf(buffer)
     number = sync_file.fileno() if isinstance(sync_file, Fd) else sync_file
-    argument = dma_buf.dma_buf_import_sync_file(sync_flags(access), number)
+    argument = _abi.dma_buf_import_sync_file(sync_flags(access), number)
     try:
         _call("DMA_BUF_IOCTL_IMPORT_SYNC_FILE", buffer, argument)
     except NativeError as error:
         # sync_file_get_fence() finds nothing behind any other descriptor.
         if error.code in (errno.EINVAL, errno.EBADF):
-            raise LayoutError(f"descriptor {number} is no sync file") from error
+            raise LayoutError(f"descriptor {number} is not a sync file") from error
         raise
 
 
@@ -83,14 +82,14 @@ def wait_for_devices(fd: Fd) -> None:
 def _check_dma_buf(buffer: DMABuffer) -> None:
     if not buffer.is_dma_buf:
         raise UnsupportedObjectError(
-            f"a {buffer.kind} is no DMA-BUF and has no fences: allocate from "
+            f"a {buffer.kind} is not a DMA-BUF and has no fences: allocate from "
             '"dma:heap" or "dma:udmabuf"'
         )
 
 
-def _call(name: str, buffer: DMABuffer, argument: dma_buf.SyncFileArgument) -> None:
+def _call(name: str, buffer: DMABuffer, argument: _abi.SyncFileArgument) -> None:
     try:
-        ioctl(buffer.fileno(), getattr(dma_buf, name), argument)
+        _abi.ioctl(buffer.fileno(), getattr(_abi, name), argument)
     except OSError as error:
         meaning = error.strerror or ""
         if error.errno == errno.ENOTTY:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from samebytes.errors import NativeError
 from samebytes.plugins import Fd, Refused, Storage
 
-from ._abi import mman
+from . import _abi
 from ._cpu_access import begin_access, end_access
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def map_buffers(
 ) -> tuple[Storage, tuple[int, ...]]:
     """Map each buffer whole, all of them in one piece of address space, and begin the access.
 
-    Releasing the storage unmaps and ends the access; flush() ends the access and begins it anew.
+    Releasing the storage unmaps and ends the access; flush() ends the access and begins a new one.
 
     Args:
         buffers: they may be gone while they are mapped.
@@ -55,12 +55,12 @@ def map_buffers(
     """
     starts, end = [], 0
     for buffer in buffers:
-        _check_size(buffer)
+        _check_mappable(buffer)
         starts.append(end)
         end += -(-buffer.size // PAGESIZE) * PAGESIZE
     address = _map(buffers, starts, end, access)
     # No function of Python's: mappings that live to the end of the process outlive those.
-    unmap = partial(mman.munmap, address, end)
+    unmap = partial(_abi.munmap, address, end)
     try:
         begun = _begin([b for b in buffers if b.is_dma_buf], access, source)
     except BaseException:
@@ -88,20 +88,20 @@ def _map(buffers: Sequence[DMABuffer], starts: list[int], nbytes: int, access: A
         # The kernel chooses an address that suits the exporter (huge pages are aligned).
         return _map_buffer(buffers[0], None, access)
     address = _call_mmap(
-        None, nbytes, mman.PROT_NONE, mman.MAP_PRIVATE | mman.MAP_ANONYMOUS | mman.MAP_NORESERVE, -1
+        None, nbytes, _abi.PROT_NONE, _abi.MAP_PRIVATE | _abi.MAP_ANONYMOUS | _abi.MAP_NORESERVE, -1
     )
     try:
         for buffer, start in zip(buffers, starts, strict=True):
             _map_buffer(buffer, address + start, access)
     except BaseException:
-        mman.munmap(address, nbytes)
+        _abi.munmap(address, nbytes)
         raise
     return address
 
 
 def _map_buffer(buffer: DMABuffer, address: int | None, access: Access) -> int:
-    protection = mman.PROT_READ if access == "r" else mman.PROT_READ | mman.PROT_WRITE
-    flags = mman.MAP_SHARED if address is None else mman.MAP_SHARED | mman.MAP_FIXED
+    protection = _abi.PROT_READ if access == "r" else _abi.PROT_READ | _abi.PROT_WRITE
+    flags = _abi.MAP_SHARED if address is None else _abi.MAP_SHARED | _abi.MAP_FIXED
     try:
         return _call_mmap(address, buffer.size, protection, flags, buffer.fileno())
     except NativeError as error:
@@ -116,8 +116,8 @@ def _map_buffer(buffer: DMABuffer, address: int | None, access: Access) -> int:
 
 
 def _call_mmap(address: int | None, nbytes: int, protection: int, flags: int, fd: int) -> int:
-    found = mman.mmap(address, nbytes, protection, flags, fd, 0)
-    if found == mman.MAP_FAILED:
+    found = _abi.mmap(address, nbytes, protection, flags, fd, 0)
+    if found == _abi.MAP_FAILED:
         code = ctypes.get_errno()
         raise NativeError("mmap", code, os.strerror(code))
     return int(found)
@@ -129,7 +129,14 @@ def _publish(fds: Sequence[Fd], access: Access) -> None:
         begin_access(fd, access)
 
 
+def _check_mappable(buffer: DMABuffer) -> None:
+    """Raise Refused where mapping cannot work, or reading what was mapped would end the process."""
+    if not buffer.mappable:
+        raise Refused("the driver that exported this memory does not let the CPU map it")
+    _check_size(buffer)
+
+
 def _check_size(buffer: DMABuffer) -> None:
     """Reading past the end of a file ends the process with SIGBUS."""
     if not buffer.is_dma_buf and os.fstat(buffer.fileno()).st_size < buffer.size:
-        raise Refused(f"the {buffer.kind} was cut shorter than the {buffer.size} bytes it had")
+        raise Refused(f"the {buffer.kind} is now shorter than the {buffer.size} bytes it had")

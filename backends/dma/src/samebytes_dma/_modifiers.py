@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layout modifiers of DRM: whether pixels lie in rows, or in tiles that only devices understand."""
+"""DRM layout modifiers: linear, or tiled in a way that only devices understand."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def check_modifier(modifier: int) -> int:
     """The modifier as an int.
 
     Raises:
-        LayoutError: it is no unsigned 64-bit number.
+        LayoutError: it is not an unsigned 64-bit number.
     """
     try:
         number = index(modifier)
     except TypeError:
         number = -1
     if not 0 <= number < 1 << 64:
-        raise LayoutError(f"a DRM modifier is an unsigned 64-bit number, not {modifier!r}")
+        raise LayoutError(f"a DRM modifier must be an unsigned 64-bit number, not {modifier!r}")
     return number
 
 
@@ -66,7 +66,7 @@ def is_tiled(modifier: int) -> bool:
 def keeps_every_bit(modifier: int) -> bool:
     """Whether an image takes at least the bytes of its elements.
 
-    Compression saves bandwidth, not memory, save for Arm's fixed rate compression (AFRC).
+    Compression saves bandwidth, not memory, except for Arm's fixed rate compression (AFRC).
     """
     return modifier >> _VENDOR_SHIFT != _ARM
 

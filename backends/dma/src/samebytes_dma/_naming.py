@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DMA_BUF_SET_NAME: the name of a DMA-BUF, which people see who look for leaks."""
+"""DMA_BUF_SET_NAME: name a DMA-BUF, for tools that look for leaks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
 
-from ._abi.dma_buf import DMA_BUF_NAME_LEN, DMA_BUF_SET_NAME
-from ._ioctl import ioctl
+from ._abi import DMA_BUF_NAME_LEN, DMA_BUF_SET_NAME, ioctl
 
 if TYPE_CHECKING:
     from ._buffer import DMABuffer
@@ -20,8 +19,8 @@ __all__ = ["set_name"]
 def set_name(buffer: DMABuffer, name: str) -> None:
     """See `DMABuffer.set_name`."""
     if not buffer.is_dma_buf:
-        raise UnsupportedObjectError(f"a {buffer.kind} is no DMA-BUF: it cannot be given a name")
-    # /proc shows the name in a line of its own, where a newline would begin another one.
+        raise UnsupportedObjectError(f"a {buffer.kind} is not a DMA-BUF and cannot be named")
+    # /proc shows the name in its own line, where a newline would begin another one.
     if not name.isprintable() or len(name.encode()) >= DMA_BUF_NAME_LEN:
         raise LayoutError(
             f"{name!r} cannot be the name of a DMA-BUF: it is printable and has no more than "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DMAPlane: where one array lies in a buffer. The native object of "dma" tensors."""
+"""DMAPlane: the position of one array in a buffer; the native object of "dma" tensors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DMAPlane:
         modifier: layout modifier of drm_fourcc.h.
 
     Raises:
-        LayoutError: it would reach outside of the buffer (of tiled memory: as far as can be
+        LayoutError: it would reach outside the buffer (of tiled memory: as far as can be
             known), rows or elements would overlap, the pitch contradicts the strides, or tiled
             memory was given strides.
     """
@@ -62,18 +62,18 @@ class DMAPlane:
             )
         size, info = self.buffer.size, self.info
         if not 0 <= self.offset < size:
-            raise LayoutError(f"offset {self.offset} is outside of a buffer of {size} bytes")
+            raise LayoutError(f"offset {self.offset} is outside a buffer of {size} bytes")
         # How tiles lie is the driver's to know, but all elements are somewhere in them.
         if keeps_every_bit(self.modifier) and self.offset + info.nbytes > size:
             raise LayoutError(
-                f"{info} at offset {self.offset} takes {info.nbytes} bytes at least, and the "
+                f"{info} at offset {self.offset} takes {info.nbytes} bytes at least, but the "
                 f"buffer has {size}"
             )
         if self.pitch is not None:
             pitch = _whole(self.pitch, "a pitch")
             check_row(pitch, info)
             if pitch < 0:
-                raise LayoutError(f"pitch {pitch}: rows of tiles lie in their order")
+                raise LayoutError(f"pitch {pitch}: rows of tiles must be stored in order")
 
     def _checked_pitch(self) -> int | None:
         strides = self.info.strides
@@ -91,7 +91,7 @@ class DMAPlane:
         info = self.info
         if info.strides is None and not info.dtype.packed:
             raise LayoutError(
-                "memory in rows needs strides: give them, or the modifier of tiled memory"
+                "linear memory needs strides: pass them, or the modifier if the memory is tiled"
             )
         if info.overlaps:
             raise LayoutError(
@@ -117,4 +117,4 @@ def _whole(value: int, what: str) -> int:
     try:
         return index(value)
     except TypeError:
-        raise LayoutError(f"{what} is a whole number of bytes, not {value!r}") from None
+        raise LayoutError(f"{what} must be an integer number of bytes, not {value!r}") from None

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares."""
+"""The plugin's declarations."""
 
 from __future__ import annotations
 
 from samebytes.plugins import (
-    API,
     ContextSpec,
     MapperSpec,
     NativeSpec,
@@ -16,7 +15,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=API,
+    api=(1, 0),
     summary="DMA-BUFs: memory that processes and devices share by file descriptor",
     probe="samebytes_dma._probe:probe",
 )
@@ -42,7 +41,7 @@ def samebytes_contexts() -> list[ContextSpec]:
 
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
-    """To CPU memory. Frames have an edge of their own, which maps each buffer once."""
+    """To CPU memory. Frames have their own edge, which maps each buffer once."""
     return [
         MapperSpec(
             source="dma",
@@ -50,7 +49,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_dma._to_cpu:DMAToCpu",
             transfer=Transfer.MAP,
             summary="mmap, between the begin and end of an access by the CPU",
-            lifts=False,
+            per_plane=False,
         ),
         MapperSpec(
             source="dma",

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors that lie behind file descriptors."""
+"""DMATensor: a tensor in memory with a file descriptor."""
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from samebytes import Storage, Tensor, TensorInfo
+from samebytes import Tensor, TensorInfo
 from samebytes.errors import UnknownNameError
 
 from ._modifiers import is_tiled, modifier_name
@@ -46,11 +44,11 @@ class DMATensor(Tensor):
         from ._context import DMA
 
         buffer = native.buffer
-        return cls(native, DMA, buffer.storage, None, buffer.readonly)
+        return cls.borrowed(native, DMA, keep=buffer.storage, readonly=buffer.readonly)
 
     @property
     def kind(self) -> Kind:
-        """What the memory is; "memfd" and "file" are no DMA-BUFs, so devices cannot import them."""
+        """What the memory is; devices cannot import "memfd" and "file", which are not DMA-BUFs."""
         return self.native.buffer.kind
 
     def _describe(self) -> TensorInfo:
@@ -70,16 +68,8 @@ class DMATensor(Tensor):
             return super()._handle(key)  # says how to get there
         raise UnknownNameError("handle of dma", key, _HANDLES)
 
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        plane = self.native
-        alive, buffer_alive = weakref.ref(plane), weakref.ref(plane.buffer)
-        make_buffer = plane.buffer._recipe()
-        layout = plane.info, plane.offset, plane.pitch, plane.modifier
-
-        def again(storage: Storage) -> DMAPlane:
-            return alive() or DMAPlane(buffer_alive() or make_buffer(storage), *layout)
-
-        return again
+    def _native_parts(self) -> tuple[object, ...]:
+        return (self.native.buffer,)
 
     def __repr__(self) -> str:
         plane = self.native

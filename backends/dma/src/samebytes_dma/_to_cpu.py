@@ -44,7 +44,7 @@ class DMAFrameToCpu(MemoryMapper):
         for plane in planes:
             if plane.info.dtype.numpy is None:
                 raise Refused(
-                    f"{plane.info.dtype} is no type of numpy's, so a frame of arrays cannot hold "
+                    f"{plane.info.dtype} is not a numpy type, so a frame of arrays cannot hold "
                     "it: map its tensors one by one"
                 )
         buffers = {id(p.buffer.storage): p.buffer for p in planes}

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from operator import index
 from typing import Any
 
-from samebytes import Fd, Frame, FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
+from samebytes import Fd, Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import PlaneLayout
-from samebytes.plugins import dense_strides
+from samebytes.plugins import dense_strides, joint_owner
 
 from ._buffer import DMABuffer
 from ._context import DMA
@@ -46,7 +46,7 @@ def from_fd(
 
     Raises:
         LayoutError: the descriptor is not open, or nothing that can be mapped (a pipe, a socket, a
-            directory, a device); the array would reach outside of it; rows are longer than the
+            directory, a device); the array would reach outside it; rows are longer than the
             pitch; strides of tiled memory.
         AccessError: the descriptor was opened for writing alone.
         UnknownNameError: no such dtype.
@@ -77,7 +77,7 @@ def frame_from_fds(
             again is the same buffer.
         pitches: bytes from row to row, one for each plane; dense if left out.
         offsets: bytes from the start of the plane's buffer, one for each plane. Left out, planes
-            in one buffer follow each other without gaps, and planes in buffers of their own begin
+            in one buffer follow each other without gaps, and planes in their own buffers begin
             with them.
         modifier: layout modifier of drm_fourcc.h, of all planes, or one for each. A frame may
             have planes in rows beside tiled ones; the CPU maps the former, plane by plane.
@@ -96,7 +96,7 @@ def frame_from_fds(
     if len(each) == 1:
         each *= count
     if len(each) != count:
-        raise LayoutError(f"{image} has {count} planes, {len(each)} descriptors were given")
+        raise LayoutError(f"{image} has {count} planes, but {len(each)} descriptors were passed")
     numbers = [_number(fd) for fd in each]
     modifiers = _each_modifier(modifier, image)
     shared = len(set(numbers)) < count
@@ -135,19 +135,20 @@ def frame_with(planes: Sequence[DMAPlane], meta: FrameMeta, *, readonly: bool = 
     Args:
         planes: they stay the caller's.
         meta: becomes the frame's.
-        readonly: nobody may write, even if the descriptors let them.
+        readonly: writing is not allowed, even if the descriptors let them.
     """
     if isinstance(meta.info, ImageInfo):
         _check_planes(planes, meta.info)
     native = tuple(planes)
     readonly = readonly or any(p.buffer.readonly for p in native)
-    return Frame(native, DMA, meta, _owner_of(native), None, readonly)
+    owner = joint_owner([p.buffer.storage for p in native])
+    return Frame.borrowed(native, DMA, meta, keep=owner, readonly=readonly)
 
 
 def _check_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> None:
     layouts = image.plane_layouts()
     if len(planes) != len(layouts):
-        raise LayoutError(f"{image} has {len(layouts)} planes, {len(planes)} were given")
+        raise LayoutError(f"{image} has {len(layouts)} planes, but {len(planes)} were passed")
     for plane, layout in zip(planes, layouts, strict=True):
         if (str(plane.info.dtype), plane.info.shape) != (layout.dtype, layout.shape):
             raise LayoutError(
@@ -160,7 +161,9 @@ def _each_modifier(modifier: int | Sequence[int], image: ImageInfo) -> tuple[int
     count = len(image.format.planes)
     if isinstance(modifier, Sequence) and not isinstance(modifier, str):
         if len(modifier) != count:
-            raise LayoutError(f"{image} has {count} planes, {len(modifier)} modifiers were given")
+            raise LayoutError(
+                f"{image} has {count} planes, but {len(modifier)} modifiers were passed"
+            )
         return tuple(map(check_modifier, modifier))
     return (check_modifier(modifier),) * count
 
@@ -172,15 +175,6 @@ def _plane(buffer: DMABuffer, layout: PlaneLayout, has_pitch: bool, modifier: in
         return DMAPlane(buffer, info, layout.offset, layout.pitch if has_pitch else None, modifier)
     info = TensorInfo(layout.dtype, layout.shape, layout.strides)
     return DMAPlane(buffer, info, layout.offset, layout.pitch, modifier)
-
-
-def _owner_of(planes: tuple[DMAPlane, ...]) -> Storage:
-    """What holds the buffers of all planes, and waits for each."""
-    storages = {id(p.buffer.storage): p.buffer.storage for p in planes}
-    if len(storages) == 1:
-        return next(iter(storages.values()))
-    waits = [s.wait for s in storages.values() if s.wait is not None]
-    return Storage(keep=planes, wait=lambda: [wait() for wait in waits])
 
 
 def _described(
@@ -214,7 +208,8 @@ def _number(fd: int | Fd) -> int:
         number = index(fd)
     except TypeError:
         raise UnsupportedObjectError(
-            f"a descriptor is an int or a samebytes.Fd, not {type(fd).__name__}: pass its fileno()"
+            f"a descriptor must be an int or a samebytes.Fd, not {type(fd).__name__}: pass its "
+            "fileno()"
         ) from None
     if not 0 <= number < 1 << 31:
         raise LayoutError(f"{number} is not a file descriptor")

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._context import FFmpegContext
@@ -27,28 +29,18 @@ __all__ = [
     "whole_rows",
 ]
 
-_MODULES = {
-    "FFmpegContext": "_context",
-    "FFmpegFrame": "_frame",
-    "FFmpegHardwareFrame": "_hardware.objects",
-    "FFmpegHardwarePlane": "_hardware.objects",
-    "HardwareDevice": "_hardware.device",
-    "HardwareFrame": "_hardware.frame",
-    "HardwareFramePool": "_hardware.pool",
-    "FFmpegPlane": "_plane",
-    "whole_rows": "_rows",
+_HOME = {
+    "FFmpegContext": "._context",
+    "FFmpegFrame": "._frame",
+    "FFmpegHardwareFrame": "._hardware.objects",
+    "FFmpegHardwarePlane": "._hardware.objects",
+    "HardwareDevice": "._hardware.device",
+    "HardwareFrame": "._hardware.frame",
+    "HardwareFramePool": "._hardware.pool",
+    "FFmpegPlane": "._plane",
+    "whole_rows": "._rows",
 }
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        module = _MODULES[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__} has no attribute {name!r}") from None
-    from importlib import import_module
-
-    return getattr(import_module(f".{module}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

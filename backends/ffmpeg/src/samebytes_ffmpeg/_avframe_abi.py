@@ -84,7 +84,7 @@ class _AVFrame59(Structure):
 
 
 class _AVFrame60(Structure):
-    """FFmpeg 8."""
+    """FFmpeg 8 and 9."""
 
     _fields_ = (
         *_HEAD, *_TIMES, *_QUALITY, ("sample_rate", c_int), *_BUFFERS, *_METADATA, *_HARDWARE,
@@ -96,6 +96,7 @@ AVFRAMES: dict[int, type[Structure]] = {
     58: _AVFrame57,
     59: _AVFrame59,
     60: _AVFrame60,
+    61: _AVFrame60,
 }
 """LIBAVUTIL_VERSION_MAJOR -> AVFrame up to the cropping. Another version may have another one."""
 

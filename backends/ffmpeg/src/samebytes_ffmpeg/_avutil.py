@@ -37,7 +37,7 @@ __all__ = [
     "pix_fmt_desc_get",
 ]
 
-PYAV_HINT = 'pip install "av>=12.3,<19"'
+PYAV_HINT = 'pip install "av>=12.3,<20"'
 
 
 def _path() -> str:
@@ -56,7 +56,7 @@ PYAV = Libavutil(_path(), PYAV_HINT)
 AVFrame = PYAV.AVFrame
 FRAME_HEAD = PYAV.frame_head
 
-# Under names of their own, since mappings call them for every frame.
+# Under their own names, since mappings call them for every frame.
 frame_is_writable = PYAV.frame_is_writable
 frame_copy_props = PYAV.frame_copy_props
 frame_get_plane_buffer = PYAV.frame_get_plane_buffer

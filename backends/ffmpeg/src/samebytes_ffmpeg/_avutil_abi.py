@@ -52,7 +52,8 @@ class AVBufferRef(Structure):
 
 
 class AVBuffer(Structure):
-    """libavutil/buffer_internal.h: the only place that tells a read-only buffer from a shared one.
+    """libavutil/buffer_internal.h: the only place that distinguishes a read-only buffer from a
+    shared one.
 
     It is checked against a buffer of our own before it is relied on.
     """

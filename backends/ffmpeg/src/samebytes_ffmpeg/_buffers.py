@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the buffers of an AVFrame reach. FFmpeg's own have room for whole rows, padding too."""
+"""Find where the buffers of an AVFrame end: whether they hold whole rows with padding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _reference_at = AVBufferRef.from_address
 
 
 def room_from(address: int, pointers: Sequence[int]) -> list[int]:
-    """For each plane, the bytes from its pointer to the end of its buffer; 0 if outside of it.
+    """For each plane, the bytes from its pointer to the end of its buffer; 0 if outside it.
 
     Args:
         address: an AVFrame*, with buffers that FFmpeg counts.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FFMPEG", "FFmpegContext"]
 
 
-class FFmpegContext(HostContext):
+class FFmpegContext(HostContext[FFmpegPlane, FFmpegFrame]):
     """Frames of FFmpeg that lie in memory. There is one: `samebytes.context("ffmpeg")`."""
 
     memory_type = "ffmpeg"
@@ -51,14 +51,14 @@ class FFmpegContext(HostContext):
 
         Raises:
             LayoutError: FFmpeg lacks the format, or cannot have one of that size.
-            UnknownNameError: nobody knows the format.
+            UnknownNameError: the format is unknown.
         """
         image = _named(format_)
         info = ImageInfo(image, width, height)
         try:
             native = VideoFrame(width, height, pixel_format_name(image))
         except (OSError, ValueError) as error:
-            raise LayoutError(f"FFmpeg cannot have {info}: {error}") from error
+            raise LayoutError(f"FFmpeg cannot represent {info}: {error}") from error
         return FFmpegFrame.wrap(native)
 
     def readonly_native(self, native: Any) -> Any:

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 from av import AudioFrame, VideoFrame
 
 from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Frame, Storage, Tensor, count_copy
+from samebytes.plugins import Frame, count_copy
 
 from ._avutil import PYAV, AVFrame, get_pix_fmt
-from ._from_cpu import frame_over
-from ._lending import sweep
-from ._lent import recall
+from ._loans import sweep
 from ._meta import FFmpegMeta
 from ._plane import ADVICE, FFmpegPlane
 from ._pyav import channel_count, frame_address
-from ._reference import is_writable
+from ._reference import buffer_references, is_writable
 
 if TYPE_CHECKING:
     from typing import Self
@@ -31,16 +29,16 @@ _slot: Any = vars(Frame)["readonly"]
 
 
 _FORMAT = AVFrame.format.offset
-# Their frames have nodes of their own, "ffmpeg:VAAPI" and "ffmpeg:DRM".
+# Their frames have their own nodes, "ffmpeg:VAAPI" and "ffmpeg:DRM".
 _OF_DEVICES = frozenset({get_pix_fmt(b"vaapi"), get_pix_fmt(b"drm_prime")} - {-1})
 
 
-class FFmpegFrame(Frame):
+class FFmpegFrame(Frame[FFmpegPlane]):
     """A frame over an av frame, which is `native` and stays its owner's.
 
     Attributes:
-        readonly: whether somebody else would notice a write; asked anew each time, since a
-            decoder lets go of a frame later.
+        readonly: whether somebody else would notice a write; evaluated each time, since a
+            decoder releases a frame later.
     """
 
     __slots__ = ()
@@ -60,24 +58,20 @@ class FFmpegFrame(Frame):
             UnsupportedObjectError: it is neither.
         """
         if not isinstance(native, VideoFrame | AudioFrame):
-            raise UnsupportedObjectError(f"{native!r} is no av frame")
+            raise UnsupportedObjectError(f"{native!r} is not an av frame")
         if c_int.from_address(frame_address(native) + _FORMAT).value in _OF_DEVICES:
-            return _on_device(native)  # type: ignore[return-value]  # it has a class of its own
+            return _on_device(native)  # type: ignore[return-value]  # it has its own class
         meta = FFmpegMeta(native)
         meta.info  # found out here, where the error helps most  # noqa: B018
-        return cls(native, _context(), meta, native, None, False)
+        return cls.borrowed(native, _context(), meta)
 
     @property
-    def readonly(self) -> bool:  # answers anew each time
+    def readonly(self) -> bool:  # evaluated each time
         return bool(_slot.__get__(self)) or not is_writable(self.native)
 
     @readonly.setter
     def readonly(self, value: bool) -> None:
         _slot.__set__(self, value)
-
-    @readonly.deleter
-    def readonly(self) -> None:
-        _slot.__delete__(self)
 
     @property
     def writable(self) -> bool:
@@ -85,7 +79,7 @@ class FFmpegFrame(Frame):
         return not self.readonly
 
     def make_writable(self, *, copy: bool = False) -> None:
-        """Have bytes that nobody else refers to. Does nothing if that is so already.
+        """Make sure that nothing else refers to the bytes. Does nothing if that is so already.
 
         Args:
             copy: allow the copy that is needed otherwise. It is counted in `samebytes.stats()`.
@@ -103,55 +97,31 @@ class FFmpegFrame(Frame):
         nbytes = sum(plane.info.nbytes for plane in self.planes)
         self.native.make_writable()
         self.readonly = False
-        self._planes = None
+        self._planes_moved()
         count_copy("ffmpeg -> ffmpeg (make_writable)", nbytes)
 
-    def _make_planes(self) -> tuple[Tensor, ...]:
-        native, readonly = self.native, bool(_slot.__get__(self))
+    def _make_planes(self) -> tuple[FFmpegPlane, ...]:
+        native = self.native
         planes = native.planes
         if isinstance(native, AudioFrame):
             # PyAV counts pointers up to a NULL, and there is none after a full row of eight.
             count = channel_count(native.layout) if native.format.is_planar else 1
             planes = planes[:count]
-        return tuple(
-            FFmpegPlane(plane, self.context, self._owner, self.parent, readonly) for plane in planes
-        )
+        return self._planes_over(planes)
 
     def _handle(self, key: str) -> int:
         if key != "av_frame":
             raise UnknownNameError("handle of an FFmpegFrame", key, ("av_frame",))
         return frame_address(self.native)
 
-    def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
-        meta, readonly = self.meta, bool(_slot.__get__(self))
-        recalled = recall(
-            self.native,
-            PYAV,
-            frame_address(self.native),
-            lambda lent: frame_over(lent, meta, readonly),
-        )
-        return recalled, super()._recipe(ending)
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # the framework counts who holds its memory
 
-    def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
-        recalled, rest = parts
-        super()._restore(rest, storages)
-        native = recalled()
-        open_planes = [(n, p) for n, p in enumerate(self._planes or ()) if not p.closed]
-        if native is None:
-            for _, plane in open_planes:
-                plane.close()
-            self._forget()
-            return
-        self.native = native
-        for number, plane in open_planes:
-            if plane.native is None:
-                plane.native = native.planes[number]
+    def _native_uses(self) -> int:
+        # Those of codecs, filters and other frames, and those of arrays.
+        return buffer_references(PYAV, frame_address(self.native))
 
-    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> None:
-        """Nothing: planes can be closed by themselves, and the frame is still there."""
-
-    def _forget(self) -> None:
-        super()._forget()
+    def _on_closed(self) -> None:
         # What was lent to this frame is the lender's again, not only after the next lending.
         sweep()
 

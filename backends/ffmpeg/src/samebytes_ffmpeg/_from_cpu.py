@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from ctypes import addressof, c_void_p
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -13,8 +12,8 @@ import numpy as np
 from av import AudioFrame, AudioLayout, VideoFrame
 from numpy import ndarray
 
-from samebytes.errors import LayoutError
-from samebytes.formats import AudioInfo, ImageInfo, PlaneLayout
+from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.formats import CHANNELS, AudioInfo, ImageInfo, PlaneLayout, channel_names
 from samebytes.plugins import (
     Access,
     Frame,
@@ -27,19 +26,22 @@ from samebytes.plugins import (
 )
 
 from ._avframe_abi import FRAME_PLANES
-from ._avutil import AVFrame, buffer_unref, frame_copy_props, malloc
+from ._avutil import PYAV, AVFrame, buffer_unref, frame_copy_props
 from ._layouts import AUDIO_FORMATS
-from ._lending import lend
-from ._lent import Lent
+from ._loans import lend, put
+from ._meaning import FULL_RANGE_FORMATS, write_meaning
 from ._meta import FFmpegMeta
-from ._pixel_formats import Palette, pixel_format_name
+from ._pixel_formats import Palette, image_format_named, pixel_format_name
 from ._pyav import channel_count, frame_address
 
 __all__ = ["CpuToFrame", "describe_native", "frame_over"]
 
 _Array = ndarray[Any, np.dtype[Any]]
 
-_Pointers = c_void_p * 8
+_POINTER = ctypes.sizeof(c_void_p)
+# AVFrame has so many of `buf` (AV_NUM_DATA_POINTERS).
+_FIELDS = 8
+_Pointers = c_void_p * _FIELDS
 _Planes = ctypes.c_ubyte * FRAME_PLANES.size
 
 # AVFrame has linesize as int.
@@ -63,14 +65,16 @@ class CpuToFrame(MemoryMapper):
     ) -> tuple[VideoFrame | AudioFrame, TensorInfo | None, Storage | None]:
         """The av frame; the memory is the cpu frame's, so there is nothing to give back."""
         try:
-            native = frame_over(Lent(item.native), item.meta, access == "r")
+            native = frame_over(item.native, item.meta, access == "r")
         except LayoutError as error:
             raise Refused(str(error)) from error
         return native, None, None
 
 
-def frame_over(lent: Lent, meta: FrameMeta, readonly: bool) -> VideoFrame | AudioFrame:
-    """An av frame whose buffers are the memory of the arrays that are lent.
+def frame_over(
+    arrays: tuple[_Array, ...], meta: FrameMeta, readonly: bool
+) -> VideoFrame | AudioFrame:
+    """An av frame whose buffers are the memory of `arrays`, which FFmpeg holds.
 
     Raises:
         LayoutError: FFmpeg lacks the format.
@@ -79,9 +83,9 @@ def frame_over(lent: Lent, meta: FrameMeta, readonly: bool) -> VideoFrame | Audi
     info = meta.info
     native: VideoFrame | AudioFrame
     if isinstance(info, ImageInfo):
-        native = _image(lent, info, readonly)
+        native = _image(arrays, info, readonly, _full_range_name(meta))
     elif isinstance(info, AudioInfo):
-        native = _sound(lent, info, readonly)
+        native = _sound(arrays, info, readonly)
     else:
         raise Refused("FFmpeg frames are images or sound, and this frame does not say what")
     describe_native(native, meta)
@@ -92,7 +96,7 @@ class _Place(NamedTuple):
     """How one plane lies around the address of its first element.
 
     Attributes:
-        linesize: what FFmpeg is told.
+        linesize: what is passed to FFmpeg.
         low: from the first element to the lowest byte; below zero where it is stored bottom up.
         span: bytes from the lowest on.
     """
@@ -106,30 +110,43 @@ class _Place(NamedTuple):
 _Form = tuple[tuple[int, ...], tuple[int, ...], np.dtype[Any]]
 
 
-def _image(held: Lent, info: ImageInfo, readonly: bool) -> VideoFrame:
-    arrays: Sequence[_Array] = held.held
-    name, places = _image_places(info, tuple([(a.shape, a.strides, a.dtype) for a in arrays]))
+def _full_range_name(meta: FrameMeta) -> str | None:
+    """The name of the original's pixel format, if that says more than the layout ("yuvj420p")."""
+    if not isinstance(meta, FFmpegMeta):
+        return None
+    name = FULL_RANGE_FORMATS.get(AVFrame.from_address(frame_address(meta.native)).format)
+    if name is None or image_format_named(name) != getattr(meta.info, "format", None):
+        return None
+    # It may have been marked otherwise since.
+    return name if meta.metadata.get("color_range") == "full" else None
+
+
+def _image(
+    arrays: tuple[_Array, ...], info: ImageInfo, readonly: bool, name: str | None
+) -> VideoFrame:
+    usual_name, places = _image_places(info, tuple([(a.shape, a.strides, a.dtype) for a in arrays]))
     try:
-        # PyAV tells a frame's format and size once, when it makes the frame and its buffers.
-        # Those were not written to yet, and are given back here.
-        native = VideoFrame(info.width, info.height, name)
+        # PyAV sets a frame's format and size once, when it makes the frame and its buffers.
+        # Those were not written to yet, and are given back below.
+        native = VideoFrame(info.width, info.height, name or usual_name)
     except (OSError, ValueError) as error:
-        raise Refused(f"FFmpeg cannot have {info}: {error}") from error
+        raise Refused(f"FFmpeg cannot represent {info}: {error}") from error
     frame = frame_address(native)
-    buffers = _Pointers.from_address(frame + AVFrame.buf.offset)
-    for number in range(len(buffers)):
-        if not buffers[number]:
-            break
-        buffer_unref(addressof(buffers) + number * ctypes.sizeof(c_void_p))
     addresses = [data_address(array) for array in arrays]
     pieces = [
         (address + low, span) for address, (_, low, span) in zip(addresses, places, strict=True)
     ]
-    lent = lend(pieces, held, readonly)
+    lent = lend(pieces, arrays, readonly)
     linesize = [place.linesize for place in places]
-    unused = [0] * (len(buffers) - len(lent))
-    for number, reference in enumerate(lent):
-        buffers[number] = reference
+    unused = [0] * (_FIELDS - len(lent))
+    first = frame + AVFrame.buf.offset
+    for number, buffer in enumerate(lent):
+        put(buffer, first + number * _POINTER)
+    buffers = _Pointers.from_address(first)
+    for number in range(len(lent), _FIELDS):
+        if not buffers[number]:
+            break
+        buffer_unref(first + number * _POINTER)
     FRAME_PLANES.pack_into(_Planes.from_address(frame), 0, *addresses, *unused, *linesize, *unused)
     return native
 
@@ -140,7 +157,7 @@ def _image_places(info: ImageInfo, forms: tuple[_Form, ...]) -> tuple[str, tuple
     name = pixel_format_name(info.format)
     layouts = info.plane_layouts()
     if len(forms) != len(layouts):
-        raise Refused(f"{info.format} has {len(layouts)} planes, the frame has {len(forms)}")
+        raise Refused(f"{info.format} has {len(layouts)} planes, but the frame has {len(forms)}")
     return name, tuple(
         _place(f"plane {number}", form, layout, isinstance(plane, Palette))
         for number, (form, layout, plane) in enumerate(
@@ -175,12 +192,11 @@ def _check_form(what: str, form: _Form, dense: PlaneLayout) -> None:
         raise Refused(f"{what} is {dtype}{list(shape)}, not {dense.dtype}{list(dense.shape)}")
 
 
-def _sound(held: Lent, info: AudioInfo, readonly: bool) -> AudioFrame:
-    arrays: Sequence[_Array] = held.held
+def _sound(arrays: tuple[_Array, ...], info: AudioInfo, readonly: bool) -> AudioFrame:
     name = _sample_format_name(info.dtype, info.interleaved)
     layouts = info.plane_layouts()
     if len(arrays) != len(layouts):
-        raise Refused(f"{info} has {len(layouts)} planes, the frame has {len(arrays)}")
+        raise Refused(f"{info} has {len(layouts)} planes, but the frame has {len(arrays)}")
     nbytes = layouts[0].nbytes
     if nbytes > _MOST:
         raise Refused(f"a plane of {nbytes} bytes is more than FFmpeg can express")
@@ -197,20 +213,20 @@ def _sound(held: Lent, info: AudioInfo, readonly: bool) -> AudioFrame:
     pointers: Any = frame.data
     if count >= _PLANAR_CHANNELS:
         # One more than there are channels: PyAV counts planes up to the first NULL.
-        frame.extended_data = _zeroed(count + 1)
+        frame.extended_data = None
+        _allocate(addressof(frame) + AVFrame.extended_data.offset, count + 1)
         pointers = (c_void_p * count).from_address(frame.extended_data)
     if count > _PLANAR_CHANNELS:
-        frame.extended_buf = _zeroed(count - _PLANAR_CHANNELS)
+        _allocate(addressof(frame) + AVFrame.extended_buf.offset, count - _PLANAR_CHANNELS)
         frame.nb_extended_buf = count - _PLANAR_CHANNELS
-        more = (c_void_p * frame.nb_extended_buf).from_address(frame.extended_buf)
     addresses = [data_address(array) for array in arrays]
-    lent = lend([(address, nbytes) for address in addresses], held, readonly)
-    for number, (address, reference) in enumerate(zip(addresses, lent, strict=True)):
+    lent = lend([(address, nbytes) for address in addresses], arrays, readonly)
+    for number, (address, buffer) in enumerate(zip(addresses, lent, strict=True)):
         if number < _PLANAR_CHANNELS:
-            frame.buf[number] = reference
+            put(buffer, addressof(frame) + AVFrame.buf.offset + number * _POINTER)
             frame.data[number] = address
         else:
-            more[number - _PLANAR_CHANNELS] = reference
+            put(buffer, frame.extended_buf + (number - _PLANAR_CHANNELS) * _POINTER)
         pointers[number] = address
     return native
 
@@ -219,39 +235,67 @@ def _sample_format_name(dtype: str, interleaved: bool) -> str:
     names = {"uint8": "u8", "int16": "s16", "int32": "s32", "int64": "s64", "float32": "flt",
              "float64": "dbl"}  # fmt: skip
     if (dtype, interleaved) not in AUDIO_FORMATS.values():
-        raise Refused(f"FFmpeg has no sound of {dtype} samples")
+        raise Refused(f"no FFmpeg sample format for {dtype}")
     return names[dtype] + ("" if interleaved else "p")
 
 
 def _channel_layout(info: AudioInfo) -> AudioLayout:
-    # "7c" is FFmpeg's usual arrangement of seven channels, "7 channels" none in particular.
-    for name in (info.channel_layout, f"{info.channels}c", f"{info.channels} channels"):
-        if name is None:
-            continue
+    """The layout for FFmpeg. Three channels or more of no layout are for no loudspeaker.
+
+    Raises:
+        Refused: channels in another order than FFmpeg's, or another number of them.
+    """
+    usual = {1: "mono", 2: "stereo"}.get(info.channels, f"{info.channels} channels")
+    name = info.channel_layout or usual
+    channels = channel_names(name)
+    if channels is not None:
+        places = [CHANNELS.index(channel) for channel in channels]
+        if places != sorted(set(places)):
+            # FFmpeg could express it by a map on the heap, which PyAV frees once for each of its
+            # objects: the process would end.
+            wanted = "+".join(CHANNELS[place] for place in sorted(set(places)))
+            raise Refused(
+                f"the channels are in the order {'+'.join(channels)}, but FFmpeg takes {wanted}: "
+                "reorder them, which copies"
+            )
+    # The channels one by one are for a libavutil that lacks the name of the layout.
+    for text in (name, "+".join(channels or ()), f"{info.channels} channels"):
         try:
-            layout = AudioLayout(name)
+            layout = AudioLayout(text)
         except ValueError:
             continue
-        if channel_count(layout) == info.channels:
-            return layout
-    raise Refused(f"FFmpeg has no arrangement of {info.channels} channels")
+        if channel_count(layout) != info.channels:
+            raise Refused(f"the layout {text!r} does not have {info.channels} channels")
+        return layout
+    raise Refused(f"no FFmpeg channel layout for {info.channels} channels")
 
 
-def _zeroed(count: int) -> int:
-    """Room for pointers, which FFmpeg frees together with the frame."""
-    nbytes = count * ctypes.sizeof(c_void_p)
-    address: int | None = malloc(nbytes)
-    if address is None:
-        raise MemoryError(f"FFmpeg has no {nbytes} bytes")
-    ctypes.memset(address, 0, nbytes)
-    return address
+def _allocate(place: int, count: int) -> None:
+    """Room for `count` pointers, all NULL, which FFmpeg frees together with the frame.
+
+    Args:
+        place: the address of the field that will point there, and is NULL now.
+    """
+    nbytes = count * _POINTER
+    PYAV.checked("av_reallocp", PYAV.reallocp(place, nbytes))
+    ctypes.memset(c_void_p.from_address(place).value or 0, 0, nbytes)
 
 
 def describe_native(native: Any, meta: FrameMeta) -> None:
-    """Time, and what else FFmpeg knew of the frame if it came from there."""
+    """Time, what the bytes mean, and what else FFmpeg knew of the frame if it came from there.
+
+    Raises:
+        Refused: an entry of the metadata is not what it can be.
+    """
     if isinstance(meta, FFmpegMeta):
         frame_copy_props(frame_address(native), frame_address(meta.native))
     if meta.pts is not None:
         native.pts = meta.pts
     if meta.time_base is not None:
         native.time_base = meta.time_base
+    if isinstance(meta, FFmpegMeta) and not meta.metadata_was_read:
+        return  # nobody changed what was copied
+    try:
+        write_meaning(native, meta.metadata)
+    except (LayoutError, UnknownNameError) as error:
+        raise Refused(str(error)) from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the planes of an AVFrame lie, as numpy wants to be told. Cached: read for every frame."""
+"""Where the planes of an AVFrame lie, in numpy's terms. Cached: read for every frame."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from samebytes.plugins import Refused, TensorInfo
 
 from ._pixel_formats import Palette, image_format
 
-__all__ = ["AUDIO_FORMATS", "Place", "Places", "audio_info", "audio_places", "image_places"]
+__all__ = ["AUDIO_FORMATS", "Places", "PlaneLocation", "audio_info", "audio_places", "image_places"]
 
 
-class Place(NamedTuple):
+class PlaneLocation(NamedTuple):
     """One plane, for numpy.ndarray.
 
     Attributes:
@@ -46,7 +46,7 @@ class Place(NamedTuple):
 class Places(NamedTuple):
     """All planes of a frame, and whether the rows of some are padded."""
 
-    planes: tuple[Place, ...]
+    planes: tuple[PlaneLocation, ...]
     padded: bool
 
 
@@ -115,7 +115,7 @@ def audio_places(sample_format: int, channels: int, samples: int) -> Places:
         Refused: it is empty.
     """
     try:
-        # The rate is no part of the layout.
+        # The rate is not part of the layout.
         return _places(audio_info(sample_format, channels, samples, 1, None).plane_layouts())
     except LayoutError as error:
         raise Refused(str(error)) from error
@@ -131,11 +131,11 @@ def _memory(nbytes: int) -> Any:
     return type("PlaneMemory", (ctypes.c_ubyte * nbytes,), {"__slots__": ("owner",)})
 
 
-def _place(layout: PlaneLayout) -> Place:
+def _place(layout: PlaneLayout) -> PlaneLocation:
     memory_at = _memory(layout.span).from_address
     whole = layout.pitch * layout.shape[0]
     padded = whole > layout.span
-    return Place(
+    return PlaneLocation(
         memory_at,
         -layout.offset,
         layout.shape,

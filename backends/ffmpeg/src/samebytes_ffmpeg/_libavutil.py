@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
-from functools import cached_property
 from typing import Any
 
 from samebytes.errors import MissingDependencyError, NativeError
+from samebytes.plugins import ADD_PENDING_CALL, SWEEP_SOON, Lender, OwnedPointer
 
 from ._avframe_abi import AVFRAMES, frame_head
 from ._avutil_abi import AV_BUFFER_FLAG_READONLY, AVBuffer, AVBufferRef, AVPixFmtDescriptor
+from ._frame_check import frames_are_as_known
+from ._owned import OwningCalls, made
 
 __all__ = ["Libavutil"]
 
@@ -37,6 +39,11 @@ class Libavutil:
         version: (major, minor, micro).
         AVFrame: its structure.
         frame_head: see `frame_head` of the module _avframe_abi.
+        identity: equal for two of these that are the same library, however it was found.
+        unref_address: of av_buffer_unref, which FFmpeg's release functions can be: it takes a
+            pointer.
+        owned: the calls that return something to give back.
+        lender: how this library holds what it is lent: tokens are buffers without memory.
 
     Raises:
         MissingDependencyError: it cannot be loaded, it lacks a call, or its version is not known.
@@ -64,6 +71,10 @@ class Libavutil:
         self._bind()
         self._check_buffer()
         self._check_frame()
+        self.identity = ctypes.cast(self.frame_alloc, c_void_p).value or 0
+        self.unref_address = ctypes.cast(self.buffer_unref, c_void_p).value or 0
+        self.owned = OwningCalls(self)
+        self.lender = Lender(self.unref_address, self._new_token, self._fill)
 
     def _bind(self) -> None:
         pointer = c_void_p
@@ -73,15 +84,18 @@ class Libavutil:
         self.frame_get_buffer = quick("av_frame_get_buffer", c_int, pointer, c_int)
         self.frame_clone = quick("av_frame_clone", pointer, pointer)
         self.frame_is_writable = quick("av_frame_is_writable", c_int, pointer)
+        self.frame_apply_cropping = quick("av_frame_apply_cropping", c_int, pointer, c_int)
         self.frame_copy_props = quick("av_frame_copy_props", c_int, pointer, pointer)
         self.frame_get_plane_buffer = quick("av_frame_get_plane_buffer", pointer, pointer, c_int)
         self.buffer_create = quick(
             "av_buffer_create", pointer, pointer, c_size_t, pointer, pointer, c_int
         )
         self.buffer_ref = quick("av_buffer_ref", pointer, pointer)
+        self.buffer_replace = quick("av_buffer_replace", c_int, pointer, pointer)
         self.buffer_unref = quick("av_buffer_unref", None, pointer)
         self.buffer_get_ref_count = quick("av_buffer_get_ref_count", c_int, pointer)
         self.malloc = quick("av_malloc", pointer, c_size_t)
+        self.reallocp = quick("av_reallocp", c_int, pointer, c_size_t)
         self.freep = quick("av_freep", None, pointer)
         self.get_pix_fmt = quick("av_get_pix_fmt", c_int, c_char_p)
         self.pix_fmt_desc_get = quick("av_pix_fmt_desc_get", POINTER(AVPixFmtDescriptor), c_int)
@@ -113,27 +127,34 @@ class Libavutil:
         """A call that lets the interpreter go."""
         return self._call(self._slow, name, result, arguments)
 
+    def function(self, name: str) -> Any:
+        """A call that keeps the interpreter, without types; a new object each time."""
+        return self._function(self._quick, name)
+
+    def _function(self, library: ctypes.CDLL, name: str) -> Any:
+        try:
+            # Not getattr(): that gives one object for each name, whatever the types.
+            return library[name]
+        except AttributeError:
+            raise MissingDependencyError("ffmpeg", f"{name} in {self.path}", self.hint) from None
+
     def _call(
         self, library: ctypes.CDLL, name: str, result: Any, arguments: tuple[Any, ...]
     ) -> Any:
-        try:
-            # Not getattr(): that gives one object for each name, whatever the types.
-            function = library[name]
-        except AttributeError:
-            raise MissingDependencyError("ffmpeg", f"{name} in {self.path}", self.hint) from None
+        function = self._function(library, name)
         function.restype = result
         function.argtypes = arguments
         return function
 
-    @cached_property
-    def identity(self) -> int:
-        """Equal for two of these that are the same library, however it was found."""
-        return ctypes.cast(self.frame_alloc, c_void_p).value or 0
+    def _new_token(self, notify: bool) -> OwnedPointer:
+        # The release calls Py_AddPendingCall(SWEEP_SOON, NULL), or av_buffer_unref(NULL), which
+        # does nothing.
+        release = (ADD_PENDING_CALL, SWEEP_SOON) if notify else (self.unref_address, None)
+        token: OwnedPointer = self.owned.buffer_create(None, 0, *release, 0)
+        return made(token, "av_buffer_create")
 
-    @cached_property
-    def unref_address(self) -> int:
-        """Of av_buffer_unref, which FFmpeg's release functions can be: it takes a pointer."""
-        return ctypes.cast(self.buffer_unref, c_void_p).value or 0
+    def _fill(self, slot: int, token: OwnedPointer) -> None:
+        self.checked("av_buffer_replace", self.buffer_replace(slot, token))
 
     def pixel_format(self, name: str) -> int:
         """The number of a pixel format; below zero if the library has none of that name."""
@@ -160,8 +181,8 @@ class Libavutil:
         """Compare AVBuffer, whose header is not public, with a buffer made for the purpose."""
         size = 64
         # No release function: av_buffer_create then frees the data with av_free.
-        made = self.buffer_create(self.malloc(size), size, None, None, AV_BUFFER_FLAG_READONLY)
-        reference = c_void_p(made)
+        buffer = self.buffer_create(self.malloc(size), size, None, None, AV_BUFFER_FLAG_READONLY)
+        reference = c_void_p(buffer)
         outer = AVBufferRef.from_address(reference.value or 0)
         inner = AVBuffer.from_address(outer.buffer)
         found = inner.data, inner.size, inner.refcount, inner.opaque, inner.flags
@@ -169,27 +190,14 @@ class Libavutil:
         self.buffer_unref(byref(reference))
         if found != expected:
             raise MissingDependencyError(
-                "ffmpeg", "a libavutil whose buffers have the layout of FFmpeg 5 to 8", self.hint
+                "ffmpeg", "a libavutil whose buffers have the layout of FFmpeg 5 to 9", self.hint
             )
 
     def _check_frame(self) -> None:
         """Compare AVFrame with what the library itself puts into one."""
-        address = self.frame_alloc()
-        frame = self.AVFrame.from_address(address)
-        fresh = frame.format, frame.extended_data
-        frame.width, frame.height, frame.format = 36, 10, self.pixel_format("gray")
-        code = self.frame_get_buffer(address, 1)
-        told = self.frame_get_plane_buffer(address, 0)
-        right = code == 0 and told is not None and frame.buf[0] == told
-        if right:
-            buffer = AVBufferRef.from_address(told)
-            room = range(buffer.data, buffer.data + buffer.size)
-            right = frame.data[0] in room and frame.linesize[0] == 36
-        self.frame_free(byref(c_void_p(address)))
-        # AV_PIX_FMT_NONE, and the address of data.
-        if not right or fresh != (-1, address):
+        if not frames_are_as_known(self):
             raise MissingDependencyError(
-                "ffmpeg", "a libavutil whose frames have the layout of FFmpeg 5 to 8", self.hint
+                "ffmpeg", "a libavutil whose frames have the layout of FFmpeg 5 to 9", self.hint
             )
 
     def __repr__(self) -> str:

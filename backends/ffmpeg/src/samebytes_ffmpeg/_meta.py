@@ -1,33 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What FFmpeg knows of a frame besides its bytes, read from the av frame when asked for."""
+"""FFmpegMeta: time, format and metadata of an av frame, read when asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
 from av.video.frame import PictureType
 
-from samebytes.formats import AudioInfo, ImageInfo
+from samebytes.formats import AudioInfo, ImageInfo, channel_layout, channel_names
 from samebytes.plugins import FrameMeta
 
 from ._avutil import AVFrame
 from ._layouts import audio_info
+from ._meaning import interlacing, read_meaning, sample_aspect
 from ._pixel_formats import image_format_named
 from ._pyav import channel_count, frame_address
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from av import AudioFrame
 
 __all__ = ["FFmpegMeta", "info_of"]
+
+_UNREAD = object()
 
 
 class FFmpegMeta(FrameMeta):
     """A FrameMeta whose fields are read from the av frame on first use, and are then its own.
 
-    `metadata["ffmpeg"]` holds FFmpeg's properties of the frame: for images `color_range`,
-    `colorspace`, `color_primaries`, `color_trc` (FFmpeg's numbers, as PyAV gives them),
-    `key_frame`, `pict_type` ("I", "P", "B" ...) and `duration`; for sound `duration`.
+    `metadata` has the entries that all backends share (docs/reference/frame-metadata.md), as far as
+    the frame is marked. The range of yuvj420p and its like is "full".
+
+    `metadata["ffmpeg"]` holds FFmpeg's own properties of the frame. For images: `color_range`,
+    `colorspace`, `color_primaries`, `color_trc`, `chroma_location` (FFmpeg's numbers), `key_frame`,
+    `pict_type` ("I", "P", "B" ...), `interlaced_frame`, `top_field_first`, `repeat_pict`,
+    `sample_aspect_ratio` (a Fraction, or None), `rotation` (degrees, from the display matrix) and
+    `duration` (in units of the time base). For sound: `duration`. For both: `side_data`, a dict of
+    names of AVFrameSideDataType without AV_FRAME_DATA_ -> a copy of the bytes.
     """
 
     __slots__ = ("native",)
@@ -37,6 +49,13 @@ class FFmpegMeta(FrameMeta):
     def __init__(self, native: VideoFrame | AudioFrame) -> None:
         # The base's slots stay empty until __getattr__ fills them.
         self.native = native
+
+    @property
+    def metadata_was_read(self) -> bool:
+        """Whether `metadata` is its own by now, and may say something else than the av frame."""
+        # Through the base, since reading the attribute here would fill it; and in one call in C:
+        # CPython 3.11 leaks what an exception of a signal handler meets in an `except` here.
+        return getattr(super(), "metadata", _UNREAD) is not _UNREAD
 
     if not TYPE_CHECKING:  # it would hide every misspelt attribute from the type checker
 
@@ -57,25 +76,37 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
         LayoutError: a pixel format that has no layout, an empty frame, or sound without a rate.
     """
     if isinstance(native, VideoFrame):
-        # Only frames of a device have a software format besides their own. PyAV tells it since 18.
+        # Only frames of a device have a software format besides their own. PyAV exposes it since
+        # 18.
         pixels = getattr(native, "sw_format", None) or native.format
         return ImageInfo.of(image_format_named(pixels.name), native.width, native.height)
     layout = native.layout
     sample_format = AVFrame.from_address(frame_address(native)).format
     count = channel_count(layout)
-    return audio_info(sample_format, count, native.samples, native.rate, layout.name)
+    names = channel_names(layout.name)
+    name = layout.name if names is None else channel_layout(names)
+    return audio_info(sample_format, count, native.samples, native.rate, name)
 
 
 def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
-    # PyAV tells some of them since 17 only.
+    # PyAV exposes some of them only since 15 or 17.
     known = {name: getattr(native, name) for name in _PROPERTIES if hasattr(native, name)}
     if isinstance(native, VideoFrame):
+        frame = AVFrame.from_address(frame_address(native))
         known["pict_type"] = PictureType(native.pict_type).name
-    return {"ffmpeg": known}
+        known["chroma_location"] = frame.chroma_location
+        known["interlaced_frame"], known["top_field_first"] = interlacing(frame)
+        known["repeat_pict"] = frame.repeat_pict
+        known["sample_aspect_ratio"] = sample_aspect(frame)
+    # PyAV's stubs take the container for a mapping; its iterator gives the items.
+    items: Iterable[Any] = native.side_data
+    known["side_data"] = {item.type.name: bytes(item) for item in items}
+    return {"ffmpeg": known, **read_meaning(native)}
 
 
 _PROPERTIES = (
     "duration", "color_range", "colorspace", "color_primaries", "color_trc", "key_frame",
+    "rotation",
 )  # fmt: skip
 
 

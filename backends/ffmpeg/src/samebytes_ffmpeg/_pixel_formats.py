@@ -117,7 +117,7 @@ def _no_layout(flags: int) -> str | None:
             "that device, or download it"
         )
     if flags & AV_PIX_FMT_FLAG_BITSTREAM:
-        return "packs pixels that are no whole bytes: use frame.reformat() first, which copies"
+        return "packs pixels that are not whole bytes: use frame.reformat() first, which copies"
     if flags & AV_PIX_FMT_FLAG_BE:
         return (
             "has big-endian elements, the machine has little-endian ones: "

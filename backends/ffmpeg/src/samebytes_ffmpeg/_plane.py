@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from ctypes import c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Refused, Storage, Tensor, TensorInfo
+from samebytes.plugins import Refused, Tensor, TensorInfo
 
 from ._avutil import AVFrame
-from ._lent import is_lent
 from ._pyav import AnyPlane, frame_address, frame_of_plane, plane_index
 from ._reference import is_writable
 from ._to_cpu import arrays_on, places_on
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["ADVICE", "FFmpegPlane"]
 
 ADVICE = (
-    "the decoder, or another frame, still refers to these bytes. Ask again when it has let go of "
-    "them, or call make_writable(copy=True) on the frame, which copies. A frame that was mapped "
-    'with access "r" stays read-only'
+    "the decoder, or another frame, still refers to these bytes. Ask again when it has released "
+    "them, or call make_writable(copy=True) on the frame, which copies. What map() "
+    'returned with access "r" stays read-only: map the frame itself again'
 )
 
 # The slot of the base class, which the property of the same name stands before.
@@ -41,8 +39,8 @@ class FFmpegPlane(Tensor):
     What was mapped or exported from it before keeps the bytes that it had then.
 
     Attributes:
-        readonly: whether somebody else would notice a write; asked anew each time, since a
-            decoder lets go of a frame later.
+        readonly: whether somebody else would notice a write; evaluated each time, since a
+            decoder releases a frame later.
     """
 
     __slots__ = ()
@@ -55,25 +53,21 @@ class FFmpegPlane(Tensor):
 
         Raises:
             LayoutError: its format has no planes of elements; the message says why.
-            UnsupportedObjectError: it is no plane of a frame.
+            UnsupportedObjectError: it is not a plane of a frame.
         """
         if not isinstance(native, AnyPlane):
-            raise UnsupportedObjectError(f"{native!r} is no plane of an av frame")
-        plane = cls(native, _context(), native, None, False)
+            raise UnsupportedObjectError(f"{native!r} is not a plane of an av frame")
+        plane = cls.borrowed(native, _context())
         plane._describe()
         return plane
 
     @property
-    def readonly(self) -> bool:  # answers anew each time
+    def readonly(self) -> bool:  # evaluated each time
         return bool(_slot.__get__(self)) or not is_writable(frame_of_plane(self.native))
 
     @readonly.setter
     def readonly(self, value: bool) -> None:
         _slot.__set__(self, value)
-
-    @readonly.deleter
-    def readonly(self) -> None:
-        _slot.__delete__(self)
 
     @property
     def info(self) -> TensorInfo:
@@ -105,12 +99,8 @@ class FFmpegPlane(Tensor):
             return c_void_p.from_address(frame.extended_data + 8 * self._index).value or 0
         return self.context.no_handle(key)
 
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        # av planes take no weak references, and hold their frame.
-        native = self.native
-        if is_lent(frame_of_plane(native)):
-            return lambda storage: None  # the frame puts it back
-        return lambda storage: native
+    def _native_parts(self) -> tuple[object, ...]:
+        return (frame_of_plane(self.native),)
 
 
 @cache

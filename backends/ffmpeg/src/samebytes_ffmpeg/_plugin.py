@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares. Importing it does not import PyAV."""
+"""The plugin's declarations. Importing it does not import PyAV."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def samebytes_contexts() -> list[ContextSpec]:
             context="samebytes_ffmpeg._hardware.device:VAAPIDevice",
             level="frame",
             # Its VADisplay is all that they take of a vaapi context.
-            lends_to=("vaapi", "openvino:GPU"),
+            allows_deriving=("vaapi", "openvino:GPU"),
             transit=False,
         ),
         ContextSpec(
@@ -80,7 +80,7 @@ def _host_mappers() -> list[MapperSpec]:
             target="cpu",
             mapper="samebytes_ffmpeg._to_cpu:FrameToCpu",
             transfer=Transfer.ALIAS,
-            summary="arrays on the planes, with a reference of their own to the AVFrame's buffers",
+            summary="arrays on the planes, with their own reference to the AVFrame's buffers",
             level="frame",
         ),
         MapperSpec(
@@ -88,9 +88,9 @@ def _host_mappers() -> list[MapperSpec]:
             target="cpu",
             mapper="samebytes_ffmpeg._to_cpu:PlaneToCpu",
             transfer=Transfer.ALIAS,
-            summary="an array on the plane, with a reference of its own to the AVFrame's buffers",
+            summary="an array on the plane, with its own reference to the AVFrame's buffers",
             level="tensor",
-            lifts=False,
+            per_plane=False,
         ),
         MapperSpec(
             source="cpu",
@@ -108,7 +108,7 @@ def _device_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="ffmpeg:VAAPI",
             target="vaapi",
-            mapper="samebytes_ffmpeg._hardware.to_vaapi:VAAPIFrameToVA",
+            mapper="samebytes_ffmpeg._hardware.memory_edges:VAAPIFrameToVA",
             transfer=Transfer.ALIAS,
             summary="the surface of the AVFrame (data[3]), with a reference to its buffer",
             level="frame",
@@ -117,7 +117,7 @@ def _device_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="ffmpeg:DRM",
             target="dma",
-            mapper="samebytes_ffmpeg._hardware.to_dma:DRMFrameToDMA",
+            mapper="samebytes_ffmpeg._hardware.memory_edges:DRMFrameToDMA",
             transfer=Transfer.IMPORT,
             summary="duplicates of the descriptors in the AVDRMFrameDescriptor",
             level="frame",
@@ -126,7 +126,7 @@ def _device_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="dma",
             target="ffmpeg:DRM",
-            mapper="samebytes_ffmpeg._hardware.from_dma:DMAToDRMFrame",
+            mapper="samebytes_ffmpeg._hardware.memory_edges:DMAToDRMFrame",
             transfer=Transfer.IMPORT,
             summary="an AVDRMFrameDescriptor of the buffers' descriptors",
             level="frame",

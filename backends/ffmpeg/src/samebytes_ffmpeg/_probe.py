@@ -25,7 +25,7 @@ def probe() -> ProbeResult:
             reason=f"PyAV cannot be imported: {error}",
             hint='pip install "samebytes[ffmpeg]"',
         )
-    ffmpeg = getattr(av, "ffmpeg_version_info", "")  # told since 13
+    ffmpeg = getattr(av, "ffmpeg_version_info", "")  # since PyAV 13
     details = {"av": av.__version__, "FFmpeg": ffmpeg}
     details |= _devices()
     for name, version in sorted(av.library_versions.items()):

@@ -43,8 +43,8 @@ FRAME_POINTER = _HEAD
 _PLANE_FRAME = _HEAD
 _PLANE_INDEX = _HEAD + _POINTER
 
-# av/frame.pxd: ptr, _time_base (two ints), _side_data.
-_FRAME_SIZE = _HEAD + 3 * _POINTER
+# av/frame.pxd: ptr, _time_base (two ints) and, before PyAV 19, _side_data.
+_FRAME_SIZES = (_HEAD + 2 * _POINTER, _HEAD + 3 * _POINTER)
 
 
 def frame_address(native: VideoFrame | AudioFrame) -> int:
@@ -63,7 +63,7 @@ def plane_index(plane: AnyPlane) -> int:
 
 
 def channel_count(layout: AudioLayout) -> int:
-    """How many channels a layout has. PyAV tells the number since 14."""
+    """How many channels a layout has. PyAV exposes the number since 14."""
     try:
         return layout.nb_channels
     except AttributeError:
@@ -72,7 +72,7 @@ def channel_count(layout: AudioLayout) -> int:
 
 def _check() -> None:
     # The sizes come first: a pointer is followed only if there is one at that place.
-    if sys.implementation.name != "cpython" or AnyFrame.__basicsize__ != _FRAME_SIZE:
+    if sys.implementation.name != "cpython" or AnyFrame.__basicsize__ not in _FRAME_SIZES:
         _refuse(f"av frames of {AnyFrame.__basicsize__} bytes")
     native = av.VideoFrame(36, 10, "nv12")
     planes = native.planes
@@ -82,11 +82,11 @@ def _check() -> None:
         frame.width, frame.height, frame.format, frame.data[:2], frame.linesize[:2],
         frame.extended_data, frame.buf[0],
     )  # fmt: skip
-    told = (
+    known = (
         36, 10, get_pix_fmt(b"nv12"), [p.buffer_ptr for p in planes],
         [p.line_size for p in planes], address, frame_get_plane_buffer(address, 0),
     )  # fmt: skip
-    if seen != told:
+    if seen != known:
         _refuse("another layout of AVFrame")
     head = FRAME_HEAD.unpack_from((ctypes.c_ubyte * FRAME_HEAD.size).from_address(address))
     if head != (
@@ -100,7 +100,7 @@ def _check() -> None:
 
 def _refuse(found: str) -> None:
     raise MissingDependencyError(
-        "ffmpeg", f"PyAV 12.3 to 18 on CPython (PyAV {av.__version__} has {found})", PYAV_HINT
+        "ffmpeg", f"PyAV 12.3 to 19 on CPython (PyAV {av.__version__} has {found})", PYAV_HINT
     )
 
 

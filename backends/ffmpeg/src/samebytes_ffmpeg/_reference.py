@@ -2,7 +2,7 @@
 """Our own references to FFmpeg's frames, and who else holds one.
 
 A frame can move: make_writable() puts other buffers under it and gives the old ones back.
-What a mapping hands out must survive that, so it holds an AVFrame of its own on the buffers that
+What a mapping hands out must survive that, so it holds its own AVFrame on the buffers that
 it was made from. FFmpeg counts such a reference like any other, though, and calls a frame that
 has two of them shared; so ours are counted, to know whether anyone else shares it.
 """
@@ -10,13 +10,16 @@ has two of them shared; so ours are counted, to know whether anyone else shares 
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref, c_void_p
+import sys
+import weakref
+from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any
 
-from samebytes.errors import NativeError
+from samebytes.plugins import Lock, OwnedPointer, owned_pointer_type
 
 from ._avutil import PYAV
 from ._avutil_abi import AV_BUFFER_FLAG_READONLY, AVBuffer, AVBufferRef
+from ._owned import made
 from ._pyav import FRAME_POINTER
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OwnReference",
+    "buffer_references",
     "cloning",
     "is_writable",
     "own_reference",
@@ -34,43 +38,41 @@ __all__ = [
     "writable_at",
 ]
 
-# (AVFrame*, what it holds) -> one entry for each living reference of ours that was made from it.
-# A reference keeps the frame's Python object, so the address is not used again while it is a key;
-# data[0] (or the number of a surface) tells the buffers before make_writable() from those after.
-# list.append and list.pop need no lock, which a finalizer that runs inside of anything could not
-# take.
+# AVFrame*, and what distinguishes its buffers before make_writable() from those after: data[0], or
+# the number of a surface.
 _Key = tuple[int, int]
-_own: dict[_Key, list[None]] = {}
 
 
-class OwnReference(c_void_p):
+class _Peers:
+    """Shared by the references of ours that were made from one frame: they are counted by it."""
+
+    __slots__ = ("__weakref__",)
+
+
+# Weak, so that nothing needs to be done when a reference is dropped: an exception of a signal
+# handler could prevent it. A reference keeps the frame's Python object, so the address is not used
+# again while its peers live. Entries of the dead are removed when there are many.
+_own: dict[_Key, weakref.ref[_Peers]] = {}
+_lock = Lock()
+_most_dead = 64
+
+
+class OwnReference(OwnedPointer):
     """An AVFrame* with references to the buffers of a frame. Dropping it gives them back."""
 
-    __slots__ = ("held",)
+    __slots__ = ("native", "peers")
 
-    held: tuple[Any, _Key, list[None]]
-    """The frame's Python object, the key of `_own`, and what the key stands for."""
+    native: Any
+    """The frame's Python object."""
+    peers: _Peers
+    """Counts this reference for as long as it lives. It is given back before it is uncounted: in
+    between, the frame seems shared, which does no harm."""
 
 
 def cloning(library: Libavutil) -> Callable[[int], OwnReference]:
     """av_frame_clone of a library, which gives references that it frees itself."""
-
-    class Reference(OwnReference):
-        __slots__ = ()
-
-        def __del__(
-            self, free: Any = library.frame_free, byref: Any = byref, own: Any = _own
-        ) -> None:
-            # Arguments, since a module's globals may be gone when the interpreter ends. Uncounted
-            # before it is given back: in between, the frame seems shared, which does no harm.
-            _, key, peers = self.held
-            peers.pop()
-            if not peers and own.get(key) is peers:
-                own.pop(key, None)
-            free(byref(self))
-
-    # A subclass of a simple type is not turned into an int.
-    clone: Callable[[int], OwnReference] = library.quick("av_frame_clone", Reference, c_void_p)
+    made = owned_pointer_type("FrameReference", library.function("av_frame_free"), OwnReference)
+    clone: Callable[[int], OwnReference] = library.quick("av_frame_clone", made, c_void_p)
     return clone
 
 
@@ -86,24 +88,71 @@ def own_reference(
     Args:
         native: an av frame with reference-counted buffers, or what else owns the AVFrame.
         address: its AVFrame*.
-        data: its data[0], or what else tells its buffers from others.
+        data: its data[0], or whatever else identifies its buffers.
         clone: from `cloning`, of the library that made the frame.
     """
-    reference = clone(address)
+    reference = made(clone(address), "av_frame_clone")
+    reference.native = native
     key = (address, data)
-    peers = _own.get(key)
+    entry = _own.get(key)
+    peers = None if entry is None else entry()
     if peers is None:
-        peers = _own.setdefault(key, [])
-    reference.held = (native, key, peers)
-    peers.append(None)
-    if not reference:
-        raise NativeError("av_frame_clone", 0, "out of memory")
+        peers = _new_peers(key)
+    reference.peers = peers
     return reference
+
+
+def _new_peers(key: _Key) -> _Peers:
+    """Peers for a key that has none, or those that another thread entered meanwhile."""
+    global _most_dead  # noqa: PLW0603 - grows with what is alive
+    if len(_own) >= _most_dead:
+        for old, ref in list(_own.items()):
+            if ref() is None:
+                _replace(old, ref, None)
+        _most_dead = 2 * len(_own) + 64
+    peers = _Peers()
+    ref = weakref.ref(peers)
+    while True:
+        entered = _own.setdefault(key, ref)
+        if entered is ref:
+            return peers
+        other = entered()
+        if other is not None:
+            return other
+        _replace(key, entered, ref)
+
+
+def _replace(key: _Key, dead: weakref.ref[_Peers], by: weakref.ref[_Peers] | None) -> None:
+    """Put an entry in the place of a dead one, unless another thread was faster."""
+    try:
+        with _lock:
+            if _own[key] is dead:
+                if by is None:
+                    del _own[key]
+                else:
+                    _own[key] = by
+    except KeyError:
+        pass  # removed meanwhile
+
+
+def _count(key: _Key) -> int:
+    """How many references of ours there are with this key."""
+    entry = _own.get(key)
+    return 0 if entry is None or entry() is None else _holders_of(entry) - _ASKING
+
+
+def _holders_of(entry: weakref.ref[_Peers]) -> int:
+    return sys.getrefcount(entry())
+
+
+# What asking itself adds to the count, which depends on the version of Python.
+_nobody = _Peers()
+_ASKING = _holders_of(weakref.ref(_nobody)) - 1
 
 
 def references_held() -> int:
     """How many references of ours are alive, for tests and for finding leaks."""
-    return sum(len(peers) for peers in _own.values())
+    return sum(_count(key) for key in list(_own))
 
 
 def is_writable(native: Any) -> bool:
@@ -128,7 +177,7 @@ def writable_at(library: Libavutil, address: int, data: int) -> bool:
     if library.frame_is_writable(address):
         return True
     return (
-        (address, data) in _own
+        _count((address, data)) > 0
         and not shared_at(library, address, data)
         and not any(
             AVBuffer.from_address(AVBufferRef.from_address(reference).buffer).flags
@@ -140,11 +189,17 @@ def writable_at(library: Libavutil, address: int, data: int) -> bool:
 
 def shared_at(library: Libavutil, address: int, data: int) -> bool:
     """Whether somebody else has a reference to the buffers of an AVFrame; see `writable_at`."""
-    ours = len(_own.get((address, data), ()))
+    ours = _count((address, data))
     return any(
         library.buffer_get_ref_count(reference) != ours + 1
         for reference in _buffers(library.AVFrame.from_address(address))
     )
+
+
+def buffer_references(library: Libavutil, address: int) -> int:
+    """How many references there are to the buffers of an AVFrame, all of them together."""
+    frame = library.AVFrame.from_address(address)
+    return sum(map(library.buffer_get_ref_count, _buffers(frame)))
 
 
 def _buffers(frame: Any) -> list[int]:

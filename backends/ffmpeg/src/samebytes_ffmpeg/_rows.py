@@ -41,22 +41,22 @@ def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
     Returns:
         (array, info) for each plane. The array is uint8 (rows, pitch), writable, and begins where
         the plane begins; `info` has the dtype, the shape in elements, and the byte strides, the
-        first of which is the pitch. The arrays keep the bytes alive by a reference of their own
-        to the frame's buffers. Whether they may be written is told by `FFmpegFrame.readonly`.
+        first of which is the pitch. The arrays keep the bytes alive by their own reference
+        to the frame's buffers. `FFmpegFrame.readonly` says whether they may be written.
 
     Raises:
-        UnsupportedObjectError: `native` is no av.VideoFrame.
+        UnsupportedObjectError: `native` is not an av.VideoFrame.
         Refused: an image that is stored bottom up, or one whose last row, padding included,
             reaches past its buffer; or a frame without planes of elements.
     """
     if not isinstance(native, VideoFrame):
-        raise UnsupportedObjectError(f"{native!r} is no av.VideoFrame: only images have rows")
+        raise UnsupportedObjectError(f"{native!r} is not an av.VideoFrame: only images have rows")
     address: Any = _pointer_at(id(native) + FRAME_POINTER).value
     (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, _, width, height,
      _, format_, buffer) = _unpack(_head_at(address))  # fmt: skip
     planes, padded = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
     if not first or not buffer:
-        raise Refused("the av frame has no data that FFmpeg counts references to")
+        raise Refused("the av frame has no reference-counted data")
     owner = own_reference(native, address, first)
     pointers = (first, second, third, fourth)
     # Without padding the rows end with the last pixel, which is in the buffer.

@@ -15,7 +15,7 @@ from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Ten
 
 from ._avutil import FRAME_HEAD, AVFrame
 from ._buffers import room_from
-from ._layouts import Place, audio_places, image_places
+from ._layouts import PlaneLocation, audio_places, image_places
 from ._pyav import FRAME_POINTER, channel_count, frame_address, frame_of_plane, plane_index
 from ._reference import own_reference
 
@@ -64,7 +64,7 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
     return tuple(arrays)
 
 
-def places_on(native: Any) -> tuple[Place, ...]:
+def places_on(native: Any) -> tuple[PlaneLocation, ...]:
     """Where the planes of an av frame lie.
 
     Raises:

@@ -12,8 +12,9 @@ Importing this does not import pyopencl, and loads no OpenCL; using one of its n
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._context import OpenCLContext, context
@@ -39,27 +40,18 @@ __all__ = [
 ]
 
 _HOME = {
-    "OpenCLContext": "_context",
-    "OpenCLFrame": "_frame",
-    "OpenCLTensor": "_tensor",
-    "USMAllocation": "_usm",
-    "context": "_context",
-    "frame": "_wrapping",
-    "import_nt_handle": "_external",
-    "nt_handle_properties": "_external",
-    "tensor": "_wrapping",
-    "usm_tensor": "_wrapping",
+    "OpenCLContext": "._context",
+    "OpenCLFrame": "._frame",
+    "OpenCLTensor": "._tensor",
+    "USMAllocation": "._usm",
+    "context": "._context",
+    "frame": "._wrapping",
+    "import_nt_handle": "._external",
+    "nt_handle_properties": "._external",
+    "tensor": "._wrapping",
+    "usm_tensor": "._wrapping",
 }
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pyopencl
 
-from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo
+from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError, UnknownNameError
 from samebytes.plugins import Storage, TensorInfo
 
+from ._frame import OpenCLFrame
 from ._images import create_image
 from ._library import make
 from ._natives import pinned_buffer, pinned_image, pinned_svm
@@ -35,12 +36,12 @@ def allocate(context: OpenCLContext, shape: tuple[int, ...], dtype: Any, kind: s
     if kind == "image":
         info = TensorInfo(info.dtype, info.shape, opaque=True)
     native = _native(context, storage, info, kind)
-    return context.tensor_class(native, context, storage, None, False, info, (storage,))
+    return context.tensor_class.owned(native, context, storage, info=info)
 
 
 def allocate_frame(
     context: OpenCLContext, format_: str | ImageFormat, width: int, height: int, kind: str
-) -> Frame:
+) -> OpenCLFrame:
     """See `OpenCLContext.allocate_frame`."""
     image = ImageInfo(ImageFormat.of(format_), width, height)
     infos = [TensorInfo(p.dtype, p.shape) for p in image.plane_layouts()]
@@ -58,7 +59,7 @@ def allocate_frame(
         for plane, info in zip(planes, infos, strict=True)
     )
     meta, owner = FrameMeta(image), pieces[-1]
-    return context.frame_class(natives, context, meta, owner, None, False, tuple(pieces))
+    return OpenCLFrame.owned(natives, context, meta, owner, made=tuple(pieces))
 
 
 def _planes_of_one_buffer(context: OpenCLContext, infos: list[TensorInfo]) -> list[Storage]:
@@ -106,11 +107,11 @@ def _buffer(context: OpenCLContext, nbytes: int) -> MemStorage:
     most = context.native_device.max_mem_alloc_size
     if nbytes > most:
         raise LayoutError(
-            f"{nbytes} bytes in one piece are more than {context.native_device.name.strip()} "
+            f"{nbytes} bytes exceed the largest allocation of {context.native_device.name.strip()} "
             f"allocates, {most} (CL_DEVICE_MAX_MEM_ALLOC_SIZE)"
         )
     flags = int(pyopencl.mem_flags.READ_WRITE)
-    size = max(nbytes, 1)  # OpenCL has no empty buffers
+    size = max(nbytes, 1)  # OpenCL does not support empty buffers
     handle = make("clCreateBuffer", context.native.int_ptr, flags, size, None)
     return MemStorage(context, handle, size)
 

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyopencl
@@ -18,7 +17,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import intern
+from samebytes.plugins import ContextRegistry, Lock, intern, living_contexts
 
 from ._devices import describe, devices, find_device, same_device
 from ._frame import OpenCLFrame
@@ -29,18 +28,18 @@ from ._tensor import OpenCLTensor
 if TYPE_CHECKING:
     from typing import Self
 
-    from samebytes import Frame, ImageFormat
+    from samebytes import ImageFormat
 
     from ._allocation import Kind
 
 __all__ = ["OpenCLContext", "context", "context_of"]
 
 
-class OpenCLContext(Context):
+class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
     """A cl_context, one of its devices, and a queue on which mappings work.
 
     Get one from `samebytes.context("opencl")` or "opencl:GPU.1", from `context()` for OpenCL
-    objects of your own, or by deriving it from a context that has a cl_context or a VA display.
+    your own objects, or by deriving it from a context that has a cl_context or a VA display.
     There is one object for each set of handles. It holds a reference to its cl_context and to a
     queue it was given, and gives both back when it is closed or dropped.
 
@@ -73,8 +72,6 @@ class OpenCLContext(Context):
         self.native = native
         self.native_device = device
         self._queue = queue
-        self._making_queue = threading.Lock()
-        _living[id(self)] = self
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
@@ -114,9 +111,10 @@ class OpenCLContext(Context):
         """The queue on which mappings work: the one given, or an in-order one of its own."""
         self.check_open()
         if self._queue is None:
-            with self._making_queue:
-                if self._queue is None:
-                    self._queue = pyopencl.CommandQueue(self.native, self.native_device)
+            made = pyopencl.CommandQueue(self.native, self.native_device)
+            with _lock:
+                if self._queue is None:  # else another thread was faster
+                    self._queue = made
         return self._queue
 
     def sync(self, queue: pyopencl.CommandQueue | None = None) -> None:
@@ -165,11 +163,11 @@ class OpenCLContext(Context):
         width: int,
         height: int,
         kind: Kind = "buffer",
-    ) -> Frame:
+    ) -> OpenCLFrame:
         """A new image, owned by the frame that is returned. Its contents are undefined.
 
         Of kind "buffer" all planes are sub-buffers of one buffer, dense, each at an offset that
-        the device can take. Of every other kind each plane is an allocation of its own: two
+        the device can take. Of every other kind each plane is its own allocation: two
         images for NV12.
 
         Raises:
@@ -187,19 +185,18 @@ class OpenCLContext(Context):
         del self.native, self.native_device
 
 
-_living: weakref.WeakValueDictionary[int, OpenCLContext] = weakref.WeakValueDictionary()
-_defaults: weakref.WeakValueDictionary[int, OpenCLContext] = weakref.WeakValueDictionary()
-_making_default = threading.Lock()
+_lock = Lock()
+# By cl_device_id.
+_defaults: ContextRegistry[OpenCLContext] = ContextRegistry()
 
 
 def _default(device: pyopencl.Device) -> OpenCLContext:
     """The living context made for a device, else a new one: drivers take long to make one."""
-    with _making_default:
-        found = _defaults.get(device.int_ptr)
-        if found is None or found._closed:
-            found = OpenCLContext(pyopencl.Context([device]), device)
-            _defaults[device.int_ptr] = found
-        return found
+    return _defaults.find_or_make(device.int_ptr, partial(_make, device))
+
+
+def _make(device: pyopencl.Device) -> OpenCLContext:
+    return OpenCLContext(pyopencl.Context([device]), device)
 
 
 def _has_display(context: Context) -> bool:
@@ -217,7 +214,7 @@ def _on_device_of(parent: Context, name: str | None) -> OpenCLContext:
     device = find_device(name)
     if describe(device).same(parent.device) is False:
         raise DeviceMismatchError(
-            f"opencl:{name} ({device.name.strip()}) is another device than that of {parent!r}: "
+            f"opencl:{name} ({device.name.strip()}) is not the device of {parent!r}: "
             f"take samebytes.context('opencl:{name}') if it may be another"
         )
     return _default(device)
@@ -233,7 +230,7 @@ def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
         device_index: which device of a cl_context; a queue has its own.
 
     Raises:
-        LayoutError: no such device, or a number that is no living cl_context.
+        LayoutError: no such device, or a number that is not a valid cl_context.
         UnsupportedObjectError: nothing of the above.
     """
     if isinstance(source, OpenCLContext):
@@ -243,14 +240,14 @@ def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
         assert isinstance(derived, OpenCLContext)
         return derived
     if isinstance(source, pyopencl.CommandQueue):
-        return _interned(OpenCLContext(source.context, source.device, source))
+        return intern(OpenCLContext(source.context, source.device, source))
     if isinstance(source, int) and not isinstance(source, bool):
         drivers = [(d.platform.int_ptr, d.int_ptr) for d in devices().values()]
         check_handle(source, "cl_context", drivers)
         source = pyopencl.Context.from_int_ptr(source, retain=True)
     if not isinstance(source, pyopencl.Context):
         raise UnsupportedObjectError(
-            f"a {type(source).__name__} is no OpenCL context: pass a pyopencl.Context or "
+            f"a {type(source).__name__} is not an OpenCL context: pass a pyopencl.Context or "
             "CommandQueue, a cl_context as an int, or a samebytes context"
         )
     found = source.devices
@@ -259,7 +256,7 @@ def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
             f"device_index {device_index} of a cl_context with {len(found)} devices: "
             f"pass 0 to {len(found) - 1}"
         )
-    return _interned(OpenCLContext(source, found[device_index]))
+    return intern(OpenCLContext(source, found[device_index]))
 
 
 def context_of(native: pyopencl.Context) -> OpenCLContext:
@@ -268,20 +265,9 @@ def context_of(native: pyopencl.Context) -> OpenCLContext:
     That is the living one, if there is one alone: it knows the queue. Else the one without a
     queue, made if need be.
     """
-    handle = native.int_ptr
-    # By key: one that is about to be dropped for its living equal may be among them.
-    living = {
-        found.key: found
-        for found in list(_living.values())
-        if not found._closed and found.handle("cl_context") == handle
-    }
-    return _interned(next(iter(living.values()))) if len(living) == 1 else context(native)
-
-
-def _interned(made: OpenCLContext) -> OpenCLContext:
-    found = intern(made)
-    assert isinstance(found, OpenCLContext)
-    return found
+    entry = "cl_context", native.int_ptr
+    living = [found for found in living_contexts(OpenCLContext) if entry in found.key[2]]
+    return living[0] if len(living) == 1 else context(native)
 
 
 def _of_context(native: pyopencl.Context, device: int) -> pyopencl.Device:

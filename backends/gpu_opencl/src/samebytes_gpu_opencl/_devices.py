@@ -143,7 +143,7 @@ def device_info(device: pyopencl.Device, key: int, value: Any) -> Any:
 
 
 def describe(device: pyopencl.Device) -> Device:
-    """What identifies a device, as far as its driver tells."""
+    """What identifies a device, as far as its driver reports it."""
     uuid = luid = pci = None
     if has_extension(device, "cl_khr_device_uuid"):
         uuid = _raw(device, core.CL_DEVICE_UUID_KHR, core.CL_UUID_SIZE_KHR)

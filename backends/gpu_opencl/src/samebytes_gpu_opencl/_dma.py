@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dma -> opencl by import, opencl -> dma by what Intel's driver tells of a buffer."""
+"""dma -> opencl by import, opencl -> dma by the descriptor that Intel's driver reports."""
 
 from __future__ import annotations
 
-import os
-import threading
-import weakref
 from ctypes import c_uint64, c_void_p
-from stat import S_ISREG
+from functools import partial
 from typing import Any
 
 import pyopencl
@@ -16,12 +13,14 @@ from samebytes.errors import LayoutError, MissingDependencyError, NativeError
 from samebytes.plugins import (
     Access,
     Fd,
+    ImportCache,
     MemoryMapper,
     Refused,
     Storage,
     Tensor,
     TensorInfo,
     is_linear_modifier,
+    memory_size,
 )
 
 from ._abi.external_memory import CL_MEM_ALLOCATION_HANDLE_INTEL
@@ -35,11 +34,9 @@ from ._tensor import OpenCLTensor
 
 __all__ = ["DmaToOpenCL", "OpenCLToDma"]
 
-# (cl_context, id of the DMA-BUF's storage, readonly, queue, ordered by its caller) -> its import,
-# which holds that storage. It is acquired and released on one queue: others have imports of theirs.
-_Key = tuple[int, int, bool, int, bool]
-_imports: weakref.WeakValueDictionary[_Key, ExternalBuffer] = weakref.WeakValueDictionary()
-_importing = threading.Lock()
+# By (cl_context, id of the DMA-BUF's storage, readonly, queue, ordered by its caller): an import is
+# acquired and released on one queue, and others have imports of theirs.
+_imports: ImportCache[ExternalBuffer] = ImportCache()
 
 
 class DmaToOpenCL(MemoryMapper):
@@ -61,11 +58,11 @@ class DmaToOpenCL(MemoryMapper):
         if not is_linear_modifier(modifier):
             raise Refused(f"its layout (DRM modifier {modifier:#x}) is not linear, buffers are")
         fd, offset = item.handle("dma_fd"), item.handle("offset")
-        size = _size_of(fd)
         queue = working_queue(context)
         if not queue.ordered:
             item.wait()
         try:
+            size = memory_size(fd)
             nbytes = check_extent(info, size - offset, f"the DMA-BUF after byte {offset}")
             whole = _imported(context, item, fd, size, queue)
             part = sub_buffer(context, whole.handle, offset, nbytes, whole)
@@ -77,7 +74,7 @@ class DmaToOpenCL(MemoryMapper):
 
 
 class OpenCLToDma(MemoryMapper):
-    """The DMA-BUF behind a buffer. No extension exports memory; one driver tells its descriptor."""
+    """The DMA-BUF behind a buffer. No extension exports memory, but one driver does."""
 
     __slots__ = ()
 
@@ -86,7 +83,7 @@ class OpenCLToDma(MemoryMapper):
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """A plane of a new DMA buffer with a duplicate of the driver's descriptor."""
         if item.kind != "buffer":
-            raise Refused(f"{item.kind} memory has no descriptor that the driver tells")
+            raise Refused(f"{item.kind} memory has no descriptor that the driver reports")
         context, handle = item.context, item.native.int_ptr
         try:
             # A sub-buffer is a place in its buffer, whose descriptor it is.
@@ -95,7 +92,7 @@ class OpenCLToDma(MemoryMapper):
             fd = mem_info(root, CL_MEM_ALLOCATION_HANDLE_INTEL, c_uint64)
         except NativeError as error:
             raise Refused(
-                f"{context.native_device.name.strip()} tells no descriptor of its buffers "
+                f"{context.native_device.name.strip()} reports no descriptor for its buffers "
                 f"(CL_MEM_ALLOCATION_HANDLE_INTEL): {error}"
             ) from error
         queue = working_queue(context)
@@ -104,7 +101,7 @@ class OpenCLToDma(MemoryMapper):
         try:
             buffer = target.import_fd(Fd.borrow(fd), keep=item.storage)
         except LayoutError as error:
-            raise Refused(f"the driver told a descriptor {fd}: {error}") from error
+            raise Refused(f"the driver reported descriptor {fd}: {error}") from error
         return buffer.plane(item.info, offset=offset), None, buffer.storage
 
 
@@ -114,25 +111,11 @@ def _imported(
     storage = item.storage
     cl_context = context.handle("cl_context")
     key = (cl_context, id(storage), item.readonly, queue.handle, queue.ordered)
-    with _importing:
-        found = _imports.get(key)
-        if found is None:
-            found = _imports[key] = import_dma_buf(
-                context, fd, size, queue, readonly=item.readonly, keep=storage
-            )
-        elif found.flush is not None and not queue.ordered:
-            found.flush()  # what others wrote since the last mapping is seen after it
-    return found
+    make = partial(import_dma_buf, context, fd, size, queue, readonly=item.readonly, keep=storage)
+    return _imports.in_use(key, make, None if queue.ordered else _see_writes)
 
 
-def _size_of(fd: int) -> int:
-    """The size of a DMA-BUF, which is where its end is (linux/dma-buf.h)."""
-    try:
-        status = os.fstat(fd)
-        # On a file that stands in for one, lseek() would move the user's position.
-        size = status.st_size if S_ISREG(status.st_mode) else os.lseek(fd, 0, os.SEEK_END)
-    except OSError as error:
-        raise Refused(f"descriptor {fd} has no size: {error}") from error
-    if not size:
-        raise Refused(f"descriptor {fd} is empty")
-    return size
+def _see_writes(imported: ExternalBuffer) -> None:
+    """What others wrote since the last mapping is seen after this."""
+    if imported.flush is not None:
+        imported.flush()

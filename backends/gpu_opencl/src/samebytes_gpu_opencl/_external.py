@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Sequence
 from ctypes import byref, c_int32, c_uint64, c_void_p
 from functools import partial
@@ -23,7 +22,7 @@ from samebytes.errors import (
     NativeError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Fd, TensorInfo
+from samebytes.plugins import Fd, KeyLocks, TensorInfo, returns_memory
 
 from ._abi import external_memory as abi
 from ._devices import has_extension
@@ -89,6 +88,7 @@ def import_dma_buf(
     return ExternalBuffer(context, handle, nbytes, queue, keep)
 
 
+@returns_memory
 def import_nt_handle(
     context: OpenCLContext, handle: int, shape: Sequence[int], dtype: Any = "uint8"
 ) -> OpenCLTensor:
@@ -109,16 +109,17 @@ def import_nt_handle(
     properties = nt_handle_properties(handle)
     nbytes = check_extent(info, 1 << 63, "memory")
     if not nbytes:
-        raise LayoutError("OpenCL has no empty buffers")
+        raise LayoutError("OpenCL does not support empty buffers")
     if sys.platform != "win32":
         raise UnsupportedObjectError(
-            "NT handles are Windows's: on Linux memory is shared by DMA-BUF, see samebytes-dma"
+            "NT handles exist only on Windows: on Linux memory is shared by DMA-BUF, see "
+            "samebytes-dma"
         )
     _check_extension(context, abi.WIN32_EXTENSION)
     made = _make(context, nbytes, False, properties)
     storage = ExternalBuffer(context, made, nbytes, WorkQueue(context.queue, False), None)
     native = pinned_buffer(made, storage, info)
-    return context.tensor_class(native, context, storage, None, False, info, (storage,))
+    return context.tensor_class.owned(native, context, storage, info=info)
 
 
 def nt_handle_properties(handle: int) -> tuple[int, ...]:
@@ -128,7 +129,7 @@ def nt_handle_properties(handle: int) -> tuple[int, ...]:
         LayoutError: null, INVALID_HANDLE_VALUE, or more bits than a HANDLE has.
     """
     if not isinstance(handle, int) or not 0 < handle < (1 << 64) - 1:
-        raise LayoutError(f"{handle!r} is no NT handle")
+        raise LayoutError(f"{handle!r} is not an NT handle")
     return abi.CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_WIN32_KHR, handle, 0
 
 
@@ -157,7 +158,7 @@ def _make(context: OpenCLContext, nbytes: int, readonly: bool, properties: tuple
 
 
 _taking: dict[int, bool] = {}
-_asking = threading.Lock()
+_trying = KeyLocks()
 
 
 def _takes_descriptors(context: OpenCLContext, fd: int, make: Any) -> bool:
@@ -166,7 +167,10 @@ def _takes_descriptors(context: OpenCLContext, fd: int, make: Any) -> bool:
     Tried once for each driver, with a duplicate: is it still open after the import was undone?
     """
     platform = platform_of(context.native_device)
-    with _asking:
+    if platform in _taking:
+        return _taking[platform]
+    # Two trials at a time would take each other's descriptors for their own.
+    with _trying.of(platform):
         if platform not in _taking:
             trial = Fd.borrow(fd)
             number = trial.fileno()

@@ -7,27 +7,26 @@ from typing import Any
 
 import pyopencl
 
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes import Frame, ImageInfo, TensorInfo
 
 from ._natives import layout_of
+from ._tensor import OpenCLTensor
 
 __all__ = ["OpenCLFrame"]
 
 
-class OpenCLFrame(Frame):
+class OpenCLFrame(Frame[OpenCLTensor]):
     """A picture in OpenCL memory. `native` is a tuple: one buffer, image or USM for each plane."""
 
     __slots__ = ()
 
-    def _make_planes(self) -> tuple[Tensor, ...]:
+    def _make_planes(self) -> tuple[OpenCLTensor, ...]:
         info = self.meta.info
         if not isinstance(info, ImageInfo):
             return super()._make_planes()
-        make, context, owner = self.context.tensor_class, self.context, self._owner
-        parent, readonly = self.parent, self.readonly
-        return tuple(
-            make(native, context, owner, parent, readonly, _layout(native, layout))
-            for native, layout in zip(self.native, info.plane_layouts(), strict=True)
+        planes = zip(self.native, info.plane_layouts(), strict=True)
+        return self._planes_over(
+            self.native, [_layout(native, layout) for native, layout in planes]
         )
 
 

@@ -49,7 +49,7 @@ class CpuToOpenCL(MemoryMapper):
         assert isinstance(target, OpenCLContext)
         device = target.native_device
         if not device.host_unified_memory:
-            # Said before anything is mapped: a way that leads here may begin with a copy.
+            # Said before anything is mapped: a route that leads here may begin with a copy.
             reason = (
                 f"{device.name.strip()} has memory of its own (CL_DEVICE_HOST_UNIFIED_MEMORY is "
                 "false): pass copy=True"
@@ -88,7 +88,7 @@ class CpuCopyToOpenCL(MemoryMapper):
     __slots__ = ()
 
     def accepts(self, item: Tensor) -> str | None:
-        """Other layouts are made dense on the host first, by an edge of their own."""
+        """Other layouts are made dense on the host first, by a separate edge."""
         return None if _rows_of(item.info) is not None else _NO_ROWS
 
     def connect(
@@ -148,7 +148,7 @@ def _bytes_of(info: TensorInfo) -> int:
     if info.overlaps:
         raise Refused(f"elements overlap (strides {info.strides})")
     if not high:
-        raise Refused("OpenCL has no empty buffers")
+        raise Refused("OpenCL does not support empty buffers")
     return high
 
 

@@ -31,9 +31,9 @@ __all__ = ["FrameHandleToOpenCL", "HandleToOpenCL"]
 
 
 class HandleToOpenCL(MemoryMapper):
-    """The same cl_mem, with a reference of our own, or the same USM pointer.
+    """The same cl_mem, with our own reference, or the same USM pointer.
 
-    Work on both queues is waited for: on the other framework's, if its context tells one, and on
+    Work on both queues is waited for: on the other framework's, if its context has one, and on
     that of the OpenCL context.
     """
 
@@ -55,7 +55,7 @@ class FrameHandleToOpenCL(MemoryMapper):
         """A tuple of natives, each with the layout of its plane."""
         image = item.meta.info
         if not isinstance(image, ImageInfo):
-            raise Refused("it is no image: map its tensors one by one")
+            raise Refused("it is not an image: map its tensors one by one")
         context = _finished(self, item)
         infos = [TensorInfo(layout.dtype, layout.shape) for layout in image.plane_layouts()]
         for plane, info in zip(item.planes, infos, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at handles before OpenCL does: a released one would crash the driver.
+"""Check handles before OpenCL uses them, since a released one would crash the driver.
 
 By the rules of cl_khr_icd every OpenCL object begins with the address of its driver's table of
 functions, which the loader follows at each call. A released object has something else there as
@@ -61,7 +61,7 @@ def check_handle(handle: int, what: str, drivers: Sequence[tuple[int, int]]) -> 
         drivers: of each driver, two objects of different types that surely live.
 
     Raises:
-        LayoutError: it is no OpenCL object, or was released.
+        LayoutError: it is not an OpenCL object, or was released.
     """
     word = _first_word(handle)
     if word is None:
@@ -71,8 +71,8 @@ def check_handle(handle: int, what: str, drivers: Sequence[tuple[int, int]]) -> 
     alike = all(one == other for one, other in tables)
     if not word or (alike and word not in [one for one, _ in tables]):
         raise LayoutError(
-            f"{handle:#x} is no living {what}: it was released, or never was one; hold the object "
-            "that owns it"
+            f"{handle:#x} is not a valid {what}: it was released, or never was one; keep the "
+            "object that owns it"
         )
 
 
@@ -91,7 +91,7 @@ def check_mem(handle: int, context: pyopencl.Context, device: pyopencl.Device) -
     """See that a handle is a living cl_mem of that cl_context; returns its cl_mem_object_type.
 
     Raises:
-        LayoutError: it is no living cl_mem.
+        LayoutError: it is not a valid cl_mem.
         DeviceMismatchError: it belongs to another cl_context.
     """
     check_handle(handle, "cl_mem", [(context.int_ptr, device.int_ptr)])
@@ -99,7 +99,7 @@ def check_mem(handle: int, context: pyopencl.Context, device: pyopencl.Device) -
         home = mem_info(handle, pyopencl.mem_info.CONTEXT, c_void_p)
         kind = mem_info(handle, pyopencl.mem_info.TYPE, c_uint32)
     except NativeError as error:
-        raise LayoutError(f"{handle:#x} is no cl_mem: {error}") from error
+        raise LayoutError(f"{handle:#x} is not a cl_mem: {error}") from error
     if home != context.int_ptr:
         raise DeviceMismatchError(
             f"the cl_mem {handle:#x} belongs to the cl_context {home:#x}, not to "
@@ -109,7 +109,7 @@ def check_mem(handle: int, context: pyopencl.Context, device: pyopencl.Device) -
 
 
 def retain_mem(handle: int, context: pyopencl.Context) -> Callable[[], object]:
-    """Take a reference of our own; returns what gives it back."""
+    """Take our own reference; returns what gives it back."""
     call("clRetainMemObject", handle)
     return release_mem(handle, context)
 

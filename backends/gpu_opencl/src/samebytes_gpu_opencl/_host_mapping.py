@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that the driver makes host-visible for a while, and gives back.
+"""Mappings of OpenCL memory to the CPU, which end with an unmap.
 
 OpenCL's rules (specification, "Mapping Buffer Objects" and "Accessing mapped regions"): what was
 written is seen by the device after the unmapping; a region that is mapped for writing must not be
@@ -137,7 +137,7 @@ def _mapping(
         if shared.wait is not None:
             shared.wait()
         queue.finish()
-    # A part of its own for each map(), so that each can be closed while others go on, and works on
+    # Its own part for each map(), so that each can be closed while others go on, and works on
     # the queue that it was mapped with.
     part = HostMapping(
         address=shared.address,
@@ -204,7 +204,7 @@ def _unmap_and_release(queue: WorkQueue, handle: int, pointer: int) -> None:
 
 
 def _publish_in_place(queue: WorkQueue, handle: int, pointer: int, nbytes: int) -> None:
-    """Unmap and map again, which leaves the address as it is."""
+    """Unmap and map again, which exceeds the address as it is."""
     call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
     _map_buffer(queue, handle, _READ_WRITE, nbytes)
     queue.hand_over()

@@ -5,21 +5,19 @@ OpenCL forbids two buffers over the same host memory (specification, clCreateBuf
 undefined), so that all tensors in a piece of memory share one, as sub-buffers of it.
 
 A driver works on the memory itself only where host memory is unified, and the piece begins at a
-page and is a multiple of 64 bytes long. Elsewhere it works on a copy of its own, and still hands
+page and is a multiple of 64 bytes long. Elsewhere it works on its own copy, and still hands
 the host's address out.
 """
 
 from __future__ import annotations
 
-import threading
-import weakref
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pyopencl import map_flags, mem_flags
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Refused, Tensor, data_address
+from samebytes.plugins import ImportCache, Refused, Tensor, data_address
 
 from ._library import call, make
 from ._parts import MemStorage
@@ -47,10 +45,9 @@ class HostBuffer(MemStorage):
     queues: dict[int, WorkQueue]
 
 
-_Key = tuple[int, int, int, bool]
-# What an entry names is held by the entry's own value: no address in it is used again.
-_buffers: weakref.WeakValueDictionary[_Key, HostBuffer] = weakref.WeakValueDictionary()
-_making = threading.Lock()
+# By (cl_context, address, bytes, readonly). The buffer holds the memory: its address is not used
+# again meanwhile.
+_buffers: ImportCache[HostBuffer] = ImportCache()
 
 
 def host_buffer(
@@ -75,11 +72,8 @@ def host_buffer(
             'a copy; samebytes.context("cpu").allocate() gives such memory'
         )
     key = (context.handle("cl_context"), start, size, item.readonly)
-    with _making:
-        found = _buffers.get(key)
-        if found is None:
-            found = _buffers[key] = _make(context, start, size, item)
-        found.queues.setdefault(queue.handle, queue)
+    found = _buffers.in_use(key, partial(_make, context, start, size, item))
+    found.queues.setdefault(queue.handle, queue)
     return found, where - start
 
 

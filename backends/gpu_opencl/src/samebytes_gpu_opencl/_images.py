@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""2-D images: which channel orders and types are which shapes and dtypes."""
+"""2-D images: channel orders and types as shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CHANNELS: dict[int, int] = {
     channel_order.RGBA: 4,
     channel_order.BGRA: 4,
 }
-# Three channels are for packed types only, whose elements are no numbers of ours.
+# Three channels are for packed types only, whose elements are not numbers of ours.
 _DTYPES: dict[int, str] = {
     channel_type.UNORM_INT8: "uint8",
     channel_type.UNSIGNED_INT8: "uint8",
@@ -68,13 +68,13 @@ def layout_of_image(native: pyopencl.Image) -> TensorInfo:
     """
     if native.type != IMAGE2D:
         raise LayoutError(
-            f"an image of cl_mem_object_type {native.type:#x} is no tensor: 2-D images are"
+            f"an image of cl_mem_object_type {native.type:#x} is not a tensor: 2-D images are"
         )
     format_ = native.format
     channels = _CHANNELS.get(format_.channel_order)
     dtype = _DTYPES.get(format_.channel_data_type)
     if channels is None or dtype is None:
-        raise LayoutError(f"an image of {format_} is no tensor: its elements are packed bits")
+        raise LayoutError(f"an image of {format_} is not a tensor: its elements are packed bits")
     shape: tuple[int, ...] = (native.height, native.width)
     return TensorInfo(dtype, shape if channels == 1 else (*shape, channels), opaque=True)
 
@@ -89,7 +89,7 @@ def image_format(context: OpenCLContext, info: TensorInfo) -> pyopencl.ImageForm
     order, type_ = _ORDERS.get(channels), _TYPES.get(info.dtype.name)
     if len(info.shape) not in (2, 3) or order is None or type_ is None or 0 in info.shape:
         raise LayoutError(
-            f"{info.dtype}{list(info.shape)} is no 2-D image: it has (rows, columns) or (rows, "
+            f"{info.dtype}{list(info.shape)} is not a 2-D image: it has (rows, columns) or (rows, "
             f"columns, 2 or 4) of {', '.join(_TYPES)}"
         )
     wanted = pyopencl.ImageFormat(order, type_)
@@ -98,14 +98,16 @@ def image_format(context: OpenCLContext, info: TensorInfo) -> pyopencl.ImageForm
         context.native, flags, pyopencl.mem_object_type.IMAGE2D
     )
     if not any((f.channel_order, f.channel_data_type) == (order, type_) for f in offered):
-        raise LayoutError(f"{context.native_device.name.strip()} has no images of {wanted}")
+        raise LayoutError(
+            f"{context.native_device.name.strip()} does not support images of {wanted}"
+        )
     return wanted
 
 
 def create_image(
     context: OpenCLContext, info: TensorInfo, *, over: int | None = None, row_pitch: int = 0
 ) -> int:
-    """A new cl_mem: an image of its own, or one over the rows of a buffer.
+    """A new cl_mem: its own image, or one over the rows of a buffer.
 
     pyopencl refuses pitches together with a buffer, so clCreateImage is called here.
 

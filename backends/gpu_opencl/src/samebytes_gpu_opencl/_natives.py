@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native objects that we hand out. Each keeps its memory alive by itself."""
+"""Native objects that keep their memory alive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["layout_of", "pinned_buffer", "pinned_image", "pinned_svm"]
 
 
 def pinned_buffer(handle: int, storage: Storage, layout: TensorInfo | None) -> pyopencl.Buffer:
-    """A pyopencl.Buffer with a reference of its own, which also keeps `storage`.
+    """A pyopencl.Buffer with its own reference, which also keeps `storage`.
 
     The reference keeps the cl_mem, but not what a cl_mem lies in: an array, an import. A buffer
     does not know its layout either, so that is noted on it, and found when it is wrapped again.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyopencl
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo
+from samebytes.plugins import Storage, TensorInfo, returns_memory
 
 from ._abi import core
 from ._devices import device_info
@@ -43,7 +43,8 @@ def check_extent(info: TensorInfo, room: int, what: str) -> int:
     low, high = info.extent
     if low < 0:
         raise LayoutError(
-            f"strides {info.strides} lead before the first element: memory of OpenCL begins there"
+            f"strides {info.strides} address bytes before the first element, where OpenCL memory "
+            "begins"
         )
     if high > room:
         raise LayoutError(
@@ -62,14 +63,15 @@ def room_after(whole: OpenCLTensor, offset: int) -> int:
     native = whole.native
     if not isinstance(native, pyopencl.Buffer | USMAllocation):
         raise UnsupportedObjectError(
-            f"memory of kind {whole.kind} has no parts at offsets: buffers and USM have"
+            f"memory of kind {whole.kind} cannot be divided by offsets: use a buffer or USM"
         )
     size = native.nbytes if isinstance(native, USMAllocation) else native.size
     if not 0 <= offset < max(size, 1):
-        raise LayoutError(f"offset {offset} is outside of the {size} bytes of the {whole.kind}")
+        raise LayoutError(f"offset {offset} is outside the {size} bytes of the {whole.kind}")
     return size - offset
 
 
+@returns_memory
 def part_of(whole: OpenCLTensor, offset: int, info: TensorInfo) -> OpenCLTensor:
     """A tensor over the bytes of `whole` from `offset` on."""
     native, context = whole.native, whole.context
@@ -115,7 +117,7 @@ def sub_buffer(
         keep: what the buffer lies in.
 
     Raises:
-        LayoutError: the offset is no multiple of the device's alignment.
+        LayoutError: the offset is not a multiple of the device's alignment.
     """
     root = mem_info(buffer, pyopencl.mem_info.ASSOCIATED_MEMOBJECT, c_void_p)
     origin = offset
@@ -124,7 +126,7 @@ def sub_buffer(
     alignment = alignment_of(context)
     if origin % alignment:
         raise LayoutError(
-            f"offset {origin} is no multiple of {alignment} bytes, where sub-buffers of "
+            f"offset {origin} is not a multiple of {alignment} bytes, where sub-buffers of "
             f"{context.native_device.name.strip()} may begin (CL_DEVICE_MEM_BASE_ADDR_ALIGN): "
             f"place it at {-(-origin // alignment) * alignment}"
         )
@@ -133,23 +135,26 @@ def sub_buffer(
     return MemStorage(context, handle, nbytes, keep)
 
 
+@returns_memory
 def image_over(whole: OpenCLTensor) -> OpenCLTensor:
     """An image over the rows of a buffer tensor."""
     native, context, info = whole.native, whole.context, whole.info
     context.check_open()
     if not isinstance(native, pyopencl.Buffer):
-        raise UnsupportedObjectError(f"an image lies over a buffer, not over {whole.kind} memory")
+        raise UnsupportedObjectError(
+            f"an image can be made over a buffer, not over {whole.kind} memory"
+        )
     pixel = info.dtype.itemsize or 0
     if len(info.shape) == 3:
         pixel *= info.shape[2]
     strides = info.strides or ()
     dense = TensorInfo(info.dtype, info.shape[1:]).strides if info.shape else ()
     if strides[1:] != dense:
-        raise LayoutError(f"the pixels of a row must follow each other, strides are {strides}")
+        raise LayoutError(f"the pixels of a row must be contiguous, strides are {strides}")
     pitch_alignment, base_alignment = _image_alignments(context)
     if not pitch_alignment:
         raise LayoutError(
-            f"{context.native_device.name.strip()} makes no images over buffers "
+            f"{context.native_device.name.strip()} does not support images over buffers "
             "(cl_khr_image2d_from_buffer)"
         )
     pitch = strides[0] if strides else 0

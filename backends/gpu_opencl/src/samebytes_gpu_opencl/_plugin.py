@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares. Importing it does not import pyopencl, and loads no OpenCL."""
+"""The plugin's declarations. Importing it does not import pyopencl, and loads no OpenCL."""
 
 from __future__ import annotations
 
 from samebytes.plugins import (
-    API,
     ContextSpec,
     MapperSpec,
     NativeSpec,
@@ -16,7 +15,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=API,
+    api=(1, 0),
     summary="OpenCL buffers, images and USM as samebytes memory",
     packages={"pyopencl": 'pip install "samebytes[opencl]"'},
     probe="samebytes_gpu_opencl._probe:probe",
@@ -91,6 +90,7 @@ def _from_cpu() -> list[MapperSpec]:
             target="opencl",
             mapper="samebytes_gpu_opencl._from_cpu:CpuToOpenCL",
             transfer=Transfer.ALIAS,
+            only="whole pages",
             summary="a CL_MEM_USE_HOST_PTR buffer over whole pages, where host memory is unified",
         ),
         MapperSpec(
@@ -113,8 +113,8 @@ def _from_handles() -> list[MapperSpec]:
             transfer=Transfer.ALIAS,
             summary="its cl_mem or USM pointer, in the same cl_context",
             opaque=True,
-            # Planes of OpenVINO's frames have axes of their own.
-            lifts=source != "openvino:GPU",
+            # Planes of OpenVINO's frames have their own axes.
+            per_plane=source != "openvino:GPU",
         )
         for source in ("openvino:GPU", "opencv_umat")
     ] + [
@@ -144,8 +144,9 @@ def _dma() -> list[MapperSpec]:
             target="dma",
             mapper="samebytes_gpu_opencl._dma:OpenCLToDma",
             transfer=Transfer.IMPORT,
-            summary="the buffer's DMA-BUF, where Intel's GPU driver tells it",
-            # As much as a MAP, so that no way to the CPU leads over DMA-BUFs.
+            only="buffers of which the driver reports a DMA-BUF",
+            summary="the buffer's DMA-BUF, where Intel's GPU driver reports it",
+            # As much as a MAP, so that no route to the CPU leads over DMA-BUFs.
             cost=100.0,
         ),
     ]

@@ -129,7 +129,7 @@ def _elsewhere() -> str:
 
 
 def _loader_state() -> str:
-    """pyopencl brings a loader of its own; OpenVINO's GPU plugin and OpenCV want the system's."""
+    """pyopencl brings its own loader; OpenVINO's GPU plugin and OpenCV want the system's."""
     if sys.platform == "win32":
         return "OpenCL.dll comes with the driver"
     try:

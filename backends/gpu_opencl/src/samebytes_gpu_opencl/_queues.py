@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues: whose job it is to order the work, and when it is done."""
+"""The queue of a mapping: the caller's, or the context's, which is waited for."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def working_queue(context: OpenCLContext) -> WorkQueue:
     """The queue that the caller of map() passed, else the context's.
 
     Raises:
-        UnsupportedObjectError: what was passed is no pyopencl.CommandQueue.
+        UnsupportedObjectError: what was passed is not a pyopencl.CommandQueue.
         DeviceMismatchError: it is a queue of another cl_context.
     """
     queue = ordering_queue()
@@ -68,7 +68,8 @@ def check_queue(queue: Any, context: OpenCLContext) -> None:
     """See that it is a queue of this cl_context."""
     if not isinstance(queue, pyopencl.CommandQueue):
         raise UnsupportedObjectError(
-            f"a queue of opencl memory is a pyopencl.CommandQueue, not a {type(queue).__name__}"
+            "a queue for OpenCL memory must be a pyopencl.CommandQueue, not a "
+            f"{type(queue).__name__}"
         )
     home = queue.context.int_ptr
     if home != context.handle("cl_context"):

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from samebytes.errors import NotHostVisibleError
 from samebytes.plugins import HandleKey, Storage, Tensor, TensorInfo, register_handle_key
 
 from ._images import layout_of_image
-from ._natives import layout_of, pinned_buffer, pinned_image, pinned_svm
+from ._natives import layout_of
 from ._usm import USMAllocation
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class OpenCLTensor(Tensor):
         *,
         strides: Sequence[int] | None = None,
     ) -> OpenCLTensor:
-        """A part of this memory as a tensor of its own: a sub-buffer, or a USM pointer further on.
+        """A part of this memory as its own tensor: a sub-buffer, or a USM pointer further on.
 
         Args:
             offset: bytes from this tensor's first element. In a buffer it must be a multiple of
@@ -140,6 +139,9 @@ class OpenCLTensor(Tensor):
         nbytes = native.nbytes if isinstance(native, USMAllocation) else native.size
         return TensorInfo("uint8", (nbytes,))
 
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # it holds the storage itself
+
     def _handle(self, key: str) -> int:
         native = self.native
         if key == "offset":
@@ -152,22 +154,3 @@ class OpenCLTensor(Tensor):
         elif key == "svm_ptr" and self.kind == "svm":
             return int(native.svm_ptr)
         return self.context.no_handle(key)
-
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        native, info = self.native, self.info
-        if isinstance(native, pyopencl.Buffer):
-            handle = native.int_ptr
-            return lambda storage: pinned_buffer(handle, storage, info)
-        if isinstance(native, pyopencl.Image):
-            handle = native.int_ptr
-            return lambda storage: pinned_image(handle, storage)
-        if isinstance(native, USMAllocation):
-            parts = native.pointer, native.nbytes, native.kind, native.context
-            alive = weakref.ref(native)
-            return lambda storage: alive() or USMAllocation(*parts, storage, info)
-        pointer, nbytes = native.svm_ptr, native.size
-
-        def svm_again(storage: Storage) -> Any:
-            return pinned_svm(Storage(address=pointer, nbytes=nbytes, keep=storage), info)
-
-        return svm_again

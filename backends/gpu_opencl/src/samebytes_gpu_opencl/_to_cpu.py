@@ -54,7 +54,7 @@ class OpenCLToCpu(MemoryMapper):
 
 
 class HostUSMToCpu(MemoryMapper):
-    """Host and shared USM, which the CPU reads where it lies."""
+    """Host and shared USM, which the CPU reads in place."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class HostUSMToCpu(MemoryMapper):
         kind = item.kind
         if kind == "usm_device":
             return "the CPU cannot read device USM: pass copy=True for a copy"
-        return None if kind.startswith("usm") else f"{kind} memory is no USM"
+        return None if kind.startswith("usm") else f"{kind} memory is not USM"
 
     def connect(
         self, item: OpenCLTensor, access: Access

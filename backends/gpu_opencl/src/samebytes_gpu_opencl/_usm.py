@@ -152,7 +152,7 @@ def wrap_usm_pointer(context: OpenCLContext, pointer: int, nbytes: int) -> USMAl
 
     Raises:
         LayoutError: too little room.
-        DeviceMismatchError: it is no USM of this cl_context.
+        DeviceMismatchError: it is not USM of this cl_context.
         MissingDependencyError: the device has no USM.
     """
     query = usm_function(context, "clGetMemAllocInfoINTEL")
@@ -167,14 +167,15 @@ def wrap_usm_pointer(context: OpenCLContext, pointer: int, nbytes: int) -> USMAl
     kind = _KINDS.get(ask(usm.CL_MEM_ALLOC_TYPE_INTEL, c_uint32()))
     if kind is None:
         raise DeviceMismatchError(
-            f"{pointer:#x} is no USM of this cl_context: it was freed, belongs to another context, "
+            f"{pointer:#x} is not USM of this cl_context: it was freed, belongs to another "
+            "context, "
             'or is plain memory; for that map a numpy array to "opencl"'
         )
     base = ask(usm.CL_MEM_ALLOC_BASE_PTR_INTEL, c_void_p())
     room = base + ask(usm.CL_MEM_ALLOC_SIZE_INTEL, c_size_t()) - pointer
     if nbytes > room:
         raise LayoutError(
-            f"{nbytes} bytes are asked at {pointer:#x}, but its allocation at {base:#x} ends "
+            f"{nbytes} bytes were requested at {pointer:#x}, but its allocation at {base:#x} ends "
             f"{room} bytes after it"
         )
     return USMAllocation(pointer, nbytes, kind, context)

@@ -10,7 +10,7 @@ import pyopencl
 
 from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo
+from samebytes.plugins import Storage, TensorInfo, joint_owner, returns_memory
 
 from ._context import OpenCLContext, context_of
 from ._devices import devices
@@ -29,6 +29,7 @@ __all__ = ["frame", "native_over_mem", "tensor", "usm_tensor"]
 _BUFFER = int(pyopencl.mem_object_type.BUFFER)
 
 
+@returns_memory
 def tensor(
     native: Any,
     shape: Sequence[int] | None = None,
@@ -50,8 +51,8 @@ def tensor(
             a multiple of the device's alignment.
         strides: in bytes; by default dense.
         context: where the memory belongs. By default the living context of its cl_context; an
-            int and SVM do not tell theirs.
-        readonly: nobody may write through the tensor.
+            int and SVM do not carry one.
+        readonly: the tensor may not be written through.
 
     Raises:
         LayoutError: the tensor is larger than the memory, or misaligned; or the object was
@@ -78,7 +79,7 @@ def tensor(
         part.parent = None  # what it is a part of is nobody's tensor
         return part
     check_extent(info, room, f"the {made.kind}")
-    made.given_info = info
+    made.known_info = info
     return made
 
 
@@ -106,7 +107,7 @@ def frame(
     image = ImageInfo(ImageFormat.of(format), width, height)
     layouts = image.plane_layouts()
     if len(natives) != len(layouts):
-        raise LayoutError(f"{image} has {len(layouts)} planes, {len(natives)} natives were given")
+        raise LayoutError(f"{image} has {len(layouts)} planes, but {len(natives)} were passed")
     planes = []
     for native, layout in zip(natives, layouts, strict=True):
         if isinstance(native, pyopencl.Image):
@@ -122,9 +123,9 @@ def frame(
     home = planes[0].context
     if any(plane.context != home for plane in planes):
         raise DeviceMismatchError("the planes belong to different OpenCL contexts: pass context=")
-    owner = Storage(keep=tuple(plane._owner for plane in planes))
+    owner = joint_owner([plane.storage for plane in planes])
     made = tuple(p.native for p in planes)
-    return home.frame_class(made, home, FrameMeta(image), owner, None, readonly)
+    return home.frame_class.borrowed(made, home, FrameMeta(image), keep=owner, readonly=readonly)
 
 
 def _size_of(native: Any) -> int:
@@ -151,18 +152,18 @@ def usm_tensor(
         shape, dtype, strides: the layout.
         context: the OpenCLContext in which it was allocated.
         keep: an object to hold as long as the memory is used, for instance its owner.
-        readonly: nobody may write through the tensor.
+        readonly: the tensor may not be written through.
 
     Raises:
         LayoutError: the allocation ends before the tensor does.
-        DeviceMismatchError: the pointer is no USM of this context.
+        DeviceMismatchError: the pointer is not USM of this context.
         MissingDependencyError: the device has no USM.
     """
     info = TensorInfo(dtype, shape, strides)
     nbytes = check_extent(info, 1 << 63, "memory")
     native = wrap_usm_pointer(context, pointer, nbytes)
     native.pin, native.layout = keep, info
-    return context.tensor_class(native, context, native, None, readonly, info)
+    return context.tensor_class.borrowed(native, context, readonly=readonly, info=info)
 
 
 def native_over_mem(
@@ -171,7 +172,7 @@ def native_over_mem(
     """(native, storage, cl_mem_object_type) over a cl_mem of somebody else's, retained.
 
     Raises:
-        LayoutError: it is no living cl_mem.
+        LayoutError: it is not a valid cl_mem.
         DeviceMismatchError: it belongs to another cl_context.
     """
     kind = check_mem(handle, context.native, context.native_device)
@@ -192,27 +193,27 @@ def _whole(native: Any, context: OpenCLContext | None, readonly: bool) -> OpenCL
         # The user may call release() while the tensor, or what was mapped from it, is in use.
         reference = retain_mem(native.int_ptr, home.native)
         held = Storage(reference, nbytes=native.size, keep=native, at_exit=True)
-        return home.tensor_class(native, home, held, None, readonly, info)
+        return home.tensor_class.borrowed(native, home, keep=held, readonly=readonly, info=info)
     if isinstance(native, USMAllocation):
         if context is not None and context != native.context:
-            raise DeviceMismatchError("the USM belongs to another context than context=")
-        return native.context.tensor_class(native, native.context, native, None, readonly)
+            raise DeviceMismatchError("the USM does not belong to the context passed as context=")
+        return native.context.tensor_class.borrowed(native, native.context, readonly=readonly)
     if context is None:
         raise UnsupportedObjectError(
-            f"a {type(native).__name__} does not tell its cl_context: pass context=, for instance "
+            f"a {type(native).__name__} does not carry its cl_context: pass context=, for instance "
             'samebytes.context("opencl")'
         )
     if isinstance(native, pyopencl.SVMPointer):
-        return context.tensor_class(native, context, native, None, readonly)
+        return context.tensor_class.borrowed(native, context, readonly=readonly)
     if not isinstance(native, int) or isinstance(native, bool):
         raise UnsupportedObjectError(
-            f"a {type(native).__name__} is no OpenCL memory: pass a pyopencl.Buffer, Image or SVM, "
-            "a cl_mem as an int, or a USMAllocation"
+            f"a {type(native).__name__} is not OpenCL memory: pass a pyopencl.Buffer, Image or "
+            "SVM, a cl_mem as an int, or a USMAllocation"
         )
     made, storage, kind = native_over_mem(context, native)
     if kind not in (_BUFFER, IMAGE2D):
-        raise LayoutError("a cl_mem of this type is no tensor: buffers and 2-D images are")
-    return context.tensor_class(made, context, storage, None, readonly, None, (storage,))
+        raise LayoutError("a cl_mem of this type is not a tensor: buffers and 2-D images are")
+    return context.tensor_class.owned(made, context, storage, readonly=readonly)
 
 
 def _home_of(native: Any, context: OpenCLContext | None) -> OpenCLContext:
@@ -225,7 +226,7 @@ def _home_of(native: Any, context: OpenCLContext | None) -> OpenCLContext:
         home = native.context
     except pyopencl.Error as error:
         raise LayoutError(
-            f"the cl_context of the cl_mem {native.int_ptr:#x} was released ({error}): hold it as "
+            f"the cl_context of the cl_mem {native.int_ptr:#x} was released ({error}): keep it as "
             "long as its memory"
         ) from error
     return context_of(home)

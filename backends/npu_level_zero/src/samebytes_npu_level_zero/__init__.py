@@ -12,8 +12,9 @@ Importing this does not load Level Zero; using a context does.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._commands import copy, fill
@@ -41,27 +42,18 @@ __all__ = [
 ]
 
 _HOME = {
-    "AllocationProperties": "_usm",
-    "DeviceMemory": "_properties",
-    "LevelZeroContext": "_context",
-    "LevelZeroError": "_errors",
-    "LevelZeroTensor": "_tensor",
-    "NotExportableError": "_errors",
-    "USMPointer": "_pointer",
-    "copy": "_commands",
-    "devices": "_devices",
-    "fill": "_commands",
+    "AllocationProperties": "._usm",
+    "DeviceMemory": "._properties",
+    "LevelZeroContext": "._context",
+    "LevelZeroError": "._errors",
+    "LevelZeroTensor": "._tensor",
+    "NotExportableError": "._errors",
+    "USMPointer": "._pointer",
+    "copy": "._commands",
+    "devices": "._devices",
+    "fill": "._commands",
 }
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import threading
-
 from samebytes.errors import LayoutError
-from samebytes.plugins import Fd, Storage
+from samebytes.plugins import Fd, Lock, Storage
 
 from ._abi.constants import MemoryType
 from ._fd_rules import fd_rules
@@ -19,6 +17,9 @@ __all__ = ["Allocation"]
 # the memory's owner alone, since the garbage collector ends the objects of a reference cycle in any
 # order: no context may be destroyed, and no page unmapped, before what lies in them is given back.
 _needed: dict[int, tuple[NativeContext, object]] = {}
+
+
+_lock = Lock()
 
 
 class Allocation:
@@ -34,7 +35,7 @@ class Allocation:
             middle of somebody else's, whose offset in a DMA-BUF nobody knows.
     """
 
-    __slots__ = ("_exported", "_lock", "address", "begins", "context", "kind", "nbytes", "owned")
+    __slots__ = ("_exported", "address", "begins", "context", "kind", "nbytes", "owned")
 
     def __init__(
         self,
@@ -53,7 +54,6 @@ class Allocation:
         self.owned = owned
         self.begins = begins
         self._exported: Fd | None = None
-        self._lock = threading.Lock()
 
     @property
     def host_visible(self) -> bool:
@@ -81,15 +81,17 @@ class Allocation:
         """
         if not self.begins:
             raise LayoutError(
-                f"{self.address:#x} points into an allocation, so where it lies in the exported "
-                "memory is not known: wrap the start of the allocation, with an offset"
+                f"{self.address:#x} points into an allocation, so its position in the exported "
+                "memory is unknown: wrap the start of the allocation, with an offset"
             )
-        with self._lock:
-            if self._exported is None:
-                rules = fd_rules(self.context)
-                number = query_fd(self.context, self.address)
-                self._exported = Fd(number) if rules.export_is_ours else Fd.borrow(number)
-            return self._exported
+        exported = self._exported
+        if exported is None:
+            rules = fd_rules(self.context)
+            number = query_fd(self.context, self.address)
+            made = Fd(number) if rules.export_is_ours else Fd.borrow(number)
+            with _lock:
+                exported = self._exported = self._exported or made
+        return exported
 
     def _release(self) -> None:
         exported, self._exported = self._exported, None

@@ -35,7 +35,7 @@ def copy(target: Tensor, source: Tensor) -> None:
     CPU and copy between the two.
 
     Raises:
-        UnsupportedObjectError: one of them is no Level Zero tensor.
+        UnsupportedObjectError: one of them is not a Level Zero tensor.
         ClosedError: a tensor or its context was closed.
         AccessError: the target is read-only.
         DeviceMismatchError: they are of different contexts.
@@ -47,15 +47,15 @@ def copy(target: Tensor, source: Tensor) -> None:
         raise AccessError('copy() into a read-only tensor: map it with access "w" or "rw"')
     if to.context != origin.context:
         raise DeviceMismatchError(
-            f"copy() from {origin.context!r} to {to.context!r}: a context knows its own memory "
-            "only; export one of them and import it into the other's"
+            f"copy() from {origin.context!r} to {to.context!r}: a context can access its own "
+            "memory only; export one of them and import it into the other's"
         )
     nbytes = _dense(to)
     if nbytes != _dense(origin):
         raise LayoutError(f"copy() of {origin.info.nbytes} bytes into {nbytes}")
     start, first = to.native.address, origin.native.address
     if start < first + nbytes and first < start + nbytes and nbytes:
-        raise LayoutError("copy() between memory that overlaps")
+        raise LayoutError("copy(): source and destination overlap")
     if nbytes:
         source.wait()
         with _commands(to) as (native, commands, _):
@@ -78,8 +78,8 @@ def fill(target: Tensor, pattern: bytes | int) -> None:
         UnsupportedObjectError: not a Level Zero tensor.
         ClosedError: the tensor or its context was closed.
         AccessError: it is read-only.
-        LayoutError: it has gaps, or the pattern's size is none that the device takes or does not
-            divide the tensor's.
+        LayoutError: it has gaps, or the pattern's size is one that the device does not take or that
+            does not divide the tensor's.
         LevelZeroError: the driver refuses.
     """
     to = _usm(target)
@@ -118,7 +118,7 @@ def _pattern(pattern: bytes | int) -> bytes:
 def _usm(tensor: Tensor) -> LevelZeroTensor:
     if not isinstance(tensor, LevelZeroTensor):
         kind = type(tensor).__name__
-        raise UnsupportedObjectError(f'a {kind} is no Level Zero tensor: map("level_zero") it')
+        raise UnsupportedObjectError(f'a {kind} is not a Level Zero tensor: map("level_zero") it')
     tensor.context.check_open()
     return tensor
 
@@ -160,4 +160,4 @@ def _queue_group(native: NativeContext) -> tuple[int, int]:
     for ordinal, group in enumerate(groups):
         if group.flags & _EITHER and group.numQueues:
             return ordinal, group.maxMemoryFillPatternSize
-    raise UnsupportedObjectError(f"{native.entry.device} has no queue that copies")
+    raise UnsupportedObjectError(f"{native.entry.device} has no copy queue")

@@ -4,21 +4,29 @@
 from __future__ import annotations
 
 import mmap
-import threading
-import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import ClosedError, LayoutError, UnknownNameError
-from samebytes.plugins import Context, Fd, FrameMeta, Storage, intern
+from samebytes.plugins import (
+    Context,
+    ContextRegistry,
+    Fd,
+    FrameMeta,
+    Storage,
+    intern,
+    memory_size,
+    returns_memory,
+)
 
 from ._abi.constants import ExternalMemoryType
 from ._allocation import Allocation
 from ._devices import DeviceEntry, choose, entries, entry_of
 from ._foreign import LAST_ADDRESS, foreign_allocation
-from ._import_cache import ImportCache
-from ._imports import file_size, import_fd, import_nt_handle
+from ._import_cache import Imports
+from ._imports import import_fd, import_nt_handle
 from ._loader import Library, load
 from ._native_context import NativeContext
 from ._pointer import USMPointer, check_fits, whole
@@ -31,12 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LevelZeroContext"]
 
-_lock = threading.Lock()
-# The context of our own on each device, by ze_device_handle_t, while somebody holds it.
-_own: weakref.WeakValueDictionary[int, LevelZeroContext] = weakref.WeakValueDictionary()
 
-
-class LevelZeroContext(Context):
+class LevelZeroContext(Context[LevelZeroTensor]):
     """A Level Zero context on one device: `samebytes.context("level_zero")`, "level_zero:NPU" ...
 
     Handles: "ze_context", "ze_device", "ze_driver". The ze_context_handle_t that this class made
@@ -58,7 +62,7 @@ class LevelZeroContext(Context):
         super().__init__(entry.device, handles=handles, parent=parent)
         self._native: NativeContext | None = native
         # For this package's edges.
-        self.imports = ImportCache()
+        self.imports = Imports()
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
@@ -73,13 +77,9 @@ class LevelZeroContext(Context):
         if parent is not None:
             return cls._derived(library, device, parent)
         entry = choose(entries(library), device)
-        with _lock:
-            known = _own.get(entry.handle)
-            if isinstance(known, cls) and known._native is not None:
-                return known
-            made = cls._interned(NativeContext.create(library, entry))
-            _own[entry.handle] = made
-            return made
+        return _own.find_or_make(  # type: ignore[return-value]  # of the class in the key
+            (cls, entry.handle), partial(cls._make, library, entry)
+        )
 
     @classmethod
     def from_handles(
@@ -101,7 +101,7 @@ class LevelZeroContext(Context):
         """
         for name, handle in (("ze_context", ze_context), ("ze_device", ze_device)):
             if not 0 < whole(handle, name) <= LAST_ADDRESS:
-                raise LayoutError(f"{name} {handle:#x} is no handle")
+                raise LayoutError(f"{name} {handle:#x} is not a handle")
         library = load()
         entry = entry_of(library, ze_device)
         if entry is None or ze_driver not in (None, entry.driver):
@@ -124,13 +124,11 @@ class LevelZeroContext(Context):
         cls, library: Library, entry: DeviceEntry, handle: int, keep: object,
         parent: Context | None = None,
     ) -> Self:  # fmt: skip
-        return cls._interned(NativeContext.borrow(library, entry, handle, keep), parent)
+        return intern(cls(NativeContext.borrow(library, entry, handle, keep), parent))
 
     @classmethod
-    def _interned(cls, native: NativeContext, parent: Context | None = None) -> Self:
-        context = intern(cls(native, parent))
-        assert isinstance(context, cls), "contexts of one node are of one class"
-        return context
+    def _make(cls, library: Library, entry: DeviceEntry) -> Self:
+        return cls(NativeContext.create(library, entry))
 
     def allocate(
         self,
@@ -156,14 +154,13 @@ class LevelZeroContext(Context):
 
         Raises:
             LayoutError: a negative extent, more than the device allocates, or an alignment that
-                is no power of two.
+                is not a power of two.
             UnknownNameError: no such dtype or kind.
-            LevelZeroError: the driver refuses, for instance for want of memory.
+            LevelZeroError: the driver refuses, for instance because memory is short.
         """
         info = TensorInfo(dtype, shape)
         allocation = self._allocate(info.nbytes, kind, exportable, alignment)
-        storage = self.imports.owned(allocation)
-        return self._tensor(allocation, storage, 0, info, (storage,))
+        return self._owned(allocation, 0, info)
 
     def allocate_frame(
         self,
@@ -173,7 +170,7 @@ class LevelZeroContext(Context):
         kind: Kind = "host",
         *,
         exportable: bool = False,
-    ) -> Frame:
+    ) -> Frame[LevelZeroTensor]:
         """A new image in one piece of USM, planes one after another without gaps.
 
         Raises:
@@ -187,16 +184,15 @@ class LevelZeroContext(Context):
         allocation = self._allocate(nbytes, kind, exportable, mmap.PAGESIZE)
         storage = self.imports.owned(allocation)
         native = tuple(
-            USMPointer(
-                self,
+            self._pointer(
                 allocation,
-                allocation.address + plane.offset,
-                TensorInfo(plane.dtype, plane.shape, plane.strides),
                 storage,
+                plane.offset,
+                TensorInfo(plane.dtype, plane.shape, plane.strides),
             )
             for plane in layouts
         )
-        return Frame(native, self, FrameMeta(image), storage, None, False, (storage,))
+        return Frame.owned(native, self, FrameMeta(image), storage)
 
     def wrap_pointer(
         self,
@@ -216,7 +212,7 @@ class LevelZeroContext(Context):
             offset: from `pointer` to the first element, in bytes.
             keep: held as long as the memory is in use, for instance the object that frees it.
 
-        The driver is asked about the first and the last byte. It does not tell the size of an
+        The driver is asked about the first and the last byte. It does not report the size of an
         allocation, so that is as far as it is checked.
 
         Raises:
@@ -228,8 +224,11 @@ class LevelZeroContext(Context):
         allocation = foreign_allocation(
             self.native_context(), whole(pointer, "pointer"), info, start
         )
-        return self._tensor(allocation, self.imports.owned(allocation, keep), start, info)
+        storage = self.imports.owned(allocation, keep)
+        native = self._pointer(allocation, storage, start, info)
+        return LevelZeroTensor.borrowed(native, self, keep=storage, info=info)
 
+    @returns_memory
     def import_fd(
         self,
         fd: SupportsIndex | Fd,
@@ -254,13 +253,13 @@ class LevelZeroContext(Context):
         native = self.native_context()
         info = TensorInfo(dtype, shape, strides)
         number = fd.fileno() if isinstance(fd, Fd) else whole(fd, "file descriptor")
-        start, nbytes = whole(offset, "offset"), file_size(number)
+        start, nbytes = whole(offset, "offset"), memory_size(number)
         check_fits(info, start, nbytes, f"file descriptor {number}")
         with Fd.borrow(number) as borrowed:
             allocation = import_fd(native, borrowed, nbytes)
-        storage = self.imports.owned(allocation)
-        return self._tensor(allocation, storage, start, info, (storage,))
+        return self._owned(allocation, start, info)
 
+    @returns_memory
     def import_nt_handle(
         self,
         handle: int,
@@ -275,7 +274,7 @@ class LevelZeroContext(Context):
 
         Args:
             handle: of the memory. It stays the caller's.
-            nbytes: the memory's size, which Windows does not tell.
+            nbytes: the memory's size, which Windows does not report.
             shape, dtype, offset, strides: as for `import_fd`.
 
         Raises:
@@ -288,11 +287,10 @@ class LevelZeroContext(Context):
         start, number = whole(offset, "offset"), whole(handle, "NT handle")
         check_fits(info, start, whole(nbytes, "size"), f"NT handle {number:#x}")
         allocation = import_nt_handle(native, number, nbytes)
-        storage = self.imports.owned(allocation)
-        return self._tensor(allocation, storage, start, info, (storage,))
+        return self._owned(allocation, start, info)
 
     def inspect(self, pointer: int) -> AllocationProperties | None:
-        """What the driver says of a pointer; None if it is no USM of this context."""
+        """What the driver says of a pointer; None if it is not USM of this context."""
         native, address = self.native_context(), whole(pointer, "pointer")
         return inspect(native, address) if 0 < address <= LAST_ADDRESS else None
 
@@ -326,12 +324,15 @@ class LevelZeroContext(Context):
         export = export_descriptor() if exportable else None
         return Allocation(native, allocate(native, size, type_, alignment, export), size, type_)
 
-    def _tensor(
-        self, allocation: Allocation, storage: Storage, offset: int, info: TensorInfo,
-        made: tuple[Storage, ...] = (),
-    ) -> LevelZeroTensor:  # fmt: skip
-        pointer = USMPointer(self, allocation, allocation.address + offset, info, storage)
-        return LevelZeroTensor(pointer, self, storage, None, False, info, made)
+    def _pointer(
+        self, allocation: Allocation, storage: Storage, offset: int, info: TensorInfo
+    ) -> USMPointer:
+        return USMPointer(self, allocation, allocation.address + offset, info, storage)
+
+    def _owned(self, allocation: Allocation, offset: int, info: TensorInfo) -> LevelZeroTensor:
+        storage = self.imports.owned(allocation)
+        native = self._pointer(allocation, storage, offset, info)
+        return LevelZeroTensor.owned(native, self, storage, info=info)
 
     def native_context(self) -> NativeContext:
         """The native context, for this package; ClosedError once it was closed."""
@@ -343,3 +344,7 @@ class LevelZeroContext(Context):
     def _release(self) -> None:
         self._native = None
         self.imports.clear()
+
+
+# Our own contexts, by class and ze_device_handle_t.
+_own: ContextRegistry[LevelZeroContext] = ContextRegistry()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why Level Zero shows no device, as far as the device nodes of the system tell."""
+"""Why Level Zero shows no device, as far as the system's device nodes show."""
 
 from __future__ import annotations
 

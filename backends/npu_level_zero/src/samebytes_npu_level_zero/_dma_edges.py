@@ -13,6 +13,7 @@ from samebytes.plugins import (
     Refused,
     Storage,
     is_linear_modifier,
+    joint_owner,
 )
 
 from ._context import LevelZeroContext
@@ -49,9 +50,7 @@ class LevelZeroFrameToDma(MemoryMapper):
             if id(native.allocation) not in buffers:
                 buffers[id(native.allocation)] = _exported(self.target, native)
         planes = tuple(_plane(buffers[id(n.allocation)], n) for n in natives)
-        if len(buffers) == 1:
-            return planes, None, next(iter(buffers.values())).storage
-        return planes, None, Storage(buffers.clear)
+        return planes, None, joint_owner([plane.buffer.storage for plane in planes])
 
 
 def _exported(target: Context, native: USMPointer) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Level Zero's calls return when they fail, as errors with names.
+"""LevelZeroError: failed calls, with the names of their codes.
 
 NativeError
 └── LevelZeroError             a call failed; has `call`, `code` and `name`

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who closes the file descriptors that go to and come from a driver: tried out, once for each.
+"""Find out by trial, once for each driver, who closes the file descriptors of imports and exports.
 
 Neither the Level Zero specification nor its headers say. Intel's NPU driver makes a descriptor
 for each export, which is the caller's, and leaves those it imports alone. A descriptor closed
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import mmap
 import os
-import threading
 from dataclasses import dataclass
+
+from samebytes.plugins import KeyLocks
 
 from ._abi.constants import ExternalMemoryType, MemoryType
 from ._abi.structures import ze_external_memory_import_fd_t
@@ -40,24 +41,26 @@ class FdRules:
 # is wrongly left open is a leak, one that is wrongly closed may be another file's.
 _UNTRIED = FdRules(export_is_ours=True, import_takes=False)
 
-_lock = threading.Lock()
+_trying = KeyLocks()
 _known: dict[int, FdRules] = {}
 
 
 def fd_rules(context: NativeContext) -> FdRules:
     """The rules of the context's driver."""
     driver = context.entry.driver
-    with _lock:
-        if driver not in _known:
-            try:
-                _known[driver] = _try_out(context)
-            except LevelZeroError:
-                _known[driver] = _UNTRIED
-        return _known[driver]
+    if driver not in _known:
+        # Two trials at a time would take each other's descriptors for their own.
+        with _trying.of(driver):
+            if driver not in _known:
+                try:
+                    _known[driver] = _try_out(context)
+                except LevelZeroError:
+                    _known[driver] = _UNTRIED
+    return _known[driver]
 
 
 def _try_out(like: NativeContext) -> FdRules:
-    # In contexts of its own: a driver may know an allocation again that comes back to the context
+    # In its own contexts: a driver may know an allocation again that comes back to the context
     # which exported it, and free both at once.
     exporter = NativeContext.create(like.library, like.entry)
     importer = NativeContext.create(like.library, like.entry)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""USM that the application allocated: what of it can be checked, is."""
+"""Check USM that the application allocated."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def foreign_allocation(
     first = inspect(native, pointer) if 0 < pointer <= LAST_ADDRESS - nbytes else None
     if first is None:
         raise LayoutError(
-            f"{pointer:#x} is no USM pointer of this context: it was allocated elsewhere, or was "
-            "freed. Other memory comes in by map() or import_fd()"
+            f"{pointer:#x} is not a USM pointer of this context: it was allocated elsewhere, or "
+            "was freed. Use map() or import_fd() for other memory"
         )
     if inspect(native, pointer + nbytes - 1) != first:
         raise LayoutError(f"{info} at {pointer:#x} + {offset} ends beyond its allocation")

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory that a context knows already: what comes round again is not imported again."""
+"""Imported memory of a context, so that memory that comes again is not imported again."""
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
 
 from samebytes.errors import LayoutError
-from samebytes.plugins import Fd, Storage
+from samebytes.plugins import Fd, ImportCache, Lock, Storage, memory_size
 
 from ._abi.results import Result
 from ._allocation import Allocation
 from ._errors import LevelZeroError
-from ._imports import file_size, import_fd, import_pages
+from ._imports import import_fd, import_pages
 from ._native_context import NativeContext
 
-__all__ = ["ImportCache", "Imported"]
+__all__ = ["Imported", "Imports"]
 
 
 _TRIES = 20
@@ -38,28 +37,16 @@ class Imported:
         self.allocation = allocation
         self.storage = allocation.storage(keep)
 
-    def let_go(self) -> None:
-        """Nothing. What holds this method holds the import."""
 
-
-class ImportCache:
+class Imports:
     """What lies in one context, and what was imported into it."""
 
-    __slots__ = ("_buffers", "_known", "_lock", "_pages")
+    __slots__ = ("_cache", "_known", "_lock")
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._known: weakref.WeakKeyDictionary[Storage, Allocation] = weakref.WeakKeyDictionary()
-        # By the storage that owns the descriptor, and its number: a number alone is soon another
-        # file's. The driver holds the memory itself, so an import needs no reference to its source.
-        self._buffers: weakref.WeakKeyDictionary[Storage, dict[int, Imported]] = (
-            weakref.WeakKeyDictionary()
-        )
-        # Weak, since pages must outlive their import, which therefore holds them. A driver knows a
-        # page only once, so that two mappings of one array must share the import.
-        self._pages: weakref.WeakValueDictionary[tuple[int, int], Imported] = (
-            weakref.WeakValueDictionary()
-        )
+        self._cache: ImportCache[Imported] = ImportCache()
 
     def owned(self, allocation: Allocation, keep: object = None) -> Storage:
         """The owner of memory that was made in the context; `keep` is what it lies in."""
@@ -72,7 +59,7 @@ class ImportCache:
         each of them holds.
         """
         address, nbytes = imported.storage.address, imported.storage.nbytes
-        storage = Storage(imported.let_go, address=address, nbytes=nbytes)
+        storage = Storage(address=address, nbytes=nbytes, holds=imported)
         return self._note(storage, imported.allocation)
 
     def known(self, storage: Storage) -> Allocation | None:
@@ -87,12 +74,13 @@ class ImportCache:
             LayoutError: the descriptor is of nothing that has a size.
             LevelZeroError: the driver does not take it.
         """
-        with self._lock:
-            imports = self._buffers.setdefault(source, {})
-            if fd not in imports:
-                with Fd.borrow(fd) as borrowed:
-                    imports[fd] = Imported(import_fd(native, borrowed, file_size(fd)))
-            return imports[fd]
+
+        def make() -> Imported:
+            with Fd.borrow(fd) as borrowed:
+                return Imported(import_fd(native, borrowed, memory_size(fd)))
+
+        # The driver holds the memory itself, so an import needs no reference to its source.
+        return self._cache.of_source(source, fd, make)
 
     def pages(
         self, native: NativeContext, address: int, nbytes: int, source: Storage
@@ -107,43 +95,41 @@ class ImportCache:
                 driver takes no page twice.
             LevelZeroError: the driver does not take them.
         """
-        for _ in range(_TRIES):
-            try:
-                return self._pages_now(native, address, nbytes, source)
-            except LevelZeroError as error:
-                if error.code != Result.ERROR_INVALID_ARGUMENT:
-                    raise
-            # An import that another thread lets go of leaves this table before the driver has
-            # forgotten it, and a driver takes no page twice.
-            time.sleep(_PAUSE)
-        return self._pages_now(native, address, nbytes, source)
 
-    def _pages_now(
-        self, native: NativeContext, address: int, nbytes: int, source: Storage
-    ) -> tuple[Imported, int]:
-        with self._lock:
-            end = address + nbytes
-            for (first, known_nbytes), known in list(self._pages.items()):
-                last = first + known_nbytes
-                if first <= address and end <= last:
-                    return known, address - first
-                if first < end and address < last:
-                    raise LayoutError(
-                        f"{nbytes} bytes at {address:#x} share a page with memory that is mapped "
-                        "already: map the whole first, and then parts of it"
-                    )
-            imported = Imported(import_pages(native, address, nbytes), source)
-            self._pages[address, nbytes] = imported
-            return imported, 0
+        def make() -> Imported:
+            # Pages must outlive their import.
+            return Imported(_import_released(native, address, nbytes), source)
+
+        def taken(_: Imported) -> LayoutError:
+            return LayoutError(
+                f"{nbytes} bytes at {address:#x} share a page with memory that is already mapped: "
+                "map the whole first, then parts of it"
+            )
+
+        return self._cache.pages(address, nbytes, make, taken=taken)
 
     def clear(self) -> None:
         """Forget all. What mappings still use lives on."""
         with self._lock:
             self._known.clear()
-            self._buffers.clear()
-            self._pages.clear()
+        self._cache.clear()
 
     def _note(self, storage: Storage, allocation: Allocation) -> Storage:
         with self._lock:
             self._known[storage] = allocation
         return storage
+
+
+def _import_released(native: NativeContext, address: int, nbytes: int) -> Allocation:
+    """Import pages, of which another thread may be releasing an import.
+
+    That leaves the cache before the driver has forgotten it, and a driver takes no page twice.
+    """
+    for _ in range(_TRIES):
+        try:
+            return import_pages(native, address, nbytes)
+        except LevelZeroError as error:
+            if error.code != Result.ERROR_INVALID_ARGUMENT:
+                raise
+        time.sleep(_PAUSE)
+    return import_pages(native, address, nbytes)

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that is there already, as USM: DMA-BUFs, NT handles, pages of the application."""
+"""Import existing memory as USM: DMA-BUFs, NT handles, pages of the application."""
 
 from __future__ import annotations
 
 import mmap
-import os
-import stat
-from typing import NoReturn
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.plugins import Fd
@@ -23,38 +20,7 @@ from ._fd_rules import fd_rules
 from ._native_context import NativeContext
 from ._usm import allocate
 
-__all__ = ["file_size", "import_fd", "import_nt_handle", "import_pages", "require_windows"]
-
-
-def file_size(fd: int) -> int:
-    """The size of the memory behind a descriptor, in bytes.
-
-    The driver does not look: Intel's NPU driver maps whatever size the memory has.
-
-    Raises:
-        LayoutError: it is not an open descriptor, or of nothing that has a size.
-    """
-    if fd <= 0:
-        _no_memory(fd, "0 is standard input" if fd == 0 else "it is negative")
-    try:
-        status = os.fstat(fd)
-    except (OSError, OverflowError) as error:  # the latter of what no C int can hold
-        raise LayoutError(f"file descriptor {fd} is not open") from error
-    if stat.S_ISREG(status.st_mode) and status.st_size:
-        return status.st_size
-    # A DMA-BUF tells its size to lseek() only, and has no position that this would move
-    # (Documentation/driver-api/dma-buf.rst).
-    try:
-        size = os.lseek(fd, 0, os.SEEK_END)
-    except OSError:
-        _no_memory(fd, "it has no size: a DMA-BUF or a memfd was expected")
-    if size <= 0:
-        _no_memory(fd, "it is empty")
-    return size
-
-
-def _no_memory(fd: int, why: str) -> NoReturn:
-    raise LayoutError(f"file descriptor {fd} is no memory to import: {why}")
+__all__ = ["import_fd", "import_nt_handle", "import_pages", "require_windows"]
 
 
 def import_fd(context: NativeContext, fd: Fd, nbytes: int) -> Allocation:
@@ -100,7 +66,8 @@ def require_windows() -> None:
     """Raise UnsupportedObjectError where there are no NT handles."""
     if not _system.WINDOWS:
         raise UnsupportedObjectError(
-            "NT handles are Windows's: on Linux memory is shared by DMA-BUF file descriptors"
+            "NT handles exist only on Windows: on Linux memory is shared by DMA-BUF file "
+            "descriptors"
         )
 
 

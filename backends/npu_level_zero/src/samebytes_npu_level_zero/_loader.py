@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from ctypes import byref, c_size_t, c_uint32, c_void_p
 from typing import Any, TypeVar
 
@@ -85,7 +84,7 @@ class Library:
         return list(found[: count.value])
 
     def version(self) -> str:
-        """The loader's own version, for instance "1.8.12"; "unknown" if it does not tell."""
+        """The loader's own version, for instance "1.8.12"; "unknown" if it does not report one."""
         if "zelLoaderGetVersions" not in self._functions:
             return "unknown"
         count = c_size_t(0)
@@ -112,7 +111,7 @@ def open_library() -> ctypes.CDLL:
         raise MissingDependencyError("level_zero", missing, _HINT) from error
 
 
-_lock = threading.Lock()
+# The first one is used: two threads may load it at the same time, and zeInit may be called again.
 _loaded: list[Library] = []
 
 
@@ -125,12 +124,11 @@ def load() -> Library:
         MissingDependencyError: there is no loader, no driver, or no permission to use the device.
         LevelZeroError: a driver is there and fails.
     """
-    with _lock:
-        if not _loaded:
-            library = Library(open_library())
-            _initialise(library)
-            _loaded.append(library)
-        return _loaded[0]
+    if not _loaded:
+        library = Library(open_library())
+        _initialise(library)
+        _loaded.append(library)
+    return _loaded[0]
 
 
 def _initialise(library: Library) -> None:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares. Importing it does not load Level Zero."""
+"""The plugin's declarations. Importing it does not load Level Zero."""
 
 from __future__ import annotations
 
 from samebytes.plugins import (
-    API,
     ContextSpec,
     MapperSpec,
     NativeSpec,
@@ -16,7 +15,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=API,
+    api=(1, 0),
     summary="Level Zero USM of NPUs and GPUs",
     probe="samebytes_npu_level_zero._probe:probe",
 )
@@ -63,6 +62,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             target="level_zero",
             mapper="samebytes_npu_level_zero._cpu_edges:CpuToLevelZero",
             transfer=Transfer.IMPORT,
+            only="whole pages",
             summary="whole pages imported as host USM",
             # Dearer than an alias, and cheaper than two: no other framework is asked to do it.
             cost=1.5,
@@ -72,14 +72,16 @@ def samebytes_mappers() -> list[MapperSpec]:
             target="dma",
             mapper="samebytes_npu_level_zero._dma_edges:LevelZeroToDma",
             transfer=Transfer.IMPORT,
+            only="memory that was allocated as exportable",
             summary="the descriptor of an exportable allocation",
-            lifts=False,
+            per_plane=False,
         ),
         MapperSpec(
             source="level_zero",
             target="dma",
             mapper="samebytes_npu_level_zero._dma_edges:LevelZeroFrameToDma",
             transfer=Transfer.IMPORT,
+            only="memory that was allocated as exportable",
             summary="one descriptor for all planes of an exportable allocation",
             level="frame",
         ),

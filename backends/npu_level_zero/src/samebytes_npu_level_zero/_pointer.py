@@ -33,7 +33,7 @@ class USMPointer:
         address: of the first element, as Level Zero and OpenVINO take it.
         info: dtype, shape and strides in bytes.
         pin: the owner of the memory. Holding the pointer holds the memory.
-        readonly: nobody may write through it. Level Zero has no read-only memory: this flag is
+        readonly: it may not be written through. Level Zero has no read-only memory: this flag is
             all there is.
     """
 
@@ -78,7 +78,7 @@ class USMPointer:
         """
         if not self.allocation.host_visible:
             raise NotHostVisibleError(
-                "device USM cannot be read by the CPU where it lies: allocate host or shared USM, "
+                "device USM cannot be read by the CPU in place: allocate host or shared USM, "
                 "or samebytes_npu_level_zero.copy() it there"
             )
         info, memory = self.info, np.asarray(self.pin)
@@ -116,4 +116,4 @@ def whole(value: SupportsIndex, what: str) -> int:
     try:
         return index(value)
     except TypeError as error:
-        raise UnsupportedObjectError(f"a {what} is a whole number, not {value!r}") from error
+        raise UnsupportedObjectError(f"a {what} must be an integer, not {value!r}") from error

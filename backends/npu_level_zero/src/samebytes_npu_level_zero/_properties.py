@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a device's memory is, and which handles of other frameworks' memory it takes and gives."""
+"""Properties of a device's memory, and the external handles that it imports and exports."""
 
 from __future__ import annotations
 

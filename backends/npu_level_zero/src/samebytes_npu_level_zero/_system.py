@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kind of system this is: memory is shared by NT handle on Windows, by descriptor else."""
+"""The kind of system: memory is shared by NT handles on Windows, elsewhere by descriptors."""
 
 from __future__ import annotations
 

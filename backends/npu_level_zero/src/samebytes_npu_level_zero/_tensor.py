@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import DRM_FORMAT_MOD_LINEAR, Fd, Storage, Tensor, TensorInfo
+from samebytes.plugins import DRM_FORMAT_MOD_LINEAR, Fd, Tensor, TensorInfo
 
 from ._imports import require_windows
 from ._pointer import USMPointer
@@ -39,11 +37,13 @@ class LevelZeroTensor(Tensor):
         """A tensor over a USMPointer. For a plain address see `LevelZeroContext.wrap_pointer`."""
         if not isinstance(native, USMPointer):
             raise UnsupportedObjectError(
-                f"a {type(native).__name__} is no USMPointer: LevelZeroContext.wrap_pointer() "
+                f"a {type(native).__name__} is not a USMPointer: LevelZeroContext.wrap_pointer() "
                 "makes one of an address"
             )
         native.context.check_open()
-        return cls(native, native.context, native.pin, None, native.readonly, native.info)
+        return cls.borrowed(
+            native, native.context, keep=native.pin, readonly=native.readonly, info=native.info
+        )
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over host or shared USM, which keeps the memory alive.
@@ -81,6 +81,9 @@ class LevelZeroTensor(Tensor):
     def _describe(self) -> TensorInfo:
         return self.native.info
 
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # it holds the storage itself
+
     def _handle(self, key: str) -> int:
         native = self.native
         if key == "usm_ptr":
@@ -95,14 +98,3 @@ class LevelZeroTensor(Tensor):
             native.allocation.exported()
             return DRM_FORMAT_MOD_LINEAR
         return super()._handle(key)
-
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        native = self.native
-        alive = weakref.ref(native)
-        parts = native.context, native.allocation, native.address, native.info
-        readonly = native.readonly
-
-        def again(storage: Storage) -> USMPointer:
-            return alive() or USMPointer(*parts, storage, readonly)
-
-        return again

@@ -53,7 +53,7 @@ _NAMES: dict[MemoryType, Kind] = {
 }
 # The address space of a process is no larger, and size_t would wrap around silently.
 _LARGEST = (1 << 63) - 1
-_ONLY_EXPORTABLE = "it exports what was allocated for it: allocate(..., exportable=True)"
+_ONLY_EXPORTABLE = "only memory from allocate(..., exportable=True) can be exported"
 
 
 def kind_of(name: str) -> MemoryType:
@@ -147,7 +147,7 @@ def free(context: NativeContext, address: int) -> None:
 
 
 def inspect(context: NativeContext, address: int) -> AllocationProperties | None:
-    """What the driver knows of a pointer; None if it is no USM of this context, or was freed."""
+    """What the driver knows of a pointer; None if it is not USM of this context, or was freed."""
     properties = ze_memory_allocation_properties_t()
     try:
         _query(context, address, properties)

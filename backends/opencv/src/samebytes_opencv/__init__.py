@@ -10,27 +10,27 @@ UMat is an OpenCL buffer. OpenCV itself is imported by the first mapping.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 from ._context import OpenCVContext
 from ._in_place import in_place
 from ._tensor import OpenCVTensor
 
 if TYPE_CHECKING:
+    from ._resize import resize
     from ._umat_context import UMatContext
     from ._umat_tensor import UMatTensor
 
-__all__ = ["OpenCVContext", "OpenCVTensor", "UMatContext", "UMatTensor", "in_place"]
+__all__ = ["OpenCVContext", "OpenCVTensor", "UMatContext", "UMatTensor", "in_place", "resize"]
+
+_HOME = {
+    "UMatContext": "._umat_context",
+    "UMatTensor": "._umat_tensor",
+    "resize": "._resize",
+}
 
 
-def __getattr__(name: str) -> Any:
-    # These import OpenCV.
-    if name == "UMatContext":
-        from ._umat_context import UMatContext
-
-        return UMatContext
-    if name == "UMatTensor":
-        from ._umat_tensor import UMatTensor
-
-        return UMatTensor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)  # these import OpenCV

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["OPENCV", "OpenCVContext"]
 
 
-class OpenCVContext(HostContext):
+class OpenCVContext(HostContext[OpenCVTensor]):
     """Mats in CPU memory. There is one: `samebytes.context("opencv")`."""
 
     memory_type = "opencv"
@@ -34,18 +34,18 @@ class OpenCVContext(HostContext):
         return OPENCV  # type: ignore[return-value]  # the singleton is of this very class
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> OpenCVTensor:
-        """New zeroed memory on pages of its own, as `samebytes.context("cpu")` allocates it.
+        """New zeroed memory on its own pages, as `samebytes.context("cpu")` allocates it.
 
         Raises:
             LayoutError: no Mat can have that shape or dtype.
         """
         pages = samebytes.context("cpu").allocate(shape, dtype)
         _check(pages.info)
-        return OpenCVTensor(
-            pages.native, self, pages.storage, None, False, pages.info, (pages.storage,)
-        )
+        return OpenCVTensor.owned(pages.native, self, pages.storage, info=pages.info)
 
-    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> Frame:
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int
+    ) -> Frame[OpenCVTensor]:
         """A new image in one piece of memory, one Mat for each plane; `native` is their tuple.
 
         Raises:
@@ -57,7 +57,7 @@ class OpenCVContext(HostContext):
             _check(plane.info)
         storage = host.storage
         meta = FrameMeta(host.meta.info)
-        return samebytes.Frame(host.native, self, meta, storage, None, False, (storage,))
+        return samebytes.Frame.owned(host.native, self, meta, storage)
 
 
 def _check(info: TensorInfo) -> None:

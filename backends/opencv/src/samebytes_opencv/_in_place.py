@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an OpenCV call wrote where it was told to."""
+"""in_place(): check that an OpenCV call wrote to the array it was given."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Tensor = TypeVar("_Tensor", bound=Tensor)
 def in_place(result: np.ndarray[Any, Any], target: _Tensor) -> _Tensor:
     """`target`, if `result` is the memory of it: `in_place(cv2.blur(a, (3, 3), dst=t.native), t)`.
 
-    OpenCV writes into `dst=` if its size and type fit the result. If not, it allocates in silence
+    OpenCV writes into `dst=` if its size and type fit the result. If not, it allocates silently
     and leaves `dst` as it was.
 
     Args:
@@ -26,19 +26,19 @@ def in_place(result: np.ndarray[Any, Any], target: _Tensor) -> _Tensor:
         target: the tensor whose `native` was given as `dst=`.
 
     Raises:
-        UnsupportedObjectError: `result` is no array.
+        UnsupportedObjectError: `result` is not an array.
         LayoutError: the result lies elsewhere; the message says what `dst` should have been.
     """
     if not isinstance(result, np.ndarray):
         raise UnsupportedObjectError(
-            f"in_place() takes the array that an OpenCV call returned, and this is "
-            f"{type(result).__name__}: of a tuple, pass the array that belongs to dst="
+            "in_place() takes the array that an OpenCV call returned, not "
+            f"{type(result).__name__}: if the call returned a tuple, pass its array for dst="
         )
     expected = target.native
     where = (result.__array_interface__["data"][0], result.shape, result.strides, result.dtype)
     if where != (target.handle("data"), expected.shape, expected.strides, expected.dtype):
         raise LayoutError(
-            f"OpenCV wrote its result into memory of its own: the result is "
+            f"OpenCV wrote its result into its own memory: the result is "
             f"{result.dtype}{list(result.shape)}, dst= was {expected.dtype}{list(expected.shape)}; "
             "give it a dst= of the size and type of the result"
         )

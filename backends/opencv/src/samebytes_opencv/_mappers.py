@@ -28,7 +28,7 @@ class CpuToOpenCV(MemoryMapper):
         Raises:
             Refused: OpenCV would copy it.
         """
-        array, info = item.native, item.given_info
+        array, info = item.native, item.known_info
         if info is None or info.dtype.numpy is not None:
             reason = why_not_array(array.dtype, array.shape, array.strides)
         else:  # the array only carries the bits of a type that numpy lacks, and so does OpenCV
@@ -49,7 +49,7 @@ class OpenCVToCpu(MemoryMapper):
         """A plain array over the Mat; read-only for access "r"."""
         native = item.native
         plain = native if type(native) is np.ndarray else native.view(np.ndarray)
-        return _for(plain, access), item.given_info, None
+        return _for(plain, access), item.known_info, None
 
 
 def _for(array: np.ndarray[Any, Any], access: Access) -> np.ndarray[Any, Any]:

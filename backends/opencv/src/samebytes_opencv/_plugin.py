@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares."""
+"""The plugin's declarations."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             target="opencv_umat",
             mapper="samebytes_opencv._umat_mappers:OpenCLToUMat",
             transfer=Transfer.ALIAS,
+            only="memory that is a UMat's",
             summary="the UMat itself, for memory that is one",
             # Less than a copy, more than all else: on the way from elsewhere no memory is one.
             cost=9_000.0,

@@ -22,7 +22,7 @@ class OpenCVTensor(CpuTensor):
     readonly"): OpenCV enforces access "r". As its C++ code has no such notion, a Mat that a
     function keeps for later (a VideoWriter, a background model) is not protected.
 
-    A wrong-sized `dst=` makes OpenCV allocate in silence: `in_place` tells.
+    A wrong-sized `dst=` makes OpenCV allocate silently: `in_place` detects that.
     """
 
     __slots__ = ()

@@ -15,7 +15,7 @@ from ._umat_layout import mat_type
 from ._umat_tensor import UMatStorage, UMatTensor
 
 if TYPE_CHECKING:
-    from samebytes.plugins import Tensor
+    pass
 
 __all__ = ["UMatContext"]
 
@@ -23,7 +23,7 @@ _DEVICE_KINDS = {1 << 1: "CPU", 1 << 2: "GPU"}
 """CL_DEVICE_TYPE_*, CL/cl.h; the bits above them say which GPU it is, in OpenCV."""
 
 
-class UMatContext(Context):
+class UMatContext(Context[UMatTensor]):
     """The OpenCL context in which OpenCV keeps its UMats. There is one for the process.
 
     OpenCV chooses the device by itself, or by OPENCV_OPENCL_DEVICE. Python cannot give it a
@@ -69,7 +69,7 @@ class UMatContext(Context):
             return int(cv2.UMat.queue())
         return super().handle(key)
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> Tensor:
+    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> UMatTensor:
         """A new UMat of (rows, columns) or (rows, columns, channels). Its contents are undefined.
 
         Raises:
@@ -77,12 +77,12 @@ class UMatContext(Context):
         """
         info = TensorInfo(dtype, shape)
         if info.ndim not in (2, 3) or not info.size:
-            raise LayoutError(f"a UMat has rows, columns and maybe channels, not shape {shape}")
+            raise LayoutError(f"a UMat has rows, columns and optional channels, not shape {shape}")
         channels = info.shape[2] if info.ndim == 3 else 1
         rows, columns = info.shape[:2]
         native = cv2.UMat(rows, columns, mat_type(info.dtype, channels))
         storage = UMatStorage(native)
-        return UMatTensor(native, self, storage, None, False, info, (storage,))
+        return UMatTensor.owned(native, self, storage, info=info)
 
 
 def _device() -> Device:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size, type and strides of a cv2.UMat, which Python is not told."""
+"""Size, type and strides of a cv2.UMat, which cv2 does not expose."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def umat_layout(native: Any) -> tuple[TensorInfo, int]:
     """
     if not _is_known():
         raise LayoutError(
-            f"OpenCV {cv2.__version__} keeps the size of a UMat where samebytes does not find it: "
+            f"OpenCV {cv2.__version__} keeps the size of a UMat in a place unknown to samebytes: "
             "allocate it with samebytes.context('opencv_umat').allocate(shape, dtype)"
         )
     header = _header(native)
@@ -72,7 +72,7 @@ def umat_layout(native: Any) -> tuple[TensorInfo, int]:
     channels = (kind >> _CHANNEL_SHIFT) + 1
     name = _NAMES.get(kind & ((1 << _CHANNEL_SHIFT) - 1))
     if name is None:
-        raise LayoutError("the elements of this UMat are of a type that numpy lacks")
+        raise LayoutError("numpy has no type for the elements of this UMat")
     itemsize = dtype(name).itemsize or 1
     shape: tuple[int, ...] = (header.rows, header.cols)
     strides: tuple[int, ...] = (header.step[0], itemsize * channels)

@@ -33,7 +33,7 @@ class OpenCLToUMat(MemoryMapper):
         umat = umat_of(item)
         if umat is None:
             raise Refused(
-                "Python cannot put a UMat over foreign OpenCL memory: allocate it with "
+                "cv2 cannot wrap existing OpenCL memory in a UMat: allocate it with "
                 "samebytes.context('opencv_umat').allocate(shape, dtype)"
             )
         info, offset = umat_layout(umat)
@@ -41,7 +41,7 @@ class OpenCLToUMat(MemoryMapper):
             raise Refused(f"the tensor is not the whole UMat {info} that its memory belongs to")
         if ordering_queue() is None:
             item.wait()
-            # OpenCV's commands are on a queue of its own, which may be another one.
+            # OpenCV's commands are on its own queue, which may be another one.
             finish = getattr(item.context, "sync", None)
             if finish is not None:
                 finish()
@@ -64,7 +64,7 @@ class CpuToUMat(MemoryMapper):
         if reason is not None:
             raise Refused(reason)
         if info.ndim not in (2, 3):
-            raise Refused(f"a UMat has rows, columns and maybe channels, not shape {info.shape}")
+            raise Refused(f"a UMat has rows, columns and optional channels, not shape {info.shape}")
         mat_type(info.dtype, 1)
         native = cv2.UMat(item.native)
         # OpenCV's blocking writes are those of the driver, which may return early.

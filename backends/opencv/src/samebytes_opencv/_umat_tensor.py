@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -27,7 +26,7 @@ class UMatStorage(Storage):
     umat: Any
 
     def __init__(self, umat: Any) -> None:
-        # OpenCV enqueues and returns; each thread has a queue of its own, so this waits for what
+        # OpenCV enqueues and returns; each thread has its own queue, so this waits for what
         # the calling thread enqueued.
         super().__init__(keep=umat, wait=cv2.ocl.finish)
         self.umat = umat
@@ -56,6 +55,8 @@ class UMatTensor(Tensor):
 
     __slots__ = ()
 
+    native: cv2.UMat
+
     @classmethod
     def wrap(cls, native: Any) -> Self:
         """A tensor over the user's UMat, a region of another one too.
@@ -70,7 +71,10 @@ class UMatTensor(Tensor):
 
         context = samebytes.context("opencv_umat")
         info, _ = umat_layout(native)
-        return cls(native, context, UMatStorage(native), None, False, info)
+        return cls.borrowed(native, context, keep=UMatStorage(native), info=info)
+
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # its storage holds it
 
     def _handle(self, key: str) -> int:
         if key == "cl_mem":
@@ -83,7 +87,3 @@ class UMatTensor(Tensor):
         from ._umat_layout import umat_layout
 
         return umat_layout(self.native)[0]
-
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        native = self.native  # it has no weak references, and does not hold the storage
-        return lambda _: native

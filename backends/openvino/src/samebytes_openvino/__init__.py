@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenVINO tensors as samebytes memory, and an inference request that keeps its tensors alive.
 
-    y, u, v = samebytes.frame(av_frame).map("openvino")    # three tensors on the decoder's bytes
+    # Three samebytes tensors; y.native is an openvino.Tensor on the decoder's bytes.
+    y, u, v = samebytes.frame(av_frame).map("openvino")
     request = samebytes_openvino.InferRequest(compiled_model)
     request.set_input_tensor(0, y)
     for output in request.infer():
@@ -12,13 +13,18 @@ Importing this does not import openvino; using one of its names does.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from ._bindings import Binding
+    from ._binding import Binding
     from ._compiled import CompiledModel, compile_model
     from ._context import OpenVINOContext
+    from ._image._model import ImageModel, image_model
+    from ._image._request import ImageRequest
+    from ._image._rows import take_whole_rows
+    from ._infer_queue import InferQueue
     from ._outputs import OutputFrame
     from ._pinned import PinnedTensor
     from ._ports import Port
@@ -33,6 +39,9 @@ __all__ = [
     "Binding",
     "CompiledModel",
     "HostBlockingWarning",
+    "ImageModel",
+    "ImageRequest",
+    "InferQueue",
     "InferRequest",
     "OpenVINOContext",
     "OpenVINOTensor",
@@ -40,32 +49,30 @@ __all__ = [
     "PinnedTensor",
     "Port",
     "compile_model",
+    "image_model",
+    "take_whole_rows",
     "yuv_inputs",
 ]
 
 _HOME = {
-    "Binding": "_bindings",
-    "CompiledModel": "_compiled",
-    "HostBlockingWarning": "_remote._shared_queue",
-    "InferRequest": "_request",
-    "OpenVINOContext": "_context",
-    "OpenVINOTensor": "_tensor",
-    "OutputFrame": "_outputs",
-    "PinnedTensor": "_pinned",
-    "Port": "_ports",
-    "compile_model": "_compiled",
-    "yuv_inputs": "_yuv",
+    "Binding": "._binding",
+    "CompiledModel": "._compiled",
+    "HostBlockingWarning": "._remote._shared_queue",
+    "ImageModel": "._image._model",
+    "ImageRequest": "._image._request",
+    "InferQueue": "._infer_queue",
+    "InferRequest": "._request",
+    "OpenVINOContext": "._context",
+    "OpenVINOTensor": "._tensor",
+    "OutputFrame": "._outputs",
+    "PinnedTensor": "._pinned",
+    "Port": "._ports",
+    "compile_model": "._compiled",
+    "image_model": "._image._model",
+    "take_whole_rows": "._image._rows",
+    "yuv_inputs": "._yuv",
 }
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

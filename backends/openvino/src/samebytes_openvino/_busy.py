@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenVINO's refusal to touch a request that runs in another thread, as our own error."""
+"""OpenVINO's error for a request that runs in another thread, as a BusyError."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from types import TracebackType
 
 from samebytes.errors import BusyError
 
-__all__ = ["BUSY_TOLD"]
+__all__ = ["BUSY_TOLD", "check_busy"]
 
 # What ov::Busy says, which Python gets as a plain RuntimeError: src/inference/src/dev/
 # iasync_infer_request.cpp of OpenVINO.
 _NATIVE_MESSAGE = "Infer Request is busy"
+
+
+def check_busy(error: RuntimeError) -> None:
+    """Raise BusyError from OpenVINO's error, if it means that the request is in use."""
+    if _NATIVE_MESSAGE in str(error):
+        raise BusyError(
+            "another thread is running an inference on this InferRequest: use one request for "
+            "each thread, or let the threads take turns with a lock"
+        ) from error
 
 
 class _BusyTold:
@@ -32,11 +41,8 @@ class _BusyTold:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, RuntimeError) and _NATIVE_MESSAGE in str(error):
-            raise BusyError(
-                "another thread runs an inference on this InferRequest: use one request for each "
-                "thread, or let the threads take turns with a lock"
-            ) from error
+        if isinstance(error, RuntimeError):
+            check_busy(error)
 
 
 BUSY_TOLD = _BusyTold()

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import openvino
 
 import samebytes
-from samebytes.errors import UnsupportedObjectError
+from samebytes.errors import MissingDependencyError, UnsupportedObjectError
 
+from ._missing_devices import missing_devices
 from ._remote._context import RemoteContext
-from ._remote._core import default_core
+from ._remote._core import core_of
 from ._remote._shared_queue import (
     Submissions,
     has_shared_queue,
@@ -22,11 +25,11 @@ from ._remote._shared_queue import (
     warn_of_host_blocking,
 )
 
-__all__ = ["CompiledModel", "compile_model", "context_of"]
+__all__ = ["CompiledModel", "compile_model", "context_of", "read_model"]
 
 
 class CompiledModel(openvino.CompiledModel):
-    """An openvino.CompiledModel that knows its remote context, which OpenVINO does not tell.
+    """An openvino.CompiledModel that knows its remote context, which OpenVINO does not report.
 
     Args:
         native: the openvino.CompiledModel.
@@ -68,7 +71,7 @@ class CompiledModel(openvino.CompiledModel):
 
 
 class _Request(openvino.InferRequest):
-    """OpenVINO's request, which cannot tell on which context its model was compiled."""
+    """OpenVINO's request, which does not know on which context its model was compiled."""
 
     made_by: CompiledModel
 
@@ -92,18 +95,28 @@ def compile_model(
 
     Raises:
         LayoutError: a shared queue with more than one stream; dynamic shapes on the NPU.
-        UnsupportedObjectError: neither a context nor a name.
+        UnknownNameError, NpuPropertyError: what `intel_npu.validate` refuses, for the NPU.
+        UnsupportedObjectError: neither a context nor a name; or neither a model nor a path.
         ClosedError: the context was closed.
+        FileNotFoundError: the file does not exist.
+        MissingDependencyError: OpenVINO has no such device on this machine.
         RuntimeError: OpenVINO's, if it cannot compile the model.
 
     Warns:
         HostBlockingWarning: an operation of the model makes start_async() wait, on a shared queue.
     """
+    if _is_npu(context_or_device):
+        from .intel_npu import validate
+
+        given_core = core if core is not None else getattr(context_or_device, "core", None)
+        config = validate(config or {}, core=core_of(given_core))
     properties = plain_config(config)
     if isinstance(context_or_device, str):
-        core = core or default_core()
+        core = core_of(core)
         model = _refuse_dynamic(core, model, context_or_device)
-        return CompiledModel(core.compile_model(model, context_or_device, properties))
+        model = read_model(core, model)
+        with _naming_missing_devices(core, context_or_device):
+            return CompiledModel(core.compile_model(model, context_or_device, properties))
     if not isinstance(context_or_device, RemoteContext):
         raise UnsupportedObjectError(
             f"{context_or_device!r} is neither a device's name nor a context of samebytes: pass "
@@ -111,8 +124,8 @@ def compile_model(
         )
     context = context_or_device
     native, device = context.native, context.device_name
-    core = core or context.core
-    model = _read(core, _refuse_dynamic(core, model, device))
+    core = context.core if core is None else core_of(core)
+    model = read_model(core, _refuse_dynamic(core, model, device))
     if has_shared_queue(context):
         refuse_streams(core, device, properties)
         warn_of_host_blocking(model)
@@ -129,15 +142,64 @@ def context_of(compiled: Any) -> RemoteContext | None:
         devices = [devices]
     if len(devices) != 1 or devices[0].partition(".")[0] not in ("GPU", "NPU"):
         return None
-    # AUTO, MULTI and HETERO name the device that they chose, and run requests of their own there.
+    # AUTO, MULTI and HETERO name the device that they chose, and run their own requests there.
     if "MULTI_DEVICE_PRIORITIES" in compiled.get_property("SUPPORTED_PROPERTIES"):
         return None
     context = samebytes.context(f"openvino:{devices[0]}")
     return context if isinstance(context, RemoteContext) else None
 
 
-def _read(core: Any, model: Any) -> Any:
-    return core.read_model(model) if isinstance(model, str | os.PathLike) else model
+def _is_npu(context_or_device: Any) -> bool:
+    if isinstance(context_or_device, RemoteContext):
+        return context_or_device.device_name.partition(".")[0] == "NPU"
+    return isinstance(context_or_device, str) and context_or_device.partition(".")[0] == "NPU"
+
+
+@contextmanager
+def _naming_missing_devices(core: Any, device: str) -> Iterator[None]:
+    """Say so where compiling fails because the device is missing.
+
+    Only then, since the NPU plugin can compile for a platform that is not there.
+
+    Raises:
+        MissingDependencyError: OpenVINO finds no such GPU or NPU; what to do.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        kind, found = device.partition(".")[0], core.available_devices
+        why = missing_devices(found).get(f"no {kind}")
+        if why is None:
+            raise
+        hint = (
+            f"{why}. For tests without one: samebytes-softdevices run --{kind.lower()} "
+            "(pip install samebytes-softdevices)"
+        )
+        article = "an" if kind == "NPU" else "a"
+        what = f"{article} {kind} that OpenVINO can use"
+        raise MissingDependencyError("openvino", what, hint) from error
+
+
+def read_model(core: Any, model: Any) -> Any:
+    """The openvino.Model of a path; a model as it is.
+
+    Args:
+        core: an openvino.Core, or None for one that samebytes keeps.
+
+    Raises:
+        FileNotFoundError: the file does not exist.
+        UnsupportedObjectError: `model` is neither a model nor a path.
+        RuntimeError: OpenVINO's, if it cannot read the file.
+    """
+    if isinstance(model, openvino.Model):
+        return model
+    if not isinstance(model, str | bytes | os.PathLike):
+        raise UnsupportedObjectError(
+            f"{type(model).__name__} is neither an openvino.Model nor the path of one"
+        )
+    if not os.path.exists(model):  # noqa: PTH110 - the path is bytes or str, as the user gave it
+        raise FileNotFoundError(errno.ENOENT, "no such model file", os.fspath(model))
+    return core_of(core).read_model(os.fsdecode(model))
 
 
 def _refuse_dynamic(core: Any, model: Any, device: str) -> Any:
@@ -147,6 +209,6 @@ def _refuse_dynamic(core: Any, model: Any, device: str) -> Any:
     # Not at the top: programs for other devices need none of it.
     from .intel_npu import check_static
 
-    model = _read(core, model)
+    model = read_model(core, model)
     check_static(model)
     return model

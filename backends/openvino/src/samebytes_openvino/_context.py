@@ -18,12 +18,12 @@ from ._tensor import OpenVINOTensor
 if TYPE_CHECKING:
     from typing import Self
 
-    from samebytes import Context, Frame, ImageFormat, Tensor
+    from samebytes import Context, Frame, ImageFormat
 
 __all__ = ["OPENVINO", "OpenVINOContext"]
 
 
-class OpenVINOContext(HostContext):
+class OpenVINOContext(HostContext[OpenVINOTensor]):
     """Host memory of OpenVINO. There is one: `samebytes.context("openvino")`."""
 
     memory_type = "openvino"
@@ -41,8 +41,8 @@ class OpenVINOContext(HostContext):
         """`native` itself: OpenVINO has no read-only tensors, so Tensor.readonly must do."""
         return native
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> Tensor:
-        """New zeroed memory on pages of its own.
+    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> OpenVINOTensor:
+        """New zeroed memory on its own pages.
 
         Raises:
             LayoutError: a negative extent.
@@ -59,11 +59,13 @@ class OpenVINOContext(HostContext):
             array = host.native
             layout = layout_of(array.shape, array.strides, array.dtype)
             native = tensor_over(array, layout, False)
-            return OpenVINOTensor(native, self, storage, None, False, None, (storage,))
+            return OpenVINOTensor.owned(native, self, storage)
         native = carried_tensor(host.native, element, info.shape, False)
-        return OpenVINOTensor(native, self, storage, None, False, info, (storage,))
+        return OpenVINOTensor.owned(native, self, storage, info=info)
 
-    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> Frame:
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int
+    ) -> Frame[OpenVINOTensor]:
         """A new image in one piece of memory; its planes are [1, rows, columns, channels].
 
         Raises:
@@ -76,7 +78,7 @@ class OpenVINOContext(HostContext):
         )
         storage = host.storage
         meta = FrameMeta(host.meta.info)
-        return samebytes.Frame(native, self, meta, storage, None, False, (storage,))
+        return samebytes.Frame.owned(native, self, meta, storage)
 
 
 OPENVINO = OpenVINOContext()

@@ -39,7 +39,12 @@ _NAMES = {
     "f8e8m0": "float8_e8m0fnu",
     "f4e2m1": "float4_e2m1fn",
 }
-_TO: dict[DType, Any] = {dtype(ours): getattr(openvino.Type, name) for name, ours in _NAMES.items()}
+# Versions before 2026 have fewer: u2, u3 and u6 came last.
+_TO: dict[DType, Any] = {
+    dtype(ours): getattr(openvino.Type, name)
+    for name, ours in _NAMES.items()
+    if hasattr(openvino.Type, name)
+}
 _FROM: dict[Any, DType] = {theirs: ours for ours, theirs in _TO.items()}
 
 # Elements of three and six bits are split over groups of three bytes, which hold 8 and 4 of them.

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a request: at once, or in the background and waited for."""
+"""Running a request: at once, or in the background, waited for or called back."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import threading
+import time
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from samebytes.errors import ClosedError
+from samebytes.errors import BusyError, ClosedError
+from samebytes.plugins import Lock
 
 from ._busy import BUSY_TOLD
+from ._completion import calling_back, disarm, in_callback, report, retire, trampoline
 
 if TYPE_CHECKING:
     from ._remote._shared_queue import Submissions
@@ -18,9 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["Inference"]
 
 _running: weakref.WeakSet[Inference] = weakref.WeakSet()
+_armed: weakref.WeakSet[Inference] = weakref.WeakSet()
+# Those whose callback is still to come: nobody else need hold them until then.
+_awaited: set[Inference] = set()
+_exiting = False
 
 _LONGEST = 2**31 - 1
-"""Milliseconds: wait_for() takes a C int. More than these 24 days is for ever."""
+"""Milliseconds: wait_for() takes a C int. More than these 24 days waits without a limit."""
 
 
 class Inference:
@@ -28,20 +37,39 @@ class Inference:
 
     Args:
         submissions: those of the model, if it runs on a queue of the user's.
+        publish: called once at the end of each inference that was started in the background.
 
     Attributes:
         running: one was started in the background, and nobody has seen its end.
+        after: called at the end of each, after the user's callback.
     """
 
-    __slots__ = ("__weakref__", "_given_up", "_native", "_submissions", "_why_closed",
-                 "running")  # fmt: skip
+    __slots__ = ("__weakref__", "_callback", "_called", "_calling", "_given_up", "_lock", "_native",
+                 "_outstanding", "_publish", "_starts", "_submissions", "_unpublished",
+                 "_userdata", "_why_closed", "after", "running")  # fmt: skip
 
-    def __init__(self, native: Any, submissions: Submissions | None = None) -> None:
+    def __init__(
+        self,
+        native: Any,
+        submissions: Submissions | None = None,
+        publish: Callable[[], None] | None = None,
+    ) -> None:
         self._native = native
         self._submissions = submissions
+        self._publish = publish
         self._given_up = False
         self._why_closed = "this InferRequest was closed"
         self.running = False
+        self.after: Callable[[], None] | None = None
+        self._callback: Callable[[Any], object] | None = None
+        self._userdata: Any = None
+        # What OpenVINO calls, from the first time that anybody wants to be called.
+        self._called: weakref.ref[Any] | None = None
+        self._calling: int | None = None
+        self._lock = Lock()
+        self._starts = 0
+        self._outstanding = 0
+        self._unpublished = False
         if submissions is not None:
             submissions.add(self)
 
@@ -61,9 +89,24 @@ class Inference:
             raise ClosedError(self._why_closed)
         return self._native
 
+    def call(self, callback: Callable[[Any], object] | None, userdata: Any) -> None:
+        """Call `callback(userdata)` at the end of each inference that is started from now on."""
+        if callback is not None:
+            self.arm()
+        self._callback, self._userdata = callback, userdata
+
+    def arm(self) -> None:
+        """Have OpenVINO call back."""
+        if self._called is None:
+            function = trampoline(self)
+            with BUSY_TOLD:
+                self.native.set_callback(function, None)
+            self._called = weakref.ref(function)
+            _armed.add(self)
+
     def run(self) -> None:
         """Run one, and return when it is done."""
-        # Held here too: a close() in another thread lets go of it while this one runs.
+        # Held here too: a close() in another thread drops it while this one runs.
         native = self.native
         with BUSY_TOLD:
             # Without share_outputs every output is copied to a new array.
@@ -72,28 +115,98 @@ class Inference:
     def start(self) -> None:
         """Start one, and return."""
         native = self.native
+        if _exiting:
+            raise ClosedError("Python is exiting: no new inference can be started")
+        before = self.running, self._unpublished
+        # First, since it may have ended before start_async() has returned.
+        self.running = self._unpublished = True
+        self._starts += 1
+        self._outstanding += 1
+        _running.add(self)
+        if self._called is not None:
+            _awaited.add(self)
         try:
             with BUSY_TOLD:
                 native.start_async()
-        except RuntimeError as error:
-            if self._submissions is not None:
+        except BaseException as error:
+            self._outstanding -= 1
+            self.running, self._unpublished = before
+            self._forget()
+            if self._submissions is not None and isinstance(error, RuntimeError):
                 self._submissions.fail(error)
             raise
-        self.running = True
-        _running.add(self)
+
+    def completed(self) -> None:
+        """OpenVINO's callback: an inference has succeeded. wait() raises if it failed."""
+        # The NPU plugin calls back for the next inference while this callback is running.
+        with calling_back(), self._lock:
+            outer, self._calling = self._calling, threading.get_ident()
+            self._outstanding = max(self._outstanding - 1, 0)
+            try:
+                self._report_errors_of(self.publish)
+                callback = self._callback
+                if callback is not None:
+                    self._report_errors_of(callback, self._userdata)
+                del callback
+                if self.after is not None:
+                    self._report_errors_of(self.after)
+            finally:
+                if not self._outstanding:
+                    # It may be the last that holds this object, whose request is dropped with it.
+                    _awaited.discard(self)
+                self._calling = outer
+
+    def publish(self) -> None:
+        """Publish what the last inference wrote, once."""
+        if self._unpublished:
+            self._unpublished = False
+            if self._publish is not None:
+                self._publish()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is open, and the last one has ended, was waited for and published."""
+        return not (self.running or self._unpublished or self._native is None)
+
+    def is_idle(self) -> bool:
+        """Whether none is running. A callback of the last one may not have returned yet."""
+        if not self.running or (self._called is not None and not self._outstanding):
+            return True
+        return _has_returned(self.native) or not self._is_busy()
+
+    def has_failed(self) -> bool:
+        """Whether one that should have been called back for has ended without."""
+        waited_for = self._called is not None and self.running and self._outstanding
+        if not waited_for or self._native is None:
+            return False
+        return _has_returned(self._native) and bool(self._outstanding)
 
     def wait(self, timeout: float | None) -> bool:
-        """Whether it has ended, after so many seconds at most. `InferRequest.wait` tells more."""
-        milliseconds = _milliseconds(timeout)
-        if not self.running:
-            return True
-        native = self.native
-        if milliseconds is not None and not native.wait_for(milliseconds):
-            return False
-        try:
-            native.wait()
-        finally:
-            self._ended()
+        """Whether it has ended, after so many seconds at most. `InferRequest.wait` returns more."""
+        _milliseconds(timeout)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self.running:
+            if self._calling == threading.get_ident() and not self._outstanding:
+                return True
+            native, starts = self.native, self._starts
+            if in_callback() and _milliseconds(timeout) is None:
+                raise BusyError(
+                    "wait() inside a callback would wait for itself: the inference that it waits "
+                    "for counts as ended when its callback has returned"
+                )
+            left = None if deadline is None else max(deadline - time.monotonic(), 0)
+            milliseconds = _milliseconds(left)
+            try:
+                if milliseconds is None:
+                    native.wait()
+                elif not native.wait_for(milliseconds):
+                    starts = -1
+                    return False
+            finally:
+                # Else the callback has started the next one.
+                if starts == self._starts:
+                    self._ended()
+        self.publish()
         return True
 
     def cancel(self) -> None:
@@ -102,18 +215,35 @@ class Inference:
             self.native.cancel()
             self.settle()
 
+    def release(self) -> None:
+        """Wait for its end before the request is dropped; in a callback, a thread does it."""
+        native, called = self._native, self._called
+        if native is None:
+            return
+        if in_callback():
+            if self.running or called is not None:
+                retire(native, self._publish, called)
+                self._ended()
+            return
+        self.settle()
+        if called is not None:
+            disarm(native, called)
+
     def settle(self) -> None:
         """Wait for its end, whatever comes out of it."""
-        if self.running:
+        while self.running:
+            native, starts = self._native, self._starts
             # Nobody asks for the result any more, so its failure interests nobody.
             with contextlib.suppress(RuntimeError):
-                self._native.wait()
-            self._ended()
+                native.wait()
+            if starts == self._starts:
+                self._ended()
 
     def close(self) -> None:
-        """Wait for its end, and let go of the request."""
-        self.settle()
-        self._native = None
+        """Wait for its end, and release the request."""
+        self._callback = self.after = None
+        self.release()
+        self._native = self._publish = None
 
     def give_up(self, why: str) -> None:
         """Close it for a reason of the model's: at once, or when its inference has ended."""
@@ -122,11 +252,45 @@ class Inference:
         if not self.running:
             self._native = None
 
+    def _is_busy(self) -> bool:
+        """Whether OpenVINO says so. It is not, while a callback of the user's own is running."""
+        native = self.native
+        try:
+            with BUSY_TOLD:
+                native.get_input_tensor(0)
+        except BusyError:
+            return True
+        except RuntimeError:
+            pass  # no input, or none with its own memory; but not busy
+        return False
+
+    def _report_errors_of(self, function: Callable[..., object], *arguments: Any) -> None:
+        try:
+            function(*arguments)
+        except BaseException as error:
+            if not _exiting:
+                report(error)
+
     def _ended(self) -> None:
         self.running = False
-        _running.discard(self)
+        self._outstanding = 0
+        self._forget()
         if self._given_up:
             self._native = None
+
+    def _forget(self) -> None:
+        if not self.running:
+            _running.discard(self)
+        if not self._outstanding:
+            _awaited.discard(self)
+
+
+def _has_returned(native: Any) -> bool:
+    """Whether an inference has ended, well or not, and its callback has returned."""
+    try:
+        return bool(native.wait_for(0))
+    except RuntimeError:  # what it failed with
+        return True
 
 
 def _milliseconds(timeout: float | None) -> int | None:
@@ -143,5 +307,8 @@ def _milliseconds(timeout: float | None) -> int | None:
 @atexit.register
 def _settle_all() -> None:
     # An inference that is still running when OpenVINO's libraries are unloaded ends in a crash.
-    for inference in list(_running):
-        inference.settle()
+    global _exiting  # noqa: PLW0603 - there is one end of the process
+    _exiting = True
+    for inference in [*_running, *_awaited, *_armed]:
+        inference.release()
+    _awaited.clear()

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import openvino
 
-from samebytes.plugins import DType, Refused, data_address, dtype
+from samebytes.plugins import DType, Refused, TensorInfo, data_address, dtype
 
 from ._element_types import element_type, packed_nbytes
 from ._pinned import PinnedTensor
@@ -51,7 +51,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What OpenVINO must be told of an array.
+    """What OpenVINO must know about an array.
 
     Attributes:
         shape: openvino.Shape of the tensor.
@@ -59,6 +59,8 @@ class Layout:
         element: openvino.Type.
         carrier: the array's numpy dtype.
         region: None for dense arrays.
+        plain: the array itself can be given to OpenVINO.
+        info: the layout of the tensor, if it is dense.
     """
 
     shape: Any
@@ -66,6 +68,8 @@ class Layout:
     element: Any
     carrier: np.dtype[Any]
     region: Region | None
+    plain: bool
+    info: TensorInfo | None
 
 
 @lru_cache(maxsize=1024)
@@ -81,7 +85,7 @@ def layout_of(
     Args:
         strides: in bytes.
         image: the array is an image plane, (rows, columns) or (rows, columns, channels), and
-            shall be seen as [1, rows, columns, channels].
+            is seen as [1, rows, columns, channels].
         carried: what the elements are, if numpy does not have their type.
 
     Raises:
@@ -97,7 +101,9 @@ def layout_of(
     itemsize = array_dtype.itemsize
     steps = _steps(shape, strides, itemsize)
     region = None if steps == _dense(shape, itemsize) else _region(shape, steps, itemsize)
-    return Layout(openvino.Shape(shape), shape, theirs, array_dtype, region)
+    plain = region is None and len(shape) > 0 and 0 not in shape
+    info = TensorInfo(element, shape) if plain else None
+    return Layout(openvino.Shape(shape), shape, theirs, array_dtype, region, plain, info)
 
 
 def tensor_over(array: Array, layout: Layout, readonly: bool) -> Any:
@@ -107,9 +113,14 @@ def tensor_over(array: Array, layout: Layout, readonly: bool) -> Any:
         Refused: rows are padded, and the padding after the last one may be somebody else's.
     """
     region = layout.region
-    if region is None:
+    if layout.plain:
         # This constructor, unlike the one with shared_memory=True, takes read-only arrays too.
         tensor = PinnedTensor(array, layout.shape, layout.element)
+    elif region is None:
+        # OpenVINO before 2026 asks for the address of element [0], which scalars and arrays without
+        # elements do not have.
+        flat = array.reshape(1) if array.size else np.empty(1, layout.carrier)
+        tensor = PinnedTensor(flat, layout.shape, layout.element)
     else:
         memory, start = memory_of(array)
         lacking = region.slack - (memory.nbytes - start - region.span)
@@ -148,7 +159,7 @@ def carried_tensor(array: Array, element: DType, shape: Ints, readonly: bool) ->
     needed = packed_nbytes(element, math.prod(shape))
     if array.nbytes < needed:
         raise Refused(
-            f"OpenVINO keeps {math.prod(shape)} {element} elements in {needed} bytes, and the "
+            f"OpenVINO keeps {math.prod(shape)} {element} elements in {needed} bytes, but the "
             f"memory has {array.nbytes}"
         )
     theirs = element_type(element)
@@ -204,7 +215,7 @@ def _check(shape: Ints, steps: Ints, itemsize: int) -> None:
     """Raise Refused unless the layout is that of a region of a dense tensor."""
     strides = f"strides {steps} of shape {shape}"
     if min(steps) < 0:
-        raise Refused(f"{strides} are negative, which OpenVINO does not have")
+        raise Refused(f"{strides} are negative, which OpenVINO does not support")
     if 0 in steps:
         raise Refused(f"{strides} let elements overlap (a broadcast axis)")
     if steps[-1] < itemsize:
@@ -217,8 +228,8 @@ def _check(shape: Ints, steps: Ints, itemsize: int) -> None:
             raise Refused(f"{strides} are transposed, or let elements overlap")
         if outer % step:
             raise Refused(
-                f"{strides}: {outer} bytes are no multiple of the {step} bytes of the next axis, "
-                "and OpenVINO can only skip whole elements"
+                f"{strides}: {outer} bytes are not a multiple of the {step} bytes of the next "
+                "axis, and OpenVINO can only skip whole elements"
             )
 
 

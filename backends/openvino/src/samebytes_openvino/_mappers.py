@@ -29,15 +29,15 @@ class CpuToOpenVINO(MemoryMapper):
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The tensor over `item.native`."""
         array = item.native
-        info = item.given_info
+        info = item.known_info
         if info is None or info.dtype.numpy is not None:
             layout = layout_of(array.shape, array.strides, array.dtype)
-            if layout.region is not None:
+            if not layout.plain:
                 return tensor_over(array, layout, access == "r"), None, None
             # What tensor_over would do: this is the most frequent case, and a call costs.
             tensor = PinnedTensor(array, layout.shape, layout.element)
             tensor.readonly = access == "r"
-            return tensor, None, None
+            return tensor, layout.info, None
         return carried_tensor(array, info.dtype, info.shape, access == "r"), info, None
 
 
@@ -117,7 +117,7 @@ def _plain(plane: Tensor) -> Array:
     array, carried = array_of(plane.native)
     if carried is not None:
         raise Refused(
-            f"{carried} is no type of numpy's, so a frame of arrays cannot hold it: map its "
+            f"{carried} is not a numpy type, so a frame of arrays cannot hold it: map its "
             "tensors one by one"
         )
     return array

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from samebytes import Access, Context, Frame, FrameMeta, Tensor
 from samebytes.errors import BusyError, LayoutError
 
 from ._context import OPENVINO
+from ._ports import find_port
 
 if TYPE_CHECKING:
     from ._request import InferRequest
@@ -19,6 +20,8 @@ __all__ = ["Loans", "OutputFrame"]
 
 class OutputFrame(Frame):
     """The outputs of an InferRequest, one tensor each, in the order of the model.
+
+    Index it by number or by name, iterate it, or unpack it: `(scores,) = request.infer()`.
 
     `native` is the openvino.InferRequest. The planes are made, and a running inference waited
     for, when they are first asked for. They lie in the request's memory, or in what was bound to
@@ -47,7 +50,7 @@ class OutputFrame(Frame):
         """The outputs of `request`, which lie in `context`; None for different memory."""
         native = request.native
         kind = cls if context is not None else _MixedOutputFrame
-        frame = kind(native, context or OPENVINO, FrameMeta(None), native, None, False)
+        frame = kind.borrowed(native, context or OPENVINO, FrameMeta(None))
         frame._request = request
         return frame
 
@@ -55,19 +58,34 @@ class OutputFrame(Frame):
         """Return when the inference is done."""
         self._request.wait()
 
+    def __getitem__(self, key: SupportsIndex | str) -> Tensor:
+        """The output of that number, -1 for the last one, or of that name.
+
+        Raises:
+            IndexError: the model has no output of that number.
+            TypeError: neither a number nor a name.
+            UnknownNameError: no output has that name; the message lists those near.
+        """
+        if isinstance(key, str):
+            key = find_port(self._request.output_ports, key).index
+        return super().__getitem__(key)
+
     def _make_planes(self) -> tuple[Tensor, ...]:
         tensors, parent = self._request.output_tensors(), self.parent
         if parent is None:
             return tensors
         readonly = self.readonly
         return tuple(
-            type(t)(t.native, t.context, t.storage, parent, readonly or t.readonly, t.given_info)
+            type(t).borrowed(
+                t.native,
+                t.context,
+                keep=t.storage,
+                readonly=readonly or t.readonly,
+                info=t.known_info,
+                parent=parent,
+            )
             for t in tensors
         )
-
-    def _forget(self) -> None:
-        super()._forget()
-        del self._request
 
 
 class _MixedOutputFrame(OutputFrame):
@@ -76,17 +94,15 @@ class _MixedOutputFrame(OutputFrame):
     __slots__ = ()
 
     def map(
-        self, target: str | Context = "cpu", access: Access = "r", *, copy: bool = False,
-        queue: Any = None,
-    ) -> Frame:  # fmt: skip
+        self, target: Any = "cpu", access: Access = "r", *, copy: bool = False, queue: Any = None
+    ) -> NoReturn:
         """Refuse: there is no one route for all planes.
 
         Raises:
             LayoutError: always.
         """
         raise LayoutError(
-            "some outputs lie in the memory of the device, and some in that of the CPU: map the "
-            "planes one by one"
+            "some outputs are in device memory and some in CPU memory: map the planes one by one"
         )
 
 

@@ -18,7 +18,7 @@ class PinnedTensor(openvino.Tensor):
 
     Attributes:
         pin: what the memory lies in, if it is a region of another tensor.
-        readonly: nobody may write through it; kept when samebytes wraps it again.
+        readonly: it may not be written through; kept when samebytes wraps it again.
     """
 
     __slots__ = ("pin", "readonly")

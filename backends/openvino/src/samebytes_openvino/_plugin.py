@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares. Importing it does not import openvino."""
+"""The plugin's declarations. Importing it does not import openvino."""
 
 from __future__ import annotations
 
 from samebytes.plugins import (
-    API,
     ContextSpec,
     MapperSpec,
     NativeSpec,
@@ -19,7 +18,7 @@ from .intel_npu import _specs as npu
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=API,
+    api=(1, 0),
     summary="OpenVINO tensors in host memory, and remote tensors of GPUs and NPUs",
     packages={"openvino": 'pip install "samebytes[openvino]"'},
     probe="samebytes_openvino._probe:probe",
@@ -55,7 +54,7 @@ def samebytes_contexts() -> list[ContextSpec]:
 
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
-    """To and from CPU memory. Frames have edges of their own, since their planes become NHWC."""
+    """To and from CPU memory. Frames have their own edges, since their planes become NHWC."""
     return [
         MapperSpec(
             source="cpu",
@@ -63,7 +62,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_openvino._mappers:CpuToOpenVINO",
             transfer=Transfer.ALIAS,
             summary="a tensor over the array; padded rows as a region of a wider tensor",
-            lifts=False,
+            per_plane=False,
         ),
         MapperSpec(
             source="cpu",
@@ -79,7 +78,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_openvino._mappers:OpenVINOToCpu",
             transfer=Transfer.ALIAS,
             summary="the tensor's data",
-            lifts=False,
+            per_plane=False,
         ),
         MapperSpec(
             source="openvino",

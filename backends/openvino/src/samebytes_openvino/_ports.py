@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs and outputs of a compiled model, and what may be bound to them."""
+"""The inputs and outputs of a compiled model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import openvino
 
-from samebytes import DType, Tensor
-from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes import DType, TensorInfo
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
 
 from ._element_types import from_element_type
 
-__all__ = ["Port", "as_index", "check_batch", "check_layout", "find_port", "ports_of"]
+__all__ = ["Port", "as_index", "find_port", "ports_by_name", "ports_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +29,8 @@ class Port:
         native: the openvino.ConstOutput.
         element: None for strings, which cannot be shared.
         shape: None if some dimension of it is dynamic.
+        strides: bytes between the elements of a dense tensor, along each axis; None for a dynamic
+            shape, strings, and elements below eight bits.
     """
 
     kind: Literal["input", "output"]
@@ -36,6 +39,7 @@ class Port:
     native: Any
     element: DType | None
     shape: tuple[int, ...] | None
+    strides: tuple[int, ...] | None
 
     @property
     def name(self) -> str:
@@ -51,9 +55,16 @@ def ports_of(kind: Literal["input", "output"], natives: Sequence[Any]) -> tuple[
     return tuple(_port(kind, index, native) for index, native in enumerate(natives))
 
 
+def ports_by_name(ports: Sequence[Port]) -> dict[str, Port]:
+    """The ports by each of their names; of two with the same name, the first."""
+    return {name: port for port in reversed(ports) for name in port.names}
+
+
 def as_index(key: Any) -> int | None:
     """`key` if it is a whole number of any type, numpy's too; None for all else, and for bools."""
-    if isinstance(key, bool):
+    if type(key) is int:
+        return key
+    if isinstance(key, bool | np.bool_ | str):
         return None
     try:
         return operator.index(key)
@@ -65,14 +76,17 @@ def find_port(ports: Sequence[Port], key: Any) -> Port:
     """The port of that name or index, or of that port object of the model.
 
     Raises:
-        UnknownNameError: there is none; the message tells the nearest names.
+        UnknownNameError: there is none; the message suggests the nearest names.
         UnsupportedObjectError: `key` is nothing of the above.
     """
-    kinds = " or ".join(dict.fromkeys(p.kind for p in ports)) or "port"
+    if type(key) is int and 0 <= key < len(ports):  # the most frequent case
+        return ports[key]
     if isinstance(key, str):
         for port in ports:
             if key in port.names:
                 return port
+    kinds = " or ".join(dict.fromkeys(p.kind for p in ports)) or "port"
+    if isinstance(key, str):
         raise UnknownNameError(f"{kinds} of the model", key, [n for p in ports for n in p.names])
     index = as_index(key)
     if index is not None:
@@ -91,57 +105,15 @@ def find_port(ports: Sequence[Port], key: Any) -> Port:
             f"{kinds} of the model", ", ".join(sorted(key.names)), [p.name for p in ports]
         )
     raise UnsupportedObjectError(
-        f"{key!r} names no port: pass a name, an index or a port of the compiled model"
+        f"{key!r} does not name a port: pass a name, an index or a port of the compiled model"
     )
-
-
-def check_layout(port: Port, tensor: Tensor) -> None:
-    """Raise LayoutError unless dtype and shape of `tensor` are those of the port."""
-    if port.element is None:
-        raise LayoutError(f"{port} holds strings, which cannot be shared: set them with OpenVINO")
-    info = tensor.info
-    fits = (
-        info.shape == port.shape
-        if port.shape is not None
-        else port.native.partial_shape.compatible(openvino.PartialShape(list(info.shape)))
-    )
-    if not fits or info.dtype is not port.element:
-        shape = list(port.shape) if port.shape is not None else str(port.native.partial_shape)
-        raise LayoutError(
-            f"{port} takes {port.element} {shape}, and the tensor is {info.dtype} "
-            f"{list(info.shape)}"
-        )
-
-
-def check_batch(port: Port, parts: Sequence[Tensor]) -> None:
-    """Raise LayoutError unless the tensors are the items of one batch, one for each."""
-    if port.kind != "input":
-        raise LayoutError(f"{port}: only inputs are set as a batch of tensors")
-    if port.shape is None or not port.shape:
-        raise LayoutError(
-            f"{port} has the shape {port.native.partial_shape}: a batch needs a fixed one, see "
-            "openvino.set_batch(model, items)"
-        )
-    items, *rest = port.shape
-    if len(parts) != items:
-        raise LayoutError(f"{port} takes a batch of {items}, and these are {len(parts)} tensors")
-    for index, part in enumerate(parts):
-        info = part.info
-        if info.shape != (1, *rest) or info.dtype is not port.element:
-            raise LayoutError(
-                f"item {index} of a batch for {port} must be {port.element} {[1, *rest]}, and is "
-                f"{info.dtype} {list(info.shape)}"
-            )
 
 
 def _port(kind: Literal["input", "output"], index: int, native: Any) -> Port:
-    partial = native.partial_shape
-    is_string = native.element_type == openvino.Type.string
-    return Port(
-        kind,
-        index,
-        tuple(sorted(native.names)),
-        native,
-        None if is_string else from_element_type(native.element_type),
-        tuple(native.shape) if partial.is_static else None,
-    )
+    names = tuple(sorted(native.names))
+    shape = tuple(native.shape) if native.partial_shape.is_static else None
+    if native.element_type == openvino.Type.string:
+        return Port(kind, index, names, native, None, shape, None)
+    element = from_element_type(native.element_type)
+    strides = None if shape is None else TensorInfo(element, shape).strides
+    return Port(kind, index, names, native, element, shape, strides)

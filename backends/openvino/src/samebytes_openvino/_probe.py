@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import re
-
 from samebytes.plugins import ProbeResult
 
 from ._missing_devices import missing_devices
+from ._version import DEVICES_NEED, HOST_NEEDS, release, spelled
 
-__all__ = ["MINIMUM", "probe"]
-
-MINIMUM = (2026, 4)
-"""The oldest OpenVINO whose behaviour this backend was written for."""
+__all__ = ["probe"]
 
 
 def probe() -> ProbeResult:
@@ -26,15 +22,19 @@ def probe() -> ProbeResult:
             hint='pip install "samebytes[openvino]"',
         )
     version = openvino.__version__
-    if release(version) < MINIMUM:
+    if release(version) < HOST_NEEDS:
         return ProbeResult(
             usable=False,
-            reason=f"openvino {version} is older than {'.'.join(map(str, MINIMUM))}",
+            reason=f"openvino {version} is older than {spelled(HOST_NEEDS)}",
             hint="pip install --upgrade openvino",
             details={"version": version},
         )
     devices = openvino.Core().available_devices
-    details = {"version": version, "devices": ", ".join(devices), **missing_devices(devices)}
+    details = {"version": version, "devices": ", ".join(devices)}
+    if release(version) < DEVICES_NEED:
+        details["no GPU, no NPU"] = f"their contexts need openvino {spelled(DEVICES_NEED)} or later"
+    else:
+        details |= missing_devices(devices)
     if "CPU" not in devices:
         return ProbeResult(
             usable=False,
@@ -43,9 +43,3 @@ def probe() -> ProbeResult:
             details=details,
         )
     return ProbeResult(usable=True, reason=f"openvino {version}", details=details)
-
-
-def release(version: str) -> tuple[int, ...]:
-    """The leading numbers of a version: "2026.4.1-22982-abc" gives (2026, 4, 1)."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    return tuple(int(n) for n in found[0].split(".")) if found else ()

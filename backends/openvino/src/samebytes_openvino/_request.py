@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import openvino
@@ -11,11 +11,15 @@ import openvino
 from samebytes import Frame, Tensor
 from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
-from ._bindings import Binding, Bindings
+from ._binding import Binding
+from ._bindings import Bindings
 from ._compiled import CompiledModel, context_of
+from ._completion import in_callback
 from ._inference import Inference
 from ._outputs import Loans, OutputFrame
-from ._ports import Port, as_index, find_port, ports_of
+from ._padding import with_padding
+from ._places import HostPlaces
+from ._ports import Port, as_index, find_port, ports_by_name, ports_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -35,22 +39,22 @@ class InferRequest:
     padded inputs need copy=True; then the copy is made, and counted, here, when the tensor is set.
 
     On a GPU or NPU tensors are mapped to the context that the model was compiled on, wherever
-    that takes no copy. What the plugin would copy without a word needs copy=True too: ordinary
+    that takes no copy. What the plugin would copy silently needs copy=True too: ordinary
     memory on a GPU; on an NPU outputs in memory that is not whole pages, and inputs which share a
-    page with others that the NPU holds. `bindings()` tells what becomes of each tensor. State
+    page with others that the NPU holds. `bindings()` reports how each tensor is used. State
     variables lie in memory of the plugin's own.
 
     A model on a shared queue runs in the user's own queue: `start_async()` returns when all of it
     is in the queue, and work that is enqueued behind a barrier (or simply later, if the queue is in
     order) sees its outputs without a `wait()`. If such a start fails, the model is closed: OpenVINO
-    would wait for ever at the next one.
+    would wait forever at the next one.
 
     One request is used by one thread at a time. Dropping it waits for a running inference.
 
     Args:
         model: what `compile_model` gave; or an openvino.CompiledModel, which is taken to be
-            compiled by the name of its device, since OpenVINO does not tell its context; of both a
-            new request is made. Or an idle openvino.InferRequest of either. What was set on that
+            compiled by the name of its device, since OpenVINO does not report its context; of both
+            a new request is made. Or an idle openvino.InferRequest of either. What was set on that
             one before is not held.
 
     Attributes:
@@ -66,10 +70,13 @@ class InferRequest:
         compiled = known or native.get_compiled_model()
         self.input_ports: tuple[Port, ...] = ports_of("input", compiled.inputs)
         self.output_ports: tuple[Port, ...] = ports_of("output", compiled.outputs)
+        self._by_name = ports_by_name(self.input_ports + self.output_ports)
         self._has_strings = any(port.element is None for port in self.output_ports)
         self._bindings = _bindings_of(native, compiled, known)
         self._loans = Loans()
-        self._inference = Inference(native, known.submissions if known else None)
+        self._inference = Inference(
+            native, known.submissions if known else None, self._bindings.flush_outputs
+        )
 
     @property
     def native(self) -> Any:
@@ -140,7 +147,8 @@ class InferRequest:
         """Bind the planes of a frame to inputs, in order.
 
         Args:
-            frame: of any memory type; image planes become [1, rows, columns, channels].
+            frame: of any memory type; image planes become [1, rows, columns, channels]. A plane
+                with padded rows is given whole to an input that is as wide as its row pitch.
             inputs: the ports, one for each plane; by default all inputs of the model.
             copy: as in `set_tensor`.
 
@@ -158,7 +166,7 @@ class InferRequest:
                 f"({', '.join(p.name for p in ports)}): name the inputs, one for each plane"
             )
         for port, plane in zip(ports, planes, strict=True):
-            self._bind(port, plane, copy, copied)
+            self._bind(port, with_padding(port, plane), copy, copied)
 
     def get_tensor(self, port: Any) -> Tensor:
         """The tensor of an input or output: what was set, or else the request's own memory.
@@ -169,7 +177,7 @@ class InferRequest:
         Raises:
             UnknownNameError: no such port.
             LayoutError: it holds strings.
-            BusyError: another thread is inside of infer().
+            BusyError: another thread is inside infer().
         """
         return self._tensor_of(self._named_port(port, "get"))
 
@@ -198,8 +206,13 @@ class InferRequest:
                 shape, whose memory may move.
             RuntimeError: OpenVINO's, if the inference fails.
         """
+        if in_callback():
+            raise BusyError(
+                "infer() inside a callback could wait for the thread that runs this callback: use "
+                "start_async()"
+            )
         self._prepare(inputs, copy)
-        # Held here too: a close() in another thread lets go of them while this one runs.
+        # Held here too: a close() in another thread drops them while this one runs.
         bindings = self._bindings
         if self._has_strings or bindings.must_run_async:
             # OpenVINO's infer() would decode and copy strings, and cannot return remote tensors.
@@ -207,8 +220,8 @@ class InferRequest:
             self._inference.wait(None)
         else:
             self._inference.run()
+            bindings.flush_outputs()
         bindings.count_plugin_copies()
-        bindings.flush_outputs()
         return self.outputs()
 
     def start_async(self, inputs: Any = None, *, copy: bool = False) -> None:
@@ -234,12 +247,55 @@ class InferRequest:
             ValueError: the timeout is negative or not a number.
             RuntimeError: OpenVINO's, if the inference failed.
         """
-        ran, bindings = self._inference.running, self._bindings
-        if not self._inference.wait(timeout):
-            return False
-        if ran:
-            bindings.flush_outputs()
-        return True
+        return self._inference.wait(timeout)
+
+    def set_callback(self, callback: Callable[[Any], object] | None, userdata: Any = None) -> None:
+        """Have a function called at the end of each inference that `start_async()` starts.
+
+        It is called as `callback(userdata)` in a thread of OpenVINO's when the inference has ended
+        well; of one that failed, `wait()` raises the error. Inside of it the outputs can be
+        read, inputs and outputs can be set, and `start_async()` starts the next inference. What
+        waits there would wait for this very callback: wait() and infer() raise BusyError. One
+        callback of a request runs at a time, and wait() in other threads returns when it has
+        returned.
+
+        An error that the callback raises goes to `sys.unraisablehook`, and the request stays
+        usable.
+        Until the callback has returned, the request and what was set on it stay alive, whoever else
+        drops them.
+
+        Args:
+            callback: the function, or None for no more calls. It takes the place of one that was
+                set on `native`.
+            userdata: what it is called with.
+
+        Raises:
+            BusyError: an inference is running.
+            ClosedError: the request was closed.
+            UnsupportedObjectError: it is not callable. A TypeError.
+        """
+        if callback is not None and not callable(callback):
+            raise UnsupportedObjectError(f"a callback must be callable, not {callback!r}")
+        self._check_idle()
+        self._inference.call(callback, userdata)
+
+    def on_end(self, function: Callable[[], None]) -> None:
+        """Have a function called at the end of each inference, after the callback.
+
+        For `InferQueue`. It stays when the callback changes.
+        """
+        self._inference.arm()
+        self._inference.after = function
+
+    @property
+    def idle(self) -> bool:
+        """Whether no inference is running; a callback may still be."""
+        return self._inference.closed or self._inference.is_idle()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last inference failed and wait() has not raised its error yet."""
+        return self._inference.has_failed()
 
     def cancel(self) -> None:
         """Stop a running inference, and return when it has stopped. Outputs are undefined then."""
@@ -263,9 +319,9 @@ class InferRequest:
         return tuple(self._bindings.report(port) for port in self.input_ports + self.output_ports)
 
     def close(self) -> None:
-        """Wait for a running inference, and let go of everything that was set."""
+        """Wait for a running inference, and release everything that was set."""
         self._inference.close()
-        self._bindings = Bindings(None, False)
+        self._bindings = Bindings(None, None, HostPlaces("unknown"))
 
     def __enter__(self) -> Self:
         self.native  # a closed request cannot be entered  # noqa: B018
@@ -275,7 +331,7 @@ class InferRequest:
         self.close()
 
     def __del__(self) -> None:
-        self._inference.settle()
+        self._inference.release()
 
     def __repr__(self) -> str:
         if self._inference.closed:
@@ -286,6 +342,9 @@ class InferRequest:
         return f"<InferRequest {inputs} -> {outputs}{running}>"
 
     def _named_port(self, key: Any, verb: str) -> Port:
+        found = self._by_name.get(key) if type(key) is str else None
+        if found is not None:
+            return found
         if as_index(key) is not None:
             raise UnsupportedObjectError(
                 f"index {key} could be an input or an output: use {verb}_input_tensor() or "
@@ -331,8 +390,13 @@ class InferRequest:
         return list(enumerate(tensors))
 
     def _check_idle(self) -> None:
+        if self._inference.is_ready:
+            return
         self.native  # noqa: B018 - a closed request has none
-        if not self.wait(0):
+        if self._inference.is_idle():
+            # Raises what the last inference failed with.
+            self._inference.wait(0)
+        else:
             raise BusyError("an inference is running: wait() for it, or use another InferRequest")
 
 
@@ -351,11 +415,11 @@ def _native_request(model: Any) -> tuple[Any, CompiledModel | None]:
 
 def _bindings_of(native: Any, compiled: Any, known: CompiledModel | None) -> Bindings:
     if set(compiled.get_property("EXECUTION_DEVICES")) == {"CPU"}:
-        return Bindings(native, True)
+        return Bindings(native, None, HostPlaces("in place"))
     context = known.context if known else context_of(compiled)
     if context is None:
-        return Bindings(native, False)
+        return Bindings(native, None, HostPlaces("unknown"))
     # Not at the top: programs for the CPU need none of it.
-    from ._remote._bindings import RemoteBindings
+    from ._remote._places import places_of
 
-    return RemoteBindings(native, context)
+    return Bindings(native, context, places_of(context, compiled))

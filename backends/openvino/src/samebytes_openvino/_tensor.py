@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samebytes.plugins import DType, Storage, Tensor, TensorInfo, data_address
+from samebytes.plugins import DType, Tensor, TensorInfo
 
 from ._element_types import from_element_type
-from ._layout import carried_tensor, layout_of, tensor_over
 
 if TYPE_CHECKING:
     from typing import Self
+
+    import openvino
 
 __all__ = ["OpenVINOTensor", "array_of"]
 
@@ -43,6 +43,8 @@ class OpenVINOTensor(Tensor):
 
     __slots__ = ()
 
+    native: openvino.Tensor
+
     @classmethod
     def wrap(cls, native: Any) -> Self:
         """A tensor over the user's openvino.Tensor.
@@ -56,7 +58,7 @@ class OpenVINOTensor(Tensor):
         from ._context import OPENVINO
 
         from_element_type(native.element_type)
-        return cls(native, OPENVINO, native, None, getattr(native, "readonly", False))
+        return cls.borrowed(native, OPENVINO, readonly=getattr(native, "readonly", False))
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over the tensor's bytes, strided as the tensor is. It keeps them alive.
@@ -69,6 +71,9 @@ class OpenVINOTensor(Tensor):
             array.flags.writeable = False
         return array
 
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # its arrays hold the native
+
     def _describe(self) -> TensorInfo:
         native = self.native
         element = from_element_type(native.element_type)
@@ -77,19 +82,3 @@ class OpenVINOTensor(Tensor):
         # openvino.Shape and openvino.Strides are read element by element; numpy's are tuples.
         array = native.data
         return TensorInfo(element, array.shape, array.strides)
-
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        info, array, readonly = self.info, self.host_array(), self.readonly
-        offset, layout = (
-            data_address(array) - self.storage.address,
-            (array.shape, array.dtype, array.strides),
-        )
-
-        def again(storage: Storage) -> Any:
-            shape, carrier, strides = layout
-            view = np.ndarray(shape, carrier, np.asarray(storage), offset, strides)
-            if info.dtype.numpy is None:
-                return carried_tensor(view, info.dtype, info.shape, readonly)
-            return tensor_over(view, layout_of(shape, strides, carrier), readonly)
-
-        return again

@@ -3,21 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from openvino import Layout, Type
-from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
-
-from samebytes import ImageFormat
+from samebytes import Frame, ImageFormat, ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError
+
+from ._image._build import Memory, Source, build
+from ._image._seen import Meaning, in_cpu_memory
+from ._image._target import COLORS, Target, input_size_of, layout_of_input, read
 
 __all__ = ["prepared", "yuv_inputs"]
 
-_FORMATS = {
-    "NV12": (ColorFormat.NV12_TWO_PLANES, ("y", "uv")),
-    "I420": (ColorFormat.I420_THREE_PLANES, ("y", "u", "v")),
-}
-_COLORS = {"BGR": ColorFormat.BGR, "RGB": ColorFormat.RGB}
+_FORMATS = ("NV12", "I420")
 
 
 def yuv_inputs(
@@ -29,30 +27,53 @@ def yuv_inputs(
     resize: bool = True,
     layout: str = "NCHW",
     color: Literal["BGR", "RGB"] = "BGR",
+    pitches: Sequence[int] | Frame | None = None,
 ) -> tuple[Any, tuple[str, ...]]:
     """A copy of a model that takes NV12 or I420 planes instead of its single image input.
 
-    Colour conversion, scaling and conversion to the model's element type become part of the
-    model (openvino.preprocess), so that the planes are read where they lie.
+    Colour conversion (BT.601 in limited range), scaling and conversion to the model's element type
+    become part of the model, so that the planes are read where they lie. `image_model` does the
+    same for more formats and for every device, and binds the frames too.
+
+    Where frames are larger than the model's image, only the pixels that the result needs are
+    converted: the result is that of openvino.preprocess to within 1 of 255.
 
     Args:
-        model: an openvino.Model with one input, an image of three channels. It is not changed.
+        model: an openvino.Model with one input, an image of three channels, or the path of one. It
+            is not changed.
         format: "NV12" or "I420", in any spelling.
-        width, height: of the frames, in pixels; both even.
+        width, height: of the frames, in pixels.
         resize: scale to the model's size (bilinear); without it the model must have this size.
-        layout: where the model's input has its channels, for instance "NCHW" or "NHWC".
+        layout: where the model's input has its channels, "NCHW" or "NHWC".
         color: the order of the channels that the model was trained with.
+        pitches: bytes from row to row of each plane, or a frame that has them. Such inputs are as
+            wide as a whole row; `InferRequest.set_frame` gives them the padding too. By default
+            rows without padding.
 
     Returns:
         (model, names): the new model, and the names of its inputs in the order of the planes, as
         `InferRequest.set_frame(frame, names)` takes them.
 
     Raises:
-        UnknownNameError: another format or colour order.
-        LayoutError: an odd size, or a model with several inputs.
+        UnknownNameError: another format, layout or colour order.
+        LayoutError: a size or pitch that the format cannot have, a pitch that is not a whole
+            number of pixels, or a model with several inputs.
     """
-    name = ImageFormat.of(format).name
-    return prepared(model, name, (width, height), resize=resize, layout=layout, color=color)
+    name = _known_format(ImageFormat.of(format).name)
+    _check_color(color)
+    info = ImageInfo.of(name, width, height)
+    own = read(model, None)
+    target = _target(own, layout, color, (width, height) if not resize else None)
+    source = Source.dense(info, "BT.601", "limited")
+    if pitches is not None:
+        source = _padded(info, pitches)
+    if not resize and target.size != source.size:
+        raise LayoutError(
+            f"the model takes {target.size[0]}x{target.size[1]}, but the frames are {info}: pass "
+            "resize=True"
+        )
+    built = build(own, source, target, on_cpu=True)
+    return built.model, built.names
 
 
 def prepared(
@@ -60,50 +81,68 @@ def prepared(
     format_: str,
     size: tuple[int, int] | None,
     *,
-    resize: bool,
     layout: str,
     color: str,
-    memory_type: str | None = None,
+    memory_type: Memory,
 ) -> tuple[Any, tuple[str, ...]]:
-    """What `yuv_inputs` does, and its relatives for the GPU.
+    """What `yuv_inputs` does, with OpenVINO's own operations and the memory of a GPU.
 
     Args:
         format_: "NV12" or "I420".
-        size: (width, height) of the frames; None for the model's own.
-        memory_type: what the GPU plugin shall expect: "GPU_SURFACE", "GPU_BUFFER" or nothing.
+        size: (width, height) of the frames, both even; None for the model's own.
+        memory_type: what the GPU plugin will expect.
     """
-    if format_ not in _FORMATS:
-        raise UnknownNameError("format of yuv_inputs", format_, _FORMATS)
-    if color not in _COLORS:
-        raise UnknownNameError("colour order", color, _COLORS)
-    if size is not None:
-        _check_even(format_, *size)
-    if len(model.inputs) != 1:
-        raise LayoutError(
-            f"the model has {len(model.inputs)} inputs: yuv_inputs takes models with one image"
-        )
-    if not set("CHW") <= set(layout):
-        raise LayoutError(f"layout {layout!r} does not say where C, H and W are")
-    color_format, planes = _FORMATS[format_]
-    processor = PrePostProcessor(model.clone())
-    image = processor.input()
-    tensor = image.tensor().set_element_type(Type.u8).set_color_format(color_format, list(planes))
-    if memory_type is not None:
-        tensor.set_memory_type(memory_type)
-    if size is not None:
-        tensor.set_spatial_static_shape(size[1], size[0])
-    steps = image.preprocess().convert_color(_COLORS[color])
-    steps.convert_element_type(model.inputs[0].element_type)
-    if resize:
-        steps.resize(ResizeAlgorithm.RESIZE_LINEAR)
-    # Without it, height and width would be taken from the wrong dimensions.
-    image.model().set_layout(Layout(layout))
-    built = processor.build()
-    return built, tuple(port.any_name for port in built.inputs)
-
-
-def _check_even(format_: str, width: int, height: int) -> None:
+    _known_format(format_)
+    _check_color(color)
+    own = read(model, None)
+    target = _target(own, layout, color, None)
+    width, height = size or target.size
     if width <= 0 or height <= 0 or width % 2 or height % 2:
         raise LayoutError(
             f"{format_} preprocessing needs an even width and height, not {width}x{height}"
         )
+    source = Source.dense(ImageInfo.of(format_, width, height), "BT.601", "limited", memory_type)
+    built = build(own, source, target, on_cpu=False)
+    return built.model, built.names
+
+
+def _known_format(name: str) -> str:
+    if name not in _FORMATS:
+        raise UnknownNameError("format of yuv_inputs", name, _FORMATS)
+    return name
+
+
+def _check_color(color: str) -> None:
+    if color not in COLORS:
+        raise UnknownNameError("colour order", color, COLORS)
+
+
+def _target(model: Any, layout: str, color: str, size: tuple[int, int] | None) -> Target:
+    """What the model takes; of the given size, where its own is dynamic."""
+    if not set("CHW") <= set(layout):
+        raise LayoutError(f"layout {layout!r} does not say where C, H and W are")
+    order = layout_of_input(model, layout)
+    shape = model.inputs[0].partial_shape
+    if size is None and not all(shape[order.index(axis)].is_static for axis in "HW"):
+        raise LayoutError(
+            f"the model's input is {shape}: reshape it to the size that it should work at, "
+            "model.reshape([1, 3, height, width])"
+        )
+    return Target(order, input_size_of(model, order, None, size or (1, 1)), color)
+
+
+def _padded(info: ImageInfo, pitches: Sequence[int] | Frame) -> Source:
+    if isinstance(pitches, Frame):
+        source = in_cpu_memory(pitches, Meaning("BT.601", "limited"), "", False).source
+        if source.info != info:
+            raise LayoutError(f"the frame is {source.info}, but the model expects {info}")
+        pitches = source.pitches
+    layouts = info.plane_layouts(pitches)
+    source = Source(info, tuple(pitches), (0,) * len(layouts), "BT.601", "limited")
+    for layout, shape in zip(layouts, source.port_shapes(), strict=True):
+        if (*layout.shape[2:], 1)[0] != shape[3]:
+            raise LayoutError(
+                f"the pitch of plane {layout.name!r} is {layout.pitch} bytes, which is not a whole "
+                f"number of its {layout.shape[2]}-byte pixels: image_model() takes such frames"
+            )
+    return source

@@ -53,7 +53,7 @@ def pages() -> Array:
 
 def test_a_tensor_larger_than_its_buffer(refused: Any, buffer_of: Any) -> None:
     small = buffer_of(np.zeros(15, np.float32))
-    refused(small, "MEM_HANDLE", "the buffer has 60 bytes, and the tensor 64")
+    refused(small, "MEM_HANDLE", "the buffer has 60 bytes, but the tensor has 64")
 
 
 def test_a_buffer_of_another_context(refused: Any, cl: Any, cl_device: Any) -> None:
@@ -72,8 +72,8 @@ def test_released_and_wild_handles(refused: Any, cl: Any, cl_context: Any) -> No
         refused(handle, "MEM_HANDLE", "no cl_mem")
     refused(0, "MEM_HANDLE", "null")
     refused(ctypes.c_void_p(None), "MEM_HANDLE", "null")
-    refused(1 << 80, "MEM_HANDLE", "is no address")
-    refused(-1, "MEM_HANDLE", "is no address")
+    refused(1 << 80, "MEM_HANDLE", "is not an address")
+    refused(-1, "MEM_HANDLE", "is not an address")
 
 
 def test_an_image_as_a_buffer(context: Any, image_of: Any, planes: Any) -> None:
@@ -88,8 +88,8 @@ def test_an_image_as_a_buffer(context: Any, image_of: Any, planes: Any) -> None:
     ("shape", "message"),
     [
         ((1, 32, 32, 2), "2 channels must have the format CL_RG"),
-        ((1, 32, 16, 1), "32x32 pixels, and the tensor 16x32"),
-        ((1, 16, 32, 1), "32x32 pixels, and the tensor 32x16"),
+        ((1, 32, 16, 1), "32x32 pixels, but the tensor has 16x32"),
+        ((1, 16, 32, 1), "32x32 pixels, but the tensor has 32x16"),
         ((32, 32), "planes uint8"),
         ((2, 16, 32, 1), "planes uint8"),
         ((1, 32, 32, 3), "planes uint8"),
@@ -115,7 +115,7 @@ def test_an_image_that_openvino_cannot_read(refused: Any, cl: Any, cl_context: A
 def test_nv12_images_that_do_not_fit(context: Any, image_of: Any, buffer_of: Any) -> None:
     y, uv = np.zeros((32, 32), np.uint8), np.zeros((16, 16, 2), np.uint8)
     for pair, message in (
-        ((y, uv[:8]), "16x8 pixels, and the tensor 16x16"),
+        ((y, uv[:8]), "16x8 pixels, but the tensor has 16x16"),
         ((y[:31], uv), "even width and height, not 32x31"),
         ((y, y[:16, :16]), "CL_RG"),
         ((uv, uv[:8, :8]), "CL_R / CL_UNORM_INT8"),
@@ -138,27 +138,27 @@ def test_usm_with_too_little_room(refused: Any, usm_alloc: Any) -> None:
 
 def test_pointers_that_are_no_usm_here(refused: Any, usm_alloc: Any, pages: Array) -> None:
     address = pages.__array_interface__["data"][0]
-    refused(ctypes.c_void_p(address), "MEM_HANDLE", "is no USM of cl_context")
+    refused(ctypes.c_void_p(address), "MEM_HANDLE", "is not USM of cl_context")
     pointer = usm_alloc("device", 64)
-    with pytest.raises(ForeignMemoryError, match="is no USM of cl_context"):
+    with pytest.raises(ForeignMemoryError, match="is not USM of cl_context"):
         ClContext.default().create_tensor("float32", SHAPE, ctypes.c_void_p(pointer))
 
 
 def test_cpu_memory_that_would_be_copied(refused: Any, pages: Array) -> None:
     address = pages.__array_interface__["data"][0]
     memory = VirtualAddressMemory
-    refused(memory(pages[4:68]), "CPU_VA", "no multiple of 64: the driver would work on a copy")
-    refused(memory(address + 4, 64), "CPU_VA", "no multiple of 64")
-    refused(memory(pages[:60]), "CPU_VA_SIZE", "60 bytes are no multiple of 64", (1, 15))
+    refused(memory(pages[4:68]), "CPU_VA", "not a multiple of 64: the driver would work on a copy")
+    refused(memory(address + 4, 64), "CPU_VA", "not a multiple of 64")
+    refused(memory(pages[:60]), "CPU_VA_SIZE", "60 bytes are not a multiple of 64", (1, 15))
     refused(memory(address), "CPU_VA_SIZE", "at least 64 bytes", (1, 15))
-    refused(memory(address, 100), "CPU_VA_SIZE", "100 bytes are no multiple")
+    refused(memory(address, 100), "CPU_VA_SIZE", "100 bytes are not a multiple")
 
 
 def test_cpu_memory_that_is_too_small_or_no_memory(refused: Any, pages: Array) -> None:
     memory = VirtualAddressMemory
     refused(memory(0), "CPU_VA", "null")
-    refused(memory(pages[:32]), "CPU_VA_SIZE", "64 bytes are needed, and the memory has 32")
-    refused(memory(pages, 32), "CPU_VA_SIZE", "32 bytes, and the tensor has 64")
+    refused(memory(pages[:32]), "CPU_VA_SIZE", "64 bytes are needed, but the memory has 32")
+    refused(memory(pages, 32), "CPU_VA_SIZE", "32 bytes, but the tensor has 64")
     refused(memory(pages, -2), "CPU_VA_SIZE", "-2")
     refused(memory(pages[:128], 192), "CPU_VA_SIZE", "192 bytes are needed")
     refused(memory(pages, access="WRITE"), "CPU_VA_ACCESS", "neither READ nor")  # type: ignore[arg-type]

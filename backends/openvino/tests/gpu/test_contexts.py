@@ -23,6 +23,7 @@ from samebytes_openvino.intel_gpu import (
     ForeignMemoryError,
     OpenVINOError,
     PropertyError,
+    SharedBufferHandle,
     _devices,
 )
 
@@ -155,7 +156,7 @@ def test_handles_that_cannot_be(cl_context: Any) -> None:
             make(*arguments)
         assert error.value.property == key
         assert str(error.value).startswith(f"{key}: ")
-    with pytest.raises(UnsupportedObjectError, match="OCL_CONTEXT: a cl_context is an int"):
+    with pytest.raises(UnsupportedObjectError, match="OCL_CONTEXT: a cl_context must be an int"):
         ClContext.from_cl_context("context")
 
 
@@ -200,6 +201,19 @@ def test_closing(context: Any, cl_context: Any) -> None:
     assert again.get() == cl_context.int_ptr
 
 
+def test_the_plugins_own_context_stays_open(core: Any) -> None:
+    """Every component of a program has the same one."""
+    ours, theirs = ClContext.default(core), samebytes.context("openvino:GPU")
+    assert ours is theirs
+    tensor = theirs.allocate((4,))
+    with ours:
+        pass
+    ours.close()
+    assert not theirs.closed
+    tensor.map(theirs, "w").close()
+    assert ClContext.default(core) is theirs
+
+
 def test_nothing_keeps_a_dropped_context(cl: Any, cl_device: Any) -> None:
     theirs = cl.Context([cl_device])
     made = ClContext.from_cl_context(theirs)
@@ -226,7 +240,7 @@ def test_a_native_context_of_the_users(core: Any, cl: Any, cl_device: Any) -> No
 
 def test_what_the_plugin_refuses_names_the_call(context: Any) -> None:
     with pytest.raises(OpenVINOError, match=r"RemoteContext\.create_tensor failed") as error:
-        context.create_tensor_raw("uint8", (4,), {"SHARED_MEM_TYPE": "OCL_BUFFER"})
+        context.create_tensor("uint8", (4,), SharedBufferHandle(1_000_000))
     assert error.value.call == "RemoteContext.create_tensor"
     assert isinstance(error.value.__cause__, RuntimeError)
 

@@ -16,7 +16,12 @@ import openvino
 import pytest
 
 import samebytes
-from samebytes.errors import LayoutError, NotHostVisibleError
+from samebytes.errors import (
+    DeviceMismatchError,
+    LayoutError,
+    NotHostVisibleError,
+    UnknownNameError,
+)
 from samebytes_openvino.intel_gpu import (
     ClBufferTensor,
     ClImage2DTensor,
@@ -174,7 +179,7 @@ def test_file_mappings_that_cannot_be(context: Any, tmp_path: Path) -> None:
     path.write_bytes(bytes(60))
     for file, message in (
         (FileDescriptor(path), "has 60 bytes"),
-        (FileDescriptor(path, 32), "offset 32 is no multiple"),
+        (FileDescriptor(path, 32), "offset 32 is not a multiple"),
         (FileDescriptor(path, -mmap.PAGESIZE), "offset"),
     ):
         with pytest.raises(LayoutError, match=message):
@@ -222,17 +227,17 @@ def test_create_host_tensor(context: Any, core: Any, numbers: Array, model: Any)
     np.testing.assert_array_equal(result, np.maximum(numbers - 2, 0))
 
 
-def test_the_raw_form(
+def test_maps_of_properties(
     context: Any, buffer_of: Any, numbers: Array, shifted: Run, wanted: Array
 ) -> None:
     buffer = buffer_of(numbers)
     raw = {"SHARED_MEM_TYPE": "OCL_BUFFER", "MEM_HANDLE": buffer.int_ptr}
     for properties in (raw, {**raw, "MEM_HANDLE": hex(buffer.int_ptr)}):
-        tensor = context.create_tensor_raw("float32", SHAPE, properties)
+        tensor = context.create_tensor("float32", SHAPE, properties)
         assert isinstance(tensor, ClBufferTensor)
         np.testing.assert_array_equal(shifted(tensor), wanted)
     assert isinstance(
-        context.create_tensor_raw("float32", SHAPE, {"SHARED_MEM_TYPE": "USM_HOST_BUFFER"}),
+        context.create_tensor("float32", SHAPE, {"SHARED_MEM_TYPE": "USM_HOST_BUFFER"}),
         USMTensor,
     )
 
@@ -326,3 +331,44 @@ def test_closing_what_was_allocated(context: Any) -> None:
     tensor.close()
     assert storage() is None
     assert native() is None
+
+
+def test_every_kind_of_map(context: Any, image_of: Any) -> None:
+    image = image_of(np.zeros((4, 8), np.uint8))
+    info = ("uint8", (1, 4, 8, 1))
+    opaque = {"SHARED_MEM_TYPE": "OCL_IMAGE2D", "MEM_HANDLE": image}
+    assert isinstance(context.create_tensor(*info, opaque), ClImage2DTensor)
+    usm = context.create_usm_host_tensor(*info)
+    for pointer in (usm.handle("usm_ptr"), ctypes.c_void_p(usm.handle("usm_ptr"))):
+        given = {"SHARED_MEM_TYPE": "USM_USER_BUFFER", "MEM_HANDLE": pointer}
+        assert isinstance(context.create_tensor(*info, given), USMTensor)
+    pages = np.frombuffer(mmap.mmap(-1, mmap.PAGESIZE), np.uint8)
+    memory = {"SHARED_MEM_TYPE": "CPU_VA", "CPU_VA": pages, "CPU_VA_SIZE": 64}
+    context.create_tensor(*info, memory).host_array()[...] = 7
+    assert (pages[:32] == 7).all()
+    assert isinstance(context.create_tensor(*info, {}), ClBufferTensor)
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"nonsense": 1}, "SHARED_MEM_TYPE: it must be given"),
+        ({"SHARED_MEM_TYPE": "OCL_BUFER"}, "did you mean 'OCL_BUFFER'"),
+        ({"SHARED_MEM_TYPE": "OCL_BUFFER"}, "MEM_HANDLE: it must be given"),
+        ({"SHARED_MEM_TYPE": "OCL_BUFFER", "MEM_HANDEL": 1}, "did you mean 'MEM_HANDLE'"),
+        ({"SHARED_MEM_TYPE": "OCL_BUFFER", "MEM_HANDLE": 0}, "is null"),
+        ({"SHARED_MEM_TYPE": "OCL_BUFFER", "MEM_HANDLE": 0x1230}, "no cl_mem is at 0x1230"),
+        ({"SHARED_MEM_TYPE": "OCL_BUFFER", "MEM_HANDLE": "pointer"}, "hexadecimal"),
+        ({"SHARED_MEM_TYPE": "USM_USER_BUFFER", "MEM_HANDLE": 0x1230}, "not USM"),
+        ({"SHARED_MEM_TYPE": "CPU_VA", "CPU_VA": 0x7FFF00000000}, "no 64 bytes of memory"),
+        ({"SHARED_MEM_TYPE": "BUFFER_FROM_HANDLE", "OS_HANDLE": "x"}, "hexadecimal"),
+        ({"SHARED_MEM_TYPE": "BUFFER_FROM_HANDLE", "OS_HANDLE": -1}, "not a descriptor"),
+        ({"SHARED_MEM_TYPE": "VA_SURFACE", "DEV_OBJECT_HANDLE": 1, "VA_PLANE": 0}, "VAContext"),
+    ],
+)
+def test_maps_are_checked_like_other_arguments(
+    context: Any, properties: dict[str, Any], message: str
+) -> None:
+    """Unchecked, some of them end the process."""
+    with pytest.raises((LayoutError, UnknownNameError, DeviceMismatchError), match=message):
+        context.create_tensor("uint8", (1, 64), properties)

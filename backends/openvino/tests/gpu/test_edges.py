@@ -124,7 +124,7 @@ def test_with_a_queue_the_caller_orders(opencl: Any, context: Any, cl: Any) -> N
     event = cl.enqueue_fill_buffer(
         opencl.queue, source.native, np.float32(3), 0, 64, wait_for=[gate]
     )
-    remote = source.map(context, queue=opencl.queue)  # it would wait for ever otherwise
+    remote = source.map(context, queue=opencl.queue)  # it would wait forever otherwise
     assert event.command_execution_status != cl.command_execution_status.COMPLETE
     gate.set_status(cl.command_execution_status.COMPLETE)
     opencl.queue.finish()
@@ -220,8 +220,8 @@ def test_cpu_memory_that_cannot_be_used_in_place(context: Any, edge: Any) -> Non
     whole = cpu_tensor((8, 32), "uint8")
     for array, why in (
         (whole.native[:, :16], "would give wrong numbers"),
-        (whole.native.reshape(-1)[4:68], "no multiple of 64"),
-        (np.zeros(3, np.uint8)[:2], "no multiple of 64"),
+        (whole.native.reshape(-1)[4:68], "not a multiple of 64"),
+        (np.zeros(3, np.uint8)[:2], "not a multiple of 64"),
     ):
         with pytest.raises(CopyRequiredError, match=why):
             samebytes.tensor(array).map(context)
@@ -238,7 +238,7 @@ def test_gpus_with_memory_of_their_own(
 
     monkeypatch.setattr(_opencl, "has_unified_memory", lambda device: False)
     mapper = edge("CpuToGpu", samebytes.context("cpu"), context)
-    with pytest.raises(NoRouteError, match="this GPU has memory of its own"):
+    with pytest.raises(NoRouteError, match="this GPU has its own memory"):
         mapper.map(cpu_tensor())
 
 
@@ -366,16 +366,15 @@ class FakeContext(Context):
 
 def va_frame(source: FakeContext, surface: Any, storage: Storage) -> samebytes.Frame:
     info = samebytes.ImageInfo.of("NV12", surface.width, surface.height)
-    frame = samebytes.Frame(
-        tuple((surface.id, n) for n in (0, 1)), source, samebytes.FrameMeta(info), storage, None,
-        False,
-    )  # fmt: skip
-    layouts = info.plane_layouts()
-    frame._planes = tuple(
-        FakeTensor(native, source, storage, None, False, TensorInfo("uint8", p.shape, opaque=True))
-        for native, p in zip(frame.native, layouts, strict=True)
-    )
-    return frame
+    natives = tuple((surface.id, number) for number in (0, 1))
+    planes = [
+        FakeTensor.borrowed(
+            native, source, keep=storage, info=TensorInfo("uint8", p.shape, opaque=True)
+        )
+        for native, p in zip(natives, info.plane_layouts(), strict=True)
+    ]
+    meta = samebytes.FrameMeta(info)
+    return samebytes.Frame.borrowed(natives, source, meta, keep=storage, planes=planes)
 
 
 def test_vaapi_surfaces(surface_of: Any, planes: Any, edge: Any) -> None:

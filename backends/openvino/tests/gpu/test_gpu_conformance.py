@@ -33,7 +33,11 @@ CASES = (
 )
 
 
-ELEMENTS = {"u8": "uint8", "f32": "float32", "f16": "float16"}
+ELEMENTS = {
+    "boolean": "bool", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
+    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "f16": "float16", "f32": "float32", "f64": "float64",
+}  # fmt: skip
 
 
 def planes_of(views: list[Array]) -> tuple[Array, ...]:
@@ -72,6 +76,11 @@ class HostGpuMemory(Memory):
     def context(self) -> Context:
         return ClContext.default()
 
+    def region(self, native: Any, begin: int, end: int) -> Any:
+        shape = list(native.get_shape())
+        corners = [begin, *[0] * (len(shape) - 1)], [end, *shape[1:]]
+        return openvino.RemoteTensor(native, *map(openvino.Coordinate, corners))
+
     def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """NHWC."""
         return (1, *shape) if len(shape) == 3 else (1, *shape, 1)
@@ -88,7 +97,7 @@ class HostGpuMemory(Memory):
     def frame(self, native: Any, image: ImageInfo) -> Frame:
         context = ClContext.default()
         storage = Storage(keep=native)
-        return context.frame_class(native, context, FrameMeta(image), storage, None, False)
+        return context.frame_class.borrowed(native, context, FrameMeta(image), keep=storage)
 
     def make(self, info: TensorInfo) -> Any:
         element = next(k for k, v in ELEMENTS.items() if v == str(info.dtype))
@@ -132,18 +141,18 @@ IMAGES = (ImageInfo.of("NV12", 64, 64), ImageInfo.of("BGRX", 64, 16))
 
 
 class PluginMemory(DeviceMemory):
-    """Buffers of the plugin's, which OpenVINO copies to and from tensors of its own."""
+    """Buffers of the plugin's, which OpenVINO copies to and from its own tensors."""
 
     memory_type = "openvino"
     node = "openvino:GPU"
     allocates = True
     allocates_frames = True
-    natives_hold = False  # OpenVINO counts who holds a remote tensor
     fork_safe = False  # a driver's threads do not live in the child
 
     context = HostGpuMemory.context
     tensor = HostGpuMemory.tensor
     frame = HostGpuMemory.frame
+    region = HostGpuMemory.region
     plane_shape = HostGpuMemory.plane_shape
     make_frame = HostGpuMemory.make_frame
 

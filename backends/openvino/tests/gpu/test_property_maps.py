@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from samebytes_openvino._remote._values import written
 from samebytes_openvino.intel_gpu import _properties as maps
 
 # From openvino/runtime/intel_gpu/ocl/{ocl,va,dx}.hpp: what each method passes on.
@@ -83,8 +82,3 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize(("ours", "theirs"), TABLE.values(), ids=TABLE.keys())
 def test_as_in_cpp(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
     assert ours == theirs
-
-
-def test_raw_maps_may_have_pointers_as_numbers() -> None:
-    raw = {"SHARED_MEM_TYPE": "OCL_BUFFER", "MEM_HANDLE": 18, "VA_PLANE": 1}
-    assert written(raw) == {"SHARED_MEM_TYPE": "OCL_BUFFER", "MEM_HANDLE": "0x12", "VA_PLANE": 1}

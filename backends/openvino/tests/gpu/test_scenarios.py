@@ -44,7 +44,7 @@ def test_kernel_on_a_shared_buffer(cl: Any, model: Any, numbers: Array) -> None:
     buffer = cl.Buffer(cl_context, flags, hostbuf=numbers)
     tensor = context.create_tensor("float32", SHAPE, buffer)
     add(cl, cl_context, queue, buffer, 3)
-    queue.finish()  # the plugin works on a queue of its own
+    queue.finish()  # the plugin works on its own queue
     request = InferRequest(compiled)
     request.set_input_tensor(0, tensor)
     request.start_async()

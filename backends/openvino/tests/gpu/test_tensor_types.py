@@ -84,7 +84,7 @@ def test_is_and_as(context: Any) -> None:
     assert buffer.info == general.info
     assert buffer.storage is general.storage
     with pytest.raises(
-        UnsupportedObjectError, match=r"SHARED_MEM_TYPE.*OCL_BUFFER is no USMTensor"
+        UnsupportedObjectError, match=r"SHARED_MEM_TYPE.*OCL_BUFFER is not a USMTensor"
     ):
         general.as_(USMTensor)
 

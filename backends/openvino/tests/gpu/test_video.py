@@ -5,14 +5,21 @@ from __future__ import annotations
 
 import ctypes
 import gc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openvino
 import pytest
 from openvino.preprocess import ColorFormat
 
 import samebytes
-from samebytes.errors import CopyRequiredError, LayoutError, UnknownNameError
+from samebytes.errors import (
+    CopyRequiredError,
+    LayoutError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
 from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_gpu import (
     ClContext,
@@ -98,6 +105,49 @@ def test_scaling_surfaces(context: Any, image_of: Any, picture: Any, run: Any) -
     shown = run(context, built, dict(zip(names, (y, uv), strict=True)))
     assert shown.shape == (1, 3, 32, 32)
     np.testing.assert_allclose(shown, 1.164 * (126 - 16), atol=1.5)
+
+
+@pytest.mark.parametrize("memory_type", ["GPU_SURFACE", "GPU_BUFFER"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_the_other_kind_of_memory_is_refused_when_it_is_set(
+    context: Any, image_of: Any, buffer_of: Any, planes: Any, picture: Any, memory_type: Any,
+    batch: int,
+) -> None:  # fmt: skip
+    """OpenVINO takes it, and fails at the inference."""
+    built, (y, _) = nv12_inputs(picture, memory_type=memory_type, batch=batch)
+    request = InferRequest(compile_model(built, context))
+
+    def set_(memory: Any) -> None:
+        tensor = memory if isinstance(memory, np.ndarray) else context.create_tensor(
+            "uint8", (1, 32, 32, 1), memory
+        )  # fmt: skip
+        if batch == 1:
+            request.set_tensor(y, tensor, copy=True)
+        else:
+            request.set_tensors(y, [tensor] * batch, copy=True)
+
+    surface, buffer = image_of(planes[0]), buffer_of(planes[0])
+    host = np.zeros((1, 32, 32, 1), np.uint8)
+    right, wrong = ([surface], [buffer, host])
+    if memory_type == "GPU_BUFFER":
+        right, wrong = wrong, right
+    for memory in right:
+        set_(memory)
+    for memory in wrong:
+        with pytest.raises(LayoutError, match="prepare the model with memory_type="):
+            set_(memory)
+
+
+def test_models_from_a_file(picture: Any, tmp_path: Path) -> None:
+    path = tmp_path / "model.xml"
+    openvino.save_model(picture, path)
+    for given in (path, str(path)):
+        built, names = nv12_inputs(given)
+        assert len(names) == len(built.inputs) == 2
+    with pytest.raises(FileNotFoundError, match="no such model file"):
+        nv12_inputs(tmp_path / "none.xml")
+    with pytest.raises(UnsupportedObjectError, match="nor the path of one"):
+        nv12_inputs(None)
 
 
 def test_preprocessing_errors(picture: Any) -> None:
@@ -240,6 +290,26 @@ def test_surfaces_that_cannot_be(video: Any, surface: Any) -> None:
         video.create_tensor_nv12(31, 32, surface.id)
     with pytest.raises(OpenVINOError):
         video.create_tensor_nv12(32, 32, 4_000_000)
+    for height in ("a", None, 1.5, True):
+        with pytest.raises(PropertyError, match="height must be a number of pixels"):
+            video.create_tensor_nv12(height, 32, surface.id)
+    for none in (None, "surface"):
+        with pytest.raises(UnsupportedObjectError, match="a surface is a VASurfaceID"):
+            video.create_tensor_nv12(32, 32, none)
+    given = {"SHARED_MEM_TYPE": "VA_SURFACE", "DEV_OBJECT_HANDLE": surface.id, "VA_PLANE": 0}
+    assert video.create_tensor("uint8", luma, given).shape == luma
+    with pytest.raises(PropertyError, match="VA_PLANE"):
+        video.create_tensor("uint8", luma, {**given, "VA_PLANE": 1})
+    with pytest.raises(PropertyError, match="VA_PLANE: it must be given"):
+        video.create_tensor("uint8", luma, dict(list(given.items())[:2]))
+
+
+def test_tiles_that_cannot_be(surface: Any) -> None:
+    """The plugin ignores them, or says "stoi"."""
+    for tile in (77, -2, "a", None, True):
+        with pytest.raises(PropertyError) as error:
+            VAContext.from_display(surface.display, tile)  # type: ignore[arg-type]
+        assert error.value.property == "TILE_ID"
 
 
 def test_batches_of_va_surfaces(video: Any, surface_of: Any, picture: Any, bgr_of: Any) -> None:

@@ -102,7 +102,7 @@ def infer(core: Any, doubling: Callable[..., Any]) -> Callable[[Any, Any], None]
 
 @pytest.fixture
 def traced(npu: Any, tmp_path: Path) -> Callable[[str], tuple[str, list[Any]]]:
-    """Runs code in a process of its own; gives what it printed, and the driver's trace of it.
+    """Runs code in its own process; gives what it printed, and the driver's trace of it.
 
     The driver reads its environment once, so this process cannot switch its trace on.
     """

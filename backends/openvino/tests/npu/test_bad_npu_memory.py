@@ -7,6 +7,7 @@ import mmap
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import pytest
 import samebytes
 from samebytes.errors import (
     AccessError,
-    ClosedError,
     LayoutError,
     NotHostVisibleError,
     SamebytesError,
@@ -32,8 +32,6 @@ from samebytes_openvino.intel_npu import (
     PropertyError,
     TensorType,
 )
-from samebytes_openvino.intel_npu._mappers import NpuToCpuCopy
-from samebytes_openvino.intel_npu._specs import MAPPERS
 
 N = 4096
 
@@ -50,8 +48,8 @@ def refused(call: Callable[[], Any], property_: str, reason: str) -> None:
     [
         (0, "standard input"),
         (-1, "no descriptor"),
-        (999_999, "is not open"),
-        (1 << 40, "is not open"),
+        (999_999, "is not an open file descriptor"),
+        (1 << 40, "is not an open file descriptor"),
     ],
 )
 def test_numbers_that_are_no_descriptors(npu: Any, fd: int, reason: str) -> None:
@@ -63,7 +61,7 @@ def test_a_closed_fd(npu: Any, shared: Any) -> None:
     number = owner.fileno()
     owner.close()
     refused(lambda: npu.create_tensor("uint8", (1, N), owner), "MEM_HANDLE", "was closed")
-    refused(lambda: npu.create_tensor("uint8", (1, N), number), "MEM_HANDLE", "not open")
+    refused(lambda: npu.create_tensor("uint8", (1, N), number), "MEM_HANDLE", "not an open file")
 
 
 def test_memory_smaller_than_the_tensor(npu: Any, shared: Any) -> None:
@@ -71,7 +69,7 @@ def test_memory_smaller_than_the_tensor(npu: Any, shared: Any) -> None:
     small = shared(N)
     refused(
         lambda: npu.create_tensor("uint8", (1, N + 1), small.fd), "MEM_HANDLE",
-        "has 4096 bytes, and the tensor 4097",
+        "has 4096 bytes, but the tensor has 4097",
     )  # fmt: skip
     npu.create_tensor("uint8", (1, N), small.fd)
 
@@ -84,12 +82,12 @@ def test_descriptors_that_are_no_memory(npu: Any, tmp_path: Path) -> None:
         for number in (reading, net.fileno(), folder, device, empty):
             refused(
                 lambda number=number: npu.create_tensor("uint8", (1, N), number),  # type: ignore[misc]  # bound now
-                "MEM_HANDLE", "is no memory",
+                "MEM_HANDLE", "pass that of a DMA-BUF|has no bytes",
             )  # fmt: skip
     path = tmp_path / "file"
     path.write_bytes(bytes(N))
     only_writing = os.open(path, os.O_WRONLY)
-    refused(lambda: npu.create_tensor("uint8", (1, N), only_writing), "MEM_HANDLE", "writing alone")
+    refused(lambda: npu.create_tensor("uint8", (1, N), only_writing), "MEM_HANDLE", "writing only")
     for number in (reading, writing, folder, device, empty, only_writing):
         os.close(number)
 
@@ -107,17 +105,17 @@ def test_pages(npu: Any) -> None:
     pages = np.frombuffer(mmap.mmap(-1, 2 * N), np.uint8)
     refused(
         lambda: npu.create_tensor("uint8", (1, N), pages[64:]), "MEM_HANDLE",
-        "no multiple of the page size 4096.*cpu.*allocate",
+        "not a multiple of the page size 4096.*cpu.*allocate",
     )  # fmt: skip
     refused(
         lambda: npu.create_tensor("uint8", (1, 100), pages), "MEM_HANDLE",
-        "100 bytes are no multiple.*4096 bytes with import_memory",
+        "100 bytes are not a multiple.*4096 bytes with import_memory",
     )  # fmt: skip
     refused(
         lambda: npu.create_tensor("uint8", (1, 3 * N), pages), "MEM_HANDLE",
-        "the buffer has 8192 bytes, and the tensor 12288",
+        "the buffer has 8192 bytes, but the tensor has 12288",
     )  # fmt: skip
-    for pointer, reason in ((0, "null"), (-N, "no address"), (1 << 64, "no address")):
+    for pointer, reason in ((0, "null"), (-N, "not an address"), (1 << 64, "not an address")):
         refused(
             lambda pointer=pointer: npu.create_tensor(  # type: ignore[misc]  # bound now
                 "uint8", (1, N), pointer, mem_type=MemType.CPU_VA
@@ -127,7 +125,7 @@ def test_pages(npu: Any) -> None:
     refused(
         lambda: npu.create_tensor("uint8", (1, N), pages[::2]), "MEM_HANDLE", "dense tensors only"
     )
-    refused(lambda: npu.import_memory(pages[:100]), "MEM_HANDLE", "100 bytes are no multiple")
+    refused(lambda: npu.import_memory(pages[:100]), "MEM_HANDLE", "100 bytes are not a multiple")
 
 
 def test_read_only_pages(npu: Any) -> None:
@@ -149,7 +147,7 @@ def test_shapes(npu: Any) -> None:
     for call in (npu.create_tensor, npu.create_l0_host_tensor, npu.create_host_tensor):
         refused(
             lambda call=call: call("uint8", (too_large,)),  # type: ignore[misc]  # bound now
-            "shape", "and the memory of the NPU",
+            "shape", "but the NPU memory has",
         )  # fmt: skip
     with pytest.raises(LayoutError):
         npu.create_tensor("uint8", (1, -4))
@@ -192,7 +190,7 @@ def test_files(npu: Any, tmp_path: Path) -> None:
     )  # fmt: skip
     refused(
         lambda: npu.create_tensor("uint8", (1, 10), FileDescriptor(path, 8)), "FILE_DESCRIPTOR",
-        "offset 8 is no multiple",
+        "offset 8 is not a multiple",
     )  # fmt: skip
     refused(
         lambda: npu.create_tensor("uint8", (1, 10), FileDescriptor(path), tensor_type="OUTPUT"),
@@ -206,24 +204,52 @@ def test_tensors_in_imports(npu: Any, shared: Any) -> None:
     memory = npu.import_memory(shared(N).fd)
     refused(lambda: memory.tensor("uint8", (1, 10), N - 9), "offset", "4087 to 4097")
     refused(lambda: memory.tensor("uint8", (1, 10), -1), "offset", "-1 to 9")
-    refused(lambda: memory.tensor("float32", (1, 10), 2), "offset", "no multiple of the size")
+    refused(lambda: memory.tensor("float32", (1, 10), 2), "offset", "not a multiple of the size")
     refused(lambda: npu.import_memory(N, mem_type="CPU_VA"), "MEM_HANDLE", "an address has no size")
     refused(lambda: npu.import_memory(None), "MEM_TYPE", "L0_INTERNAL_BUF has no size")
 
 
-def test_a_closed_context(core: Any, shared: Any) -> None:
-    from samebytes_openvino.intel_npu import ZeroContext
+def test_buffers_that_are_held_as_input(npu: Any, shared: Any) -> None:
+    """Through another import of the same buffer the device could write to it."""
+    fd = shared(N).fd
+    other = os.dup(fd)
+    try:
+        held = npu.create_tensor("uint8", (1, N), fd, "SHARED_BUF", "INPUT")
+        for descriptor in (fd, other):
+            refused(
+                partial(npu.create_tensor, "uint8", (1, N), descriptor),
+                "TENSOR_TYPE", "holds this buffer as INPUT",
+            )  # fmt: skip
+            npu.create_tensor("uint8", (1, N), descriptor, tensor_type="INPUT")
+        npu.create_tensor("uint8", (1, N), shared(N).fd)
+        del held
+        npu.create_tensor("uint8", (1, N), fd)
+    finally:
+        os.close(other)
 
-    context = ZeroContext(core)
-    memory = context.import_memory(shared(N).fd)
-    context.close()
-    for call in (
-        lambda: context.create_tensor("uint8", (1, 8)),
-        lambda: context.create_host_tensor("uint8", (1, 8)),
-        lambda: memory.tensor("uint8", (1, 8)),
+
+def test_states_of_something_else() -> None:
+    from samebytes_openvino.intel_npu import get_states, reset_states, set_states
+
+    for wrong in (lambda: get_states(3), lambda: reset_states(None), lambda: set_states(3, {})):
+        with pytest.raises(UnsupportedObjectError, match="states are of an InferRequest"):
+            wrong()
+
+
+@pytest.mark.usefixtures("npu")
+def test_models_that_are_none(core: Any, tmp_path: Path) -> None:
+    from samebytes_openvino import compile_model
+    from samebytes_openvino.intel_npu import measure_latency
+
+    for run in (
+        lambda m: measure_latency(m, core=core),
+        lambda m: compile_model(m, "NPU"),
+        lambda m: compile_model(m, "CPU"),
     ):
-        with pytest.raises(ClosedError):
-            call()
+        with pytest.raises(UnsupportedObjectError, match="nor the path of one"):
+            run(None)
+        with pytest.raises(FileNotFoundError, match="no such model file"):
+            run(tmp_path / "none.xml")
 
 
 def test_what_the_driver_refuses_names_the_call(npu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +276,7 @@ def test_memory_of_the_plugins_own_cannot_be_exported(npu: Any) -> None:
 
 
 def test_a_region_has_no_address(npu: Any) -> None:
-    """OpenVINO tells that of the whole, so nobody may use it as the region's."""
+    """OpenVINO reports that of the whole, so nobody may use it as the region's."""
     whole = npu.native.create_tensor(openvino.Type.u8, openvino.Shape([4, 8]), {})
     region = openvino.RemoteTensor(whole, openvino.Coordinate([1, 0]), openvino.Coordinate([2, 8]))
     tensor: Any = samebytes.tensor(region)
@@ -258,7 +284,3 @@ def test_a_region_has_no_address(npu: Any) -> None:
     for use in (tensor.get, tensor.host_array, lambda: tensor.handle("usm_ptr")):
         with pytest.raises(NotHostVisibleError, match="region"):
             use()
-    (spec,) = [m for m in MAPPERS if m.mapper.endswith(":NpuToCpuCopy")]
-    whole.copy_from(openvino.Tensor(np.arange(32, dtype=np.uint8).reshape(4, 8)))
-    copied = NpuToCpuCopy(spec, npu, samebytes.context("cpu")).map(tensor, copy=True)
-    assert list(copied.native[0]) == list(range(8, 16))

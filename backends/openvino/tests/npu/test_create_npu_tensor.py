@@ -106,7 +106,9 @@ def test_buffers_are_held(npu: Any, infer: Any, kind: str) -> None:
         with pytest.raises(BusyError):
             allocated.close()
     native = x.native
-    x.close()  # OpenVINO counts who holds a remote tensor
+    with pytest.raises(BusyError):
+        x.close()
+    del x
     if kind == "samebytes tensor":
         with pytest.raises(BusyError):
             allocated.close()
@@ -199,7 +201,7 @@ def test_is_and_as(npu: Any) -> None:
     assert tensor.is_(ZeroBufferTensor)
     assert tensor.is_()
     again = tensor.as_(ZeroBufferTensor)
-    with pytest.raises(UnsupportedObjectError, match="no ClBufferTensor"):
+    with pytest.raises(UnsupportedObjectError, match="not a ClBufferTensor"):
         tensor.as_(ClBufferTensor)
     assert again.get() == tensor.get()
     assert not ZeroBufferTensor.matches({"MEM_HANDLE": 1, "SHARED_MEM_TYPE": "OCL_BUFFER"})

@@ -47,7 +47,14 @@ class NpuMemory(Memory):
     readonly_enforced = False
     allocates = True
     allocates_frames = True
-    natives_hold = False  # OpenVINO counts who holds a remote tensor
+
+    def region(self, native: Any, begin: int, end: int) -> Any:
+        shape = list(native.get_shape())
+        corners = [begin, *[0] * (len(shape) - 1)], [end, *shape[1:]]
+        kind: Any = (
+            openvino.Tensor if isinstance(native, openvino.Tensor) else openvino.RemoteTensor
+        )
+        return kind(native, *map(openvino.Coordinate, corners))
 
     def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """NHWC."""
@@ -80,13 +87,13 @@ class NpuMemory(Memory):
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
         context = self.context()
-        return context.frame_class(
-            native, context, FrameMeta(image), Storage(keep=native), None, False
+        return context.frame_class.borrowed(
+            native, context, FrameMeta(image), keep=Storage(keep=native)
         )
 
 
 class PageMemory(ArrayMemory):
-    """Arrays on whole pages of their own, whatever their size."""
+    """Arrays on their own whole pages, whatever their size."""
 
     def make(self, info: TensorInfo) -> Array:
         return np.ndarray(info.shape, info.dtype.carrier, _pages(info.nbytes), 0, info.strides)
@@ -102,7 +109,7 @@ class PageMemory(ArrayMemory):
 
 
 class UnguardedPages(PageMemory):
-    """The same for cases that are no whole pages, which memory watched by the suite cannot be."""
+    """The same for cases that are not whole pages, which memory watched by the suite cannot be."""
 
     over = Memory.over
     frame_over = Memory.frame_over
@@ -115,8 +122,6 @@ def _pages(nbytes: int) -> Array:
 
 class NpuImports(NpuMemory):
     """Ordinary tensors inside memory that the plugin imported, which they hold."""
-
-    natives_hold = True
 
 
 NPU, IMPORTED = NpuMemory(), NpuImports()

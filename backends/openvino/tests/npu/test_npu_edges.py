@@ -32,7 +32,7 @@ def dma() -> Any:
 
 @pytest.fixture
 def memfd(dma: Any) -> Any:
-    """The dma context whose new memory is no DMA-BUF, but behaves as one."""
+    """The dma context whose new memory is not a DMA-BUF, but behaves as one."""
     assert dma.__name__ == "samebytes_dma"
     return samebytes.context("dma:memfd")
 
@@ -147,8 +147,8 @@ def test_tiled_buffers(dma: Any, shared: Any) -> None:
 def test_frames_that_are_no_images() -> None:
     """They have no rows, columns and channels, which the planes of the NPU's frames have."""
     array, cpu = np.zeros((2, 8), np.float32), samebytes.context("cpu")
-    frame = Frame((array,), cpu, FrameMeta(None), array, None, False)
-    with pytest.raises(RouteError, match="no image"):
+    frame = Frame.borrowed((array,), cpu, FrameMeta(None), keep=array)
+    with pytest.raises(RouteError, match="not an image"):
         frame.map("openvino:NPU")
 
 

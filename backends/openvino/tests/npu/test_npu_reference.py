@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference pages: one is written from the table, the other names tests that exist."""
+"""The reference page of the NPU names tests that exist."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-from samebytes_openvino.intel_npu import PROPERTIES, properties_as_markdown
 
 HERE = Path(__file__).parent
 REFERENCE = HERE.parents[3] / "docs" / "reference"
@@ -18,22 +14,6 @@ pytestmark = pytest.mark.skipif(
     not REFERENCE.is_dir(),
     reason="the pages lie in the repository, and this is a test of the wheel",
 )
-
-
-def test_the_page_of_properties_is_the_table() -> None:
-    page = (REFERENCE / "npu-properties.md").read_text()
-    assert page == properties_as_markdown(), (
-        "python -m samebytes_openvino.intel_npu > docs/reference/npu-properties.md"
-    )
-    assert all(f"| {key}" in page for key in PROPERTIES)
-
-
-def test_the_page_is_printed() -> None:
-    printed = subprocess.run(
-        [sys.executable, "-m", "samebytes_openvino.intel_npu"],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    assert printed.stdout == properties_as_markdown()
 
 
 def test_every_test_of_the_table_is_there() -> None:

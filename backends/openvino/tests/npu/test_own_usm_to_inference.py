@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole way: own USM -> descriptor -> remote tensor -> inference -> own pointer, no copy.
 
-It runs in a process of its own, whose driver writes a trace of the pointers that it gets.
+It runs in its own process, whose driver writes a trace of the pointers that it gets.
 """
 
 from __future__ import annotations

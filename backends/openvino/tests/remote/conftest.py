@@ -108,7 +108,7 @@ npu = samebytes.context("openvino:NPU")
 
 @pytest.fixture
 def arguments_of(tmp_path: Path) -> Callable[[str], list[tuple[list[int], list[int]]]]:
-    """Runs code in a process of its own, since the driver reads its environment once.
+    """Runs code in its own process, since the driver reads its environment once.
 
     The code calls `print("expect", *addresses)` before each inference. Returns for each what it
     expected, and the pointers that the driver's graph was executed on.

@@ -20,7 +20,7 @@ from .models import N, adding_one, native
 
 
 class Watched:
-    """Memory of the CPU on whole pages, which tells when it is given back."""
+    """Memory of the CPU on whole pages, which reports when it is released."""
 
     def __init__(self, value: float = 0) -> None:
         whole = np.zeros(N + 1024, np.float32)

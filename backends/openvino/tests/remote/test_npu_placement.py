@@ -143,7 +143,7 @@ def test_what_the_plugin_would_copy_is_copied_here(arguments_of: Arguments) -> N
 
 
 def test_the_plugin_copies_ordinary_memory(arguments_of: Arguments) -> None:
-    """The control: without a word, and to memory of its own."""
+    """The control: without a word, and to its own memory."""
     (run,) = arguments_of(
         """
         plain = compile_model(adding_one((1, 1000)), npu).create_infer_request()
@@ -177,7 +177,7 @@ def test_an_import_lives_as_long_as_it_is_bound(arguments_of: Arguments) -> None
 
 
 def test_memory_that_cannot_be_written(arguments_of: Arguments, tmp_path: Any) -> None:
-    """A file's pages, mapped for reading: an input that is no copy."""
+    """A file's pages, mapped for reading: an input that is not a copy."""
     file = tmp_path / "input"
     np.full(N, 6, np.float32).tofile(file)
     (run,) = arguments_of(

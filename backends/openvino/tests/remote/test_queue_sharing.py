@@ -137,7 +137,7 @@ context = ClContext.from_queue(queue)
 other = ClContext.from_cl_context(cl_context)
 model = compile_model(adding_one(), context)
 request, second = InferRequest(model), InferRequest(model)
-# A native tensor over the same cl_context, which cannot be told from one of this context.
+# A native tensor over the same cl_context, which looks like one of this context.
 request.set_tensor("x", native(other))
 with pytest.raises(RuntimeError, match="different engine"):
     request.start_async()
@@ -158,7 +158,7 @@ print("done")
 
 @pytest.mark.usefixtures("cl")
 def test_a_failed_start_closes_the_model() -> None:
-    """In a process of its own, since otherwise the next start would wait for ever."""
+    """In its own process, since otherwise the next start would wait forever."""
     ran = subprocess.run(
         [sys.executable, "-c", FAILED_START], cwd=Path(__file__).parent.parent,
         capture_output=True, text=True, timeout=120, check=False,

@@ -12,8 +12,9 @@ Importing this does not load libva; using a context does.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._context import VAAPIContext
@@ -34,23 +35,14 @@ __all__ = [
 ]
 
 _HOME = {
-    "VAAPIContext": "_context",
-    "VAError": "_errors",
-    "VAFrame": "_frame",
-    "VAPlane": "_surface",
-    "VASurface": "_surface",
-    "VATensor": "_tensor",
+    "VAAPIContext": "._context",
+    "VAError": "._errors",
+    "VAFrame": "._frame",
+    "VAPlane": "._surface",
+    "VASurface": "._surface",
+    "VATensor": "._tensor",
 }
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from samebytes import ImageFormat, ImageInfo
 from samebytes.errors import ClosedError
-from samebytes.plugins import Context, FrameMeta, Storage
+from samebytes.plugins import Context, FrameMeta, ImportCache, Storage
 
 from . import _displays
 from ._creation import allocate, owner_of, valid_id
 from ._display import NativeDisplay
 from ._formats import format_of
 from ._frame import VAFrame
-from ._import_cache import ImportCache
+from ._import_cache import Imported
 from ._surface import VASurface
 from ._tensor import VATensor
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["VAAPIContext"]
 
 
-class VAAPIContext(Context):
+class VAAPIContext(Context[VATensor, VAFrame]):
     """A VADisplay: `samebytes.context("vaapi")`, or "vaapi:renderD129" for another GPU.
 
     Handles: "va_display", and "drm_fd" where it has a DRM node. There is one context for each
@@ -47,7 +47,7 @@ class VAAPIContext(Context):
         super().__init__(display.device, handles=handles, parent=parent)
         self._display: NativeDisplay | None = display
         # For this package's edges.
-        self.imports = ImportCache()
+        self.imports: ImportCache[Imported] = ImportCache()
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
@@ -66,7 +66,7 @@ class VAAPIContext(Context):
 
     @classmethod
     def open(cls, node: str | None = None, *, tile: int | None = None) -> Self:
-        """The context on a DRM node. Its display is opened if no living context has it.
+        """The context on a DRM node. Its display is opened if no valid context has it.
 
         Args:
             node: the path. By default that in the environment variable SAMEBYTES_VAAPI_DEVICE, else
@@ -74,14 +74,14 @@ class VAAPIContext(Context):
             tile: a sub-device of the GPU; by default the driver chooses.
 
         Raises:
-            UnknownNameError: there is no such node or tile, or the file is no DRM node.
+            UnknownNameError: there is no such node or tile, or the file is not a DRM node.
             MissingDependencyError: no libva, no driver, or no permission to use the node.
         """
         return cls._over(_displays.on_node(node, tile))
 
     @classmethod
     def open_x11(cls, display_name: str | None = None) -> Self:
-        """The context on an X server. A connection is opened if no living context has one.
+        """The context on an X server. A connection is opened if no valid context has one.
 
         Args:
             display_name: for instance ":0"; by default that in the environment, DISPLAY.
@@ -104,7 +104,7 @@ class VAAPIContext(Context):
 
         Raises:
             LayoutError: the pointer is of no display, or of one that was not initialised.
-            UnsupportedObjectError: it is no pointer.
+            UnsupportedObjectError: it is not a pointer.
             MissingDependencyError: no libva.
         """
         if isinstance(display, Context):
@@ -133,7 +133,7 @@ class VAAPIContext(Context):
                 driver's choice, on a GPU mostly tiled. Drivers without modifiers ignore it.
 
         Raises:
-            LayoutError: a size that the format cannot have, or a modifier that is none.
+            LayoutError: a size that the format cannot have, or a modifier that is invalid.
             UnknownNameError: no such format, or VA-API has none.
             VAError: the driver has no such surfaces: `samebytes doctor vaapi` lists its formats.
         """
@@ -142,7 +142,7 @@ class VAAPIContext(Context):
         surface = allocate(display, image, modifiers)
         storage = owner_of(display, surface)
         native = VASurface(self, surface, image, storage, display)
-        return VAFrame(native, self, FrameMeta(image), storage, None, False, (storage,))
+        return VAFrame.owned(native, self, FrameMeta(image), storage)
 
     def surface(
         self,
@@ -157,7 +157,7 @@ class VAAPIContext(Context):
 
         Args:
             surface_id: the VASurfaceID, of this display.
-            format_, width, height: of the picture. VA-API does not tell them; what is mapped is
+            format_, width, height: of the picture. VA-API does not report them; what is mapped is
                 compared with what the driver then says.
             keep: held as long as the surface is used, for instance the object that destroys it.
 
@@ -200,10 +200,10 @@ class VAAPIContext(Context):
         display = self._display
         if display is None:
             raise ClosedError(f"this {self.node} context was closed")
-        display.living.check()
+        display.resources.check()
         return display
 
     def _release(self) -> None:
         self._display = None
         # Not cleared: after fork() a thread that the child does not have may hold its lock.
-        self.imports = ImportCache()
+        self.imports.clear()

@@ -60,7 +60,7 @@ class CpuToVaapi(MemoryMapper):
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """The new surface."""
         if item.media != "image":
-            raise Refused("only images become surfaces")
+            raise Refused("only images can be mapped to surfaces")
         image = item.image
         try:
             made = cast(VAAPIContext, self.target).allocate_frame(
@@ -100,7 +100,7 @@ def _copied(
 
 
 def _write_back(surface: SurfaceHandle, arrays: Mapping[int, Array]) -> None:
-    if not surface.display.living.usable:
+    if not surface.display.resources.usable:
         return  # the interpreter ends, or this is a forked child: nobody would see it
     upload(surface, arrays)
     count_copy(_BACK, sum(a.nbytes for a in arrays.values()))

@@ -32,7 +32,7 @@ def allocate(display: NativeDisplay, image: ImageInfo, modifiers: Sequence[int])
 
     Raises:
         UnknownNameError: VA-API has no such format.
-        LayoutError: a size that no image has, or a modifier that is no 64-bit number.
+        LayoutError: a size that no image has, or a modifier that is not a 64-bit number.
         VAError: the driver refuses.
     """
     numbers = [_modifier(m) for m in modifiers]
@@ -63,14 +63,14 @@ def create(display: NativeDisplay, image: ImageInfo, attributes: Sequence[VASurf
         (VASurfaceAttrib * len(given))(*given),
         len(given),
     )
-    display.living.add_surface(made.value)
+    display.resources.add_surface(made.value)
     return made.value
 
 
 def owner_of(display: NativeDisplay, surface: int) -> Storage:
     """What destroys a surface that was created here, after its last use."""
     return Storage(
-        partial(display.living.destroy_surface, surface),
+        partial(display.resources.destroy_surface, surface),
         keep=display,
         wait=partial(display.sync, surface),
     )
@@ -80,7 +80,7 @@ def valid_id(display: NativeDisplay, surface: int) -> int:
     """The id of a surface that somebody else made.
 
     Raises:
-        LayoutError: it is no id.
+        LayoutError: it is not an id.
         VAError: the driver knows no such surface.
     """
     try:
@@ -88,7 +88,7 @@ def valid_id(display: NativeDisplay, surface: int) -> int:
     except TypeError:
         number = -1
     if not 0 <= number < va.VA_INVALID_ID:
-        raise LayoutError(f"{surface!r} is no VASurfaceID")
+        raise LayoutError(f"{surface!r} is not a VASurfaceID")
     display.check_surface(number)
     return number
 
@@ -115,5 +115,5 @@ def _modifier(number: int) -> int:
     except TypeError:
         modifier = -1
     if not 0 <= modifier < 1 << 64:
-        raise LayoutError(f"a DRM modifier is an unsigned 64-bit number, not {number!r}")
+        raise LayoutError(f"a DRM modifier must be an unsigned 64-bit number, not {number!r}")
     return modifier

@@ -12,9 +12,9 @@ from samebytes import Context, Device
 from samebytes.plugins import Fd, Storage
 
 from ._abi.structures import VAImageFormat
+from ._display_resources import DisplayResources
 from ._formats import fourcc_text, name_of
 from ._library import Library
-from ._living import Living
 from ._nodes import pci_of
 
 __all__ = ["NativeDisplay"]
@@ -28,9 +28,9 @@ class NativeDisplay:
         pointer: the VADisplay.
         device: the GPU.
         drm: the DRM node that it was opened on, or None.
-        living: what was made in it.
         owned: it is terminated with this object.
         version: of VA-API, for instance "1.17"; "" if it is not known.
+        resources: what was made in it.
         keep: what holds it for us, if it is somebody else's.
     """
 
@@ -42,9 +42,9 @@ class NativeDisplay:
         "drm",
         "keep",
         "library",
-        "living",
         "owned",
         "pointer",
+        "resources",
         "version",
     )
 
@@ -76,17 +76,23 @@ class NativeDisplay:
         self.version = version
         self.drm = drm
         self.keep = keep
-        self.living = Living(library, pointer, keep if isinstance(keep, Context) else None)
+        self.resources = DisplayResources(
+            library, pointer, keep if isinstance(keep, Context) else None
+        )
         pci = pci_of(path if drm is None else drm.fileno())
         self.device = Device("GPU", self.vendor, pci=pci, drm_node=path)
         self._image_formats: dict[str, VAImageFormat] | None = None
         # At exit a display ends after all that other libraries made of it, which is younger.
-        self._owner = Storage(_end(self.living, owned, close), at_exit=True)
+        self._owner: Storage | None = Storage(_end(self.resources, owned, close), at_exit=True)
 
     @property
-    def usable(self) -> bool:
-        """Whether it is there, and this process's."""
-        return self.living.usable
+    def closed(self) -> bool:
+        """Whether it was terminated, or belongs to the process that forked this one."""
+        return not self.resources.usable
+
+    def close(self) -> None:
+        """End it, and all that was made in it: for one that nobody has used yet."""
+        self._owner = None
 
     @property
     def vendor(self) -> str:
@@ -101,7 +107,7 @@ class NativeDisplay:
             VAError: it fails.
             ClosedError: the display was terminated, or is of the process before fork().
         """
-        self.living.check()
+        self.resources.check()
         self.library.call(name, self.pointer, *arguments)
 
     def check_surface(self, surface: int) -> None:
@@ -115,7 +121,7 @@ class NativeDisplay:
     def image_formats(self) -> dict[str, VAImageFormat]:
         """What the driver transfers to and from images, by samebytes' names."""
         if self._image_formats is None:
-            self.living.check()
+            self.resources.check()
             most = max(self.library.ask("vaMaxNumImageFormats", self.pointer), 1)
             found, count = (VAImageFormat * most)(), c_int(0)
             self.call("vaQueryImageFormats", found, byref(count))
@@ -124,13 +130,15 @@ class NativeDisplay:
         return self._image_formats
 
 
-def _end(living: Living, owned: bool, close: Callable[[], object] | None) -> Callable[[], None]:
+def _end(
+    resources: DisplayResources, owned: bool, close: Callable[[], object] | None
+) -> Callable[[], None]:
     """What a display's storage calls. It must not hold the display, whose end it waits for."""
 
     def end() -> None:
         with ExitStack() as undo:
-            if close is not None and living.usable:
+            if close is not None and resources.usable:
                 undo.callback(close)
-            living.end(terminate=owned)
+            resources.end(terminate=owned)
 
     return end

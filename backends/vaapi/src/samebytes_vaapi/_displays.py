@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
-import weakref
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from functools import partial
 from operator import index
 from typing import Any
 
 from samebytes.errors import (
     MissingDependencyError,
-    SamebytesError,
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Context, Fd
+from samebytes.plugins import Context, ContextRegistry, Fd, capsule_pointer, in_forked_child
 
 from . import _nodes
 from ._display import NativeDisplay
@@ -47,24 +45,16 @@ _NO_NODE = (
     "samebytes-softdevices run --vaapi -- COMMAND"
 )
 
-_lock = threading.RLock()
-# By what each was opened on, and by its pointer, while somebody holds it.
-_opened: weakref.WeakValueDictionary[Hashable, NativeDisplay] = weakref.WeakValueDictionary()
-_by_pointer: weakref.WeakValueDictionary[int, NativeDisplay] = weakref.WeakValueDictionary()
-_contexts: weakref.WeakKeyDictionary[NativeDisplay, weakref.ref[Context]] = (
-    weakref.WeakKeyDictionary()
-)
+# By what each was opened on, and by its pointer.
+_opened: ContextRegistry[NativeDisplay] = ContextRegistry()
+_by_pointer: ContextRegistry[NativeDisplay] = ContextRegistry()
+# By the id of the display, which an open context holds.
+_contexts: ContextRegistry[Context] = ContextRegistry()
 
 
 def context_of(display: NativeDisplay, make: Callable[[], Context]) -> Context:
     """The living context of a display, or a new one."""
-    with _lock:
-        known = _contexts.get(display)
-        context = None if known is None else known()
-        if context is None or _is_closed(context):
-            context = make()
-            _contexts[display] = weakref.ref(context)
-        return context
+    return _contexts.find_or_make(id(display), make)
 
 
 def on_node(path: str | None, tile: int | None) -> NativeDisplay:
@@ -119,11 +109,8 @@ def of_pointer(
     Raises:
         LayoutError: there is none, or it was not initialised.
     """
-    with _lock:
-        known = _by_pointer.get(pointer)
-        if known is None or not known.usable:
-            known = _by_pointer[pointer] = borrow_display(load(), pointer, keep, drm, path)
-        return known
+    make = partial(borrow_display, load(), pointer, keep, drm, path)
+    return _by_pointer.find_or_make(pointer, make)
 
 
 def of_context(context: Context) -> NativeDisplay:
@@ -151,57 +138,33 @@ def pointer_of(given: Any) -> int:
     """
     if isinstance(given, ctypes.c_void_p):
         return given.value or 0
-    if type(given).__name__ == "PyCapsule":
-        return _pointer_in(given)
+    pointer = capsule_pointer(given)
+    if pointer is not None:
+        return pointer
     try:
         return index(given)
     except TypeError:
         raise UnsupportedObjectError(
-            f"a VADisplay is an int, a ctypes pointer or a PyCapsule, not {given!r}"
+            f"a VADisplay must be an int, a ctypes pointer or a PyCapsule, not {given!r}"
         ) from None
 
 
-def _pointer_in(capsule: Any) -> int:
-    api = ctypes.pythonapi
-    name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
-    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", api)
-    )
-    return get(capsule, name(capsule)) or 0
-
-
 def _open_once(where: Hashable, open_: Callable[[], NativeDisplay]) -> NativeDisplay:
-    with _lock:
-        display = _opened.get(where)
-        if display is None or not display.usable:
-            display = _opened[where] = open_()
-            _by_pointer[display.pointer] = display
-        return display
+    display = _opened.find_or_make(where, open_)
+    before = _by_pointer.enter(display.pointer, display)
+    if before is not display:  # its owner terminated it: the address is used again
+        before.close()
+        _by_pointer.enter(display.pointer, display)
+    return display
 
 
-def _is_closed(context: Context) -> bool:
-    try:
-        context.check_open()
-    except SamebytesError:
-        return True
-    return False
-
-
-def _begin_anew() -> None:
+def _close_contexts() -> None:
     """In the child after fork(): what was opened is the parent's.
 
-    Its contexts are closed, so that a route to one is made anew to another.
+    Its displays are closed for the child. So are its contexts, that routes lead to new ones.
     """
-    global _lock  # noqa: PLW0603 - another thread of the parent may have held it
-    _lock = threading.RLock()
-    for known in list(_contexts.values()):
-        context = known()
-        if context is not None:
-            context.close()
-    _contexts.clear()
-    _opened.clear()
-    _by_pointer.clear()
+    for context in _contexts.all():
+        context.close()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+in_forked_child(_close_contexts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What libva's calls return when they fail, as an error."""
+"""VAError: a failed call of libva."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ._abi import constants as va
 from ._abi.structures import VADRMPRIMESurfaceDescriptor
 from ._errors import VAError
 from ._formats import fourcc_text, name_of
-from ._layout import Object, Place, SurfaceLayout
+from ._layout import Object, PlaneLocation, SurfaceLayout
 from ._surface import SurfaceHandle
 
 __all__ = ["Exported", "check_picture", "export"]
@@ -45,7 +45,7 @@ def export(surface: SurfaceHandle, access: Access) -> Exported:
 
     Raises:
         VAError: the driver does not export it.
-        LayoutError: what it exports is not what the surface was said to be.
+        LayoutError: what it exports is not what the surface was declared as.
     """
     surface.sync()
     descriptor = _described(surface, _FLAGS[access])
@@ -65,7 +65,7 @@ def check_picture(surface: SurfaceHandle, fourcc: int, width: int, height: int) 
     image = surface.image
     if name_of(fourcc) != image.format.name or width < image.width or height < image.height:
         raise LayoutError(
-            f"surface {surface.id} was said to be {image}, and the driver says it is "
+            f"surface {surface.id} was declared as {image}, but the driver reports "
             f"{fourcc_text(fourcc)} {width}x{height}"
         )
 
@@ -107,14 +107,14 @@ def _layout(
     check_picture(surface, descriptor.fourcc, descriptor.width, descriptor.height)
     objects = tuple(Object(o.fd, o.size, o.drm_format_modifier) for o in descriptor.objects[:count])
     places = tuple(
-        Place(layer.object_index[n], layer.offset[n], layer.pitch[n])
+        PlaneLocation(layer.object_index[n], layer.offset[n], layer.pitch[n])
         for layer in descriptor.layers[: descriptor.num_layers]
         for n in range(min(layer.num_planes, len(layer.offset)))
     )
     planes = len(image.format.planes)
     if len(places) != planes or any(place.object >= count for place in places):
         raise LayoutError(
-            f"{image} has {planes} planes, and the driver exported {len(places)} in {count} "
+            f"{image} has {planes} planes, but the driver exported {len(places)} in {count} "
             "objects: compressed surfaces have more, and cannot be handed on"
         )
     if any(o.modifier == DRM_FORMAT_MOD_INVALID for o in objects):

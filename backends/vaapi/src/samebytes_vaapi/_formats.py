@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image formats of surfaces: samebytes' name, VA-API's fourcc, and the class it allocates by.
 
-DRM's code of a format is `ImageFormat.fourcc`. Layouts are as va/va.h describes them, save for AYUV
-and XYUV: drivers, DRM and FFmpeg put V first in memory.
+DRM's code of a format is `ImageFormat.fourcc`. Layouts are as va/va.h describes them, except for
+AYUV and XYUV: drivers, DRM and FFmpeg put V first in memory.
 
 Left out are formats that samebytes has no layout for (NV11, YV32, IMC3, AI44, 411R), and ARGB64
 and ABGR64, whose descriptions in va/va.h contradict themselves.

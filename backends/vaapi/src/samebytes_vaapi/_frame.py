@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from samebytes import Frame, FrameMeta, Storage, Tensor
+from samebytes import Frame, FrameMeta
 from samebytes.errors import UnknownNameError
 
 from ._surface import VAPlane, VASurface
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["VAFrame"]
 
 
-class VAFrame(Frame):
+class VAFrame(Frame[VATensor]):
     """A surface; `native` is a VASurface. `wait()` is vaSyncSurface.
 
     handle(): "va_surface", of the context's "va_display".
@@ -30,27 +30,20 @@ class VAFrame(Frame):
     @classmethod
     def wrap(cls, native: VASurface) -> Self:
         """A frame over a surface, which stays the user's."""
-        return cls(native, native.context, FrameMeta(native.image), native.storage, None, False)
+        return cls.borrowed(native, native.context, FrameMeta(native.image), keep=native.storage)
 
-    def _make_planes(self) -> tuple[Tensor, ...]:
-        native, owner = self.native, self._owner
-        return tuple(
-            VATensor(VAPlane(native, index), self.context, owner, self.parent, self.readonly)
-            for index in range(len(native.image.format.planes))
-        )
+    def _make_planes(self) -> tuple[VATensor, ...]:
+        native = self.native
+        planes = range(len(native.image.format.planes))
+        return self._planes_over([VAPlane(native, index) for index in planes])
+
+    def _drop_caches(self) -> None:
+        self.native.exports.clear()  # their buffers hold the surface
+
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # it holds the storage itself
 
     def _handle(self, key: str) -> int:
         if key == "va_surface":
             return self.native.id
         raise UnknownNameError("handle of a VAFrame", key, ("va_surface",))
-
-    def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
-        return (self.native.recipe(), super()._recipe(ending))
-
-    def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
-        again, rest = parts
-        super()._restore(rest, storages)
-        self.native = again(self._owner)
-
-    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> None:
-        """Nothing: planes can be closed by themselves, and the surface is still there."""

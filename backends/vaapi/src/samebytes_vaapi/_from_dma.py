@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import stat
 from typing import Any, cast
 
 from samebytes import Frame, ImageInfo
@@ -18,13 +17,14 @@ from samebytes.plugins import (
     Refused,
     Storage,
     Tensor,
+    memory_size,
 )
 
 from ._context import VAAPIContext
 from ._formats import format_of
 from ._import_cache import Imported
 from ._importing import import_layout
-from ._layout import Object, Place, SurfaceLayout
+from ._layout import Object, PlaneLocation, SurfaceLayout
 from ._surface import VASurface
 
 __all__ = ["DmaToVaapi"]
@@ -48,7 +48,7 @@ class DmaToVaapi(MemoryMapper):
         # Devices that still write to the buffers come first; not every driver looks for them.
         item.wait()
         try:
-            imported = target.imports.get(
+            imported = target.imports.of_source(
                 item.storage, layout, lambda: Imported(display, import_layout(display, layout))
             )
         except (NativeError, LayoutError) as error:
@@ -58,20 +58,20 @@ class DmaToVaapi(MemoryMapper):
 
 
 def _layout_of(frame: Frame) -> SurfaceLayout:
-    """Where the planes lie, as far as VA-API can be told.
+    """Where the planes lie, as far as VA-API can express it.
 
     Raises:
         Refused: it cannot, or they do not lie in their buffers.
     """
     if frame.media != "image":
-        raise Refused("only images become surfaces")
+        raise Refused("only images can be mapped to surfaces")
     image = frame.image
     try:
         format_of(image.format)
         planes = [_handles(plane) for plane in frame.planes]
         objects, indices = _objects(planes)
         places = tuple(
-            Place(index, offset, pitch)
+            PlaneLocation(index, offset, pitch)
             for index, (_, offset, pitch, _) in zip(indices, planes, strict=True)
         )
         _check_places(frame, image, objects, places)
@@ -100,41 +100,26 @@ def _objects(planes: list[tuple[int, int, int, int]]) -> tuple[tuple[Object, ...
     objects: list[Object] = []
     indices = []
     for fd, _, _, modifier in planes:
-        status = _status(fd)
+        size = memory_size(fd)
+        status = os.fstat(fd)
         identity = (status.st_dev, status.st_ino)
         if identity not in found:
             found[identity] = len(objects)
-            objects.append(Object(fd, _size(fd, status), modifier))
+            objects.append(Object(fd, size, modifier))
         index = found[identity]
         if objects[index].modifier != modifier:
             raise LayoutError(
-                f"planes of one buffer have modifiers {objects[index].modifier:#x} and "
+                f"planes of one buffer have different modifiers, {objects[index].modifier:#x} and "
                 f"{modifier:#x}"
             )
         indices.append(index)
     if len(objects) > _MOST_OBJECTS:
-        raise LayoutError(f"a surface lies in up to {_MOST_OBJECTS} buffers, not {len(objects)}")
+        raise LayoutError(f"a surface can use up to {_MOST_OBJECTS} buffers, not {len(objects)}")
     return tuple(objects), indices
 
 
-def _status(fd: int) -> os.stat_result:
-    try:
-        status = os.fstat(fd)
-    except OSError as error:
-        raise LayoutError(f"{fd} is not an open file descriptor") from error
-    # A DMA-BUF is of no kind at all; a memfd or a file stands in for one.
-    if stat.S_IFMT(status.st_mode) not in (0, stat.S_IFREG):
-        raise LayoutError(f"descriptor {fd} is no DMA-BUF, and no memfd or file that stands in")
-    return status
-
-
-def _size(fd: int, status: os.stat_result) -> int:
-    # lseek() would move the position in a file of the user's; a DMA-BUF tells its size by it.
-    return status.st_size if stat.S_ISREG(status.st_mode) else os.lseek(fd, 0, os.SEEK_END)
-
-
 def _check_places(
-    frame: Frame, image: ImageInfo, objects: tuple[Object, ...], places: tuple[Place, ...]
+    frame: Frame, image: ImageInfo, objects: tuple[Object, ...], places: tuple[PlaneLocation, ...]
 ) -> None:
     layouts = image.plane_layouts([p.pitch for p in places], [p.offset for p in places])
     for layout, place, plane in zip(layouts, places, frame.planes, strict=True):
@@ -142,7 +127,7 @@ def _check_places(
         if memory.modifier in _IN_ROWS:
             if plane.strides != layout.strides:
                 raise LayoutError(
-                    f"plane {layout.name!r} has strides {plane.strides}, and only rows can be "
+                    f"plane {layout.name!r} has strides {plane.strides}, but only rows can be "
                     f"padded: {layout.strides}"
                 )
             end = place.offset + layout.span
@@ -153,7 +138,7 @@ def _check_places(
                 f"plane {layout.name!r} ends at byte {end} of a buffer of {memory.size}"
             )
         if max(place.offset, place.pitch) > _MOST_BYTES:
-            raise LayoutError(f"plane {layout.name!r} lies beyond 4 GiB")
+            raise LayoutError(f"plane {layout.name!r} starts beyond 4 GiB")
 
 
 def _advice(layout: SurfaceLayout) -> str:

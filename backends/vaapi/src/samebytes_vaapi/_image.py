@@ -47,15 +47,15 @@ class Image:
         """Take a new image.
 
         Raises:
-            LayoutError: it is not laid out as the picture is, or not what the surface was said to
-                be.
+            LayoutError: it is not laid out as the picture is, or not what the surface was
+                declared as.
         """
         self._display = display
         self._buffer: int = image.buf
         self.id: int = image.image_id
         self.nbytes: int = image.data_size
         self.address = 0
-        display.living.add_image(self.id)
+        display.resources.add_image(self.id)
         try:
             if derived_from is not None:
                 check_picture(derived_from, image.format.fourcc, image.width, image.height)
@@ -74,14 +74,14 @@ class Image:
         address = c_void_p()
         self._display.call("vaMapBuffer", self._buffer, byref(address))
         if not address.value:
-            raise LayoutError("the driver mapped an image at no address")
-        self._display.living.mapped(self.id, self._buffer)
+            raise LayoutError("the driver mapped an image at a null address")
+        self._display.resources.mapped(self.id, self._buffer)
         self.address = address.value
 
     def unmap(self) -> None:
         """Let the driver have the bytes."""
         self.address = 0
-        self._display.living.unmap(self.id)
+        self._display.resources.unmap(self.id)
 
     def arrays(self) -> tuple[Array, ...]:
         """The planes; valid until it is unmapped."""
@@ -90,7 +90,7 @@ class Image:
 
     def close(self) -> None:
         """Unmap and destroy it."""
-        self._display.living.destroy_image(self.id)
+        self._display.resources.destroy_image(self.id)
 
     def __enter__(self) -> Self:
         return self
@@ -104,7 +104,7 @@ def derived(surface: SurfaceHandle) -> Image:
 
     Raises:
         VAError: the driver cannot, mostly since the surface is tiled.
-        LayoutError: it is not what it was said to be.
+        LayoutError: it is not what it was declared as.
     """
     native = VAImage()
     surface.display.call("vaDeriveImage", surface.id, byref(native))
@@ -128,7 +128,8 @@ def created(display: NativeDisplay, picture: ImageInfo) -> Image:
     known = formats.get(picture.format.name)
     if known is None:
         raise LayoutError(
-            f"the driver transfers no {picture.format}: it has {', '.join(sorted(formats))}"
+            f"the driver does not transfer {picture.format}: it supports "
+            f"{', '.join(sorted(formats))}"
         )
     wanted, native = VAImageFormat.from_buffer_copy(known), VAImage()
     display.call("vaCreateImage", byref(wanted), picture.width, picture.height, byref(native))
@@ -143,7 +144,9 @@ def planes_at(memory: Array, layouts: tuple[PlaneLayout, ...]) -> tuple[Array, .
 def _layouts(image: VAImage, picture: ImageInfo) -> tuple[PlaneLayout, ...]:
     count = len(picture.format.planes)
     if image.num_planes != count:
-        raise LayoutError(f"{picture} has {count} planes, the driver's image {image.num_planes}")
+        raise LayoutError(
+            f"{picture} has {count} planes, but the driver's image has {image.num_planes}"
+        )
     layouts = picture.plane_layouts(image.pitches[:count], image.offsets[:count])
     end = max(p.offset + p.span for p in layouts)
     if end > image.data_size:

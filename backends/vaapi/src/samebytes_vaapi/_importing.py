@@ -45,12 +45,12 @@ def import_layout(display: NativeDisplay, layout: SurfaceLayout) -> int:
             failures.append(f"{what}: {error.status}")
             code = error.code
     if not failures:
-        raise LayoutError(f"VA-API has no way to describe {layout}")
+        raise LayoutError(f"VA-API cannot describe {layout}")
     raise NativeError("vaCreateSurfaces", code, "; ".join(failures))
 
 
 def _descriptions(layout: SurfaceLayout) -> Iterator[tuple[str, list[VASurfaceAttrib]]]:
-    """The ways to describe it, most telling first. What they point to lives until the next one."""
+    """The ways to describe it, most precise first. What they point to lives until the next one."""
     image = layout.image
     if image.format.fourcc is not None:
         composed = _prime2(layout, (image.format.fourcc,))
@@ -63,7 +63,7 @@ def _descriptions(layout: SurfaceLayout) -> Iterator[tuple[str, list[VASurfaceAt
         separate = _prime2(layout, codes)
         yield "as layers", _external(va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2, separate)
     if len(layout.objects) == 1 and layout.objects[0].modifier in _IN_ROWS:
-        # It cannot tell a modifier: read so, tiles would be wrong numbers.
+        # It cannot express a modifier: tiles that were read so would be wrong numbers.
         old = _prime1(layout)
         yield "in the old way", _external(va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME, old)
 

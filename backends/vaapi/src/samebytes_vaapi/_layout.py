@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the planes of a surface lie in DMA-BUFs: what an export gives, and an import takes."""
+"""The layout of a surface in DMA-BUFs, as exports return it and imports take it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from samebytes import ImageInfo
 
-__all__ = ["Object", "Place", "SurfaceLayout"]
+__all__ = ["Object", "PlaneLocation", "SurfaceLayout"]
 
 
 class Object(NamedTuple):
@@ -24,7 +24,7 @@ class Object(NamedTuple):
     modifier: int
 
 
-class Place(NamedTuple):
+class PlaneLocation(NamedTuple):
     """Where one plane lies.
 
     Attributes:
@@ -43,4 +43,4 @@ class SurfaceLayout(NamedTuple):
 
     image: ImageInfo
     objects: tuple[Object, ...]
-    places: tuple[Place, ...]
+    places: tuple[PlaneLocation, ...]

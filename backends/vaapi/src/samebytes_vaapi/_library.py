@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from typing import Any
 
 from samebytes.errors import MissingDependencyError
@@ -69,7 +68,7 @@ def open_library(name: str, package: str) -> ctypes.CDLL:
         raise MissingDependencyError("vaapi", missing, f"apt install {package}") from error
 
 
-_lock = threading.Lock()
+# The first one is used: two threads may load it at the same time.
 _loaded: list[Library] = []
 
 
@@ -79,7 +78,6 @@ def load() -> Library:
     Raises:
         MissingDependencyError: it is not installed, or too old.
     """
-    with _lock:
-        if not _loaded:
-            _loaded.append(Library(open_library(LIBRARY_NAME, "libva2")))
-        return _loaded[0]
+    if not _loaded:
+        _loaded.append(Library(open_library(LIBRARY_NAME, "libva2")))
+    return _loaded[0]

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from ctypes import byref, c_int, c_void_p, cast
 
 from samebytes.errors import LayoutError, MissingDependencyError, UnknownNameError
-from samebytes.plugins import Fd
+from samebytes.plugins import Fd, bytes_at
 
 from ._abi.constants import VA_DISPLAY_MAGIC
 from ._abi.prototypes import VAMessageCallback
@@ -33,7 +34,7 @@ def open_drm(library: Library, path: str) -> NativeDisplay:
     """A new display on a DRM node.
 
     Raises:
-        UnknownNameError: there is no such node, or the file is none.
+        UnknownNameError: there is no such node, or the file is not a render node.
         MissingDependencyError: no library, no driver, or no permission.
     """
     functions = open_library("libva-drm.so.2", "libva-drm2")
@@ -43,7 +44,7 @@ def open_drm(library: Library, path: str) -> NativeDisplay:
         drm = undo.enter_context(open_node(path))
         pointer = functions.vaGetDisplayDRM(drm.fileno())
         if not pointer:
-            advice = "(the file is no DRM node)"
+            advice = "(the file is not a DRM node)"
             raise UnknownNameError("DRM render node", path, render_nodes(), advice)
         version = _initialise(library, pointer, path, vendor_of(drm.fileno()))
         undo.pop_all()
@@ -90,7 +91,7 @@ def borrow_display(
         LayoutError: the pointer is of no display, or of one that was not initialised.
     """
     if not _begins_with_magic(pointer) or not library.ask("vaDisplayIsValid", pointer):
-        raise LayoutError(f"{pointer:#x} is no VADisplay, or it was terminated")
+        raise LayoutError(f"{pointer:#x} is not a VADisplay, or it was terminated")
     # NULL until vaInitialize has opened a driver.
     if not library.ask("vaQueryVendorString", pointer):
         raise LayoutError(f"VADisplay {pointer:#x} is not initialised: call vaInitialize() first")
@@ -106,15 +107,10 @@ def _begins_with_magic(pointer: int) -> bool:
     if not 0 < pointer < 1 << 63:
         return False
     try:
-        memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
+        begins = bytes_at(pointer, 4)
     except OSError:
-        return True  # cannot be found out in this way
-    try:
-        return os.pread(memory, 4, pointer) == VA_DISPLAY_MAGIC.to_bytes(4, "little")
-    except OSError:
-        return False
-    finally:
-        os.close(memory)
+        return True  # the system does not say
+    return begins == VA_DISPLAY_MAGIC.to_bytes(4, sys.byteorder)
 
 
 def _initialise(library: Library, pointer: int, where: str, vendor: int | None) -> str:

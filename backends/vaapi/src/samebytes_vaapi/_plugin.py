@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares. Importing it does not load libva."""
+"""The plugin's declarations. Importing it does not load libva."""
 
 from __future__ import annotations
 
 from samebytes.plugins import (
-    API,
     ContextSpec,
     MapperSpec,
     NativeSpec,
@@ -16,7 +15,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=API,
+    api=(1, 0),
     summary="VA-API surfaces: pictures in a GPU's video memory",
     probe="samebytes_vaapi._probe:probe",
 )
@@ -54,7 +53,7 @@ def samebytes_contexts() -> list[ContextSpec]:
 
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
-    """To and from DMA-BUFs and CPU memory. Tensors have edges of their own: one surface, mapped
+    """To and from DMA-BUFs and CPU memory. Tensors have their own edges: one surface, mapped
     or exported once, serves all planes of a frame."""
     return [
         MapperSpec(
@@ -72,7 +71,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_vaapi._to_dma:VaapiToDma",
             transfer=Transfer.IMPORT,
             summary="a plane of the surface's own memory",
-            lifts=False,
+            per_plane=False,
             opaque=True,
         ),
         MapperSpec(
@@ -99,7 +98,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_vaapi._to_cpu:VaapiToCpu",
             transfer=Transfer.MAP,
             summary="a plane of the surface as a derived image",
-            lifts=False,
+            per_plane=False,
             opaque=True,
         ),
         MapperSpec(
@@ -117,7 +116,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_vaapi._copies:VaapiToCpuCopy",
             transfer=Transfer.COPY,
             summary="vaGetImage, and vaPutImage for what was written",
-            lifts=False,
+            per_plane=False,
             opaque=True,
         ),
         MapperSpec(

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,16 +70,6 @@ class VASurface:
             ClosedError: its display was terminated.
         """
         self.native_display.sync(self.id)
-
-    def recipe(self) -> Callable[[Storage], VASurface]:
-        """How to make this object again around its storage, without holding the storage."""
-        alive = weakref.ref(self)
-        context, id_, image, display = self.context, self.id, self.image, self.native_display
-
-        def again(storage: Storage) -> VASurface:
-            return alive() or VASurface(context, id_, image, storage, display)
-
-        return again
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from samebytes import Storage, Tensor, TensorInfo
+from samebytes import Tensor, TensorInfo
 from samebytes.errors import UnknownNameError
 
 from ._surface import VAPlane
@@ -37,7 +35,7 @@ class VATensor(Tensor):
     def wrap(cls, native: VAPlane) -> Self:
         """A tensor over a plane, which stays the user's."""
         surface = native.surface
-        return cls(native, surface.context, surface.storage, None, False)
+        return cls.borrowed(native, surface.context, keep=surface.storage)
 
     def _describe(self) -> TensorInfo:
         return self.native.info
@@ -51,7 +49,8 @@ class VATensor(Tensor):
             return super()._handle(key)  # says how to get there
         raise UnknownNameError("handle of vaapi", key, _HANDLES)
 
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        plane = self.native
-        alive, again, index = weakref.ref(plane), plane.surface.recipe(), plane.index
-        return lambda storage: alive() or VAPlane(again(storage), index)
+    def _drop_caches(self) -> None:
+        self.native.surface.exports.clear()  # their buffers hold the surface
+
+    def _native_parts(self) -> tuple[object, ...]:
+        return (self.native.surface,)

@@ -14,6 +14,7 @@ from samebytes.plugins import (
     MemoryMapper,
     Refused,
     Storage,
+    joint_owner,
 )
 
 from ._errors import VAError
@@ -46,7 +47,8 @@ class VaapiToDma(MemoryMapper):
         """The plane in its buffer."""
         native: VAPlane = item.native
         planes, storage = _exported(native.surface, access, self.target)
-        return planes[native.index], None, storage
+        plane = planes[native.index]
+        return plane, None, None if storage is None else plane.buffer.storage
 
 
 def _exported(
@@ -73,7 +75,7 @@ def _exported(
     except (VAError, LayoutError, AccessError) as error:
         raise Refused(str(error)) from error
     if len(buffers) > 1:
-        return planes, Storage(keep=surface.storage, wait=surface.storage.wait)
+        return planes, joint_owner([plane.buffer.storage for plane in planes])
     return surface.exports.setdefault(access, planes), None
 
 

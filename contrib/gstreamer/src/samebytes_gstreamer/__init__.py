@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from ._carried import GStreamerOpenCLContext
     from ._context import GStreamerContext
     from ._dlstreamer import add_gva_metas
     from ._element_context import context_of
     from ._frame import GStreamerFrame, frame_of, frames_of
+    from ._opencl_in_buffer import GStreamerOpenCLContext
     from ._pipeline import PipelineError, PipelineTimeoutError
     from ._plane import GStreamerPlane
     from ._sink import GStreamerSink
@@ -39,31 +40,22 @@ __all__ = [
 ]
 
 _HOME = {
-    "GStreamerContext": "_context",
-    "GStreamerFrame": "_frame",
-    "GStreamerOpenCLContext": "_carried",
-    "GStreamerPlane": "_plane",
-    "GStreamerSink": "_sink",
-    "GStreamerSource": "_source",
-    "GStreamerTensor": "_tensor",
-    "GStreamerVAContext": "_va",
-    "PipelineError": "_pipeline",
-    "PipelineTimeoutError": "_pipeline",
-    "add_gva_metas": "_dlstreamer",
-    "context_of": "_element_context",
-    "frame_of": "_frame",
-    "frames_of": "_frame",
+    "GStreamerContext": "._context",
+    "GStreamerFrame": "._frame",
+    "GStreamerOpenCLContext": "._opencl_in_buffer",
+    "GStreamerPlane": "._plane",
+    "GStreamerSink": "._sink",
+    "GStreamerSource": "._source",
+    "GStreamerTensor": "._tensor",
+    "GStreamerVAContext": "._va",
+    "PipelineError": "._pipeline",
+    "PipelineTimeoutError": "._pipeline",
+    "add_gva_metas": "._dlstreamer",
+    "context_of": "._element_context",
+    "frame_of": "._frame",
+    "frames_of": "._frame",
 }
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What caps say of the buffers that they come with, and caps for frames of ours."""
+"""Read caps into formats and layouts, and make caps for frames."""
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from threading import Lock
 from typing import Any
 
 from samebytes import AudioInfo, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import LayoutError, SamebytesError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import DRM_FORMAT_MOD_INVALID
+from samebytes.formats import Colorimetry, sample_aspect_of
+from samebytes.plugins import DRM_FORMAT_MOD_INVALID, Lock
 
+from ._channel_masks import channel_mask, layout_of_positions
+from ._colors import chroma_site_text, colorimetry_text, read_colors
 from ._formats import (
     audio_format_name,
     image_format_named,
@@ -21,6 +24,7 @@ from ._formats import (
     video_format_name,
 )
 from ._gi import Gst, GstAudio, GstVideo, pointer_of
+from ._interlacing import check_mode, interlacing_text
 from ._libraries import gst
 
 __all__ = ["Description", "Sound", "caps_for", "describe"]
@@ -40,6 +44,7 @@ class Sound:
     dtype: str
     interleaved: bool
     frame_nbytes: int
+    channel_layout: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,13 @@ class Description:
 
     Attributes:
         image: format and size.
-        pitches, offsets: where GStreamer takes the planes to be if no VideoMeta tells.
+        pitches, offsets: where GStreamer takes the planes to be if there is no VideoMeta.
         modifier: of pixels behind a descriptor, as the caps say; None if they do not.
         sound: what a block of sound is made of.
         tensors: one for each memory of the buffer ("other/tensors").
         details: for `frame.metadata["gstreamer"]`.
+        meaning: for `frame.metadata`, in the words that all backends share.
+        interlace_mode, field_order: as the caps say; None for what is not a picture in rows.
     """
 
     image: ImageInfo | None = None
@@ -62,6 +69,9 @@ class Description:
     sound: Sound | None = None
     tensors: tuple[TensorInfo, ...] | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    meaning: dict[str, Any] = field(default_factory=dict)
+    interlace_mode: str | None = None
+    field_order: str | None = None
 
 
 class _Held:
@@ -87,10 +97,10 @@ def describe(caps: Any) -> Description:
 
     Raises:
         LayoutError: they are not fixed, or of a format that has no layout here.
-        UnsupportedObjectError: it is no Gst.Caps.
+        UnsupportedObjectError: it is not a Gst.Caps.
     """
     if not isinstance(caps, Gst.Caps):
-        raise UnsupportedObjectError(f"{caps!r} is no Gst.Caps")
+        raise UnsupportedObjectError(f"{caps!r} is not a Gst.Caps")
     pointer = pointer_of(caps)
     with _lock:
         held = _described.get(pointer)
@@ -127,11 +137,7 @@ def _picture(caps: Any, structure: Any) -> Description:
         return _drm_picture(caps, structure, drm_format)
     image_format_named(structure.get_string("format") or "UNKNOWN")
     interlacing = structure.get_string("interlace-mode") or "progressive"
-    if interlacing == "alternate":
-        raise LayoutError(
-            "each buffer holds one field of a picture (interlace-mode=alternate): put a "
-            "deinterlacer before it"
-        )
+    check_mode(interlacing)
     info = _parsed(GstVideo.VideoInfo, caps, "picture")
     count = info.finfo.n_planes
     details = {
@@ -141,12 +147,20 @@ def _picture(caps: Any, structure: Any) -> Description:
         "colorimetry": info.colorimetry.to_string(),
         "interlace_mode": interlacing,
     }
+    image = ImageInfo.of(image_format_named(info.finfo.name), info.width, info.height)
+    colors = read_colors(info, image, structure.get_string("chroma-site"))
+    meaning: dict[str, Any] = dict(colors.entries())
+    if details["pixel_aspect_ratio"]:
+        meaning["sample_aspect_ratio"] = details["pixel_aspect_ratio"]
     return Description(
-        image=ImageInfo.of(image_format_named(info.finfo.name), info.width, info.height),
+        image=image,
         pitches=tuple(info.stride)[:count],
         offsets=tuple(info.offset)[:count],
         modifier=DRM_FORMAT_MOD_INVALID if caps.get_features(0).contains(_DMABUF) else None,
         details=details,
+        meaning=meaning,
+        interlace_mode=interlacing,
+        field_order=structure.get_string("field-order"),
     )
 
 
@@ -158,7 +172,7 @@ def _parsed(kind: Any, caps: Any, what: str) -> Any:
     """
     try:
         found = kind.new_from_caps(caps)
-    except TypeError:  # gi's word for NULL, where it is no None
+    except TypeError:  # gi's word for NULL, where it is not None
         found = None
     if found is None:
         raise LayoutError(f"GStreamer finds no {what} in caps {caps.to_string()!r}")
@@ -176,7 +190,7 @@ def _drm_picture(caps: Any, structure: Any, drm_format: str) -> Description:
     found_width, width = structure.get_int("width")
     found_height, height = structure.get_int("height")
     if not (found_width and found_height):
-        raise LayoutError(f"caps {caps.to_string()!r} say no size")
+        raise LayoutError(f"caps {caps.to_string()!r} do not give a size")
     return Description(
         image=ImageInfo.of(image, width, height),
         modifier=number,
@@ -192,6 +206,7 @@ def _sound(caps: Any) -> Description:
         sample_dtype(info.finfo.name),
         info.layout == GstAudio.AudioLayout.INTERLEAVED,
         info.bpf,
+        layout_of_positions([int(position) for position in info.position[: info.channels]]),
     )
     return Description(sound=sound, details={"caps": caps.to_string()})
 
@@ -201,7 +216,7 @@ def _tensors(structure: Any) -> tuple[TensorInfo, ...]:
     types = [t.strip() for t in re.split("[,.]", structure.get_string("types") or "")]
     sizes = re.split("[,.]", structure.get_string("dimensions") or "")
     if structure.has_field("strides") or len(types) != len(sizes):
-        raise LayoutError(f"the tensors of {structure.to_string()!r} have no layout that is known")
+        raise LayoutError(f"the tensors of {structure.to_string()!r} have an unknown layout")
     try:
         return tuple(
             TensorInfo(type_, tuple(int(n) for n in reversed(size.split(":"))))
@@ -212,16 +227,17 @@ def _tensors(structure: Any) -> tuple[TensorInfo, ...]:
 
 
 def caps_for(
-    info: ImageInfo | AudioInfo, details: dict[str, Any] | None = None, feature: str = ""
+    info: ImageInfo | AudioInfo, metadata: Mapping[str, Any] | None = None, feature: str = ""
 ) -> Any:
     """Gst.Caps of frames.
 
     Args:
-        details: `frame.metadata["gstreamer"]`, for rates and colours that are known.
+        metadata: of the frame, for rates, colours and fields that are known.
         feature: "memory:..." of pictures that do not lie in memory.
 
     Raises:
-        LayoutError: GStreamer lacks the format, or details that say nothing to it.
+        LayoutError: GStreamer lacks the format, or the metadata say what it cannot express.
+        UnknownNameError: an entry of the metadata is not one of the names that it can be.
     """
     if isinstance(info, AudioInfo):
         layout = "interleaved" if info.interleaved else "non-interleaved"
@@ -229,25 +245,34 @@ def caps_for(
             f"audio/x-raw,format={audio_format_name(info.dtype)},rate={info.rate},"
             f"channels={info.channels},layout={layout}"
         )
-        if info.channels > 2:
-            # GStreamer wants to know who speaks where: nobody in particular.
-            text += ",channel-mask=(bitmask)0x0"
+        mask = channel_mask(info)
+        if mask is not None:
+            text += f",channel-mask=(bitmask){mask:#x}"
         return Gst.Caps.from_string(text)
-    known = details or {}
-    rate = _rational(known, "framerate") or Fraction(0)
+    known = metadata or {}
+    private = known.get("gstreamer")
+    details = private if isinstance(private, dict) else {}
     text = (
         f"video/x-raw{f'({feature})' if feature else ''},"
-        f"format={video_format_name(info.format)},width={info.width},"
-        f"height={info.height},framerate={rate.numerator}/{rate.denominator}"
+        f"format={video_format_name(info.format)},width={info.width},height={info.height}"
     )
-    ratio = _rational(known, "pixel_aspect_ratio")
-    if ratio:
+    rate = _rational(details, "framerate")
+    if rate is not None:
+        text += f",framerate={rate.numerator}/{rate.denominator}"
+    ratio = sample_aspect_of(known) or _rational(details, "pixel_aspect_ratio")
+    if ratio and ratio.numerator < _INT > ratio.denominator:
         text += f",pixel-aspect-ratio={ratio.numerator}/{ratio.denominator}"
-    if known.get("colorimetry"):
-        text += f",colorimetry={known['colorimetry']}"
+    colors = Colorimetry.of(known)
+    colorimetry = colorimetry_text(info, colors, details.get("colorimetry"))
+    if colorimetry:
+        text += f",colorimetry={colorimetry}"
+    site = chroma_site_text(colors)
+    if site is not None:
+        text += f",chroma-site={site}"
+    text += interlacing_text(known, details)
     caps = Gst.Caps.from_string(text)
     if caps is None:
-        raise LayoutError(f"what metadata['gstreamer'] says makes no caps: {text!r}")
+        raise LayoutError(f"the frame's metadata does not give valid caps: {text!r}")
     return caps
 
 
@@ -258,6 +283,6 @@ def _rational(known: dict[str, Any], key: str) -> Fraction | int | None:
     if isinstance(value, Fraction | int) and 0 <= value.numerator < _INT > value.denominator:
         return value
     raise LayoutError(
-        f"metadata['gstreamer'][{key!r}] is {value!r}: GStreamer takes a fraction of two integers, "
-        "as fractions.Fraction(30000, 1001)"
+        f"metadata['gstreamer'][{key!r}] is {value!r}: GStreamer takes a fraction of two "
+        "integers, such as fractions.Fraction(30000, 1001)"
     )

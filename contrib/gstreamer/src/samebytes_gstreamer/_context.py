@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from samebytes.plugins import Context
 
-from ._carrying import carried_by
 from ._frame import GStreamerFrame
 from ._memory import is_va
+from ._opencl_memory import carried_by
 from ._tensor import GStreamerTensor
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GSTREAMER", "GStreamerContext", "context_of_memory"]
 
 
-class GStreamerContext(Context):
+class GStreamerContext(Context[GStreamerTensor, GStreamerFrame]):
     """Buffers of GStreamer. There is one context: `samebytes.context("gstreamer")`.
 
     It allocates nothing: map a frame of "cpu" to "gstreamer", whose buffer lies on its bytes.
@@ -52,7 +52,7 @@ def context_of_memory(memory: int) -> Context:
         return context_of_va_memory(memory)
     frame = carried_by(memory)
     if frame is not None:
-        from ._carried import context_over
+        from ._opencl_in_buffer import context_over
 
         return context_over(frame.context)
     return GSTREAMER

@@ -94,12 +94,12 @@ def add_gva_metas(
 
     Raises:
         MissingDependencyError: DL Streamer is not installed.
-        UnsupportedObjectError: `buffer` is no writable Gst.Buffer.
+        UnsupportedObjectError: `buffer` is not a writable Gst.Buffer.
     """
     if not isinstance(buffer, Gst.Buffer) or not gst.gst_mini_object_is_writable(
         pointer_of(buffer)
     ):
-        raise UnsupportedObjectError(f"{buffer!r} is no Gst.Buffer that nobody else holds")
+        raise UnsupportedObjectError(f"{buffer!r} is not a writable Gst.Buffer")
     wanted = {"gva_tensors": tensors, "gva_json": json, "gva_audio_events": audio_events}
     for kind, items in wanted.items():
         if items and _implementation(kind) is None:

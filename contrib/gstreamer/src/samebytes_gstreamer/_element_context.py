@@ -29,11 +29,11 @@ def context_of(element: Any) -> Context:
         element: a Gst.Element, a Gst.Bin or a Gst.Pipeline.
 
     Raises:
-        UnsupportedObjectError: it is none, or nobody there has a display of VA-API.
+        UnsupportedObjectError: it is not an element, or nothing there has a display of VA-API.
         MissingDependencyError: libgstva is not there.
     """
     if not isinstance(element, Gst.Element):
-        raise UnsupportedObjectError(f"{element!r} is no Gst.Element")
+        raise UnsupportedObjectError(f"{element!r} is not a Gst.Element")
     for asked in _inside(element):
         found = asked.get_context(_VA_DISPLAY) or _of_neighbours(asked)
         display = None if found is None else found.get_structure().get_value(_VA_DISPLAY_FIELD)
@@ -42,7 +42,7 @@ def context_of(element: Any) -> Context:
 
             return context_of_display(pointer_of(display))
     raise UnsupportedObjectError(
-        f"neither {element.get_name()} nor its neighbours have a display of VA-API: bring the "
+        f"neither {element.get_name()} nor its neighbours have a VA-API display: bring the "
         "pipeline to READY, and see that it has elements of the va plugin (gst-inspect-1.0 va)"
     )
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from ctypes import byref, c_uint
 from functools import cache
-from itertools import count
 
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import ImageFormat
@@ -19,9 +19,6 @@ __all__ = [
     "video_format_name",
     "video_format_of",
 ]
-
-# gst/video/video-format.h: GST_VIDEO_FORMAT_UNKNOWN is 0, GST_VIDEO_FORMAT_ENCODED is 1.
-_FIRST = 2
 
 # gst/audio/audio-format.h, in the order of bytes of the machines that samebytes knows.
 _SAMPLES = {
@@ -40,31 +37,31 @@ _SAMPLE_NAMES = {dtype: name for name, dtype in _SAMPLES.items()}
 @cache
 def _numbers() -> dict[ImageFormat, tuple[int, str]]:
     """Format -> number and name in the GStreamer that is installed."""
+    length = c_uint()
+    listed = video.gst_video_formats_raw(byref(length))
     found: dict[ImageFormat, tuple[int, str]] = {}
-    for number in count(_FIRST):
-        text = video.gst_video_format_to_string(number)
-        if text is None or text == b"UNKNOWN":
-            return found
-        name = text.decode()
+    # Of two of GStreamer's formats that are one here, the older one.
+    for number in sorted(listed[: length.value]):
+        name = video.gst_video_format_to_string(number).decode()
         try:
             found.setdefault(ImageFormat.of(name), (number, name))
         except UnknownNameError:
             continue
-    raise AssertionError  # count() does not end
+    return found
 
 
 def image_format_named(name: str) -> ImageFormat:
     """The format of GStreamer's name.
 
     Raises:
-        LayoutError: its planes are no rows of whole elements (tiles, packed bits).
+        LayoutError: its planes are not rows of whole elements (tiles, packed bits).
     """
     try:
         return ImageFormat.of(name)
     except UnknownNameError as error:
         raise LayoutError(
-            f"GStreamer's format {name} has no planes of whole elements that are known: put a "
-            "videoconvert before it"
+            f"GStreamer's format {name} has no planes of whole elements that samebytes knows: put "
+            "a videoconvert before it"
         ) from error
 
 
@@ -101,20 +98,20 @@ def _known(image: ImageFormat) -> tuple[int, str]:
     try:
         return _numbers()[image]
     except KeyError:
-        raise LayoutError(f"GStreamer has no format {image}") from None
+        raise LayoutError(f"no GStreamer format for {image}") from None
 
 
 def sample_dtype(name: str) -> str:
     """The dtype of GStreamer's sample format.
 
     Raises:
-        LayoutError: its samples are no whole elements in the machine's byte order.
+        LayoutError: its samples are not whole elements in the machine's byte order.
     """
     try:
         return _SAMPLES[name]
     except KeyError:
         raise LayoutError(
-            f"GStreamer's sample format {name} has no elements of the machine: put an "
+            f"GStreamer's sample format {name} is not in the machine's byte order: put an "
             "audioconvert before it"
         ) from None
 
@@ -128,4 +125,4 @@ def audio_format_name(dtype: str) -> str:
     try:
         return _SAMPLE_NAMES[dtype]
     except KeyError:
-        raise LayoutError(f"GStreamer has no sound of {dtype} samples") from None
+        raise LayoutError(f"no GStreamer audio format for {dtype} samples") from None

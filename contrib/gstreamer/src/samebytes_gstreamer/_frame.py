@@ -11,9 +11,9 @@ from samebytes.plugins import Frame, Tensor
 
 from ._caps import Description, caps_for, describe
 from ._gi import Gst, pointer_of
-from ._lending import sweep
 from ._libraries import gst
-from ._memory import is_writable
+from ._loans import sweep
+from ._memory import is_writable, references
 from ._meta import GStreamerMeta, read_meta
 from ._metas import metas_of
 from ._places import places_of, whole_picture
@@ -36,8 +36,8 @@ class GStreamerFrame(Frame):
     bytes for each memory, and `media` is "tensors".
 
     Attributes:
-        readonly: whether somebody else would notice a write; asked anew each time, since
-            elements let go of a buffer later.
+        readonly: whether somebody else would notice a write; evaluated each time, since
+            elements release a buffer later.
     """
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class GStreamerFrame(Frame):
         """A frame over a Gst.Sample, or over a Gst.Buffer that has a VideoMeta.
 
         Raises:
-            LayoutError: no buffer in the sample, planes outside of the buffer, or a format that
+            LayoutError: no buffer in the sample, planes outside the buffer, or a format that
                 has no layout here; the message says what to do.
             UnsupportedObjectError: a buffer that does not say what it holds: `frame_of` takes its
                 caps.
@@ -71,13 +71,13 @@ class GStreamerFrame(Frame):
         description = Description() if caps is None else describe(caps)
         info, places = places_of(buffer, metas, description, crop=crop)
         meta = read_meta(buffer, info, metas, description, crop=crop)
-        memory = gst.gst_buffer_peek_memory(buffer, 0)
-        frame = cls(native, context_of_memory(memory), meta, native, None, False)
-        frame._planes = frame._over_places(places)
-        return frame
+        context = context_of_memory(gst.gst_buffer_peek_memory(buffer, 0))
+        make = context.tensor_class
+        planes = [make.borrowed(p, context, keep=native) for p in _planes_at(places, native)]
+        return cls.borrowed(native, context, meta, planes=planes)
 
     @property
-    def readonly(self) -> bool:  # answers anew each time
+    def readonly(self) -> bool:  # evaluated each time
         if _slot.__get__(self):
             return True
         buffer = buffer_in(self.native)
@@ -89,10 +89,6 @@ class GStreamerFrame(Frame):
     @readonly.setter
     def readonly(self, value: bool) -> None:
         _slot.__set__(self, value)
-
-    @readonly.deleter
-    def readonly(self) -> None:
-        _slot.__delete__(self)
 
     @property
     def writable(self) -> bool:
@@ -106,79 +102,84 @@ class GStreamerFrame(Frame):
         A second Python object for the buffer of a sample counts as a second holder: drop it
         before you write.
         """
-        native = self.native
-        return native.get_buffer() if isinstance(native, Gst.Sample) else native
+        return _buffer_object(self.native)
 
     @property
     def caps(self) -> Any:
         """Gst.Caps that say what this is, for an appsrc or a Gst.Sample.
 
+        They have a framerate if metadata["gstreamer"] has one; a GStreamerSink finds one out.
+
         Raises:
-            LayoutError: GStreamer lacks the format, or it is neither picture nor sound.
+            LayoutError: GStreamer lacks the format or the colour matrix, or it is neither picture
+                nor sound.
+            UnknownNameError: an entry of the metadata is not one of the names that it can be.
         """
         native, meta = self.native, self.meta
-        told = meta.description if isinstance(meta, GStreamerMeta) else None
+        said = meta.description if isinstance(meta, GStreamerMeta) else None
         if isinstance(native, Gst.Sample):
             caps = native.get_caps()
-            if caps is not None and (told is None or told == describe(caps)):
+            if caps is not None and (said is None or said == describe(caps)):
                 return caps
         info = meta.info
         if info is None:
             raise LayoutError("bytes without a format have no caps")
         if isinstance(info, ImageInfo):
             # A crop is said by a meta of the buffer, the whole picture by its caps.
-            info = whole_picture(metas_of(buffer_in(native)), told or Description()) or info
-        details = meta.metadata.get("gstreamer")
-        return caps_for(
-            info, details if isinstance(details, dict) else None, self.context.caps_feature
-        )
+            info = whole_picture(metas_of(buffer_in(native)), said or Description()) or info
+        return caps_for(info, meta.metadata, self.context.caps_feature)
 
     def _make_planes(self) -> tuple[Tensor, ...]:
         buffer, meta = buffer_in(self.native), self.meta
         crop = True
         if isinstance(meta, GStreamerMeta):
-            # First, since `frame_of` may have been told other caps than the sample's.
+            # First, since `frame_of` may have been given other caps than the sample's.
             description, crop = meta.description, meta.crop
         elif isinstance(self.native, Gst.Sample):
             description = describe(self.native.get_caps())
         else:
             description = _description_of(meta)
         _, places = places_of(buffer, metas_of(buffer), description, crop=crop)
-        return self._over_places(places)
-
-    def _over_places(self, places: Any) -> tuple[Tensor, ...]:
-        native, context, owner = self.native, self.context, self._owner
-        readonly = bool(_slot.__get__(self))
-        make = context.tensor_class
-        buffer = self.buffer
-        memories = {place.memory: buffer.get_memory(place.memory) for place in places}
-        del buffer  # one holder less
-        return tuple(
-            make(
-                GStreamerPlane(memories[p.memory], p.info, p.offset, native, p.modifier),
-                context, owner, self.parent, readonly,
-            )
-            for p in places
-        )  # fmt: skip
+        return self._planes_over(_planes_at(places, self.native))
 
     def _handle(self, key: str) -> int:
         if key != "gst_buffer":
             raise UnknownNameError("handle of a GStreamerFrame", key, ("gst_buffer", "data"))
         return buffer_in(self.native)
 
-    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> Any:
-        # Every plane keeps it, and a plane may have been closed by itself.
-        return next((plane.native.keep for plane in planes if not plane.closed), None)
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # the framework counts who holds its memory
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _native_uses(self) -> int:
+        # Those of elements and samples, and of buffers that a memory is in as well.
+        buffer = buffer_in(self.native)
+        memories = range(gst.gst_buffer_n_memory(buffer))
+        return references(buffer) + sum(
+            references(gst.gst_buffer_peek_memory(buffer, number)) for number in memories
+        )
+
+    def _on_closed(self) -> None:
         # What was lent to this frame is the lender's again, not only after the next lending.
         sweep()
 
 
+def _buffer_object(native: Any) -> Any:
+    return native.get_buffer() if isinstance(native, Gst.Sample) else native
+
+
+def _planes_at(places: Any, native: Any) -> list[GStreamerPlane]:
+    """The planes of a Gst.Buffer or Gst.Sample, each of which holds it."""
+    buffer = _buffer_object(native)
+    memories = {place.memory: buffer.get_memory(place.memory) for place in places}
+    del buffer  # one holder less
+    return [
+        GStreamerPlane(memories[p.memory], p.info, p.offset, native, p.modifier) for p in places
+    ]
+
+
 def _buffer_of(native: Any) -> int:
     if not isinstance(native, Gst.Buffer | Gst.Sample) or not pointer_of(native):
-        raise UnsupportedObjectError(f"{native!r} is no Gst.Buffer and no Gst.Sample")
+        raise UnsupportedObjectError(f"{native!r} is neither a Gst.Buffer nor a Gst.Sample")
     buffer = buffer_in(native)
     if not buffer:
         lists = native.get_buffer_list() is not None
@@ -242,5 +243,5 @@ def frames_of(native: Any, caps: Any = None) -> list[GStreamerFrame]:
     else:
         listed = native
     if not isinstance(listed, Gst.BufferList):
-        raise UnsupportedObjectError(f"{native!r} is no Gst.BufferList and has none")
+        raise UnsupportedObjectError(f"{native!r} neither is nor has a Gst.BufferList")
     return [frame_of(listed.get(number), caps) for number in range(listed.length())]

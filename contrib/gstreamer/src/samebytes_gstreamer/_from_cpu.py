@@ -21,10 +21,11 @@ from samebytes.plugins import (
     data_address,
 )
 
+from ._channel_masks import channel_mask
 from ._formats import audio_format_name
-from ._lending import Loan
+from ._loans import new_loan, wrap_bytes
 from ._plane import GStreamerPlane
-from ._writing import buffer_of, check_picture, describe_buffer, memory_object, wrap_bytes
+from ._writing import buffer_of, check_picture, describe_buffer, memory_object
 
 __all__ = ["CpuToBuffer", "CpuToMemory"]
 
@@ -42,12 +43,12 @@ class CpuToMemory(MemoryMapper):
         """The plane; the bytes are the array's, so there is nothing to give back."""
         info = item.info
         if info.overlaps:
-            raise Refused("its elements overlap, and who writes one would write others")
+            raise Refused("its elements overlap, so writing one would change others")
         low, high = info.extent
         if high == low:
-            raise Refused("GStreamer has no memory without bytes")
+            raise Refused("GStreamer does not support empty memory")
         address = data_address(item.native) + low
-        with Loan(item.native) as loan:
+        with new_loan(item.native) as loan:
             memory = wrap_bytes(loan, address, high - low, readonly=access == "r")
         return GStreamerPlane(memory_object(memory), info, -low), None, None
 
@@ -71,7 +72,7 @@ class CpuToBuffer(MemoryMapper):
             for array, layout in zip(arrays, layouts, strict=True)
         ]
         memories, offsets = _joined(pieces)
-        with Loan(arrays) as loan:
+        with new_loan(arrays) as loan:
             buffer = buffer_of(
                 [wrap_bytes(loan, *piece, readonly=access == "r") for piece in memories]
             )
@@ -96,13 +97,14 @@ def _layouts(item: Frame, arrays: Sequence[_Array]) -> tuple[PlaneLayout, ...]:
             layouts = info.plane_layouts(pitches)
         elif isinstance(info, AudioInfo):
             audio_format_name(info.dtype)
+            channel_mask(info)
             layouts = info.plane_layouts()
         else:
             raise Refused("it is neither picture nor sound; map its tensors one by one")
     except LayoutError as error:
         raise Refused(str(error)) from error
     if len(layouts) != len(arrays):
-        raise Refused(f"{info} has {len(layouts)} planes, the frame has {len(arrays)}")
+        raise Refused(f"{info} has {len(layouts)} planes, but the frame has {len(arrays)}")
     for array, layout in zip(arrays, layouts, strict=True):
         _check(array, layout)
     return layouts
@@ -110,7 +112,7 @@ def _layouts(item: Frame, arrays: Sequence[_Array]) -> tuple[PlaneLayout, ...]:
 
 def _pitch(array: _Array) -> int:
     if array.ndim < 2:
-        raise Refused(f"a plane of a picture has rows, the array has shape {array.shape}")
+        raise Refused(f"a plane of a picture has rows, but the array has shape {array.shape}")
     dense = array.itemsize
     for extent in array.shape[1:]:
         dense *= extent

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from samebytes import ImageInfo
@@ -14,18 +12,20 @@ from samebytes.plugins import (
     Fd,
     Frame,
     MemoryMapper,
+    OwnedPointer,
     Refused,
     Storage,
     Tensor,
     TensorInfo,
+    is_dma_buf,
+    memory_size,
 )
 
-from ._abi.allocators import GST_FD_MEMORY_FLAG_NONE
-from ._lending import CLEAR, Loan
-from ._libraries import allocators, glib, gst
+from ._gi import pointer_of
+from ._libraries import allocators, glib
+from ._loans import append, attach_loan, dmabuf_memory, fd_memory, new_loan
 from ._plane import GStreamerPlane
 from ._writing import (
-    append,
     buffer_of,
     check_picture,
     describe_buffer,
@@ -44,9 +44,8 @@ class DMAToMemory(MemoryMapper):
     def connect(
         self, item: Tensor, access: Access
     ) -> tuple[GStreamerPlane, TensorInfo | None, Storage | None]:
-        """The plane; the descriptor in it is GStreamer's own, and is closed with the memory."""
-        with Loan(item.native) as loan:
-            memory, _ = _memory(loan, item.handle("dma_fd"), access)
+        """The plane; the descriptor in it is a duplicate, closed after the memory."""
+        memory, _ = _memory(item.native, item.handle("dma_fd"), access)
         return GStreamerPlane(memory_object(memory), item.info, item.handle("offset")), None, None
 
 
@@ -56,45 +55,38 @@ class DMAToBuffer(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, TensorInfo | None, Storage | None]:
-        """The buffer; the descriptors in it are GStreamer's own."""
+        """The buffer; the descriptors in it are duplicates, closed after its memories."""
         info = item.meta.info
         if not isinstance(info, ImageInfo):
-            raise Refused("it is no picture; map its tensors one by one")
+            raise Refused("it is not a picture; map its tensors one by one")
         pitches = [plane.handle("pitch") for plane in item.planes]
         check_picture(info, pitches)
         starts: dict[int, int] = {}
         end = 0
         buffer = buffer_of(())
-        with Loan(item.native) as loan:
-            for plane in item.planes:
-                fd = plane.handle("dma_fd")
-                if fd not in starts:
-                    memory, size = _memory(loan, fd, access)
-                    append(buffer, memory)
-                    starts[fd] = end
-                    end += size
+        for plane in item.planes:
+            fd = plane.handle("dma_fd")
+            if fd not in starts:
+                memory, size = _memory(item.native, fd, access)
+                append(pointer_of(buffer), memory)
+                starts[fd] = end
+                end += size
         offsets = [starts[p.handle("dma_fd")] + p.handle("offset") for p in item.planes]
         describe_buffer(buffer, item.meta, offsets, pitches)
         return buffer, None, None
 
 
-def _memory(loan: Loan, fd: int, access: Access) -> tuple[int, int]:
-    """A GstMemory* of all that is behind a descriptor, which the caller owns, and its size."""
-    # GStreamer closes what it is given.
+def _memory(native: object, fd: int, access: Access) -> tuple[OwnedPointer, int]:
+    """A GstMemory* of all that is behind a descriptor, and its size."""
+    # GStreamer could close what it is given; but then it would be both its and ours for a moment.
     own = Fd.borrow(fd)
-    dmabuf = str(Path(f"/proc/self/fd/{fd}").readlink()).startswith("/dmabuf:")
-    # Kernels before 5.3 tell the size of a DMA-BUF by seeking alone; it has no position to move.
-    size = os.lseek(fd, 0, os.SEEK_END) if dmabuf else os.fstat(fd).st_size
-    if dmabuf:
-        memory = allocators.gst_dmabuf_allocator_alloc(_dmabuf_allocator(), own.fileno(), size)
+    size = memory_size(fd)
+    if is_dma_buf(fd):
+        memory = dmabuf_memory(_dmabuf_allocator(), own.fileno(), size)
     else:
-        memory = allocators.gst_fd_allocator_alloc(
-            _fd_allocator(), own.fileno(), size, GST_FD_MEMORY_FLAG_NONE
-        )
-    if not memory:
-        raise Refused("GStreamer has no memory behind descriptors on this system")
-    own.detach()
-    gst.gst_mini_object_set_qdata(memory, _quark(), loan.slot(), CLEAR)
+        memory = fd_memory(_fd_allocator(), own.fileno(), size)
+    with new_loan((native, own)) as loan:
+        attach_loan(loan, memory, _quark())
     if access == "r":
         mark_readonly(memory)
     return memory, size

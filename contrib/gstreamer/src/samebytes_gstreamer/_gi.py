@@ -13,7 +13,7 @@ from typing import Any
 
 from samebytes.errors import MissingDependencyError
 
-from ._needs import PYGOBJECT, TYPELIBS
+from ._install_hints import PYGOBJECT, TYPELIBS
 
 __all__ = ["GObject", "Gst", "GstApp", "GstAudio", "GstVideo", "check_pointers", "pointer_of"]
 
@@ -41,7 +41,8 @@ except ImportError as error:
     raise MissingDependencyError("gstreamer", f"GStreamer ({error})", TYPELIBS) from error
 
 if not Gst.is_initialized():
-    Gst.init(None)
+    # Not None, which newer typelibs with newer versions of PyGObject refuse.
+    Gst.init([])
 
 
 def pointer_of(boxed: Any) -> int:

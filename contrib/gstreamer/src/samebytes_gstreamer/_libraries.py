@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C libraries under gi, for what gi copies, merges, or does not reach.
 
-They are the very libraries that gi has loaded. Calls let go of the interpreter: freeing a buffer
-can take locks that streaming threads hold.
+They are the libraries that gi has loaded. Calls release the interpreter's lock: freeing a
+buffer can take locks that streaming threads hold.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from ._abi import gstreamer as gstreamer_abi
 from ._abi import va as va_abi
 from ._abi import video as video_abi
 from ._gi import Gst, GstAudio, GstVideo
-from ._needs import LIBRARIES, VA_LIBRARY
+from ._install_hints import LIBRARIES, VA_LIBRARY
 
 __all__ = [
     "allocators",
+    "another",
     "app",
     "audio",
     "check_layouts",
@@ -40,7 +41,7 @@ __all__ = [
 
 
 def load(name: str, prototypes: Mapping[str, tuple[Any, ...]], hint: str) -> Any:
-    """The functions of a library, as attributes.
+    """The functions of a library, as attributes; `library` is the library itself.
 
     Args:
         prototypes: (result, *arguments) of each function.
@@ -53,7 +54,7 @@ def load(name: str, prototypes: Mapping[str, tuple[Any, ...]], hint: str) -> Any
         library = ctypes.CDLL(name)
     except OSError as error:
         raise MissingDependencyError("gstreamer", f"{name} ({error})", hint) from error
-    found = SimpleNamespace()
+    found = SimpleNamespace(library=library)
     for symbol, (result, *arguments) in prototypes.items():
         try:
             function = getattr(library, symbol)
@@ -74,16 +75,29 @@ audio: Any = load("libgstaudio-1.0.so.0", audio_abi.AUDIO, LIBRARIES)
 allocators: Any = load("libgstallocators-1.0.so.0", allocators_abi.ALLOCATORS, LIBRARIES)
 
 
+def another(functions: Any, symbol: str, result: Any = None) -> Any:
+    """A function of a library once more, with a result of another type.
+
+    Args:
+        functions: from `load`.
+        symbol: the function's name.
+        result: its `restype`.
+    """
+    made = functions.library[symbol]
+    made.restype, made.argtypes = result, getattr(functions, symbol).argtypes
+    return made
+
+
 @cache
 def va() -> Any:
     """libgstva, which is of gst-plugins-bad and may be missing."""
     return load("libgstva-1.0.so.0", va_abi.VA, VA_LIBRARY)
 
 
-_MIRRORS = (
+# The structures that GStreamer allocates, which later versions extend at their ends.
+_READ = (
     (Gst.MiniObject, gstreamer_abi.GstMiniObject),
     (Gst.Memory, gstreamer_abi.GstMemory),
-    (Gst.MapInfo, gstreamer_abi.GstMapInfo),
     (Gst.Buffer, gstreamer_abi.GstBuffer),
     (Gst.Meta, gstreamer_abi.GstMeta),
     (Gst.MetaInfo, gstreamer_abi.GstMetaInfo),
@@ -92,24 +106,29 @@ _MIRRORS = (
     (GstVideo.VideoCropMeta, video_abi.GstVideoCropMeta),
     (GstVideo.VideoRegionOfInterestMeta, video_abi.GstVideoRegionOfInterestMeta),
 )
+# Those that are allocated here and filled by GStreamer: a byte more, and it writes beyond ours.
+_FILLED = ((Gst.MapInfo, gstreamer_abi.GstMapInfo),)
 
 
 def check_layouts() -> None:
     """Compare the structures that are read here with what the installed typelibs say of them.
 
+    The fields that are known must be where they are known to be. What GStreamer allocates may have
+    more behind them, as GstMetaInfo has since 1.24.
+
     Raises:
         MissingDependencyError: a GStreamer with other structures.
     """
-    for described, mirror in _MIRRORS:
+    for described, mirror in (*_READ, *_FILLED):
         info = described.__info__
-        places = {field.get_name(): field.get_offset() for field in info.get_fields()}
-        ours = {name: getattr(mirror, name).offset for name, *_ in mirror._fields_}
-        if info.get_size() != ctypes.sizeof(mirror) or any(
-            places.get(name) != offset for name, offset in ours.items()
-        ):
+        size, ours = info.get_size(), ctypes.sizeof(mirror)
+        found = {field.get_name(): field.get_offset() for field in info.get_fields()}
+        expected = {name: getattr(mirror, name).offset for name, *_ in mirror._fields_}
+        known = expected.items() <= found.items()
+        if not known or size < ours or (size > ours and (described, mirror) in _FILLED):
             raise MissingDependencyError(
                 "gstreamer",
-                f"a GStreamer 1.x whose {mirror.__name__} has the layout of 1.22 "
+                f"a GStreamer 1.x whose {mirror.__name__} begins with the fields of 1.22 "
                 f"(not {Gst.version_string()})",
                 "use GStreamer 1.20 or later, or report the version",
             )

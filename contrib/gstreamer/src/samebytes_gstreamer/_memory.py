@@ -123,6 +123,11 @@ def is_writable(memory: int, buffer: int = 0) -> bool:
     return sinks > 0 and GstMiniObject.from_address(buffer).refcount == 1 + sinks
 
 
+def references(mini_object: int) -> int:
+    """How many references there are to a GstBuffer* or GstMemory*."""
+    return int(GstMiniObject.from_address(mini_object).refcount)
+
+
 def map_memory(memory: Any, access: Access) -> Storage:
     """Map a Gst.Memory for the CPU; the storage unmaps it.
 

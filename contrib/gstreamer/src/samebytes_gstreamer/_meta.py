@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What GStreamer knows of a buffer besides its bytes: from the buffer, and back onto one."""
+"""GStreamerMeta: time, metas and regions of a buffer, read and written."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ from operator import index
 from typing import Any
 
 from samebytes import AudioInfo, FrameMeta, ImageInfo, Region
+from samebytes.formats import duration_of
 
 from ._abi.gstreamer import GST_BUFFER_OFFSET_NONE, GST_CLOCK_TIME_NONE, GstBuffer
 from ._abi.video import GstVideoRegionOfInterestMeta
 from ._caps import Description
 from ._dlstreamer import add_dlstreamer_metas, read_dlstreamer_metas
+from ._interlacing import (
+    FIELD_FLAGS,
+    FRAME_FLAGS_SHIFT,
+    buffer_flags,
+    has_one_field,
+    read_fields,
+)
 from ._libraries import glib, video
 from ._metas import Metas
 from ._structures import dicts_in, list_items, new_structure, read_structure, structure_name
@@ -27,10 +35,13 @@ _MOST = 2**32 - 1
 class GStreamerMeta(FrameMeta):
     """A FrameMeta that was read from a buffer.
 
-    `pts` is in nanoseconds. `metadata["gstreamer"]` has what else is known: `dts` and `duration`
-    (nanoseconds), `offset`, `offset_end`, and of the caps `caps` (as text), `framerate`,
-    `pixel_aspect_ratio`, `colorimetry`, `interlace_mode`; metas of DL Streamer are under
-    `gva_tensors`, `gva_json` and `gva_audio_events`.
+    `pts` is in nanoseconds. `metadata` has the entries that all backends share
+    (docs/reference/frame-metadata.md). Where caps say nothing of colours, they are what GStreamer
+    takes for granted. `metadata["gstreamer"]` has what else is known: `dts` and `duration`
+    (nanoseconds), `offset`, `offset_end`, `one_field`, and of the caps `caps` (as text),
+    `framerate`, `pixel_aspect_ratio`, `colorimetry`, `interlace_mode`; metas of DL Streamer are
+    under `gva_tensors`, `gva_json` and `gva_audio_events`. Where both say the same thing, the
+    shared entry is the one that counts on the way back.
 
     Attributes:
         description: what the caps said.
@@ -61,12 +72,22 @@ def read_meta(
         if getattr(head, key) != GST_BUFFER_OFFSET_NONE:
             known[key] = getattr(head, key)
     known.update(read_dlstreamer_metas(metas))
+    flags = head.mini_object.flags
+    if metas.video is not None:
+        flags |= (metas.video.flags << FRAME_FLAGS_SHIFT) & FIELD_FLAGS
+    if has_one_field(flags):
+        known["one_field"] = True
+    meaning = dict(description.meaning)
+    if isinstance(info, ImageInfo):
+        meaning |= read_fields(description.interlace_mode, description.field_order, flags)
+    if head.duration != GST_CLOCK_TIME_NONE:
+        meaning["duration"] = head.duration * _NANOSECOND
     origin = (metas.crop.x, metas.crop.y) if crop and metas.crop is not None else (0, 0)
     meta = GStreamerMeta(
         info,
         None if head.pts == GST_CLOCK_TIME_NONE else head.pts,
         _NANOSECOND,
-        {"gstreamer": known},
+        {"gstreamer": known, **meaning},
         [_region(region, *origin) for region in metas.regions],
     )
     meta.description = description
@@ -101,17 +122,26 @@ def write_meta(buffer: int, meta: FrameMeta) -> None:
     Left out is what GStreamer cannot say: time in unknown units or before zero, regions that
     begin left of or above the picture or between pixels, and metas of libraries that are not
     loaded.
+
+    Raises:
+        LayoutError, UnknownNameError: an entry that backends share is not what it can be.
     """
     head = GstBuffer.from_address(buffer)
     if meta.pts is not None and meta.time_base is not None and meta.pts >= 0:
         head.pts = round(meta.pts * meta.time_base / _NANOSECOND)
     known = meta.metadata.get("gstreamer")
+    details = known if isinstance(known, dict) else {}
+    if isinstance(meta.info, ImageInfo):
+        head.mini_object.flags |= buffer_flags(meta.metadata, details)
     if isinstance(known, dict):
         for key in ("dts", "duration", "offset", "offset_end"):
             value = known.get(key)
             if isinstance(value, int) and 0 <= value < GST_CLOCK_TIME_NONE:
                 setattr(head, key, value)
         add_dlstreamer_metas(buffer, known)
+    duration = duration_of(meta.metadata)
+    if duration is not None:
+        head.duration = min(round(duration / _NANOSECOND), GST_CLOCK_TIME_NONE - 1)
     _add_regions(buffer, meta.regions)
 
 

@@ -24,15 +24,18 @@ _WANTED = Gst.MessageType.ERROR | Gst.MessageType.EOS
 class PipelineError(NativeError):
     """An element of a pipeline failed, or a pipeline cannot be made.
 
+    The message has the element and what it added for developers, which often is the only place
+    that says what is wrong ("not-negotiated").
+
     Attributes:
-        call: the element that failed, or the function.
+        call: the element that failed, as its path in the pipeline, or the function.
         code: of GStreamer's error.
-        debug: what GStreamer adds for developers.
+        debug: what the element added for developers.
     """
 
     def __init__(self, call: str, code: int, meaning: str = "", debug: str = "") -> None:
         self.debug = debug
-        super().__init__(call, code, meaning)
+        super().__init__(call, code, f"{meaning} ({debug})" if debug else meaning)
 
 
 class PipelineTimeoutError(SamebytesError, TimeoutError):
@@ -68,7 +71,7 @@ class Pipeline:
         if name is not None:
             found = self.native.get_by_name(name)
             if found is None or found.get_factory().get_name() != kind:
-                raise UnsupportedObjectError(f"the pipeline has no {kind} of name {name!r}")
+                raise UnsupportedObjectError(f"the pipeline has no {kind} named {name!r}")
             return found
         elements = [e for e in _elements(self.native) if e.get_factory().get_name() == kind]
         if len(elements) != 1:
@@ -178,11 +181,11 @@ def _made(description: Any) -> Any:
         return description
     if not isinstance(description, str):
         raise UnsupportedObjectError(
-            f"a pipeline is a Gst.Pipeline or its text, not {type(description).__name__}"
+            f"a pipeline must be a Gst.Pipeline or its text, not {type(description).__name__}"
         )
     try:
         made = Gst.parse_launch(description)
-    except Exception as error:  # GLib.Error, which gi makes anew for each domain
+    except Exception as error:  # GLib.Error, which gi makes for each domain
         code = getattr(error, "code", 0)
         text = getattr(error, "message", str(error))
         raise PipelineError("gst_parse_launch", code, f"{text} (in {description!r})") from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the planes of a buffer lie: in which memory, at which byte, with which strides."""
+"""The layout of a buffer's planes: their memory, offset and strides."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR
 
 from ._abi.video import GstVideoCropMeta
 from ._caps import Description, Sound
-from ._carrying import carried_by
 from ._formats import image_format_of
 from ._libraries import gst
 from ._memory import extent_of, is_behind_descriptor, is_dmabuf, is_plain
 from ._metas import Metas
+from ._opencl_memory import carried_by
 
-__all__ = ["Place", "places_of", "whole_picture"]
+__all__ = ["PlaneLocation", "places_of", "whole_picture"]
 
 _IN_ROWS = (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
 
 
-class Place(NamedTuple):
+class PlaneLocation(NamedTuple):
     """One plane. `memory` counts the memories of the buffer, `offset` the bytes from its first."""
 
     memory: int
@@ -45,14 +45,14 @@ class _Picture(NamedTuple):
 
 def places_of(
     buffer: int, metas: Metas, description: Description, *, crop: bool = True
-) -> tuple[ImageInfo | AudioInfo | None, tuple[Place, ...]]:
+) -> tuple[ImageInfo | AudioInfo | None, tuple[PlaneLocation, ...]]:
     """What a GstBuffer* holds, and where its planes lie.
 
     Args:
         crop: look at the part that a GstVideoCropMeta names, and nothing else.
 
     Raises:
-        LayoutError: planes outside of the buffer or across two memories of it, a crop that cuts
+        LayoutError: planes outside the buffer or across two memories of it, a crop that cuts
             through samples that several pixels share, or a format that has no layout here.
     """
     memories = [
@@ -69,11 +69,11 @@ def places_of(
         return _sound(description.sound, sizes, metas)
     tensors = description.tensors or tuple(TensorInfo("uint8", (size,)) for size in sizes)
     if len(tensors) != len(sizes):
-        raise LayoutError(f"the caps name {len(tensors)} tensors, the buffer has {len(sizes)}")
+        raise LayoutError(f"the caps name {len(tensors)} tensors, but the buffer has {len(sizes)}")
     for tensor, size in zip(tensors, sizes, strict=True):
         if tensor.nbytes > size:
             raise LayoutError(f"{tensor} does not fit a memory of {size} bytes")
-    return None, tuple(Place(number, 0, tensor) for number, tensor in enumerate(tensors))
+    return None, tuple(PlaneLocation(number, 0, tensor) for number, tensor in enumerate(tensors))
 
 
 def whole_picture(metas: Metas, description: Description) -> ImageInfo | None:
@@ -84,7 +84,7 @@ def whole_picture(metas: Metas, description: Description) -> ImageInfo | None:
 
 
 def _picture(metas: Metas, description: Description) -> _Picture:
-    """A VideoMeta tells where the planes are; without one, GStreamer's usual layout holds."""
+    """A VideoMeta says where the planes are; without one, GStreamer's usual layout holds."""
     video, image = metas.video, description.image
     if video is None:
         assert image is not None  # the caller saw to it
@@ -94,7 +94,7 @@ def _picture(metas: Metas, description: Description) -> _Picture:
     # Else the caps name a DRM format, and the VideoMeta has a stand-in for it.
     count = len(image.format.planes)
     if video.n_planes != count:
-        raise LayoutError(f"{image} has {count} planes, the VideoMeta {video.n_planes}")
+        raise LayoutError(f"{image} has {count} planes, but the VideoMeta has {video.n_planes}")
     return _Picture(image, tuple(video.stride)[:count], tuple(video.offset)[:count])
 
 
@@ -104,7 +104,7 @@ def _image(
     picture: _Picture,
     description: Description,
     cut: GstVideoCropMeta | None,
-) -> tuple[ImageInfo, tuple[Place, ...]]:
+) -> tuple[ImageInfo, tuple[PlaneLocation, ...]]:
     dmabuf = is_dmabuf(memories[0])
     modifier = _modifier(memories[0], description)
     seen = dmabuf or (is_plain(memories[0]) and carried_by(memories[0]) is None)
@@ -131,11 +131,11 @@ def _modifier(memory: int, description: Description) -> int:
     if description.modifier is not None:
         return description.modifier
     # Without caps nobody said that a DMA-BUF lies in rows.
-    told = description.details or not is_dmabuf(memory)
-    return DRM_FORMAT_MOD_LINEAR if told else DRM_FORMAT_MOD_INVALID
+    known = description.details or not is_dmabuf(memory)
+    return DRM_FORMAT_MOD_LINEAR if known else DRM_FORMAT_MOD_INVALID
 
 
-def _opaque(sizes: Sequence[int], picture: _Picture, modifier: int) -> tuple[Place, ...]:
+def _opaque(sizes: Sequence[int], picture: _Picture, modifier: int) -> tuple[PlaneLocation, ...]:
     """Planes of surfaces, textures and tiles: the offset says only where they begin."""
     layouts = picture.image.plane_layouts()
     offsets = picture.offsets or (0,) * len(layouts)
@@ -143,11 +143,11 @@ def _opaque(sizes: Sequence[int], picture: _Picture, modifier: int) -> tuple[Pla
     for layout, offset in zip(layouts, offsets, strict=True):
         memory, base = _memory_at(sizes, offset)
         info = TensorInfo(layout.dtype, layout.shape, opaque=True)
-        places.append(Place(memory, offset - base, info, modifier))
+        places.append(PlaneLocation(memory, offset - base, info, modifier))
     return tuple(places)
 
 
-def _linear(layout: PlaneLayout, sizes: Sequence[int], modifier: int) -> Place:
+def _linear(layout: PlaneLayout, sizes: Sequence[int], modifier: int) -> PlaneLocation:
     end = layout.start + layout.span
     memory, base = _memory_at(sizes, layout.start)
     if end > base + sizes[memory]:
@@ -157,7 +157,7 @@ def _linear(layout: PlaneLayout, sizes: Sequence[int], modifier: int) -> Place:
             f"(memories of {', '.join(map(str, sizes))} bytes)"
         )
     info = TensorInfo(layout.dtype, layout.shape, layout.strides)
-    return Place(memory, layout.offset - base, info, modifier)
+    return PlaneLocation(memory, layout.offset - base, info, modifier)
 
 
 def _memory_at(sizes: Sequence[int], offset: int) -> tuple[int, int]:
@@ -167,7 +167,7 @@ def _memory_at(sizes: Sequence[int], offset: int) -> tuple[int, int]:
         if offset < base + size:
             return number, base
         base += size
-    raise LayoutError(f"byte {offset} is outside of a buffer of {base} bytes")
+    raise LayoutError(f"byte {offset} is outside a buffer of {base} bytes")
 
 
 def _cropped(
@@ -176,7 +176,7 @@ def _cropped(
     x, y, width, height = cut.x, cut.y, cut.width, cut.height
     text = f"the crop of {width}x{height} at ({x}, {y})"
     if not (width and height) or x + width > whole.width or y + height > whole.height:
-        raise LayoutError(f"{text} is not inside of {whole}")
+        raise LayoutError(f"{text} is not inside {whole}")
     offsets = []
     for plane, layout in zip(whole.format.planes, layouts, strict=True):
         across = plane.x_multiple << plane.x_shift
@@ -193,9 +193,13 @@ def _cropped(
     return image, image.plane_layouts(pitches, offsets, allow_negative=True)
 
 
-def _sound(sound: Sound, sizes: Sequence[int], metas: Metas) -> tuple[AudioInfo, tuple[Place, ...]]:
+def _sound(
+    sound: Sound, sizes: Sequence[int], metas: Metas
+) -> tuple[AudioInfo, tuple[PlaneLocation, ...]]:
     samples = sum(sizes) // sound.frame_nbytes if metas.audio is None else metas.audio.samples
-    info = AudioInfo(samples, sound.channels, sound.rate, sound.dtype, sound.interleaved)
+    info = AudioInfo(
+        samples, sound.channels, sound.rate, sound.dtype, sound.interleaved, sound.channel_layout
+    )
     layouts = info.plane_layouts()
     if metas.audio is not None and metas.audio.offsets and not sound.interleaved:
         starts = (c_size_t * sound.channels).from_address(metas.audio.offsets)[:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GStreamerPlane: where one array lies in a GstMemory. The native object of planes."""
+"""GStreamerPlane: the position of one array in a GstMemory; the native object of planes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GStreamerPlane:
     """One array in a Gst.Memory: a plane of an image or of sound, or a tensor.
 
     It keeps the memory, and what the memory is in: a buffer that nobody holds goes back to its
-    pool, and its memory is filled anew, whoever holds that.
+    pool, and its memory is filled again, whoever holds that.
 
     Attributes:
         memory: the Gst.Memory, one reference to it.
@@ -31,8 +31,8 @@ class GStreamerPlane:
         modifier: layout modifier of drm_fourcc.h, of memory behind a descriptor.
 
     Raises:
-        LayoutError: it would reach outside of the memory.
-        UnsupportedObjectError: `memory` is no Gst.Memory.
+        LayoutError: it would reach outside the memory.
+        UnsupportedObjectError: `memory` is not a Gst.Memory.
     """
 
     memory: Any
@@ -43,11 +43,11 @@ class GStreamerPlane:
 
     def __post_init__(self) -> None:
         if not isinstance(self.memory, Gst.Memory) or not pointer_of(self.memory):
-            raise UnsupportedObjectError(f"{self.memory!r} is no Gst.Memory")
+            raise UnsupportedObjectError(f"{self.memory!r} is not a Gst.Memory")
         try:
             offset = index(self.offset)
         except TypeError:
-            raise LayoutError(f"an offset is a number of bytes, not {self.offset!r}") from None
+            raise LayoutError(f"an offset must be a number of bytes, not {self.offset!r}") from None
         if self.info.strides is None and not self.info.dtype.packed:
             return
         low, high = self.info.extent

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares. Importing it does not import gi."""
+"""The plugin's declarations. Importing it does not import gi."""
 
 from __future__ import annotations
 
 from samebytes.plugins import (
-    API,
     ContextSpec,
     MapperSpec,
     NativeSpec,
@@ -16,7 +15,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=API,
+    api=(1, 0),
     summary="GStreamer buffers, and pipelines to read frames from and write them to",
     packages={"gi": 'pip install "samebytes[gstreamer]"'},
     probe="samebytes_gstreamer._probe:probe",
@@ -58,7 +57,7 @@ def samebytes_contexts() -> list[ContextSpec]:
         ),
         ContextSpec(
             node="gstreamer:OpenCL",
-            context="samebytes_gstreamer._carried:GStreamerOpenCLContext",
+            context="samebytes_gstreamer._opencl_in_buffer:GStreamerOpenCLContext",
             derives_from=("opencl",),
             level="frame",
             transit=False,
@@ -84,7 +83,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_gstreamer._to_cpu:MemoryToCpu",
             transfer=Transfer.ALIAS,
             summary="gst_memory_map",
-            lifts=False,
+            per_plane=False,
         ),
         MapperSpec(
             source="cpu",
@@ -100,13 +99,14 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_gstreamer._from_cpu:CpuToMemory",
             transfer=Transfer.ALIAS,
             summary="gst_memory_new_wrapped",
-            lifts=False,
+            per_plane=False,
         ),
         MapperSpec(
             source="gstreamer",
             target="dma",
             mapper="samebytes_gstreamer._to_dma:FrameToDMA",
             transfer=Transfer.IMPORT,
+            only="memory behind a descriptor",
             summary="a duplicate of each memory's descriptor",
             level="frame",
             opaque=True,
@@ -116,8 +116,9 @@ def samebytes_mappers() -> list[MapperSpec]:
             target="dma",
             mapper="samebytes_gstreamer._to_dma:MemoryToDMA",
             transfer=Transfer.IMPORT,
+            only="memory behind a descriptor",
             summary="a duplicate of the memory's descriptor",
-            lifts=False,
+            per_plane=False,
             opaque=True,
         ),
         MapperSpec(
@@ -125,7 +126,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             target="gstreamer",
             mapper="samebytes_gstreamer._from_dma:DMAToBuffer",
             transfer=Transfer.IMPORT,
-            summary="a buffer of memories with descriptors of their own",
+            summary="a buffer of memories with their own descriptors",
             level="frame",
         ),
         MapperSpec(
@@ -133,8 +134,8 @@ def samebytes_mappers() -> list[MapperSpec]:
             target="gstreamer",
             mapper="samebytes_gstreamer._from_dma:DMAToMemory",
             transfer=Transfer.IMPORT,
-            summary="a memory with a descriptor of its own",
-            lifts=False,
+            summary="a memory with its own descriptor",
+            per_plane=False,
         ),
         MapperSpec(
             source="gstreamer:VA",
@@ -148,7 +149,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="opencl",
             target="gstreamer:OpenCL",
-            mapper="samebytes_gstreamer._carried:OpenCLToBuffer",
+            mapper="samebytes_gstreamer._opencl_in_buffer:OpenCLToBuffer",
             transfer=Transfer.ALIAS,
             summary="a buffer that carries the cl_mem objects through a pipeline",
             level="frame",
@@ -157,7 +158,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="gstreamer:OpenCL",
             target="opencl",
-            mapper="samebytes_gstreamer._carried:BufferToOpenCL",
+            mapper="samebytes_gstreamer._opencl_in_buffer:BufferToOpenCL",
             transfer=Transfer.ALIAS,
             summary="the cl_mem objects that the buffer carries",
             level="frame",

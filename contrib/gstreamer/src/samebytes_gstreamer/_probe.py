@@ -19,7 +19,7 @@ def probe() -> ProbeResult:
     except SamebytesError as error:
         return ProbeResult(usable=False, reason=str(error), hint=getattr(error, "hint", ""))
     except ImportError as error:
-        from ._needs import PYGOBJECT
+        from ._install_hints import PYGOBJECT
 
         return ProbeResult(
             usable=False, reason=f"PyGObject cannot be imported: {error}", hint=PYGOBJECT

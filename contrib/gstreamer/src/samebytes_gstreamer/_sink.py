@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Frame
+from samebytes import Frame, FrameMeta
 from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Access, check_access
 
 from ._abi.app import GST_FLOW_OK
+from ._frame_rate import rate_of, with_rate
 from ._gi import Gst, GstApp, pointer_of
 from ._libraries import app, gst
 from ._pipeline import Deadline, Pipeline, PipelineError
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GStreamerSink"]
 
+_VARYING = Fraction(0)
 _APPSRC = re.compile(r"\bappsrc\b")
 
 
@@ -39,7 +42,10 @@ class GStreamerSink:
         pipeline: as for gst-launch-1.0; where it names no appsrc, one is put at its beginning. Or
             a Gst.Pipeline of yours, which is played and stopped here.
         name: of the appsrc, where there are several.
-        caps: Gst.Caps of the frames, or their text; by default what the first frame says.
+        caps: Gst.Caps of the frames, or their text; by default what each frame says. Where frames
+            do not say a framerate (metadata["gstreamer"]["framerate"]), that of the first one's
+            duration is taken, or that of a time base that counts frames (1/25); if neither is
+            known, 0/1 stands for a rate that varies.
         access: "r" lends frames for reading, so that elements copy before they write in place;
             "rw" lets them write into your memory.
         timeout: how long to wait for room, and at the end for the pipeline, in seconds.
@@ -73,6 +79,7 @@ class GStreamerSink:
         self._ended = False
         self._given_caps = caps is not None
         self._caps: Any = None
+        self._rate: Fraction | None = None
         self._tags: Any = None
         for key, value in (
             ("emit-signals", False),
@@ -122,7 +129,7 @@ class GStreamerSink:
         if frame.memory_type != "gstreamer":
             own = frame.map("gstreamer", self._access)
         if not self._given_caps:
-            self._tell_caps(own.caps)
+            self._tell_caps(with_rate(own.caps, self._rate_of(own.meta)))
         self._pipeline.play()
         self._wait_for_room(self.timeout if timeout is None else timeout)
         self._send_tags(own.metadata.get("gstreamer"))
@@ -133,7 +140,9 @@ class GStreamerSink:
         answer = app.gst_app_src_push_buffer(pointer_of(self._source), pointer)
         if answer != GST_FLOW_OK:
             self._pipeline.check_bus(wait=0.1)
-            raise PipelineError("gst_app_src_push_buffer", answer, "the appsrc takes no buffer")
+            raise PipelineError(
+                "gst_app_src_push_buffer", answer, "the appsrc does not accept buffers"
+            )
 
     def end(self) -> None:
         """End the stream. What was written is still worked on: `close` waits for that."""
@@ -161,6 +170,12 @@ class GStreamerSink:
         self._ended = True
         self._source = None
         self._pipeline.stop()
+
+    def _rate_of(self, meta: FrameMeta) -> Fraction:
+        # Found out once: frames of varying durations must not set up elements again and again.
+        if self._rate is None:
+            self._rate = rate_of(meta) or _VARYING
+        return self._rate
 
     def _tell_caps(self, caps: Any) -> None:
         # Compared as a whole: cropped pictures of one size may be cut from others.

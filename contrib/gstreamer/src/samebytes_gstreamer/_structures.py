@@ -73,7 +73,7 @@ def read_structure(structure: int) -> dict[str, Any]:
 
 
 def dicts_in(items: Any) -> list[dict[str, Any]]:
-    """The dicts in a list of somebody's; none, if it is no list."""
+    """The dicts in a list of somebody's; none, if it is not a list."""
     return [i for i in items if isinstance(i, dict)] if isinstance(items, list | tuple) else []
 
 

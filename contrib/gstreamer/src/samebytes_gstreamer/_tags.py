@@ -24,7 +24,7 @@ class TagReader:
     def read(self) -> dict[str, Any]:
         """Tag -> value, or a list where there are several; dates as ISO 8601.
 
-        What is no text and no number (cover images) is left out.
+        What is neither text nor a number (cover images) is left out.
         """
         events = list(_tag_events(self._pad))
         # gi makes new objects of the same events.
@@ -81,5 +81,5 @@ def _held(type_: Any, value: Any) -> Any:
         if type_ == Gst.DateTime.__gtype__:
             value = Gst.DateTime.new_from_iso8601_string(value)
         return GObject.Value(type_, value)
-    except (TypeError, ValueError, OverflowError):  # TypeError also for text that is no date
+    except (TypeError, ValueError, OverflowError):  # TypeError also for text that is not a date
         return None

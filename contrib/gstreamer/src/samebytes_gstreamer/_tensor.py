@@ -11,7 +11,7 @@ from samebytes.plugins import Tensor, TensorInfo
 
 from ._gi import Gst, pointer_of
 from ._libraries import gst
-from ._memory import extent_of, is_plain, is_writable
+from ._memory import extent_of, is_plain, is_writable, references
 from ._plane import GStreamerPlane
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["ADVICE", "GStreamerTensor", "buffer_in", "memory_in"]
 
 ADVICE = (
     "it was mapped for reading, is marked read-only, or somebody else holds the buffer too: an "
-    "element, a sample, a second Python object. Ask again when they have let go of it. "
+    "element, a sample, a second Python object. Ask again when they have released it. "
     "Python's object in a pad probe is a second holder"
 )
 
@@ -52,8 +52,8 @@ class GStreamerTensor(Tensor):
     there are rows, "drm_modifier".
 
     Attributes:
-        readonly: whether somebody else would notice a write; asked anew each time, since
-            elements let go of a buffer later.
+        readonly: whether somebody else would notice a write; evaluated each time, since
+            elements release a buffer later.
     """
 
     __slots__ = ()
@@ -72,11 +72,11 @@ class GStreamerTensor(Tensor):
         """
         memory = memory_in(native)
         if not isinstance(memory, Gst.Memory) or not pointer_of(memory):
-            raise UnsupportedObjectError(f"{native!r} is no Gst.Memory")
-        return cls(native, context_of_memory(pointer_of(memory)), native, None, False)
+            raise UnsupportedObjectError(f"{native!r} is not a Gst.Memory")
+        return cls.borrowed(native, context_of_memory(pointer_of(memory)))
 
     @property
-    def readonly(self) -> bool:  # answers anew each time
+    def readonly(self) -> bool:  # evaluated each time
         if _slot.__get__(self):
             return True
         native = self.native
@@ -87,16 +87,21 @@ class GStreamerTensor(Tensor):
     def readonly(self, value: bool) -> None:
         _slot.__set__(self, value)
 
-    @readonly.deleter
-    def readonly(self) -> None:
-        _slot.__delete__(self)
-
     def _describe(self) -> TensorInfo:
         native = self.native
         if isinstance(native, GStreamerPlane):
             return native.info
         memory = pointer_of(native)
         return TensorInfo("uint8", (extent_of(memory).size,), opaque=not is_plain(memory))
+
+    def _native_parts(self) -> tuple[object, ...]:
+        native = self.native
+        if not isinstance(native, GStreamerPlane):
+            return ()
+        return (native.memory,) if native.keep is None else (native.memory, native.keep)
+
+    def _native_uses(self) -> int:
+        return references(pointer_of(memory_in(self.native)))
 
     def _handle(self, key: str) -> int:
         native = self.native

@@ -45,30 +45,19 @@ class FrameToCpu(MemoryMapper):
         """The arrays, and the storage that unmaps."""
         planes = [plane.native for plane in item.planes]
         if any(_unusual(plane.info) for plane in planes):
-            raise Refused("the elements of its tensors are none of numpy's: map each plane")
+            raise Refused("numpy has no type for the elements of its tensors: map each plane")
         memories = {pointer_of(plane.memory): plane.memory for plane in planes}
         mapped = {pointer: map_memory(memory, access) for pointer, memory in memories.items()}
         if len(mapped) == 1:
             (whole,) = mapped.values()
         else:
             # close() ends one storage: it must know of arrays on any of the memories.
-            whole = Storage(keep=None, release=_Releases(mapped.values()))
+            whole = Storage(holds=tuple(mapped.values()))
             mapped = {pointer: _part_of(whole, part) for pointer, part in mapped.items()}
         arrays = tuple(
             _array(mapped[pointer_of(plane.memory)], plane.info, plane.offset) for plane in planes
         )
         return arrays, None, whole
-
-
-class _Releases:
-    """Lets go of several mappings at once."""
-
-    def __init__(self, storages: Any) -> None:
-        self.storages = list(storages)
-
-    def __call__(self) -> None:
-        while self.storages:
-            self.storages.pop()
 
 
 def _part_of(whole: Storage, part: Storage) -> Storage:
@@ -78,6 +67,8 @@ def _part_of(whole: Storage, part: Storage) -> Storage:
 
 def _array(storage: Storage, info: TensorInfo, offset: int) -> _Array:
     memory = np.asarray(storage) if storage.address else np.empty(0, np.uint8)
+    if info.dtype.packed:  # as in CPU memory: its bytes in a row
+        return memory[offset : offset + info.nbytes]
     return np.ndarray(info.shape, info.dtype.carrier, memory, offset, info.strides)
 
 

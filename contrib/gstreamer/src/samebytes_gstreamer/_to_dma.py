@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gstreamer -> dma: DMA-BUFs, and other memory behind descriptors, by a descriptor of our own."""
+"""gstreamer -> dma: DMA-BUFs, and other memory behind descriptors, by our own descriptor."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from samebytes.plugins import (
     Storage,
     Tensor,
     TensorInfo,
+    joint_owner,
 )
 
 from ._gi import pointer_of
@@ -57,14 +58,13 @@ class FrameToDMA(MemoryMapper):
                 fd = _descriptor(plane.native.memory)
                 buffers[pointer] = target.import_fd(fd, keep=item.storage)
             planes.append(_plane(buffers[pointer], plane.native, plane.info))
-        alone = next(iter(buffers.values())).storage if len(buffers) == 1 else None
-        return tuple(planes), None, alone
+        return tuple(planes), None, joint_owner([plane.buffer.storage for plane in planes])
 
 
 def _descriptor(memory: Any) -> Fd:
     pointer = pointer_of(memory)
     if not is_behind_descriptor(pointer):
-        raise Refused(f"{kind_of(memory)} lies behind no descriptor")
+        raise Refused(f"{kind_of(memory)} has no file descriptor")
     return Fd.borrow(allocators.gst_fd_memory_get_fd(pointer))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import byref, c_void_p
+from functools import partial
 from typing import TYPE_CHECKING
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Context, Device, Frame, MemoryMapper, Refused, intern
+from samebytes.plugins import Context, ContextRegistry, Device, Frame, MemoryMapper, Refused
 
 from ._abi.glib import G_TYPE_STRING, GType, GValue
 from ._abi.va import VA_INVALID_SURFACE
@@ -37,7 +38,7 @@ class _Display:
         unref(self.pointer)
 
 
-class GStreamerVAContext(Context):
+class GStreamerVAContext(Context[GStreamerTensor, GStreamerFrame]):
     """The GstVaDisplay of buffers whose memory are surfaces.
 
     It comes with them, or from an element: `samebytes_gstreamer.context_of(element)`.
@@ -61,7 +62,7 @@ class GStreamerVAContext(Context):
     def create(cls, device: str | None, parent: Context | None) -> Self:
         """Refused: the displays are GStreamer's own."""
         raise UnsupportedObjectError(
-            "displays of GStreamer come with its buffers, or from an element of a pipeline: "
+            "a GStreamer display comes with a buffer, or from an element of a pipeline: "
             "samebytes_gstreamer.context_of(element)"
         )
 
@@ -69,9 +70,13 @@ class GStreamerVAContext(Context):
         self._display = None
 
 
+# By GstVaDisplay*, of which an open context holds a reference.
+_contexts: ContextRegistry[GStreamerVAContext] = ContextRegistry()
+
+
 def context_of_display(display: int) -> Context:
     """The context of a GstVaDisplay*."""
-    return intern(GStreamerVAContext(display))
+    return _contexts.find_or_make(display, partial(GStreamerVAContext, display))
 
 
 def context_of_va_memory(memory: int) -> Context:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers of ours: GstMemory put together, and described."""
+"""Make buffers from GstMemory, with their metas."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from ctypes import c_int, c_size_t
 from typing import Any
 
 from samebytes import AudioInfo, FrameMeta, ImageInfo
-from samebytes.errors import LayoutError
-from samebytes.plugins import Refused
+from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.plugins import OwnedPointer, Refused
 
 from ._abi.gstreamer import GST_MEMORY_FLAG_READONLY, GstMiniObject
 from ._abi.video import GST_VIDEO_MAX_PLANES
 from ._caps import caps_for
 from ._formats import video_format_of
 from ._gi import Gst, GstAudio, pointer_of
-from ._lending import CLEAR, Loan
-from ._libraries import audio, gst, video
+from ._interlacing import FRAME_FLAGS_SHIFT, buffer_flags
+from ._libraries import audio, video
+from ._loans import append
 from ._meta import write_meta
 
 __all__ = [
-    "append",
     "buffer_of",
     "check_picture",
     "describe_buffer",
     "mark_readonly",
     "memory_object",
-    "wrap_bytes",
 ]
 
 _Offsets = c_size_t * GST_VIDEO_MAX_PLANES
@@ -37,38 +36,23 @@ _Strides = c_int * GST_VIDEO_MAX_PLANES
 _MOST = 2**31 - 1
 
 
-def wrap_bytes(loan: Loan, address: int, nbytes: int, *, readonly: bool) -> int:
-    """A GstMemory* on memory that the loan holds. The caller owns it.
-
-    Elements copy a read-only memory before they write.
-    """
-    flags = GST_MEMORY_FLAG_READONLY if readonly else 0
-    memory: int = gst.gst_memory_new_wrapped(flags, address, nbytes, 0, nbytes, loan.slot(), CLEAR)
-    return memory
-
-
-def mark_readonly(memory: int) -> None:
+def mark_readonly(memory: OwnedPointer) -> None:
     """Have elements copy a new GstMemory* before they write."""
-    GstMiniObject.from_address(memory).flags |= GST_MEMORY_FLAG_READONLY
+    GstMiniObject.from_address(memory.address).flags |= GST_MEMORY_FLAG_READONLY
 
 
-def memory_object(memory: int) -> Any:
+def memory_object(memory: OwnedPointer) -> Any:
     """A Gst.Memory that takes over the reference to a GstMemory*."""
     # gi makes objects of what its own calls return; the buffer is in use for no longer.
     return buffer_of([memory]).get_memory(0)
 
 
-def buffer_of(memories: Sequence[int]) -> Any:
+def buffer_of(memories: Sequence[OwnedPointer]) -> Any:
     """A new Gst.Buffer that takes over GstMemory*s."""
     buffer = Gst.Buffer.new()
     for memory in memories:
-        append(buffer, memory)
+        append(pointer_of(buffer), memory)
     return buffer
-
-
-def append(buffer: Any, memory: int) -> None:
-    """Add a GstMemory* to a Gst.Buffer, which takes it over."""
-    gst.gst_buffer_append_memory(pointer_of(buffer), memory)
 
 
 def check_picture(image: ImageInfo, pitches: Sequence[int]) -> None:
@@ -95,13 +79,23 @@ def describe_buffer(buffer: Any, meta: FrameMeta, offsets: Sequence[int], pitche
         pitches: bytes from row to row, of pictures.
 
     Raises:
-        Refused: GStreamer lacks the format.
+        Refused: GStreamer lacks the format, or the metadata say what it cannot express.
     """
+    try:
+        _describe(buffer, meta, offsets, pitches)
+    except (LayoutError, UnknownNameError) as error:
+        raise Refused(str(error)) from error
+
+
+def _describe(buffer: Any, meta: FrameMeta, offsets: Sequence[int], pitches: Sequence[int]) -> None:
     info, pointer = meta.info, pointer_of(buffer)
     if isinstance(info, ImageInfo):
         image = info
+        details = meta.metadata.get("gstreamer")
+        known = details if isinstance(details, dict) else {}
+        flags = buffer_flags(meta.metadata, known) >> FRAME_FLAGS_SHIFT
         video.gst_buffer_add_video_meta_full(
-            pointer, 0, video_format_of(image.format), image.width, image.height, len(offsets),
+            pointer, flags, video_format_of(image.format), image.width, image.height, len(offsets),
             _Offsets(*offsets), _Strides(*pitches),
         )  # fmt: skip
     elif isinstance(info, AudioInfo) and not info.interleaved:

@@ -127,7 +127,7 @@ cl_mem CL_API_CALL softgpu_create_buffer_with_properties(cl_context context,
 }
 
 /* How many bytes a 2-D image over a descriptor takes; 0 if it cannot be said. Only images whose
- * rows the program places itself are possible: a descriptor does not tell how its memory is laid
+ * rows the program places itself are possible: a descriptor does not say how its memory is laid
  * out. */
 static size_t image_bytes(const cl_image_desc *description)
 {

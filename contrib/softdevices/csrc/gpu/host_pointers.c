@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver of an integrated Intel GPU works on the program's own memory (CL_MEM_USE_HOST_PTR) if
  * its address and size are multiples of a cache line, 64 bytes. The CPU runtime does so at any
- * address, except for a read-only buffer that is not small: if its address is no multiple of 128,
+ * address, except for a read-only buffer that is not small: if its address is not a multiple of 128,
  * kernels and commands get a copy, yet mapping gives the program's pointer. Who shares such memory
  * without mapping it then sees old bytes.
  *
- * So the runtime is not told that such a buffer is read-only, which only a program that breaks
+ * So the runtime does not know that such a buffer is read-only, which only a program that breaks
  * its promise can notice. Queries answer what the program gave. */
 #include "host_pointers.h"
 
@@ -26,7 +26,7 @@ static struct softgpu_map records = SOFTGPU_MAP_INIT;
 static atomic_uint live;
 static char present;
 
-static bool is_to_be_mended(cl_mem_flags flags, size_t size, const void *host)
+static bool is_to_be_fixed(cl_mem_flags flags, size_t size, const void *host)
 {
     const cl_mem_flags meant = CL_MEM_USE_HOST_PTR | CL_MEM_READ_ONLY;
     const cl_mem_flags contrary = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY;
@@ -74,17 +74,17 @@ unsigned int softgpu_live_host_pointers(void)
 cl_mem softgpu_make_buffer(cl_context context, const cl_mem_properties *properties,
                            cl_mem_flags flags, size_t size, void *host, cl_int *error)
 {
-    bool mend = is_to_be_mended(flags, size, host);
+    bool fix = is_to_be_fixed(flags, size, host);
     cl_mem buffer;
 
-    if (mend)
+    if (fix)
         flags = (flags & ~(cl_mem_flags)CL_MEM_READ_ONLY) | CL_MEM_READ_WRITE;
     if (properties)
         buffer = softgpu_below.clCreateBufferWithProperties(context, properties, flags, size, host,
                                                             error);
     else
         buffer = softgpu_below.clCreateBuffer(context, flags, size, host, error);
-    if (!mend || !buffer)
+    if (!fix || !buffer)
         return buffer;
     softgpu_trace("read-only buffer %p over %p is used in place", (void *)buffer, host);
     return remember(buffer, error);

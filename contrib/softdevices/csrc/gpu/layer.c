@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry points of an OpenCL loader layer (named by OPENCL_LAYERS), over Intel's OpenCL runtime
  * for CPUs. It shows the CPU device as a GPU, so that OpenVINO's GPU plugin takes it, adds what
- * that device lacks, and mends what the runtime does wrong. Each module says why it is needed. */
+ * that device lacks, and corrects what the runtime does wrong. Each module says why it is needed. */
 /* For RTLD_NODELETE and dladdr. */
 #define _GNU_SOURCE
 #include "layer.h"

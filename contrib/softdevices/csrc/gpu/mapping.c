@@ -20,7 +20,7 @@ static off_t size_of_fd(int fd)
         return -1;
     if (status.st_size > 0)
         return status.st_size;
-    /* A DMA-BUF tells its size by lseek; its fstat does so in newer kernels only. */
+    /* lseek reports the size of a DMA-BUF; fstat does so in newer kernels only. */
     size = lseek(fd, 0, SEEK_END);
     lseek(fd, 0, SEEK_SET);
     return size;

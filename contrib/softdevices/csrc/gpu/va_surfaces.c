@@ -43,7 +43,7 @@ static const struct surface_format *find_format(uint32_t fourcc)
     return NULL;
 }
 
-/* Maps plane number `plane` of an exported surface, which is in a layer of its own. */
+/* Maps plane number `plane` of an exported surface, which is in its own layer. */
 static cl_int map_plane(const struct softgpu_va_descriptor *from, cl_uint plane,
                         struct softgpu_va_plane *result)
 {

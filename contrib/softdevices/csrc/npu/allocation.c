@@ -64,7 +64,7 @@ static ze_result_t fill_fresh(struct allocation *allocation, const struct reques
 
 static ze_result_t fill_from_fd(struct allocation *allocation, const struct request *request)
 {
-    /* A descriptor of our own: the caller's may be closed right after the import. */
+    /* Our own descriptor: the caller's may be closed right after the import. */
     allocation->fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 3);
     const off_t size = allocation->fd < 0 ? -1 : lseek(allocation->fd, 0, SEEK_END);
     if (size <= 0)

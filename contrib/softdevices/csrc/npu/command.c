@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MILLISECOND_NS 1000000ull
-/* A wait that nobody ends would stop the queue for ever; hardware resets itself as well. */
+/* A wait that nobody ends would stop the queue forever; hardware resets itself as well. */
 #define LONGEST_WAIT_NS (10000 * MILLISECOND_NS)
 
 static void let_go(struct command *command)
@@ -165,7 +165,7 @@ ze_result_t commands_run(const struct commands *commands, const atomic_bool *hur
         if (result == ZE_RESULT_SUCCESS)
             result = run(command, hurry);
         else if (command->kind == COMMAND_SIGNAL_EVENT)
-            /* Whoever waits for the event must learn of the failure rather than wait for ever. */
+            /* Whoever waits for the event must learn of the failure rather than wait forever. */
             waitable_set(&command->event->state, result);
     }
     return result;

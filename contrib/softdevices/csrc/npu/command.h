@@ -42,7 +42,7 @@ struct commands {
     size_t capacity;
 };
 
-/* Add a copy of `command` with references of its own; false without memory. */
+/* Add a copy of `command` with its own references; false without memory. */
 bool commands_add(struct commands *commands, const struct command *command);
 
 /* Add copies of all of `more`; false without memory, then nothing was added. */

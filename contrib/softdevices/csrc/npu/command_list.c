@@ -19,6 +19,11 @@ static void release(void *pointer)
     free(list);
 }
 
+static void restart(void *pointer)
+{
+    pthread_mutex_init(&((struct command_list *)pointer)->mutex, NULL);
+}
+
 static ze_result_t create(ze_context_handle_t handle, ze_device_handle_t device_handle,
                           struct command_list **out)
 {
@@ -33,7 +38,8 @@ static ze_result_t create(ze_context_handle_t handle, ze_device_handle_t device_
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     list->context = object_hold(context);
     list->device = device;
-    pthread_mutex_init(&list->mutex, NULL);
+    restart(list);
+    list->object.restart = restart;
     *out = list;
     return ZE_RESULT_SUCCESS;
 }

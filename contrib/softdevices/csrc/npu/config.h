@@ -13,7 +13,7 @@
  *                       runs, so that a wait that somebody forgot shows as old bytes
  *   SOFTNPU_DEVICES     "npu" (default), "gpu" or "npu,gpu": each is a driver with one device. The
  *                       software GPU has memory and copies and no kernels: it is there for code
- *                       that must tell two devices apart
+ *                       that must distinguish two devices
  *   SOFTNPU_PLATFORM    which NPU is played: 3720, 4000 (default), 5010 or 5020
  *   SOFTNPU_OPENVINO_C  the path of libopenvino_c.so, for processes that have not loaded OpenVINO
  *                       themselves; where they have, the library beside theirs is taken

@@ -14,6 +14,11 @@ static void release(void *pointer)
     free(context);
 }
 
+static void restart(void *pointer)
+{
+    pthread_mutex_init(&((struct context *)pointer)->mutex, NULL);
+}
+
 ze_result_t zeContextCreate(ze_driver_handle_t handle, const ze_context_desc_t *descriptor,
                             ze_context_handle_t *out)
 {
@@ -26,7 +31,8 @@ ze_result_t zeContextCreate(ze_driver_handle_t handle, const ze_context_desc_t *
     if (!context)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     context->driver = driver;
-    pthread_mutex_init(&context->mutex, NULL);
+    restart(context);
+    context->object.restart = restart;
     object_publish(&context->object, OBJECT_CONTEXT, release);
     *out = (ze_context_handle_t)context;
     trace("context_create context=%p", (void *)context);

@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include "config.h"
+#include "fork_guard.h"
 #include "newer_abi.h"
 #include "waitable.h"
 
@@ -54,6 +55,7 @@ static void publish_all(void)
             chosen = i;
     npu.device_id = platforms[chosen].device_id;
     npu.tiles = platforms[chosen].tiles;
+    fork_guard_install();
     object_publish(&npu.object, OBJECT_DEVICE, NULL);
     object_publish(&gpu.object, OBJECT_DEVICE, NULL);
     object_publish(&npu_driver.object, OBJECT_DRIVER, NULL);

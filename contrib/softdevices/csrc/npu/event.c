@@ -17,6 +17,11 @@ static void release_event(void *pointer)
     free(event);
 }
 
+static void restart_event(void *pointer)
+{
+    waitable_restart(&((struct event *)pointer)->state);
+}
+
 ze_result_t zeEventPoolCreate(ze_context_handle_t handle, const ze_event_pool_desc_t *descriptor,
                               uint32_t device_count, ze_device_handle_t *devices,
                               ze_event_pool_handle_t *out)
@@ -57,6 +62,7 @@ ze_result_t zeEventCreate(ze_event_pool_handle_t handle, const ze_event_desc_t *
     if (!event)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     waitable_init(&event->state, false);
+    event->object.restart = restart_event;
     object_publish(&event->object, OBJECT_EVENT, release_event);
     *out = (ze_event_handle_t)event;
     return ZE_RESULT_SUCCESS;

@@ -10,6 +10,11 @@ static void release(void *pointer)
     free(fence);
 }
 
+static void restart(void *pointer)
+{
+    waitable_restart(&((struct fence *)pointer)->state);
+}
+
 ze_result_t zeFenceCreate(ze_command_queue_handle_t handle, const ze_fence_desc_t *descriptor,
                           ze_fence_handle_t *out)
 {
@@ -22,6 +27,7 @@ ze_result_t zeFenceCreate(ze_command_queue_handle_t handle, const ze_fence_desc_
     if (!fence)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     waitable_init(&fence->state, descriptor->flags & ZE_FENCE_FLAG_SIGNALED);
+    fence->object.restart = restart;
     object_publish(&fence->object, OBJECT_FENCE, release);
     *out = (ze_fence_handle_t)fence;
     return ZE_RESULT_SUCCESS;

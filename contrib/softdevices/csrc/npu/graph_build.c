@@ -214,6 +214,13 @@ static ze_result_t build(struct graph *graph, char *log, size_t log_size)
     return result;
 }
 
+static void restart(void *pointer)
+{
+    struct graph *graph = pointer;
+    pthread_mutex_init(&graph->mutex, NULL);
+    pthread_mutex_init(&graph->running, NULL);
+}
+
 ze_result_t graph_create(struct context *context, bool is_binary, const uint8_t *input, size_t size,
                          struct graph **out, char *log, size_t log_size)
 {
@@ -221,8 +228,8 @@ ze_result_t graph_create(struct context *context, bool is_binary, const uint8_t 
     if (!graph)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     graph->context = object_hold(context);
-    pthread_mutex_init(&graph->mutex, NULL);
-    pthread_mutex_init(&graph->running, NULL);
+    restart(graph);
+    graph->object.restart = restart;
     ze_result_t result = keep_binary(graph, is_binary, input, size)
                              ? build(graph, log, log_size)
                              : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of the graph extension that tells about a graph's arguments. */
+/* The part of the graph extension that describes a graph's arguments. */
 #include "graph_extension_arguments.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * Variables: the NPU's compiler turns ReadValue and Assign into one more input and output, with
  * names that OpenVINO's plugin recognises; the plugin keeps the values and copies them from the
- * output to the input between two inferences. So the XML is written anew here: a ReadValue becomes
+ * output to the input between two inferences. So the XML is rewritten here: a ReadValue becomes
  * a Parameter without the edge of its initial value, an Assign becomes a Result.
  */
 #define _GNU_SOURCE

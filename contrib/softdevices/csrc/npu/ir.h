@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the driver reads from the XML of a model by itself, since OpenVINO's C API does not tell. */
+/* What the driver reads from the XML of a model by itself, since OpenVINO's C API does not report it. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,6 +27,6 @@ struct ir {
     char *stateless; /* the XML with variables as inputs and outputs; NULL if it has none */
 };
 
-/* Read a model; false without memory or if it is no IR. */
+/* Read a model; false without memory or if it is not an IR. */
 bool ir_read(const char *xml, size_t size, struct ir *ir);
 void ir_free(struct ir *ir);

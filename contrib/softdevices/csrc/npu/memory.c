@@ -242,7 +242,7 @@ ze_result_t zeMemFreeExt(ze_context_handle_t handle, const ze_memory_free_ext_de
     return descriptor ? zeMemFree(handle, pointer) : ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 }
 
-/* Give the caller a descriptor of its own, if it asked for one in the way that counts. */
+/* Give the caller its own descriptor, if it asked for one in the way that counts. */
 static ze_result_t export_fd(const struct allocation *allocation, void *next)
 {
     ze_external_memory_export_fd_t *wanted = next;

@@ -10,7 +10,7 @@
 static struct object *table[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Objects are at least 16 bytes apart, so the lowest bits tell nothing. */
+/* Objects are at least 16 bytes apart, so the lowest bits carry no information. */
 static struct object **bucket_of(const void *handle)
 {
     return &table[((uintptr_t)handle >> 4) % BUCKETS];
@@ -76,6 +76,24 @@ ze_result_t object_retire(const void *handle, enum object_kind kind)
         return object_missing(handle);
     object_put(object);
     return ZE_RESULT_SUCCESS;
+}
+
+void objects_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void objects_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+void objects_restart(void)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct object *object = table[i]; object; object = object->next)
+            if (object->restart)
+                object->restart(object);
 }
 
 ze_result_t object_missing(const void *handle)

@@ -30,6 +30,7 @@ struct object {
     enum object_kind kind;
     atomic_uint references;
     void (*release)(void *object); /* frees it; NULL for what lives as long as the process */
+    void (*restart)(void *object); /* in a forked child: new locks; NULL where there are none */
     struct object *next;           /* in the table's bucket */
 };
 
@@ -47,6 +48,12 @@ void object_put(void *object);
 
 /* Destroy a handle: nobody finds it any more, and the table's reference is given back. */
 ze_result_t object_retire(const void *handle, enum object_kind kind);
+
+/* Around fork(): nobody makes or destroys a handle meanwhile. */
+void objects_lock(void);
+void objects_unlock(void);
+/* In the child, between the two: every object that has a handle gets new locks. */
+void objects_restart(void);
 
 /* What to answer for a handle that object_get() did not find. */
 ze_result_t object_missing(const void *handle);

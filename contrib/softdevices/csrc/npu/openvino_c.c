@@ -115,3 +115,8 @@ const struct openvino *openvino_c(char *reason, size_t size)
     pthread_mutex_unlock(&mutex);
     return result;
 }
+
+void openvino_c_restart(void)
+{
+    pthread_mutex_init(&mutex, NULL);
+}

@@ -44,3 +44,6 @@ struct openvino {
 
 /* NULL if the library cannot be used; then `reason` (of `size` bytes) says why. */
 const struct openvino *openvino_c(char *reason, size_t size);
+
+/* In a forked child: another thread may have been loading it. */
+void openvino_c_restart(void);

@@ -24,7 +24,8 @@ struct queue {
     pthread_cond_t arrived;   /* a submission, or the end */
     pthread_cond_t became_idle;
     struct submission *first, **end;
-    bool is_running; /* a submission that is on the list no more */
+    bool is_running;       /* a submission that is on the list no more */
+    struct fence *running; /* its fence, held; or NULL */
     bool has_thread;
     atomic_bool is_ending;
     ze_result_t failure;
@@ -34,7 +35,7 @@ struct queue {
 /* The queues that have a thread, for the end of the process. */
 static struct queue *alive;
 static pthread_mutex_t alive_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t handlers_once = PTHREAD_ONCE_INIT;
+static pthread_once_t handler_once = PTHREAD_ONCE_INIT;
 
 static void free_submission(struct submission *submission)
 {
@@ -81,10 +82,13 @@ static void *work(void *pointer)
         if (!queue->first)
             queue->end = &queue->first;
         queue->is_running = true;
+        queue->running = submission->fence ? object_hold(submission->fence) : NULL;
         pthread_mutex_unlock(&queue->mutex);
         run_submission(queue, submission);
         pthread_mutex_lock(&queue->mutex);
         queue->is_running = false;
+        object_put(queue->running);
+        queue->running = NULL;
         pthread_cond_broadcast(&queue->became_idle);
     }
     pthread_mutex_unlock(&queue->mutex);
@@ -117,40 +121,54 @@ static void stop_all(void)
     pthread_mutex_unlock(&alive_mutex);
 }
 
-static void lock_alive(void)
+void queues_lock(void)
 {
     pthread_mutex_lock(&alive_mutex);
 }
 
-static void unlock_alive(void)
+void queues_unlock(void)
 {
     pthread_mutex_unlock(&alive_mutex);
 }
 
-/* fork() copies no threads: the child's queues start anew, else its exit would wait for ever. */
-static void restart_in_child(void)
+/* In a forked child: whoever waits for work of the parent's thread learns that it is lost. */
+static void lose(struct fence *fence)
+{
+    if (!fence)
+        return;
+    waitable_restart(&fence->state);
+    waitable_set(&fence->state, ZE_RESULT_ERROR_DEVICE_LOST);
+}
+
+/*
+ * Without it the child's exit would wait for threads that it does not have. Submissions are not
+ * freed: that may end in OpenVINO, which does not support fork().
+ */
+void queues_restart(void)
 {
     for (struct queue *queue = alive; queue; queue = queue->next_alive) {
         pthread_mutex_init(&queue->mutex, NULL);
         condition_init(&queue->arrived);
         condition_init(&queue->became_idle);
         queue->has_thread = false;
+        for (struct submission *s = queue->first; s; s = s->next)
+            lose(s->fence);
+        lose(queue->running);
+        queue->running = NULL;
         queue->is_running = false;
         queue->first = NULL;
         queue->end = &queue->first;
     }
-    unlock_alive();
 }
 
-static void register_handlers(void)
+static void register_handler(void)
 {
     atexit(stop_all);
-    pthread_atfork(lock_alive, unlock_alive, restart_in_child);
 }
 
 static void join_alive(struct queue *queue)
 {
-    pthread_once(&handlers_once, register_handlers);
+    pthread_once(&handler_once, register_handler);
     pthread_mutex_lock(&alive_mutex);
     queue->next_alive = alive;
     alive = queue;

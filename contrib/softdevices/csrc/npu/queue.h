@@ -21,5 +21,11 @@ ze_result_t queue_submit(struct queue *queue, const struct commands *commands, s
 /* Wait until all submissions have run; gives the first failure since the last call. */
 ze_result_t queue_wait(struct queue *queue, uint64_t timeout_ns);
 
+/* Around fork(): no queue is made or ends meanwhile. */
+void queues_lock(void);
+void queues_unlock(void);
+/* In the child, between the two: every queue is idle, and starts a thread with its next work. */
+void queues_restart(void);
+
 /* Destroy the handle, let all submissions run and end the thread. */
 ze_result_t queue_finish(struct queue *queue);

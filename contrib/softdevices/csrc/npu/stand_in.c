@@ -87,7 +87,7 @@ ze_result_t softnpu_translate_handle(zel_handle_type_t type, void *handle, void 
     return zelLoaderTranslateHandle(type, handle, out);
 }
 
-/* There is no loader with a context of its own. */
+/* There is no loader with its own context. */
 void *softnpu_loader_context(void)
 {
     return NULL;

@@ -2,7 +2,7 @@
 #include "waitable.h"
 
 #define SECOND_NS 1000000000ull
-/* Longer than any program runs: such a timeout is a wait for ever, and its sum cannot overflow. */
+/* Longer than any program runs: such a timeout waits forever, and its sum cannot overflow. */
 #define FOR_EVER_NS (1000000ull * SECOND_NS)
 
 void condition_init(pthread_cond_t *condition)
@@ -33,10 +33,15 @@ uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-void waitable_init(struct waitable *waitable, bool is_set)
+void waitable_restart(struct waitable *waitable)
 {
     pthread_mutex_init(&waitable->mutex, NULL);
     condition_init(&waitable->changed);
+}
+
+void waitable_init(struct waitable *waitable, bool is_set)
+{
+    waitable_restart(waitable);
     waitable->is_set = is_set;
     waitable->result = ZE_RESULT_SUCCESS;
     waitable->set_at_ns = 0;

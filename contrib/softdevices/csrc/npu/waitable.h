@@ -17,6 +17,8 @@ struct waitable {
 };
 
 void waitable_init(struct waitable *waitable, bool is_set);
+/* In a forked child, where no thread waits: new locks, the same state. */
+void waitable_restart(struct waitable *waitable);
 void waitable_destroy(struct waitable *waitable);
 void waitable_set(struct waitable *waitable, ze_result_t result);
 void waitable_reset(struct waitable *waitable);
@@ -30,7 +32,7 @@ ze_result_t waitable_wait(struct waitable *waitable, uint64_t timeout_ns);
 /* pthread_cond_init() for waits with a deadline of deadline_in(). */
 void condition_init(pthread_cond_t *condition);
 
-/* The point in time `timeout_ns` from now; false if that is for ever. */
+/* The point in time `timeout_ns` from now; false if that is never. */
 bool deadline_in(uint64_t timeout_ns, struct timespec *deadline);
 
 uint64_t now_ns(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file descriptors that a display exported, so that those which nobody closed can be told. */
+/* The file descriptors that a display exported, so that leaks can be reported. */
 #ifndef SOFTVA_DESCRIPTORS_H
 #define SOFTVA_DESCRIPTORS_H
 

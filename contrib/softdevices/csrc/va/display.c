@@ -11,6 +11,30 @@
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct softva_display *displays;
+static pthread_once_t forks_watched = PTHREAD_ONCE_INIT;
+
+static void lock_list(void)
+{
+    pthread_mutex_lock(&list_lock);
+}
+
+static void unlock_list(void)
+{
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* A thread that held a display when the process forked never gives it back in the child. */
+static void restart_in_child(void)
+{
+    for (struct softva_display *display = displays; display; display = display->next)
+        pthread_mutex_init(&display->lock, NULL);
+    unlock_list();
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(lock_list, unlock_list, restart_in_child);
+}
 
 static void tell_wrong_option(VADriverContextP context, const char *name)
 {
@@ -38,6 +62,7 @@ VAStatus softva_display_open(VADriverContextP context)
         free(display);
         return VA_STATUS_ERROR_INVALID_PARAMETER;
     }
+    pthread_once(&forks_watched, watch_forks);
     display->process = getpid();
     pthread_mutex_init(&display->lock, NULL);
     pthread_mutex_lock(&list_lock);
@@ -105,7 +130,6 @@ static bool take(pthread_mutex_t *lock, bool patient)
 void softva_for_displays(bool patient, void (*visit)(struct softva_display *display, void *user),
                          void *user)
 {
-    /* A thread that held a lock when the process forked never gives it back in the fork. */
     if (!take(&list_lock, patient))
         return;
     for (struct softva_display *display = displays; display; display = display->next) {

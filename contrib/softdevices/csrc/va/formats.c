@@ -13,7 +13,7 @@
 
 /* The layouts are those that va/va.h describes, but for AYUV and XYUV: drivers and FFmpeg put V
  * first in memory, as DRM's codes of these names do. ARGB64 and ABGR64 are left out, because their
- * description there contradicts itself; so are formats that have no use outside of old drivers.
+ * description there contradicts itself; so are formats that have no use outside old drivers.
  *
  * The first format of a VA_RT_FORMAT_* is the one that a surface gets if no other is asked for. */
 const struct softva_format softva_formats[] = {

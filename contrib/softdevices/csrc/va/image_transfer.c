@@ -31,7 +31,7 @@ static VAStatus find_sides(const struct softva_display *display, VASurfaceID sur
     return VA_STATUS_SUCCESS;
 }
 
-/* Makes an area of a program's numbers; false if they are no area of a picture of this size. */
+/* Makes an area of a program's numbers; false if they are not an area of a picture of this size. */
 static bool make_area(int x, int y, unsigned int width, unsigned int height, uint32_t of_width,
                       uint32_t of_height, struct softva_area *area)
 {

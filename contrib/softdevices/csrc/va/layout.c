@@ -5,7 +5,7 @@
 #include "pixels.h"
 
 /* Video hardware works on blocks of 16 x 16 pixels, so that there are rows below a picture whose
- * height is no multiple of that. */
+ * height is not a multiple of that. */
 enum { ROWS_ALIGN = 16 };
 
 static uint32_t aligned(uint32_t value, uint32_t to)

@@ -106,7 +106,7 @@ struct softva_memory *softva_memory_allocate(enum softva_memory_source source, s
     return NULL;
 }
 
-/* The bytes behind a descriptor; negative if they cannot be told. */
+/* The bytes behind a descriptor; negative if their number is unknown. */
 static off_t size_of(int fd)
 {
     struct stat status;
@@ -114,7 +114,7 @@ static off_t size_of(int fd)
 
     if (fstat(fd, &status) != 0)
         return -1;
-    /* A DMA-BUF tells its size by lseek; its fstat does so in newer kernels only. A file would
+    /* lseek reports the size of a DMA-BUF; fstat does so in newer kernels only. A file would
      * move, and has a size. */
     if (status.st_size > 0)
         return status.st_size;
@@ -154,7 +154,7 @@ static void synchronise(const struct softva_memory *memory, uint64_t flags)
 {
     struct dma_buf_sync sync = {.flags = flags};
 
-    /* Memory that is no DMA-BUF refuses this, and needs nothing of the kind. */
+    /* Memory that is not a DMA-BUF refuses this, and needs nothing of the kind. */
     while (ioctl(memory->fd, DMA_BUF_IOCTL_SYNC, &sync) == -1 &&
            (errno == EINTR || errno == EAGAIN))
         ;

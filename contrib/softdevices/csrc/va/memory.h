@@ -21,7 +21,7 @@ struct softva_memory {
     const char *source; /* "udmabuf", "heap", "memfd", or "import" */
 };
 
-/* Give memory with one reference, or NULL. An import keeps a descriptor of its own; it fails if
+/* Give memory with one reference, or NULL. An import keeps its own descriptor; it fails if
  * there are fewer bytes than `size` behind `fd`, and takes all that there are if `size` is 0. */
 struct softva_memory *softva_memory_allocate(enum softva_memory_source source, size_t size);
 struct softva_memory *softva_memory_import(int fd, size_t size);

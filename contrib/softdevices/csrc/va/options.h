@@ -5,7 +5,7 @@
  * SOFTVA_PITCH_ALIGN=N               Rows are padded to multiples of N bytes, a power of two from
  *                                    1 to 65536. Without it: 64.
  * SOFTVA_TILING=y                    Surfaces are tiled (I915_FORMAT_MOD_Y_TILED).
- * SOFTVA_OBJECTS=separate            Each plane of a surface lies in a memory object of its own.
+ * SOFTVA_OBJECTS=separate            Each plane of a surface lies in its own memory object.
  * SOFTVA_LAYERS=separate             Surfaces are not exported as one composed layer.
  * SOFTVA_FAIL=NAME[@N][=STATUS],...  The function NAME (vaDeriveImage, ...) fails, from its call
  *                                    N on (the first is 0) or in all, with this number of a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Software GPU, NPU and VA-API devices under the real libraries, for tests without hardware.
+"""Software GPU, NPU, VA-API and CUDA devices under the real libraries, for tests without hardware.
 
 `samebytes-softdevices run --gpu -- COMMAND` and `pytest --softdevices=gpu` switch them on.
 """
@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from samebytes_softdevices._cuda import cuda_live
     from samebytes_softdevices._gpu_layer import gpu_live_imports
     from samebytes_softdevices._npu_trace import NpuTraceRecord, npu_trace
     from samebytes_softdevices._plan import SoftDeviceError
@@ -19,6 +20,7 @@ __all__ = [
     "NpuTraceRecord",
     "SoftDeviceError",
     "VaObject",
+    "cuda_live",
     "gpu_live_imports",
     "npu_trace",
     "va_live",
@@ -31,6 +33,7 @@ _HOMES = {
     "NpuTraceRecord": "_npu_trace",
     "SoftDeviceError": "_plan",
     "VaObject": "_va_report",
+    "cuda_live": "_cuda",
     "gpu_live_imports": "_gpu_layer",
     "npu_trace": "_npu_trace",
     "va_live": "_va_report",
@@ -38,10 +41,12 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """Load a public name when it is first used (PEP 562)."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first used (PEP 562)."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value

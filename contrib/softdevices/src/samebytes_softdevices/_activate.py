@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Put a plan into effect: for a command that is started, or in the process that runs."""
+"""Activate software devices for a command, or in this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["activate_in_process", "environment_with", "run_command"]
 
 
 def environment_with(plan: Plan, environment: Mapping[str, str]) -> dict[str, str]:
-    """Give a copy of `environment` in which a program started anew finds the devices of `plan`.
+    """Give a copy of `environment` in which a newly started program finds the devices of `plan`.
 
     Doing it twice changes nothing.
 
@@ -56,20 +56,20 @@ def activate_in_process(plan: Plan) -> None:
 
 def _check_that_it_is_early(plan: Plan) -> None:
     loaded = _loaded_files()
-    mend = (
+    remedy = (
         "some framework was imported before the software devices were switched on. Switch them on "
         "first, or start the program with `samebytes-softdevices run`"
     )
     for path in plan.interpose:
         for other in loaded:
             if other.name.split(".so")[0] == path.name.split(".so")[0] and not _same(other, path):
-                raise SoftDeviceError(f"{other} is already loaded, where {path} is needed: {mend}")
+                raise SoftDeviceError(f"{other} is already loaded, but {path} is needed: {remedy}")
     # Where ours came first, as in a program that `run` started, theirs may follow.
     if all(any(_same(other, path) for other in loaded) for path in plan.interpose):
         return
     for other in loaded:
         if other.name.startswith(plan.too_late):
-            raise SoftDeviceError(f"{other} is already loaded: {mend}")
+            raise SoftDeviceError(f"{other} is already loaded: {remedy}")
 
 
 def _load(paths: Iterable[Path], mode: int) -> None:

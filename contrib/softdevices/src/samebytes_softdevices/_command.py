@@ -26,7 +26,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Software devices under the real libraries, for tests without hardware.",
     )
     actions = parser.add_subparsers(dest="action", required=True)
-    actions.add_parser("check", help="say which devices can be used here, and what mends the rest")
+    actions.add_parser("check", help="say which devices can be used here, and what the others lack")
     run = actions.add_parser("run", help="run a command that sees software devices")
     for name in DEVICES:
         run.add_argument(f"--{name}", action="store_true", help=f"with the software {name.upper()}")

@@ -8,13 +8,14 @@ from importlib import import_module
 
 from samebytes_softdevices._plan import Plan, SoftDeviceError, combine
 
-__all__ = ["DEVICES", "plan_for", "plan_of"]
+__all__ = ["DEVICES", "plan_for", "plan_of", "usable"]
 
 # Each module has plan() -> Plan, which raises SoftDeviceError.
 DEVICES = {
     "gpu": "samebytes_softdevices._gpu",
     "npu": "samebytes_softdevices._npu",
     "vaapi": "samebytes_softdevices._va",
+    "cuda": "samebytes_softdevices._cuda",
 }
 
 
@@ -26,7 +27,7 @@ def plan_of(name: str) -> Plan:
     """
     if name not in DEVICES:
         raise SoftDeviceError(
-            f"there is no software device {name!r}; there are {', '.join(sorted(DEVICES))}"
+            f"unknown software device {name!r}; known: {', '.join(sorted(DEVICES))}"
         )
     plan: Plan = import_module(DEVICES[name]).plan()
     return plan
@@ -39,3 +40,23 @@ def plan_for(names: Iterable[str]) -> Plan:
         SoftDeviceError: as plan_of.
     """
     return combine(plan_of(name) for name in dict.fromkeys(names))
+
+
+def usable(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Give the devices of `names` that can be used here, and for each of the others the reason.
+
+    Raises:
+        SoftDeviceError: there is no device of such a name.
+    """
+    found: list[str] = []
+    missing: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        try:
+            plan_of(name)
+        except SoftDeviceError as error:
+            if name not in DEVICES:
+                raise
+            missing[name] = str(error)
+        else:
+            found.append(name)
+    return found, missing

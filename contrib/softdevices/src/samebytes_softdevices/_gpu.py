@@ -18,7 +18,7 @@ __all__ = ["LAYER", "plan"]
 
 LAYER = "libsoftgpu.so"
 _INSTALL = 'pip install "samebytes-softdevices[gpu]"'
-# The layer mends and hides what these versions do; the extra "gpu" pins the same ones.
+# The layer corrects and hides what these versions do; the extra "gpu" pins the same ones.
 _VERSIONS = {"intel-opencl-rt": "2026.2.0", "intel-cmplr-lib-rt": "2026.2.0", "tbb": "2023.2.0"}
 # What the loader links to without saying where it lies, in the order of dependence.
 _LOADER_NEEDS = ("libintlc.so.5", "libimf.so", "libirng.so", "libsvml.so")
@@ -34,7 +34,7 @@ def plan() -> Plan:
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         raise SoftDeviceError(
             "the software GPU needs Linux on x86-64: Intel's OpenCL runtime for CPUs exists for "
-            f"no other; this is {platform.system()} on {platform.machine()}"
+            f"no other platform; this is {platform.system()} on {platform.machine()}"
         )
     layer = library(LAYER)
     opencl, compiler, tbb = (_installed(name) for name in _VERSIONS)
@@ -60,7 +60,7 @@ def plan() -> Plan:
         search=(folder / "lib",),
         preload=tuple(needs.values()),
         # OpenVINO brings an older TBB, with which the runtime silently fails to load. pyopencl
-        # brings a loader of its own, and a loader that gets objects of another one before it
+        # brings its own loader, and a loader that gets objects of another one before it
         # listed platforms itself passes calls by the layer. What the loader needs is not here: it
         # has the names of libm's functions, and must come after libm.
         interpose=(libtbb, loader),
@@ -75,7 +75,7 @@ def _installed(name: str) -> Distribution:
         raise SoftDeviceError(f"the package {name} is missing: {_INSTALL}") from error
     if found.version != _VERSIONS[name]:
         raise SoftDeviceError(
-            f"the software GPU needs {name} {_VERSIONS[name]}, here is {found.version}: {_INSTALL}"
+            f"the software GPU needs {name} {_VERSIONS[name]}, found {found.version}: {_INSTALL}"
         )
     return found
 

@@ -24,7 +24,7 @@ def layer() -> ctypes.CDLL:
     path = library(LAYER)
     if str(path) not in os.environ.get("OPENCL_LAYERS", "").split(":"):
         raise SoftDeviceError(
-            "the software GPU is not on in this process: run it with "
+            "the software GPU is not active in this process: run it with "
             "`samebytes-softdevices run --gpu`, or with `pytest --softdevices=gpu`"
         )
     functions = ctypes.CDLL(str(path))

@@ -39,7 +39,7 @@ def plan() -> Plan:
     if platform.system() != "Linux":
         raise SoftDeviceError(f"the software NPU needs Linux; this is {platform.system()}")
     driver = library(DRIVER)
-    # In both cases: a program may bring a loader of its own, by its RPATH.
+    # In both cases: a program may bring its own loader, by its RPATH.
     environment = {"ZE_ENABLE_ALT_DRIVERS": str(driver)}
     openvino_c = _openvino_c()
     if openvino_c is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process needs so that the libraries in it find a software device."""
+"""Plan: the environment in which libraries find a software device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Plan", "SoftDeviceError", "combine"]
 
 
 class SoftDeviceError(RuntimeError):
-    """A software device cannot be used here; the message says why and what mends it."""
+    """A software device cannot be used here; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def combine(plans: Iterable[Plan]) -> Plan:
         for name, value in plan.environment.items():
             if environment.setdefault(name, value) != value:
                 raise SoftDeviceError(
-                    f"two software devices want different values for {name}: "
+                    f"two software devices need different values for {name}: "
                     f"{environment[name]!r} and {value!r}"
                 )
         search.update(dict.fromkeys(plan.search))

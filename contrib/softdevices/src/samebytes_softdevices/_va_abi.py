@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is used of libva by ctypes (va/va.h, va/va_drm.h, va/va_drmcommon.h)."""
+"""The part of libva used here, for ctypes (va/va.h, va/va_drm.h, va/va_drmcommon.h)."""
 
 from __future__ import annotations
 

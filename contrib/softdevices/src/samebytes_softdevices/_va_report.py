@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the software VA-API driver says about what lives in it (csrc/va/report.h)."""
+"""Read the software VA-API driver's report of living objects (csrc/va/report.h)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def va_live(kind: str | None = None) -> list[VaObject]:
     """
     text = _driver().softva_report_live()
     if text is None:
-        raise SoftDeviceError("there is no memory for the report")
+        raise SoftDeviceError("there is not enough memory for the report")
     try:
         found = _parse(ctypes.string_at(text).decode())
     finally:

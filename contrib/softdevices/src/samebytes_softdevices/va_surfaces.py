@@ -119,7 +119,7 @@ class Surface:
 class Display:
     """A VADisplay of the software VA-API driver. It stays until close().
 
-    Raises SoftDeviceError where the driver is not on in this process.
+    Raises SoftDeviceError where the driver is not active in this process.
 
     Attributes:
         address: The VADisplay.
@@ -131,7 +131,7 @@ class Display:
         """Open and initialise one of its own."""
         if os.environ.get("LIBVA_DRIVER_NAME", "") + "_drv_video.so" != DRIVER:
             raise SoftDeviceError(
-                "the software VA-API driver is not on in this process: run it with "
+                "the software VA-API driver is not active in this process: run it with "
                 "`samebytes-softdevices run --vaapi`, or with `pytest --softdevices=vaapi`"
             )
         # Taken again by finalizers of surfaces, which may run at any moment in the same thread.
@@ -159,10 +159,10 @@ class Display:
             height: In pixels.
 
         Raises:
-            SoftDeviceError: the planes of the format are no arrays, or the driver refuses it.
+            SoftDeviceError: the planes of the format are not arrays, or the driver refuses it.
         """
         if format not in _FORMATS:
-            raise SoftDeviceError(f"the planes of {format} are no arrays; use NV12, P010 or P016")
+            raise SoftDeviceError(f"the planes of {format} are not arrays; use NV12, P010 or P016")
         made = ctypes.c_uint()
         attributes = (SurfaceAttribute * 1)(pixel_format(format))
         # VA_RT_FORMAT_* is 0: the pixel format says all.
@@ -195,7 +195,7 @@ def shared_display() -> Display:
     """Give the display that the surfaces of create_surface are of. It is closed at exit.
 
     Raises:
-        SoftDeviceError: the software VA-API driver is not on in this process.
+        SoftDeviceError: the software VA-API driver is not active in this process.
     """
     with _lock:
         return _open_display()
@@ -227,7 +227,7 @@ def _planes(display: int, surface_id: int) -> tuple[Plane, ...]:
     objects = exported.objects[: exported.num_objects]
     try:
         if any(item.drm_format_modifier for item in objects):
-            raise SoftDeviceError(f"surface {surface_id} is tiled: its planes are no arrays")
+            raise SoftDeviceError(f"surface {surface_id} is tiled: its planes are not arrays")
         mappings = [mmap.mmap(item.fd, item.size) for item in objects]
     finally:
         for item in objects:

@@ -60,7 +60,7 @@ def cv2() -> Any:
 
 @pytest.fixture
 def build(cl: Any) -> Callable[[Any, str], Any]:
-    """Build a program. The compiler tells what it vectorised, of which pyopencl warns."""
+    """Build a program. The compiler reports what it vectorised, of which pyopencl warns."""
     import warnings
 
     def build(context: Any, source: str) -> Any:
@@ -205,7 +205,7 @@ def no_leak() -> Iterator[None]:
 
 @pytest.fixture
 def run_python() -> Callable[..., str]:
-    """Run a script in a process of its own, on the same devices; give what it prints."""
+    """Run a script in its own process, on the same devices; give what it prints."""
     import subprocess
 
     def run(script: str, **environment: str) -> str:

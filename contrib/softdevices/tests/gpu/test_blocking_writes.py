@@ -41,7 +41,7 @@ def test_blocking_writes_are_complete(run_python: Callable[..., str]) -> None:
 @pytest.mark.usefixtures("cl")
 def test_the_quirk_shows_who_does_not_wait(run_python: Callable[..., str]) -> None:
     early = counts(run_python(SCRIPT, SOFTGPU_QUIRK_EARLY_WRITES="1"))
-    assert any(early), "the runtime mended its writes: the layer need not wait any more"
+    assert any(early), "the runtime fixed its writes: the layer need not wait any more"
 
 
 @pytest.mark.parametrize("blocking", [True, False])

@@ -15,7 +15,7 @@ from samebytes_softdevices._gpu_layer import layer
 
 SIZE = 8192
 OFFSETS = [0, 64, 128, 192]
-MENDED = {64, 192}  # where the runtime works on a copy of read-only memory
+FIXED = {64, 192}  # where the runtime works on a copy of read-only memory
 ADD = (
     "kernel void add(global uchar *p, constant uchar *q) "
     "{ p[get_global_id(0)] += q[get_global_id(0)]; }"
@@ -55,8 +55,8 @@ def over(cl: Any, context: Any, host: Any, access: str = "READ_ONLY") -> Any:
 def buffer(cl: Any, context: Any, host: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     before = live()
     buffer = over(cl, context, host, request.param)
-    mended = request.param == "READ_ONLY" and host.ctypes.data % 4096 in MENDED
-    assert live() - before == mended
+    fixed = request.param == "READ_ONLY" and host.ctypes.data % 4096 in FIXED
+    assert live() - before == fixed
     yield buffer
     buffer.release()
 

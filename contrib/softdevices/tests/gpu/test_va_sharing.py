@@ -151,7 +151,7 @@ def test_a_tiled_surface_is_refused(
 
     monkeypatch.setenv("SOFTVA_TILING", "y")
     display = Display()
-    with pytest.raises(SoftDeviceError, match="tiled: its planes are no arrays"):
+    with pytest.raises(SoftDeviceError, match="tiled: its planes are not arrays"):
         display.create_surface("NV12", 32, 32)
     number = ctypes.c_uint()
     attributes = (SurfaceAttribute * 1)(pixel_format("NV12"))

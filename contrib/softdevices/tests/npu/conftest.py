@@ -2,7 +2,7 @@
 """What the tests of the software NPU share.
 
 The device is set up by the environment of a process and a process has one loader, so the tests
-run scripts in processes of their own; they need no `--softdevices=npu`.
+run scripts in their own processes; they need no `--softdevices=npu`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Level Zero through ctypes, for scripts that run in processes of their own.
+"""Level Zero through ctypes, for scripts that run in their own processes.
 
 No test imports this: conftest.py puts its text before the scripts, since each process has one
 loader and one environment. Structures and numbers are those of ze_api.h.

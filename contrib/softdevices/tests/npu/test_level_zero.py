@@ -68,10 +68,11 @@ for kind in (HOST, DEVICE, SHARED):
     assert os.fstat(again).st_ino == os.fstat(fd).st_ino
     os.close(again)
 
-    if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
         mmap.mmap(fd, PAGE)[:8] = b"by child"
         os._exit(0)
-    os.wait()
+    assert os.waitpid(child, 0)[1] == 0
     assert ct.string_at(imported, 8) == b"by child"
 
     assert free(address) == OK

@@ -155,10 +155,11 @@ fd = os.memfd_create("tensor")
 os.ftruncate(fd, 4096)
 tensor = context.create_tensor(ov.Type.u8, ov.Shape([1, 4096]),
     {"MEM_TYPE": "SHARED_BUF", "MEM_HANDLE": hex(fd), "TENSOR_TYPE": "INPUT"})
-if os.fork() == 0:
+child = os.fork()
+if child == 0:
     mmap.mmap(fd, 4096)[:3] = bytes([1, 2, 3])
     os._exit(0)
-os.wait()
+os.waitpid(child, 0)
 request.set_tensor("x", tensor)
 request.infer()
 assert request.get_output_tensor(0).data[0, :4].tolist() == [2, 4, 6, 0]
@@ -416,11 +417,12 @@ requests = [compiled.create_infer_request() for _ in range(3)]
 for request in requests:
     request.set_input_tensor(ov.Tensor(np.ones((1, 4096), np.uint8)))
     request.start_async()
-if os.fork() == 0:
+child = os.fork()
+if child == 0:
     import ctypes
     libc = ctypes.CDLL(None)
     libc.exit(0)  # runs the handlers of the end, in a child without the device's threads
-_, status = os.wait()
+_, status = os.waitpid(child, 0)
 assert status == 0
 print("end")
 """,

@@ -66,6 +66,11 @@ def test_the_driver_under_sanitizers(build: Build, sanitizer: str) -> None:
     run(str(build(sanitizer)))
 
 
+# Not under sanitizers: in a forked child they may wait for their own locks, as for malloc().
+def test_children_that_are_forked_while_displays_are_used(build: Build) -> None:
+    run(str(build("none")), "forks")
+
+
 def test_the_driver_under_valgrind(build: Build) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("missing package valgrind: apt install valgrind")

@@ -80,6 +80,6 @@ def test_all_devices_go_together(run: Run) -> None:
     except SoftDeviceError as error:
         pytest.skip(f"missing device: {error}")
     options = [f"--{name}" for name in DEVICES]
-    assert len(plans) == len(options) == 3
+    assert len(plans) == len(options) == 4
     start = (sys.executable, "-m", "samebytes_softdevices", "run", *options, "--")
     assert run(*start, sys.executable, "-c", OPEN).returncode == 0

@@ -14,7 +14,7 @@ from samebytes_softdevices._va import NODE
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
-# A width that is no multiple of what rows are padded to.
+# A width that is not a multiple of what rows are padded to.
 PICTURES = ["-f", "lavfi", "-i", "testsrc2=size=322x180:rate=5:duration=1"]
 DEVICES = [
     *("-init_hw_device", f"drm=node:{NODE}", "-init_hw_device", "vaapi=va@node"),

@@ -93,11 +93,11 @@ def test_a_surface_that_is_dropped_is_destroyed() -> None:
 
 
 def test_what_cannot_be_is_told(display_with: Callable[..., Display]) -> None:
-    with pytest.raises(SoftDeviceError, match="planes of YUY2 are no arrays; use NV12"):
+    with pytest.raises(SoftDeviceError, match="planes of YUY2 are not arrays; use NV12"):
         create_surface("YUY2", 64, 64)
     with pytest.raises(SoftDeviceError, match="vaCreateSurfaces of NV12 0x64 failed with"):
         create_surface("NV12", 0, 64)
-    with pytest.raises(SoftDeviceError, match="tiled: its planes are no arrays"):
+    with pytest.raises(SoftDeviceError, match="tiled: its planes are not arrays"):
         display_with(SOFTVA_TILING="y").create_surface("NV12", 64, 64)
     failing = display_with(SOFTVA_FAIL="vaExportSurfaceHandle@1=20")
     failing.create_surface("NV12", 64, 64).close()

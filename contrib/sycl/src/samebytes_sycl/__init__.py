@@ -11,8 +11,9 @@ Importing this does not import dpctl, and loads no SYCL; using one of its names 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._context import SYCLContext, context
@@ -24,22 +25,13 @@ __version__ = "0.1.0"
 __all__ = ["SYCLContext", "SYCLTensor", "USMArray", "context", "tensor"]
 
 _HOME = {
-    "SYCLContext": "_context",
-    "SYCLTensor": "_tensor",
-    "USMArray": "_usm_array",
-    "context": "_context",
-    "tensor": "_tensor",
+    "SYCLContext": "._context",
+    "SYCLTensor": "._tensor",
+    "USMArray": "._usm_array",
+    "context": "._context",
+    "tensor": "._tensor",
 }
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

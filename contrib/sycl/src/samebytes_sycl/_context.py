@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import dpctl
@@ -18,7 +17,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Context, Device, FrameMeta, Storage
+from samebytes.plugins import Context, ContextRegistry, Device, FrameMeta, Storage
 
 from ._native_handles import handles_of
 from ._probe import NO_DEVICE
@@ -41,13 +40,13 @@ _MEMORIES: dict[str, Any] = {
 _ALIGNMENT = 64
 
 
-class SYCLContext(Context):
+class SYCLContext(Context[SYCLTensor]):
     """A SYCL queue: `samebytes.context("sycl")`, "sycl:gpu", or `context(queue)` for your own.
 
     What follows the colon is a filter of SYCL's (ONEAPI_DEVICE_SELECTOR's words). There is one
     context for each queue. Mappings wait for the queue: work on other queues is yours to wait for.
 
-    Handles: "sycl_queue", a sycl::queue* of dpctl's; and, where SYCL's runtime tells them,
+    Handles: "sycl_queue", a sycl::queue* of dpctl's; and, where SYCL's runtime reports them,
     "cl_context" and "cl_device", or "ze_context" and "ze_device". So OpenCL and Level Zero contexts
     can be derived: `context.derive("opencl")`.
 
@@ -82,16 +81,14 @@ class SYCLContext(Context):
             if names:
                 raise UnknownNameError("SYCL device", device or "", names) from error
             raise MissingDependencyError("sycl", "a device that SYCL can use", NO_DEVICE) from error
-        # The queue in which memory of dpctl is allocated that was told no other.
+        # The queue in which memory of dpctl is allocated if no other queue is given.
         return cls._over(dpctl._sycl_queue_manager.get_device_cached_queue(chosen))
 
     @classmethod
     def _over(cls, queue: dpctl.SyclQueue) -> Self:
-        with _lock:
-            found = _living.get(queue)
-            if not isinstance(found, cls) or found._closed:
-                found = _living[queue] = cls(queue)
-            return found
+        return _contexts.find_or_make(  # type: ignore[return-value]  # of the class in the key
+            (cls, queue), partial(cls, queue)
+        )
 
     def allocate(
         self, shape: Sequence[int], dtype: Any = "uint8", kind: Kind = "shared"
@@ -112,14 +109,14 @@ class SYCLContext(Context):
             NativeError: the device has no memory for it, or none of that kind.
         """
         self.check_open()
-        info = TensorInfo(dtype, tuple(shape))
+        info = TensorInfo(dtype, shape)
         pointer, pin = self._allocated(info.nbytes, kind)
         native = USMArray(self, pointer, info, kind, pin)
-        return SYCLTensor(native, self, pin, None, False, info, (pin,))
+        return SYCLTensor.owned(native, self, pin, info=info)
 
     def allocate_frame(
         self, format_: str | ImageFormat, width: int, height: int, kind: Kind = "shared"
-    ) -> Frame:
+    ) -> Frame[SYCLTensor]:
         """A new image in one piece of USM, planes one after another without gaps.
 
         Raises:
@@ -135,7 +132,7 @@ class SYCLContext(Context):
             USMArray(self, pointer + p.offset, TensorInfo(p.dtype, p.shape, p.strides), kind, pin)
             for p in layouts
         )
-        return Frame(planes, self, FrameMeta(image), pin, None, False, (pin,))
+        return Frame.owned(planes, self, FrameMeta(image), pin)
 
     def readonly_native(self, native: Any) -> Any:
         """The same array, marked; objects of others cannot be."""
@@ -180,9 +177,9 @@ class _Release:
         del self.memory
 
 
-_lock = threading.Lock()
-# By queue, which compares and hashes as SYCL's queues do: dpctl makes several objects of one.
-_living: weakref.WeakValueDictionary[dpctl.SyclQueue, SYCLContext] = weakref.WeakValueDictionary()
+# By class and queue, which compares and hashes as SYCL's queues do: dpctl makes several objects of
+# one.
+_contexts: ContextRegistry[SYCLContext] = ContextRegistry()
 
 
 def context(queue: dpctl.SyclQueue) -> SYCLContext:
@@ -192,7 +189,7 @@ def context(queue: dpctl.SyclQueue) -> SYCLContext:
         UnsupportedObjectError: no dpctl.SyclQueue.
     """
     if not isinstance(queue, dpctl.SyclQueue):
-        raise UnsupportedObjectError(f"a {type(queue).__name__} is no dpctl.SyclQueue")
+        raise UnsupportedObjectError(f"a {type(queue).__name__} is not a dpctl.SyclQueue")
     return SYCLContext._over(queue)
 
 

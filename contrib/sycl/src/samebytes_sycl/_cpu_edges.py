@@ -94,11 +94,11 @@ class CpuToUSM(MemoryMapper):
         target = cast(SYCLContext, self.target)
         info, address, (low, high) = item.info, data_address(item.native), item.info.extent
         if not info.size:
-            raise Refused("an empty array lies nowhere")
+            raise Refused("an empty array has no address")
         kind = kind_of_pointer(target.queue, address + low)
         if kind is None or kind_of_pointer(target.queue, address + high - 1) != kind:
             raise Refused(
-                "SYCL uses no memory that it did not allocate: fill memory of "
+                "SYCL can use only memory that it allocated: fill memory of "
                 'samebytes.context("sycl").allocate(), mapped to "cpu"'
             )
         owner = item.storage

@@ -34,7 +34,7 @@ def device_of(context: SYCLContext) -> tuple[int, int]:
     device = queue.sycl_device
     devices = dpctl.get_devices()
     if device not in devices:
-        raise ExportError(f"{device.name} is a part of a device, which DLPack cannot name")
+        raise ExportError(f"{device.name} is a sub-device, which DLPack cannot name")
     if queue.sycl_context != device.sycl_platform.default_context:
         raise ExportError(
             "the memory is not in its platform's default SYCL context, in which a DLPack consumer "
@@ -65,9 +65,9 @@ def export(
     if dl_device is not None and tuple(dl_device) != device:
         raise ExportError(f"this memory is on DLPack device {device}, not on {tuple(dl_device)}")
     if stream is not None and not isinstance(stream, dpctl.SyclQueue):
-        raise ExportError(f"a stream of SYCL is a dpctl.SyclQueue, not {type(stream).__name__}")
+        raise ExportError(f"a SYCL stream must be a dpctl.SyclQueue, not {type(stream).__name__}")
     if copy:
-        raise ExportError("a copy of device memory is the consumer's to make")
+        raise ExportError("the consumer must copy device memory itself")
     tensor.wait()
     return dlpack_capsule(
         np.asarray(_Addressed(array)),

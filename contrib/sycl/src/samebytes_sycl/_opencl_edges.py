@@ -64,7 +64,7 @@ class OpenCLToSYCL(MemoryMapper):
         native = item.native
         if not isinstance(native, samebytes_gpu_opencl.USMAllocation):
             raise Refused(
-                'it is no USM, which is all that SYCL can use: allocate kind="usm_shared"'
+                'it is not USM, which is all that SYCL can use: allocate kind="usm_shared"'
             )
         kind = kind_of_pointer(target.queue, native.pointer)
         if kind is None:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares. Importing it does not import dpctl, and loads no SYCL."""
+"""The plugin's declarations. Importing it does not import dpctl, and loads no SYCL."""
 
 from __future__ import annotations
 
 from samebytes.plugins import (
-    API,
     ContextSpec,
     MapperSpec,
     NativeSpec,
@@ -16,7 +15,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=API,
+    api=(1, 0),
     summary="SYCL's unified shared memory, through dpctl",
     packages={"dpctl": 'pip install "samebytes[sycl]"'},
     probe="samebytes_sycl._probe:probe",
@@ -47,7 +46,7 @@ def samebytes_contexts() -> list[ContextSpec]:
         ContextSpec(
             node="sycl",
             context="samebytes_sycl._context:SYCLContext",
-            lends_to=("opencl", "level_zero"),
+            allows_deriving=("opencl", "level_zero"),
             # It uses no memory but its own.
             transit=False,
         )
@@ -82,6 +81,7 @@ def _cpu() -> list[MapperSpec]:
             target="sycl",
             mapper="samebytes_sycl._cpu_edges:CpuToUSM",
             transfer=Transfer.ALIAS,
+            only="USM of a SYCL queue's context",
             summary="an array that lies in USM of the context",
         ),
         MapperSpec(
@@ -110,6 +110,7 @@ def _opencl() -> list[MapperSpec]:
             target="sycl",
             mapper="samebytes_sycl._opencl_edges:OpenCLToSYCL",
             transfer=Transfer.ALIAS,
+            only="USM of a SYCL queue's context",
             summary="the same USM pointer, in the same cl_context",
             requires=("opencl>=0.1,<1",),
         ),
@@ -123,6 +124,7 @@ def _level_zero() -> list[MapperSpec]:
             target="level_zero",
             mapper="samebytes_sycl._level_zero_edges:SYCLToLevelZero",
             transfer=Transfer.ALIAS,
+            only="USM of a Level Zero queue",
             summary="the same USM pointer, in the same ze_context",
             requires=("level_zero>=0.1,<1",),
         ),
@@ -131,6 +133,7 @@ def _level_zero() -> list[MapperSpec]:
             target="sycl",
             mapper="samebytes_sycl._level_zero_edges:LevelZeroToSYCL",
             transfer=Transfer.ALIAS,
+            only="USM of a SYCL queue's context",
             summary="the same USM pointer, in the same ze_context",
             requires=("level_zero>=0.1,<1",),
         ),

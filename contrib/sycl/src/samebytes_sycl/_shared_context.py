@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the edges to the APIs under SYCL have in common: one native context, two queues."""
+"""Helpers for the edges to the APIs under SYCL: one native context, two queues."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def check_same(source: Context, target: Context, key: str) -> None:
     if ours != theirs:
         other = source if target.node == "sycl" else target
         raise Refused(
-            f"it belongs to the {key} {ours:#x}, the target is on {theirs:#x}: USM is valid in its "
-            f"own alone. Use the context sycl_context.derive({other.node!r})"
+            f"it belongs to the {key} {ours:#x}, the target is on {theirs:#x}: USM is valid only "
+            f"in its own. Use the context sycl_context.derive({other.node!r})"
         )
 
 

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import dpctl
@@ -55,9 +54,13 @@ class SYCLTensor(Tensor):
         if isinstance(native, USMArray):
             native.context.check_open()
             pin = native.pin
-            return cls(native, native.context, pin, None, native.readonly, native.info)
+            return cls.borrowed(
+                native, native.context, keep=pin, readonly=native.readonly, info=native.info
+            )
         array = _imported(native)
-        return cls(native, array.context, array.pin, None, array.readonly, array.info)
+        return cls.borrowed(
+            native, array.context, keep=array.pin, readonly=array.readonly, info=array.info
+        )
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over host or shared USM, which keeps the memory alive.
@@ -97,23 +100,13 @@ class SYCLTensor(Tensor):
     def _describe(self) -> TensorInfo:
         return usm_of(self).info
 
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # it holds the storage itself
+
     def _handle(self, key: str) -> int:
         if key == "usm_ptr":
             return usm_of(self).address
         return super()._handle(key)
-
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        native = self.native
-        if not isinstance(native, USMArray):
-            return lambda storage: native
-        alive = weakref.ref(native)
-        parts = native.context, native.address, native.info, native.kind
-        readonly = native.readonly
-
-        def again(storage: Storage) -> USMArray:
-            return alive() or USMArray(*parts, storage, readonly)
-
-        return again
 
 
 def usm_of(item: Tensor) -> USMArray:
@@ -161,7 +154,9 @@ def tensor(
     part = USMArray(
         array.context, array.address + offset, info, array.kind, array.pin, array.readonly
     )
-    return SYCLTensor(part, array.context, array.pin, None, array.readonly, info)
+    return SYCLTensor.borrowed(
+        part, array.context, keep=array.pin, readonly=array.readonly, info=info
+    )
 
 
 def _imported(native: Any, owner: Storage | None = None) -> USMArray:
@@ -186,7 +181,7 @@ def _imported(native: Any, owner: Storage | None = None) -> USMArray:
     try:
         queue = _queue_of(native)
     except Exception as error:  # whatever dpctl finds wrong with it
-        raise LayoutError(f"dpctl does not take this object: {error}") from error
+        raise LayoutError(f"dpctl does not accept this object: {error}") from error
     low, high = info.extent
     ends = {
         kind_of_pointer(queue, address + low),
@@ -195,7 +190,7 @@ def _imported(native: Any, owner: Storage | None = None) -> USMArray:
     kind = ends.pop()
     if kind is None or ends:
         raise LayoutError(
-            f"{info} at {address:#x} is no USM of the context that it names, or ends beyond it"
+            f"{info} at {address:#x} is not USM of the context that it names, or ends beyond it"
         )
     home = context(queue)
     pin = Storage(

@@ -31,7 +31,8 @@ class USMArray:
         info: dtype, shape and strides in bytes.
         kind: "host", "shared" or "device" memory.
         pin: the owner of the memory. Holding the array holds the memory.
-        readonly: nobody may write through it. SYCL has no read-only memory: consumers are told.
+        readonly: it may not be written through. SYCL has no read-only memory: consumers only see
+            this flag.
     """
 
     __slots__ = ("__weakref__", "address", "context", "info", "kind", "pin", "readonly")
@@ -63,13 +64,13 @@ class USMArray:
 
         Raises:
             ClosedError: its context was closed, with which the queue went.
-            LayoutError: the layout cannot be told so.
+            LayoutError: the interface cannot express the layout.
         """
         self.context.check_open()
         info = self.info
         native, strides = info.dtype.numpy, info.strides
         if native is None:
-            raise LayoutError(f"the USM array interface has no word for {info.dtype}")
+            raise LayoutError(f"the USM array interface has no type string for {info.dtype}")
         assert strides is not None, "USM is linear"
         if any(s < 0 for s in strides):
             # dpctl takes the first element's address for the lowest.
@@ -93,7 +94,7 @@ class USMArray:
 
         Raises:
             ClosedError: its context was closed.
-            LayoutError: the layout cannot be told to dpctl.
+            LayoutError: dpctl cannot express the layout.
         """
         self.context.check_open()
         return dpctl.memory.as_usm_memory(self)
@@ -106,7 +107,7 @@ class USMArray:
         """
         if not self.host_visible:
             raise NotHostVisibleError(
-                "device USM cannot be read by the CPU where it lies: allocate host or shared USM, "
+                "device USM cannot be read by the CPU in place: allocate host or shared USM, "
                 'or pass copy=True to map("cpu")'
             )
         info, low = self.info, self.info.extent[0]

@@ -48,13 +48,13 @@ def names_of(name: str) -> Names:
     """The names for a backend of the memory type `name`.
 
     Raises:
-        NewBackendError: it is no name for a memory type, or somebody has it.
+        NewBackendError: it is not a name for a memory type, or somebody has it.
     """
     # One hyphen for one underscore: then package indexes, which take "-", "_" and "." for the
     # same, and Python's modules, which do not, agree about which names are equal.
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or len(name) > _LONGEST:
         raise NewBackendError(
-            f"{name!r} is no name for a memory type: small letters, digits, and single "
+            f"{name!r} is not a name for a memory type: small letters, digits, and single "
             f"underscores between them, a letter first, {_LONGEST} characters at most; "
             "for instance 'shared_pages'"
         )

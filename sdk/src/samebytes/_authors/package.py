@@ -36,7 +36,7 @@ def new_package(name: str, into: Path) -> Path:
     """Write a backend for the memory type `name` into a new folder in `into`; that folder.
 
     Raises:
-        NewBackendError: the name is none, or taken; the folder is there already, or cannot be
+        NewBackendError: the name is invalid or taken; the folder is there already, or cannot be
             written.
     """
     names = names_of(name)

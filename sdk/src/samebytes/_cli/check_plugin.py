@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
-SUMMARY = "try the rules for plugins on an installed one, and say what to mend"
+SUMMARY = "try the rules for plugins on an installed one, and say what to fix"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,9 @@ def _print(name: str, findings: list[Finding]) -> None:
         if finding.outcome == "failed":
             print(f"\nfailed: {finding.rule} ({finding.subject})")
             print(f"  seen: {finding.detail}")
-            print(f"  mend: {finding.mend}")
+            if finding.means:
+                print(f"  which means: {finding.means}")
+            print(f"  remedy: {finding.remedy}")
     count = Counter(finding.outcome for finding in findings)
     said = ", ".join(
         f"{count[outcome]} {outcome}"

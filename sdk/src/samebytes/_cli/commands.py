@@ -86,7 +86,7 @@ def _import(entry: Entry) -> CommandModule:
     for attribute in ("SUMMARY", "add_arguments", "run"):
         if not hasattr(module, attribute):
             raise PluginLoadError(
-                entry.name, f"{entry.module} is no command: it has no {attribute}"
+                entry.name, f"{entry.module} is not a command: it has no {attribute}"
             )
     return cast(CommandModule, module)
 

@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     for plugin in plugins:
         if plugin.error:
             print(f"\nset aside: {plugin.error}")
+        for warning in plugin.warnings:
+            print(f"\nwarning: plugin {plugin.name!r}: {warning}")
         # Tensors and frames may have an edge each.
         for name, reason in dict.fromkeys((edge.name, why) for edge, why in plugin.unmet):
             print(f"\nnot in use: {name} of plugin {plugin.name!r}: {reason}")
@@ -65,6 +67,7 @@ def _plugin(plugin: PluginInfo) -> dict[str, Any]:
         "summary": plugin.summary,
         "state": plugin.state,
         "error": plugin.error,
+        "warnings": list(plugin.warnings),
         "memory_types": list(plugin.memory_types),
         "edges": [_edge(edge, unmet) for edge, unmet in (*edges, *plugin.unmet)],
     }

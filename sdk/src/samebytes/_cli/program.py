@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program: it finds the command that is asked for, runs it, and tells what went wrong."""
+"""Find the command that the user asked for, run it, and report errors."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 from .. import __version__
 from .._plugins.loading import call
 from ..errors import AmbiguousTargetError, SamebytesError, UnknownNameError
 from .commands import CommandModule, available
+from .output import Output, checked_output, empty, open_closed_streams
 
 __all__ = ["main"]
 
@@ -24,26 +26,43 @@ SAMEBYTES_TRACEBACK=1 shows the Python traceback of an error.
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line, by default the process's own; the exit status."""
+    open_closed_streams()
+    status = _checked_status(list(sys.argv[1:] if argv is None else argv))
+    empty(sys.stderr)
+    return status
+
+
+def _checked_status(arguments: list[str]) -> int:
+    with checked_output() as output:
+        status = _status(arguments, output)
+    if output.error is None:
+        return status
+    if isinstance(output.error, BrokenPipeError):
+        # Whoever read our output has closed it, as `head` does: nothing to complain of.
+        return 128 + 13  # what a shell shows for a process that SIGPIPE ended
+    _tell(output.error, f"cannot write the output: {output.error.strerror}")
+    return 1
+
+
+def _status(arguments: list[str], output: Output) -> int:
     try:
-        status = _run(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
+        return _run(arguments)
     except SystemExit as end:
         return _status_of(end)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        return _reader_is_gone()
     except SamebytesError as error:
         _tell(error, str(error))
         return 2 if isinstance(error, UnknownNameError | AmbiguousTargetError) else 1
     except Exception as error:
+        if error is output.error:
+            return 1  # the caller says which
         _tell(
             error,
             f"unexpected {type(error).__name__}: {error} "
             "(SAMEBYTES_TRACEBACK=1 shows where it came from)",
         )
         return 1
-    return status
 
 
 def _run(arguments: list[str]) -> int:
@@ -85,15 +104,10 @@ def _status_of(end: SystemExit) -> int:
     return 1
 
 
-def _reader_is_gone() -> int:
-    """Whoever read our output has closed it, as `head` does: nothing to complain of."""
-    # The interpreter flushes stdout once more at exit, and would complain then.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 128 + 13  # what a shell shows for a process that SIGPIPE ended
-
-
 def _tell(error: BaseException, message: str) -> None:
-    if os.environ.get("SAMEBYTES_TRACEBACK") == "1":
-        traceback.print_exception(error)
-    else:
-        print(f"samebytes: {message}", file=sys.stderr)
+    # Where standard error takes nothing either, the status says it.
+    with suppress(OSError):
+        if os.environ.get("SAMEBYTES_TRACEBACK") == "1":
+            traceback.print_exception(error)
+        else:
+            print(f"samebytes: {message}", file=sys.stderr)

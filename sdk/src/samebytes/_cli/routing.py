@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from .._core.access import ACCESS_MODES
 from .._core.context import Level
 from .._routing.route import route
-from ..errors import AmbiguousTargetError, CopyRequiredError, NoRouteError, RouteError
+from ..errors import SamebytesError
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
-SUMMARY = "show the way from one memory type to another, or why there is none"
+SUMMARY = "show the route from one memory type to another, or why there is none"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,13 +43,11 @@ def run(options: argparse.Namespace) -> int:
             format=options.format,
             copy=options.copy,
         )
-    except AmbiguousTargetError:
-        raise
-    except RouteError as error:
+    except Exception as error:
+        # The program says it on stderr and gives the exit status, as for every command.
         if options.json:
-            print(json.dumps({"route": None, "error": _as_dict(error)}, indent=2))
-        print(f"samebytes: {error}", file=sys.stderr)
-        return 1
+            print(json.dumps({"route": None, "error": _as_dict(error)}, indent=2), flush=True)
+        raise
     if options.json:
         print(json.dumps({"route": found.as_dict(), "error": None}, indent=2))
     else:
@@ -58,6 +55,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _as_dict(error: RouteError) -> dict[str, object]:
-    reasons = error.reasons if isinstance(error, NoRouteError | CopyRequiredError) else ()
-    return {"type": type(error).__name__, "message": str(error), "reasons": list(reasons)}
+# Which of an error's attributes are printed, whatever the error is; null where it lacks one.
+_CULPRITS = ("kind", "name", "nearest", "choices", "edge", "plugin")
+
+
+def _as_dict(error: Exception) -> dict[str, object]:
+    known = error if isinstance(error, SamebytesError) else None
+    return {
+        "type": type(error).__name__,
+        "message": str(error),
+        "reasons": list(getattr(known, "reasons", ())),
+        **{culprit: _plain(getattr(known, culprit, None)) for culprit in _CULPRITS},
+    }
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [str(v) for v in value]
+    return value if value is None else str(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables: with rich on a terminal where rich is installed, else as aligned text."""
+"""Print tables: with rich on a terminal if it is installed, else as aligned text."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory, its owners, and the ways from one framework to another. Knows no framework."""
+"""Memory, its owners, and the edges from one framework to another. Knows no framework."""

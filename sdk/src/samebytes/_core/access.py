@@ -22,4 +22,4 @@ ACCESS_MODES: tuple[Access, ...] = get_args(Access)
 def check_access(access: str) -> None:
     """Raise UnknownNameError unless `access` is a mode."""
     if access not in ACCESS_MODES:
-        raise UnknownNameError("access mode", access, ACCESS_MODES)
+        raise UnknownNameError("access mode", str(access), ACCESS_MODES)

@@ -1,49 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a closed tensor or frame becomes.
+"""Turn a tensor or frame into a closed one.
 
-close() empties the slots and gives the object another class, whose `__getattr__` raises. A check
+close() gives the object another class, whose `__getattr__` raises, and empties the slots. A check
 in the open class would cost on every attribute of every open object, and so would a `__getattr__`
 there: the interpreter's fast path for slots is for classes that have none.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from types import MemberDescriptorType
 from typing import Any
 
 from ..errors import ClosedError
 
-__all__ = ["become_closed", "become_open", "drop_extras"]
+__all__ = ["make_closed"]
 
 
-def become_closed(item: Any) -> None:
-    """Make every further use of `item`, whose slots are empty now, raise ClosedError."""
+def make_closed(item: Any) -> None:
+    """Drop every reference that `item` holds, and make every further use raise ClosedError.
+
+    It can be called again, and then does what an interrupted call left undone.
+    """
     cls = type(item)
-    if cls not in _closed:
-        _closed[cls] = _closed_class(cls)
-    item.__class__ = _closed[cls]
+    closed, slots = _known.get(cls) or _prepare(cls)
+    item.__class__ = closed
+    for slot in slots:
+        # Never set to something first, such as None: another thread might take that for a native.
+        try:  # noqa: SIM105 - no context manager for each slot of each close()
+            slot.__delete__(item)
+        except AttributeError:  # empty, or another thread that closes it was faster
+            pass
+    if cls.__dictoffset__:
+        vars(item).clear()
+    item._on_closed()
 
 
-def become_open(item: Any) -> None:
-    """Undo `become_closed`; the slots are to be filled next."""
-    item.__class__ = type(item).__mro__[1]
+_Known = tuple[type, tuple[MemberDescriptorType, ...]]
+# By class, a closed one too: what it becomes, and the slots to empty, those of a backend's
+# subclass first.
+_known: dict[type, _Known] = {}
 
 
-def drop_extras(item: Any) -> None:
-    """Empty what a backend's class added to the slots of the base: it may hold memory."""
-    for cls in type(item).__mro__[1:]:
-        if cls.__module__.startswith("samebytes._core."):
-            break
-        slots = vars(cls).get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if not slot.startswith("__"):
-                with suppress(AttributeError):
-                    object.__delattr__(item, slot)
-    with suppress(AttributeError):
-        object.__getattribute__(item, "__dict__").clear()
-
-
-_closed: dict[type, type] = {}
+def _prepare(cls: type) -> _Known:
+    slots = tuple(
+        member
+        for base in cls.__mro__
+        for name, member in vars(base).items()
+        if isinstance(member, MemberDescriptorType)
+    )
+    closed = _closed_class(cls)
+    known = _known[closed] = closed, slots
+    return _known.setdefault(cls, known)
 
 
 def _closed_class(cls: type) -> type:

@@ -1,124 +1,253 @@
 # SPDX-License-Identifier: Apache-2.0
 """close(): give memory back if, and only if, nobody else holds it.
 
-numpy does not tell whether views of an array live (`memoryview.release()` ignores them), so the
-question is put to the storage itself: drop every reference of ours, then see through a weak
-reference whether it is still there. If so, everything is put back as it was.
+numpy does not report whether views of an array are alive, and no framework reports who holds its
+objects. But whoever holds memory holds a Python object that leads to it: the storage, the native
+object, or one that lies between the two. So a census of the references to those is taken when the
+memory is handed out, at a time when nobody but the tensor can hold any. close() takes another one:
+where a count is higher, somebody else holds the memory, and nothing has been touched. Otherwise
+the tensor's references are dropped like any others, and the release runs with the last of them.
+
+A holder that no count shows makes close() forget to raise; it cannot make it release too early.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import Any, Protocol
+import gc
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from sys import getrefcount
+from types import FunctionType, ModuleType
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+import numpy as np
 
 from ..errors import BusyError
-from .closed import drop_extras
-from .storage import Storage, dismantle, revive
+from .closed import make_closed
+from .storage import Storage, outwards, raising_releases
 
-__all__ = ["Closable", "NativeLostError", "end"]
+__all__ = [
+    "Census",
+    "Countable",
+    "drop",
+    "end",
+    "is_held",
+    "leave_aside",
+    "returns_memory",
+    "take_census",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class NativeLostError(RuntimeError):
-    """A native object died with the last reference to it while its memory is still held."""
-
-
-class Closable(Protocol):
+class Countable(Protocol):
     """A Tensor or Frame, as far as closing goes."""
 
-    def _recipe(self, ending: frozenset[int]) -> Any:
-        """What `_restore` needs. It holds none of the storages whose ids are in `ending`."""
+    _made: tuple[Storage, ...]
+    _census: Census
 
-    def _forget(self) -> None:
-        """Drop every reference, and be closed."""
+    def _watched(self) -> list[tuple[object, tuple[object, ...] | None]]:
+        """The owners and natives that lead to the memory, each with `_native_parts()` of it."""
 
-    def _restore(self, recipe: Any, storages: dict[int, Storage]) -> None:
-        """Be as before. `storages` maps the ids of the former storages to the present ones."""
+    def _native_uses(self) -> int:
+        """How many users of the memory the framework counts."""
+
+    def _drop_caches(self) -> None:
+        """Drop what the backend remembers of the native."""
+
+    def _holds(self) -> list[tuple[object, ...]]:
+        """What each plane refers to."""
+
+    def _is_closed_plane(self, index: int) -> bool:
+        """Whether that plane was closed by itself."""
 
 
-def end(holders: Sequence[Closable], made: tuple[Storage, ...]) -> None:
-    """Strip `holders` and release the storages `made`, the last one first.
+class Census:
+    """How many references there are to what leads to the memory of a tensor or frame."""
+
+    __slots__ = ("_counts", "_holds", "_objects", "_uses")
+
+    _objects: list[object]
+
+    def __init__(self, item: Countable) -> None:
+        self._holds = item._holds()  # makes the planes, if they are not there yet
+        self._objects = _with_those_between(item._made)
+        self._objects += _leading(item, self._objects)
+        self._uses = item._native_uses()
+        self._counts = list(map(getrefcount, self._objects))
+
+    def is_exceeded(self, item: Countable) -> bool:
+        """Whether somebody holds the memory who did not when the census was taken."""
+        if not self._compare(item):
+            return False
+        item._drop_caches()
+        return self._compare(item)
+
+    def _compare(self, item: Countable) -> bool:
+        counts = list(map(getrefcount, self._objects))
+        for index, held in enumerate(self._holds):
+            if item._is_closed_plane(index):
+                counts = [
+                    count + sum(thing is part for part in held)
+                    for count, thing in zip(counts, self._objects, strict=True)
+                ]
+        exceeds = any(now > then for now, then in zip(counts, self._counts, strict=True))
+        return exceeds or item._native_uses() > self._uses
+
+    def follow(self, item: Countable, change: Callable[[], None]) -> None:
+        """Let `item` make its planes again, and count what it refers to then."""
+        before = list(map(getrefcount, self._objects))
+        change()
+        self._holds = item._holds()
+        known = set(map(id, self._objects))
+        made = _with_those_between(item._made)
+        self._objects += [thing for thing in _leading(item, made) if id(thing) not in known]
+        now = list(map(getrefcount, self._objects))
+        changed = zip(self._counts, before, now, strict=False)
+        self._counts = [then + after - earlier for then, earlier, after in changed]
+        self._counts += now[len(before) :]
+
+
+def take_census(item: Any) -> None:
+    """Note who holds the memory that was made for `item`, which nobody else can hold yet."""
+    if hasattr(item, "_census"):  # it holds what is counted
+        del item._census
+    item._census = Census(item)
+
+
+def returns_memory(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function that returns a tensor or frame over memory that it made.
+
+    The function has returned when the census is taken, so that no local variable of it counts as
+    a holder. `Context.allocate` and `Context.allocate_frame` of every subclass are decorated
+    already, and so is what map() makes.
+    """
+
+    @wraps(function)
+    def returning(*arguments: P.args, **named: P.kwargs) -> T:
+        item: Any = function(*arguments, **named)
+        del arguments, named  # they may hold what is counted
+        if item._made:
+            take_census(item)
+        return item  # type: ignore[no-any-return]
+
+    return returning
+
+
+def end(item: Countable, holders: Sequence[Any]) -> None:
+    """Close `holders`, the item among them, unless somebody else holds what was made for it.
 
     Raises:
-        BusyError: one of `made` has other holders; nothing has changed then.
+        BusyError: somebody does; nothing has been touched.
     """
-    made = _with_those_between(made)
-    refs = [weakref.ref(s) for s in made]
-    ids = [id(s) for s in made]
-    # All that can fail comes before anything is changed.
-    holder_recipes = [h._recipe(frozenset(ids)) for h in holders]
-    recipes = [dismantle(s) for s in made]
-    # A recipe must not itself hold a storage that should end: such a link is kept by position.
-    links = [ids.index(id(r["keep"])) if id(r["keep"]) in ids else None for r in recipes]
-    for recipe, link in zip(recipes, links, strict=True):
-        if link is not None:
-            recipe["keep"] = None
-    del made
-    for holder in holders:
-        holder._forget()
+    # Nothing but the item itself is a local variable here, which the traceback would hold.
+    if is_held(item):
+        raise BusyError(
+            "close(): an array, a slice, a DLPack capsule, a mapped tensor or a native object "
+            "still uses this memory; drop it first (a reference cycle holds it until "
+            "gc.collect()), or drop this tensor and let the last holder release it"
+        )
+    with raising_releases(outwards(item._made)):
+        drop(holders)
 
-    living = [ref() for ref in refs]
-    if all(s is None for s in living):
-        for holder in holders:
-            drop_extras(holder)
-        with ExitStack() as releases:  # runs the last one first, and all of them if one raises
-            for recipe in recipes:
-                if recipe["release"] is not None:
-                    releases.callback(recipe["release"])
-        return
 
-    present: list[Storage] = []
-    for storage, recipe, link in zip(living, recipes, links, strict=True):
-        if link is not None:
-            recipe["keep"] = present[link]
-        present.append(revive(storage, recipe))
-    storages = dict(zip(ids, present, strict=True))
-    restored: list[Closable] = []
-    lost = ""
+def is_held(item: Countable, *, unknown: bool = False) -> bool:
+    """Whether somebody else holds what was made for `item`; `unknown` where no census was taken."""
+    if not item._made:
+        return False
+    census = getattr(item, "_census", None)
+    return unknown if census is None else census.is_exceeded(item)
+
+
+def drop(holders: Sequence[Any]) -> None:
+    """Close `holders`: their memory is released with its last holder, which may be another."""
     try:
-        for holder, parts in zip(holders, holder_recipes, strict=True):
-            holder._restore(parts, storages)
-            restored.append(holder)
-    except NativeLostError as error:
-        lost = str(error)
-    if lost:
-        # Whoever held the memory may have let go of it just now, in another thread.
-        for holder in restored:
-            holder._forget()
-        storage = None
-        living.clear()
-        present.clear()
-        storages.clear()
-        for recipe in recipes:
-            recipe.clear()
-        if any(ref() is not None for ref in refs):
-            raise NativeLostError(lost)
-        for holder in holders:
-            drop_extras(holder)
-        return
-    raise BusyError(
-        "close(): an array, a slice, a DLPack capsule, a mapped tensor or a native object still "
-        "uses this memory; drop it first (a reference cycle holds it until gc.collect()), or drop "
-        "this tensor and let the last holder release it"
-    )
+        _drop_each(holders)
+    except BaseException:
+        # KeyboardInterrupt, for one, comes between any two statements, and must not leave some of
+        # them open. Of those that are closed already nothing is left to drop.
+        _drop_each(holders)
+        raise
 
 
-def _with_those_between(made: tuple[Storage, ...]) -> tuple[Storage, ...]:
+def _drop_each(holders: Sequence[Any]) -> None:
+    for holder in holders:
+        make_closed(holder)
+
+
+def _leading(item: Countable, made: Iterable[object]) -> list[object]:
+    """The owners and natives of `item`, and what lies between those and the storages `made`."""
+    ids = set(map(id, made))
+    found: list[object] = []
+    for thing, parts in item._watched():
+        if id(thing) in ids:
+            continue
+        found.append(thing)
+        if parts is not None:
+            found += parts
+        elif isinstance(thing, np.ndarray):
+            base = thing.base
+            while base is not None:
+                if id(base) not in ids:
+                    found.append(base)
+                base = base.base if isinstance(base, np.ndarray) else None
+        else:
+            _walk(thing, ids, found, _DEPTH)
+    return found
+
+
+# How far from a native object the storage of its memory is looked for, and in what it is not.
+_DEPTH = 3
+_MOST_ITEMS = 64
+_aside: tuple[type, ...] = (type, ModuleType, FunctionType)
+
+
+def leave_aside(*classes: type) -> None:
+    """Look for no storages in objects of those classes."""
+    global _aside  # noqa: PLW0603 - the classes come later than this module
+    _aside += classes
+
+
+def _walk(thing: object, ids: set[int], found: list[object], depth: int) -> bool:
+    """Whether `thing` leads to a storage; what lies between goes into `found`."""
+    leads = False
+    for part in _referents(thing):
+        if id(part) in ids:
+            leads = True
+        elif not depth or not (gc.is_tracked(part) or isinstance(part, np.ndarray)):
+            continue  # nothing of ours can be reached from there
+        elif not isinstance(part, _aside) and _walk(part, ids, found, depth - 1):
+            leads = True
+            if type(part) is not dict:  # the attributes of an object, which nobody else holds
+                found.append(part)
+    return leads
+
+
+def _referents(thing: object) -> Sequence[object]:
+    if isinstance(thing, np.ndarray):
+        return () if thing.base is None else (thing.base,)
+    if isinstance(thing, Storage):
+        return (thing.keep,)
+    if isinstance(thing, dict | list | tuple | set) and len(thing) > _MOST_ITEMS:
+        return ()
+    return gc.get_referents(thing)
+
+
+def _with_those_between(made: tuple[Storage, ...]) -> list[Any]:
     """`made`, and what lies between two of them, which holds the one and is held by the other.
 
     A backend may let several mappings share one storage, which is none of theirs alone. While it
     lives, the storage that it lies in could not end.
     """
-    ending = {id(s) for s in made}
-    whole: dict[int, Storage] = {}
-    for storage in made:
-        between: list[Storage] = []
-        keep = storage.keep
-        while isinstance(keep, Storage) and id(keep) not in ending:
-            between.append(keep)
-            keep = keep.keep
-        if isinstance(keep, Storage):
-            whole.update((id(s), s) for s in reversed(between))
-        whole[id(storage)] = storage
-    return tuple(whole.values())
+    if len(made) < 2:
+        return list(made)
+    ids = {id(storage) for storage in made}
+    leading = set(ids)
+    found: list[Any] = []
+    # From the outermost on: what lies in something that leads to one of `made` leads there too.
+    for storage in reversed(outwards(made)):
+        if id(storage) in leading or any(id(s) in leading for s in outwards((storage.keep,))):
+            leading.add(id(storage))
+            found.append(storage)
+    return found

@@ -3,26 +3,42 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, SupportsIndex
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NoReturn,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypeVar,
+    Union,
+    overload,
+)
 
 import numpy as np
 
 from ..errors import ClosedError, UnknownNameError, UnsupportedObjectError
+from .closing import leave_aside, returns_memory
 from .device import CPU_DEVICE, Device
 from .frame import Frame
 from .handles import check_handle_key
+from .info import TensorInfo
 from .tensor import Tensor
+from .typed import FrameT_co, TensorT_co, TypedContext
 
 if TYPE_CHECKING:
     from typing import Self
 
+    AnyContext = TypeVar("AnyContext", bound="Context[Any, Any]")
 
-__all__ = ["Context", "Level"]
+__all__ = ["Context", "Level", "Target"]
 
 Level = Literal["tensor", "frame"]
+Target: TypeAlias = Union[str, "Context[Any, Any]", "type[Context[Any, Any]]"]
+"""What names the place to map to: see `Tensor.map`."""
 # (target, access), or (target, access, True) for routes that may copy. A target is entered by name
 # or, to hold no device context, by a weak reference.
 RouteKey = tuple[object, str] | tuple[object, str, bool]
@@ -31,21 +47,22 @@ RouteKey = tuple[object, str] | tuple[object, str, bool]
 class Router(Protocol):
     """What the core asks of routing, which is built upon it."""
 
-    def derive(self, parent: Context, node: str) -> Context:
+    def derive(self, parent: Context, node: str | type[Context]) -> Context:
         """The context of `node` that shares the handles of `parent`."""
 
     def compile_route(
-        self, source: Context, level: Level, target: str | Context, access: str, copy: bool
+        self, source: Context, level: Level, target: Target, access: str, copy: bool
     ) -> Callable[[Any], Any]:
         """The function that maps from `source` to `target`, entered in the source's table."""
 
 
-class Context:
+class Context(TypedContext[TensorT_co, FrameT_co]):
     """Where memory of one type lives, on one device.
 
-    A backend subclasses this. Host memory types have one context each, which lives as long as
-    the process (`singleton = True`). Device contexts hold native handles; two that hold the same
-    ones are equal, and `intern` gives the living one.
+    A backend subclasses this, with its classes of tensors and frames as parameters for type
+    checkers: `class ToyContext(Context["ToyTensor"])`. Host memory types have one context each,
+    which lives as long as the process (`singleton = True`). Device contexts hold native handles;
+    two that hold the same ones are equal, and `intern` gives the living one.
 
     Class attributes:
         memory_type: for instance "cpu" or "openvino".
@@ -56,6 +73,11 @@ class Context:
         singleton: there is one, and it is never closed.
         may_be_opaque: memory here can lack a linear layout (images, tiled surfaces). Then edges
             that do not declare `opaque` look at every tensor before they take it.
+
+    Attributes:
+        device: the hardware.
+        parent: the context that it was derived from, if any.
+        closed: whether close() was called. Only close() sets it.
     """
 
     memory_type: ClassVar[str]
@@ -79,11 +101,17 @@ class Context:
         self.parent = parent
         self._handles = dict(handles or {})
         self.key = (self.node, self.device, tuple(sorted(self._handles.items())))
-        self._closed = False
+        self.closed = False
         # Filled by the router. Nothing in them holds a device context, so that two contexts which
         # map to each other do not keep each other alive.
         self.tensor_routes: dict[RouteKey, Callable[[Tensor], Tensor]] = {}
         self.frame_routes: dict[RouteKey, Callable[[Frame], Frame]] = {}
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        for name in ("allocate", "allocate_frame"):
+            if name in vars(cls):
+                setattr(cls, name, returns_memory(vars(cls)[name]))
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
@@ -114,7 +142,7 @@ class Context:
         """Raise the error for a handle that is not there."""
         raise UnknownNameError(f"handle of {self.node}", key, self._handles)
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> Tensor:
+    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> TensorT_co:
         """New memory, owned by the tensor that is returned. Its contents are undefined.
 
         Raises:
@@ -122,7 +150,7 @@ class Context:
         """
         raise UnsupportedObjectError(f"{self.node} cannot allocate tensors")
 
-    def allocate_frame(self, format_: Any, width: int, height: int) -> Frame:
+    def allocate_frame(self, format_: Any, width: int, height: int) -> FrameT_co:
         """A new image, owned by the frame that is returned. Its contents are undefined.
 
         Raises:
@@ -130,8 +158,17 @@ class Context:
         """
         raise UnsupportedObjectError(f"{self.node} cannot allocate frames")
 
-    def derive(self, node: str) -> Context:
+    @overload
+    def derive(self, node: type[AnyContext]) -> AnyContext: ...
+
+    @overload
+    def derive(self, node: str) -> Context: ...
+
+    def derive(self, node: str | type[Context]) -> Context:
         """The context of another memory type that shares this one's handles.
+
+        Args:
+            node: its name, or its class.
 
         Raises:
             UnknownNameError: no such memory type.
@@ -140,12 +177,22 @@ class Context:
         self.check_open()
         return self.router.derive(self, node)
 
+    def order(self, item: Tensor | Frame, queue: Any) -> bool:
+        """Let what is enqueued on `queue` from now on wait for what is pending on `item`.
+
+        For `map(queue=)` to the context where the memory is already. Nothing waits on the CPU.
+
+        Returns:
+            False where the work of this framework is on no queues.
+        """
+        return False
+
     def readonly_native(self, native: Any) -> Any:
         """`native` such that it cannot be written through, where the framework has such a thing."""
         return native
 
     def compile_route(
-        self, level: Level, target: str | Context, access: str, copy: bool
+        self, level: Level, target: Target, access: str, copy: bool
     ) -> Callable[[Any], Any]:
         """The route for a key that its table lacks, which it enters there."""
         self.check_open()
@@ -158,16 +205,23 @@ class Context:
 
     def check_open(self) -> None:
         """Raise ClosedError if the context was closed."""
-        if self._closed:
+        if self.closed:
             raise ClosedError(f"this {self.node} context was closed")
+
+    @property
+    def shared(self) -> bool:
+        """Whether every component of the program gets this very context, so that close() leaves
+        it open: the singletons of host memory, and a plugin's own context of a device.
+        """
+        return self.singleton
 
     def close(self) -> None:
         """Give up the handles. Tensors made here keep what they need until they are gone.
 
-        The singletons of host memory stay open.
+        One that is `shared` stays open.
         """
-        if not self.singleton and not self._closed:
-            self._closed = True
+        if not self.closed and not self.shared:
+            self.closed = True
             self.forget_routes()
             self._release()
 
@@ -197,12 +251,16 @@ class Context:
         self.close()
 
     def __repr__(self) -> str:
-        state = " closed" if self._closed else f" on {self.device}"
+        state = " closed" if self.closed else f" on {self.device}"
         return f"<{type(self).__name__} {self.node}{state}>"
 
 
-class HostContext(Context):
-    """The one context of a memory type whose bytes the CPU reads where they lie."""
+# Whoever holds a context holds no memory.
+leave_aside(Context, Tensor, Frame, TensorInfo)
+
+
+class HostContext(Context[TensorT_co, FrameT_co]):
+    """The one context of a memory type whose bytes the CPU reads in place."""
 
     singleton = True
 
@@ -213,37 +271,3 @@ class HostContext(Context):
         view = native.view()
         view.setflags(write=False)  # faster than flags.writeable
         return view
-
-
-# Singletons, which live as long as the process.
-_host: dict[Any, Context] = {}
-_living: weakref.WeakValueDictionary[Any, Context] = weakref.WeakValueDictionary()
-_living_lock = threading.Lock()
-
-
-def intern(context: Context) -> Context:
-    """The living context equal to `context`, which is `context` itself if it is the first."""
-    with _living_lock:
-        found = _living.get(context.key)
-        # Another class: that of a plugin which was installed anew into the running process.
-        if found is None or _is_gone(found) or type(found) is not type(context):
-            _living[context.key] = found = context
-            if context.singleton:
-                _host[context.key] = context
-        return found
-
-
-def _is_gone(context: Context) -> bool:
-    """Whether it, or what it was derived from, was closed.
-
-    Handles are numbers, which are used again: one that came from a closed context may by now be
-    the handle of something new.
-    """
-    above: Context | None = context
-    while above is not None:
-        try:
-            above.check_open()
-        except ClosedError:
-            return True
-        above = above.parent
-    return False

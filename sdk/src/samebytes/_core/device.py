@@ -10,7 +10,7 @@ __all__ = ["CPU_DEVICE", "Device"]
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A processor as one API sees it. Fields an API does not tell are None.
+    """A processor as one API sees it. Fields that an API does not report are None.
 
     Attributes:
         kind: "CPU", "GPU", "NPU" or the framework's own word.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of an edge: where it leads, what it does with the bytes, what it costs."""
+"""MapperSpec and Transfer: what a plugin declares about an edge."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ class MapperSpec:
         transfer: what it does with the bytes.
         summary: how, in half a line, for `explain`: "ROI tensors over the pitched planes".
         level: "tensor" or "frame". A tensor edge also serves frames plane by plane unless
-            `lifts` is False.
+            `per_plane` is False.
         access: the modes it can serve.
         formats: names of the only image formats it takes (frames), or None for all.
         opaque: it takes tensors without a linear layout.
         cost: what the router adds up; None for the transfer's usual cost.
+        only: the memory of `source` that it takes, where that is not all: "whole pages", "memory
+            that is a UMat's". A route between names through it depends on the object, and says so.
         requires: plugins it needs besides its own, with versions: "openvino>=0.1,<1".
     """
 
@@ -53,12 +55,13 @@ class MapperSpec:
     transfer: Transfer
     summary: str
     level: Literal["tensor", "frame"] = "tensor"
-    lifts: bool = True
+    per_plane: bool = True
     access: tuple[Access, ...] = ACCESS_MODES
     formats: tuple[str, ...] | None = None
     opaque: bool = False
     cost: float | None = None
     requires: tuple[str, ...] = ()
+    only: str = ""
 
     @property
     def name(self) -> str:
@@ -72,4 +75,6 @@ class MapperSpec:
 
     def serves(self, level: str) -> bool:
         """Whether it maps objects of that level."""
-        return self.level == level or (level == "frame" and self.level == "tensor" and self.lifts)
+        return self.level == level or (
+            level == "frame" and self.level == "tensor" and self.per_plane
+        )

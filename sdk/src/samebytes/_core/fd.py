@@ -3,31 +3,72 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+from collections.abc import Callable
+from ctypes import c_int
+from functools import partial
+from operator import call
+from typing import Any
 
+from .._numbers import integer
 from ..errors import ClosedError, LayoutError
+from .owned_pointer import bindable, untrack
 from .uncopyable import Uncopyable
 
 __all__ = ["Fd"]
+
+
+class _Number(c_int):
+    """Closes itself when it is dropped, by C code that no signal handler interrupts."""
+
+    __slots__ = ()
+
+
+if os.name == "posix":
+    _close = ctypes.CDLL(None)["close"]
+    _close.argtypes = (_Number,)
+    _Number.__del__ = bindable(_close)  # type: ignore[attr-defined]
 
 
 class Fd(Uncopyable):
     """Owns one file descriptor and closes it exactly once.
 
     `Fd(number)` takes ownership of an open descriptor. Use `Fd.borrow(number)` where the caller
-    keeps theirs: it duplicates.
+    keeps theirs: it duplicates; and `Fd.returned_by(call, ...)` where a call opens one.
+
+    Any thread may use, close and hand it over at any time: the number goes to one of them.
     """
 
-    __slots__ = ("_number",)
+    # The number, or nothing. A list, since one call in C takes what is in it from all others.
+    __slots__ = ("_owned",)
+
+    _owned: list[_Number]
 
     _instead = "use dup()"
 
     def __init__(self, number: int) -> None:
-        if number < 0:
-            self._number = -1
+        if not 0 <= integer(number, "a file descriptor") < 1 << 31:
             raise LayoutError(f"{number} is not a file descriptor")
-        self._number = number
+        self._owned = [_Number(number)]
+        untrack(self._owned[0])
+
+    @classmethod
+    def returned_by(cls, function: Callable[..., int], *arguments: Any) -> Fd:
+        """An owner of the descriptor that a call returns.
+
+        Between the call and its owner there is no instruction of Python, where the exception of a
+        signal handler would leave the descriptor open.
+
+        Args:
+            function: written in C, such as os.open or os.dup; it raises if it fails.
+            arguments: its arguments.
+        """
+        made = cls.__new__(cls)
+        made._owned = list(map(_Number, map(call, (partial(function, *arguments),))))
+        untrack(made._owned[0])
+        return made
 
     @classmethod
     def borrow(cls, number: int) -> Fd:
@@ -38,9 +79,9 @@ class Fd(Uncopyable):
             OSError: the process has no descriptor left.
         """
         try:
-            return cls(os.dup(number))
-        except OSError as error:
-            if error.errno != errno.EBADF:
+            return cls.returned_by(os.dup, integer(number, "a file descriptor"))
+        except (OSError, OverflowError) as error:
+            if isinstance(error, OSError) and error.errno != errno.EBADF:
                 raise
             raise LayoutError(f"{number} is not an open file descriptor") from error
 
@@ -50,33 +91,33 @@ class Fd(Uncopyable):
         Raises:
             ClosedError: it was closed or handed over.
         """
-        if self._number < 0:
-            raise ClosedError("this file descriptor was closed or handed over")
-        return self._number
+        for owned in self._owned:
+            return owned.value
+        raise ClosedError("this file descriptor was closed or handed over")
 
     def dup(self) -> Fd:
-        """A second descriptor on the same open file, with an owner of its own."""
-        return Fd(os.dup(self.fileno()))
+        """A second descriptor on the same open file, with its own owner."""
+        for owned in self._owned:  # as long as it is held here, nobody closes it
+            return Fd.returned_by(os.dup, owned.value)
+        raise ClosedError("this file descriptor was closed or handed over")
 
     def detach(self) -> int:
         """Hand the number over to a call that will close it; this object no longer does."""
-        number = self.fileno()
-        self._number = -1
+        try:
+            owned = self._owned.pop()
+        except IndexError:
+            raise ClosedError("this file descriptor was closed or handed over") from None
+        number, owned.value = owned.value, -1
         return number
 
     def close(self) -> None:
         """Close it now. Closing twice does nothing."""
-        number, self._number = self._number, -1
-        if number >= 0:
-            os.close(number)
+        self._owned.clear()
 
     @property
     def closed(self) -> bool:
         """Whether the descriptor was closed or handed over."""
-        return self._number < 0
-
-    def __del__(self) -> None:
-        self.close()
+        return not self._owned
 
     def __enter__(self) -> Fd:
         return self
@@ -85,4 +126,4 @@ class Fd(Uncopyable):
         self.close()
 
     def __repr__(self) -> str:
-        return "<Fd closed>" if self.closed else f"<Fd {self._number}>"
+        return next((f"<Fd {owned.value}>" for owned in self._owned), "<Fd closed>")

@@ -3,41 +3,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, cast, overload
 
-from ..errors import ClosedError, UnknownNameError
+from ..errors import ExportError, UnknownNameError, UnsupportedObjectError
 from ..formats import AudioInfo, ImageFormat, ImageInfo
 from .access import Access
-from .closed import become_closed, become_open, drop_extras
-from .closing import end
 from .frame_meta import FrameMeta, Region
 from .handles import check_handle_key
 from .holder import Holder
+from .one_array import why_not_one_array
 from .ordering import map_in_order
-from .storage import Storage, publish, settle
-from .tensor import Tensor
+from .storage import Storage, owners_of_planes, parts_of
+from .typed import TensorT_co, TypedFrame
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from .context import Context
+    from .._cpu.tensor import CpuTensor
+    from .context import Context, Target
+    from .info import TensorInfo
+    from .typed import AnyFrame
 
 __all__ = ["Frame"]
 
 
-class _ClosedPlane:
-    """Stands in a frame's natives for a plane that was closed by itself."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise ClosedError("a plane of this frame was closed")
-
-
-_CLOSED_PLANE = _ClosedPlane()
-
-
-class Frame(Holder):
-    """One picture or piece of sound. Iterating gives its planes.
+class Frame(Holder, TypedFrame[TensorT_co]):
+    """One picture or piece of sound. Iterating gives its planes, and frame[0] the first.
 
     The core makes frames; a backend whose framework has a frame object of its own subclasses
     this and overrides `wrap` and `_make_planes`.
@@ -47,13 +40,13 @@ class Frame(Holder):
         context: where the memory lives.
         meta: format, size, time and metadata, shared with every mapping of this frame.
         parent: the frame that map() was called on.
-        readonly: nobody may write through this frame.
+        readonly: the frame may not be written through.
 
     Ownership is as for Tensor. Closing a frame closes its planes.
     """
 
-    __slots__ = ("__weakref__", "_made", "_owner", "_planes", "context", "meta", "native",
-                 "parent", "readonly")  # fmt: skip
+    __slots__ = ("__weakref__", "_census", "_made", "_owner", "_planes", "context", "meta",
+                 "native", "parent", "readonly")  # fmt: skip
 
     _instead = "use map(), or numpy.array(plane) for a copy of a plane's elements"
 
@@ -62,7 +55,7 @@ class Frame(Holder):
     meta: FrameMeta
     parent: Frame | None
     readonly: bool
-    _planes: tuple[Tensor, ...] | None
+    _planes: tuple[TensorT_co, ...] | None
 
     def __init__(
         self,
@@ -74,6 +67,10 @@ class Frame(Holder):
         readonly: bool,
         made: tuple[Storage, ...] = (),
     ) -> None:
+        """What the core calls for each mapping. Backends call `borrowed` and `owned`.
+
+        The arguments are those of `Tensor`, and `meta`, which all mappings of a frame share.
+        """
         self.native = native
         self.context = context
         self.meta = meta
@@ -84,17 +81,93 @@ class Frame(Holder):
         self._planes = None
 
     @classmethod
+    def borrowed(
+        cls,
+        native: Any,
+        context: Context,
+        meta: FrameMeta,
+        *,
+        keep: object = None,
+        readonly: bool = False,
+        planes: Iterable[TensorT_co] | None = None,
+    ) -> Self:
+        """For backends: a frame over memory that belongs to somebody else, such as the user.
+
+        close() drops it and releases nothing.
+
+        Args:
+            native: the framework's frame; of what a user wraps, that very object. Where the
+                framework has none, a tuple of the planes' natives.
+            context: where it lives.
+            meta: format, size, time and metadata.
+            keep: what keeps the bytes alive: a Storage, or any object that holds them; for planes
+                in their own memories, `joint_owner` of what each is kept by. None where
+                `native` does.
+            readonly: writing is not allowed.
+            planes: the planes, if they are made already; else `_make_planes` is asked when they
+                are needed.
+        """
+        frame = cls(native, context, meta, native if keep is None else keep, None, readonly)
+        if planes is not None:
+            frame._planes = tuple(planes)
+        return frame
+
+    @classmethod
+    def owned(
+        cls,
+        native: Any,
+        context: Context,
+        meta: FrameMeta,
+        storage: Storage,
+        *,
+        made: Iterable[Storage] | None = None,
+        readonly: bool = False,
+        planes: Iterable[TensorT_co] | None = None,
+    ) -> Self:
+        """For backends: a frame over memory made for it, such as `allocate_frame` makes.
+
+        close() ends the storage, or raises BusyError while somebody else uses the memory.
+
+        Args:
+            native, context, meta, readonly, planes: as for `borrowed`; the natives hold `storage`.
+            storage: releases the memory. For planes in their own memories, `joint_owner` of
+                the storage of each.
+            made: the storages that close() ends, where that is more or less than `storage`, or
+                than all parts of a joint one: what the others lie in comes first.
+        """
+        if made is None:
+            made = parts_of(storage)
+        frame = cls(native, context, meta, storage, None, readonly, tuple(made))
+        if planes is not None:
+            frame._planes = tuple(planes)
+        return frame
+
+    @classmethod
     def wrap(cls, native: Any) -> Self:
         """A frame over the user's own object, which stays the user's."""
         raise NotImplementedError(f"{cls.__name__} does not wrap native objects")
 
     @property
-    def planes(self) -> tuple[Tensor, ...]:
+    def planes(self) -> tuple[TensorT_co, ...]:
         """One tensor for each plane, in the order of the format."""
         planes = self._planes
         if planes is None:
             planes = self._planes = self._make_planes()
         return planes
+
+    def _planes_moved(self) -> None:
+        """Make the planes again, for a backend whose native has other memory now."""
+        census = getattr(self, "_census", None)
+
+        def again() -> None:
+            self._planes = None
+            if census is not None:
+                self._planes = self._make_planes()
+
+        if census is None:
+            again()
+        else:
+            census.follow(self, again)
 
     @property
     def media(self) -> str:
@@ -168,105 +241,142 @@ class Frame(Holder):
         check_handle_key(key)
         return self._handle(key)
 
+    @overload
+    def map(
+        self, target: Literal["cpu"] = ..., access: Access = ..., *, copy: bool = ...,
+        queue: Any = ...,
+    ) -> Frame[CpuTensor]: ...  # fmt: skip
+
+    @overload
+    def map(
+        self, target: Context[Any, AnyFrame] | type[Context[Any, AnyFrame]], access: Access = ...,
+        *, copy: bool = ..., queue: Any = ...,
+    ) -> AnyFrame: ...  # fmt: skip
+
+    @overload
+    def map(
+        self, target: Target, access: Access = ..., *, copy: bool = ..., queue: Any = ...
+    ) -> Frame: ...  # fmt: skip
+
     def map(
         self,
-        target: str | Context = "cpu",
+        target: Target = "cpu",
         access: Access = "r",
         *,
         copy: bool = False,
         queue: Any = None,
-    ) -> Frame:
+    ) -> Any:
         """The same picture or sound as a new frame of another memory type.
 
         Arguments and errors are those of `Tensor.map`. The new frame shares this one's `meta`.
         """
         if queue is not None:
-            return cast("Frame", map_in_order(self, target, access, copy, queue))
+            return map_in_order(self, target, access, copy, queue)
         try:
             route = self.context.frame_routes[(target, access, copy) if copy else (target, access)]
         except KeyError:
             route = self.context.compile_route("frame", target, access, copy)
-        mapped: Frame = route(self)
-        return mapped
+        return route(self)
 
-    def flush(self) -> None:
-        """Publish what was written through this mapping, without ending it."""
-        for owner in self._owners():
-            publish(owner)
-
-    def wait(self) -> None:
-        """Return when whatever still writes to the planes is done."""
-        for owner in self._owners():
-            settle(owner)
-
-    def close(self) -> None:
-        """End this frame, its planes, and the memory that was made for it.
-
-        Raises:
-            BusyError: something else still uses the memory. The frame stays usable.
-        """
-        open_planes = [
-            p for p in (self.planes if self._made else self._planes or ()) if not p.closed
-        ]
-        if self._made:
-            end([*open_planes, self], self._made)
-        else:
-            for plane in open_planes:
-                plane.close()
-            self._forget()
-            drop_extras(self)
-
-    def __iter__(self) -> Iterator[Tensor]:
+    def __iter__(self) -> Iterator[TensorT_co]:
         return iter(self.planes)
 
     def __len__(self) -> int:
         return len(self.planes)
+
+    def __getitem__(self, number: SupportsIndex) -> TensorT_co:
+        """The plane of that number; -1 is the last one.
+
+        Raises:
+            IndexError: the frame has no such plane.
+            TypeError: neither a number nor an index of numpy's: use `planes` for slices.
+        """
+        planes = self.planes
+        try:
+            return planes[index(number)]
+        except IndexError:
+            raise IndexError(f"plane {number} of {len(planes)}") from None
+        except TypeError:
+            kind = type(number).__name__
+            raise TypeError(
+                f"a frame is indexed by the number of a plane, not by a {kind}: frame.planes is a "
+                "tuple of them, and frame.map('cpu').planes[0].native the array of the first"
+            ) from None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise UnsupportedObjectError(why_not_one_array(self))
+
+    # DLPack's consumers expect a BufferError of a producer that cannot export.
+    def __dlpack__(self, **_: Any) -> NoReturn:
+        raise ExportError(why_not_one_array(self))
+
+    def __dlpack_device__(self) -> NoReturn:
+        raise ExportError(why_not_one_array(self))
 
     def __repr__(self) -> str:
         info, where = self.meta.info, self.context.node
         mode = ", read-only" if self.readonly else ""
         return f"<{type(self).__name__} {info} in {where}{mode}>"
 
-    def _owners(self) -> list[Any]:
-        owners = {id(p._owner): p._owner for p in self._planes or () if not p.closed}
-        owners[id(self._owner)] = self._owner
-        return list(owners.values())
+    def _is_reading(self) -> bool:
+        return bool(_readonly.__get__(self))
 
-    def _make_planes(self) -> tuple[Tensor, ...]:
-        """The planes, where `native` is the tuple of the planes' natives."""
-        make, context, owner = self.context.tensor_class, self.context, self._owner
-        parent, readonly = self.parent, self.readonly
-        return tuple([make(n, context, owner, parent, readonly) for n in self.native])
+    def _owners(self) -> tuple[Any, ...]:
+        return (self._owner, *[p._owner for p in self._planes or () if not p.closed])
+
+    def _holders(self) -> list[Holder]:
+        return [*[p for p in self._planes or () if not p.closed], self]
+
+    def _watched(self) -> list[tuple[object, tuple[object, ...] | None]]:
+        owner, native = self._owner, self.native
+        # A tuple of the planes' natives may itself be held by somebody.
+        watched = [(native, () if type(native) is tuple else self._native_parts())]
+        if isinstance(owner, Storage):
+            watched.append((owner, ()))
+        for plane in self._planes or ():
+            if not plane.closed:
+                watched += plane._watched()
+        return watched
+
+    def _holds(self) -> list[tuple[object, ...]]:
+        return [(p.native, p._owner) for p in self.planes]
+
+    def _is_closed_plane(self, index: int) -> bool:
+        return self._planes is not None and self._planes[index].closed
+
+    def _make_planes(self) -> tuple[TensorT_co, ...]:
+        """The planes, where `native` is the tuple of the planes' natives.
+
+        A backend whose native is something else returns `_planes_over(...)`.
+        """
+        return self._planes_over(self.native)
+
+    def _planes_over(
+        self, natives: Sequence[Any], infos: Sequence[TensorInfo] | None = None
+    ) -> tuple[TensorT_co, ...]:
+        """The planes of this frame over those natives, each with its part of what the frame holds.
+
+        Args:
+            natives: one for each plane.
+            infos: their layouts, if they are known.
+        """
+        context, parent = self.context, self.parent
+        make, readonly = context.tensor_class, self._is_reading()
+        owners = owners_of_planes(self._owner, len(natives))
+        if infos is None:
+            made = [
+                make(native, context, owner, parent, readonly)
+                for native, owner in zip(natives, owners, strict=True)
+            ]
+        else:
+            made = [
+                make(native, context, owner, parent, readonly, info)
+                for native, owner, info in zip(natives, owners, infos, strict=True)
+            ]
+        return cast("tuple[TensorT_co, ...]", tuple(made))
 
     def _handle(self, key: str) -> int:
         raise UnknownNameError("handle of a " + type(self).__name__, key, ())
 
-    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> Any:
-        """`native` again, after a close() that was refused."""
-        return tuple(_CLOSED_PLANE if p.closed else p.native for p in planes)
 
-    def _forget(self) -> None:
-        del self.native, self.context, self.meta, self._owner, self.parent
-        del self.readonly, self._made, self._planes
-        become_closed(self)
-
-    def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
-        owner = self._owner
-        return (
-            self.context,
-            self.meta,
-            id(owner) if id(owner) in ending else owner,
-            self.parent,
-            self.readonly,
-            [id(s) for s in self._made],
-            self._planes,
-        )
-
-    def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
-        context, meta, owner, parent, readonly, made, planes = parts
-        native = self._native_from_planes(planes)
-        kept = tuple(storages[i] for i in made)
-        held = storages[owner] if isinstance(owner, int) else owner
-        become_open(self)
-        Frame.__init__(self, native, context, meta, held, parent, readonly, kept)
-        self._planes = planes
+_readonly: Any = vars(Frame)["readonly"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a frame besides its bytes."""
+"""FrameMeta: format, size, time and metadata, shared by all mappings of a frame."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class FrameMeta:
         info: ImageInfo, AudioInfo, or None for a plain list of tensors.
         pts: presentation time in units of `time_base`, or None.
         time_base: seconds for each unit of `pts`, or None.
-        metadata: the user's own entries.
+        metadata: the user's own entries, and those that backends share: colours, fields, duration
+            (docs/reference/frame-metadata.md).
         regions: rectangles of interest.
     """
 

@@ -25,13 +25,13 @@ __all__ = [
 DRM_FORMAT_MOD_LINEAR = 0
 """A `drm_modifier` of memory that lies in rows, drm/drm_fourcc.h."""
 DRM_FORMAT_MOD_INVALID = (1 << 56) - 1
-"""One of memory whose layout was not told, drm/drm_fourcc.h."""
+"""One of memory whose layout is unknown, drm/drm_fourcc.h."""
 
 
 def is_linear_modifier(modifier: int) -> bool:
     """Whether memory of that `drm_modifier` is used as rows.
 
-    Memory whose layout was not told is: exporters that know no tiling know no modifiers, and
+    Memory whose layout is unknown is: exporters that know no tiling know no modifiers, and
     those that tile say so.
     """
     return modifier in (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
@@ -65,7 +65,6 @@ _KEYS = (
     HandleKey("cl_mem", "cl_mem", "tensor", "one reference is the tensor's: retain to keep"),
     HandleKey("usm_ptr", "void*", "tensor", "USM pointer, valid in the tensor's context only"),
     HandleKey("ze_usm_type", "ze_memory_type_t", "tensor", "host, device or shared USM"),
-    HandleKey("ov_tensor", "ov::Tensor*", "tensor", "owned by the Python object"),
     HandleKey("gst_memory", "GstMemory*", "tensor", "one reference is the tensor's"),
     HandleKey("d3d11_texture", "ID3D11Texture2D*", "tensor", "one reference is the tensor's"),
     HandleKey("av_frame", "AVFrame*", "frame", "owned by the av.VideoFrame or av.AudioFrame"),
@@ -78,7 +77,6 @@ _KEYS = (
     HandleKey("ze_driver", "ze_driver_handle_t", "context", "owned by the loader"),
     HandleKey("ze_device", "ze_device_handle_t", "context", "owned by the driver"),
     HandleKey("ze_context", "ze_context_handle_t", "context", "owned by its creator"),
-    HandleKey("ov_remote_context", "ov::RemoteContext*", "context", "owned by the Python object"),
     HandleKey("sycl_queue", "sycl::queue*", "context", "owned by the Python object"),
     HandleKey("d3d11_device", "ID3D11Device*", "context", "one reference is the context's"),
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._dtypes import DType, dtype
+from .._numbers import MAX_BYTES, check_shape, integers
 from ..errors import LayoutError
 
 if TYPE_CHECKING:
@@ -29,13 +29,6 @@ def dense_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _whole(numbers: Sequence[int], what: str) -> tuple[int, ...]:
-    try:
-        return tuple(map(index, numbers))
-    except TypeError:
-        raise LayoutError(f"{what} {numbers!r} is no sequence of whole numbers") from None
-
-
 class TensorInfo:
     """The layout of one array. Immutable and hashable.
 
@@ -48,7 +41,8 @@ class TensorInfo:
             both give None.
 
     Raises:
-        LayoutError: a negative extent, or strides that do not fit the shape.
+        LayoutError: what is not a sequence of integers, a negative extent, strides that do not
+            fit the shape, more than 64 axes, or more bytes than can be addressed.
         UnknownNameError: no such dtype.
     """
 
@@ -68,9 +62,8 @@ class TensorInfo:
         opaque: bool = False,
     ) -> None:
         element = dtype(dtype_)
-        extents = _whole(shape, "shape")
-        if any(n < 0 for n in extents):
-            raise LayoutError(f"shape {extents} has a negative extent")
+        extents = integers(shape, "shape")
+        check_shape(extents, element.bits)
         steps: tuple[int, ...] | None
         if opaque or element.itemsize is None:
             if strides is not None:
@@ -79,9 +72,13 @@ class TensorInfo:
         elif strides is None:
             steps = dense_strides(extents, element.itemsize)
         else:
-            steps = _whole(strides, "strides")
+            steps = integers(strides, "strides")
             if len(steps) != len(extents):
                 raise LayoutError(f"{len(steps)} strides {steps} for {len(extents)} axes {extents}")
+            # Strides along axes of one element are never walked: numpy has odd ones there.
+            reach = sum([abs(s) * (n - 1) for n, s in zip(extents, steps, strict=True) if n > 1])
+            if reach > MAX_BYTES:
+                raise LayoutError(f"shape {extents} with strides {steps} exceeds the address space")
         set_ = object.__setattr__
         set_(self, "dtype", element)
         set_(self, "shape", extents)

@@ -10,11 +10,12 @@ from typing import Any, cast
 from .._stats import count_copy
 from ..errors import AccessError, CopyRequiredError, NoRouteError
 from .access import Access, check_access
+from .closing import take_census
 from .context import Context
 from .edge import MapperSpec, Transfer
 from .frame import Frame
 from .info import TensorInfo
-from .storage import Storage
+from .storage import JointStorage, Storage, joint_owner, owners_of_planes, parts_of
 from .tensor import Tensor
 
 __all__ = ["Fallback", "Gone", "MemoryMapper", "Refused", "frame_hop", "tensor_hop"]
@@ -77,7 +78,8 @@ class MemoryMapper:
             (native, layout, storage). `native` must keep its memory alive by itself; for a frame
             of a framework without frame objects it is a tuple, one for each plane. `layout` is a
             TensorInfo, or None to read it from `native` when asked. `storage` owns what was made
-            and must be given back by close(), or None where nothing was.
+            and must be given back by close(), or None where nothing was. For planes in memories
+            of their own it is `joint_owner` of a storage for each.
 
         Raises:
             Refused: the edge cannot take this object; the message is the reason.
@@ -103,7 +105,7 @@ class MemoryMapper:
 
 def _alive(ref: weakref.ref[Context]) -> Context:
     context = ref()
-    if context is None or context._closed:
+    if context is None or context.closed:
         raise Gone("a context of this route is gone: hold it while the route is used")
     return context
 
@@ -125,11 +127,12 @@ def check_linear(item: Tensor) -> None:
 
 
 def tensor_hop(
-    mapper: MemoryMapper, access: Access, refused: Fallback | None = None
+    mapper: MemoryMapper, access: Access, refused: Fallback | None = None, last: bool = True
 ) -> Callable[[Tensor], Tensor]:
     """The edge as one function from tensor to tensor. The hot path: see `python3 dev.py bench`.
 
-    With `refused`, that is called in place of raising Refused.
+    With `refused`, that is called in place of raising Refused. Where it is not the last hop of a
+    route, the census is left to the route.
     """
     connect = mapper.connect
     accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
@@ -141,7 +144,7 @@ def tensor_hop(
     linear = mapper.source.may_be_opaque and not mapper.spec.opaque
 
     if constant is not None and accepts is None and edge is None and not write and not linear:
-        return _reading_hop(connect, access, constant, refused)
+        return _reading_hop(connect, access, constant, refused, last)
 
     def hop(source: Tensor) -> Tensor:
         try:
@@ -163,14 +166,18 @@ def tensor_hop(
             return make(native, target, source._owner, source, not write, info)
         if storage.keep is None and edge is None:
             storage.keep = source._owner
-        return make(native, target, storage, source, not write, info, (storage,))
+        mapped = make(native, target, storage, source, not write, info, (storage,))
+        if last:
+            del native, storage  # this function is not a holder
+            take_census(mapped)
+        return mapped
 
     return hop
 
 
 def _reading_hop(
     connect: Callable[[Any, Access], Any], access: Access, target: Context,
-    refused: Fallback | None,
+    refused: Fallback | None, last: bool,
 ) -> Callable[[Tensor], Tensor]:  # fmt: skip
     """What is left of a hop where nothing needs to be asked: the most frequent case."""
     make = target.tensor_class
@@ -186,21 +193,25 @@ def _reading_hop(
             return make(native, target, source._owner, source, True, info)
         if storage.keep is None:
             storage.keep = source._owner
-        return make(native, target, storage, source, True, info, (storage,))
+        mapped = make(native, target, storage, source, True, info, (storage,))
+        if last:
+            del native, storage
+            take_census(mapped)
+        return mapped
 
     return hop
 
 
 # Written out once more for frames: what the two share would be a call for each map().
 def frame_hop(
-    mapper: MemoryMapper, access: Access, refused: Fallback | None = None
+    mapper: MemoryMapper, access: Access, refused: Fallback | None = None, last: bool = True
 ) -> Callable[[Frame], Frame]:
     """The edge as one function from frame to frame; a tensor edge is applied to each plane.
 
-    With `refused`, that is called in place of raising Refused.
+    `refused` and `last` are as for `tensor_hop`.
     """
     if mapper.spec.level == "tensor":
-        return _lifted_hop(mapper, access, refused)
+        return _lifted_hop(mapper, access, refused, last)
     connect = mapper.connect
     accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
     write = access != "r"
@@ -229,17 +240,34 @@ def frame_hop(
             count_copy(edge, sum(p.info.nbytes for p in source.planes))
         if storage is None:
             return make(native, target, source.meta, source._owner, source, not write)
-        if storage.keep is None and edge is None:
+        made: tuple[Storage, ...] = (storage,)
+        if type(storage) is JointStorage:
+            made = _parts(storage, None if edge is not None else source._owner)
+        elif storage.keep is None and edge is None:
             storage.keep = source._owner
-        return make(native, target, source.meta, storage, source, not write, (storage,))
+        mapped = make(native, target, source.meta, storage, source, not write, made)
+        if last:
+            del native, storage, made
+            take_census(mapped)
+        return mapped
 
     return hop
 
 
+def _parts(joint: JointStorage, owner: Any) -> tuple[Storage, ...]:
+    """The storages that an edge made for planes, each once; each holds what it lies in."""
+    owners = owners_of_planes(owner, len(joint.keep))
+    for part, keep in zip(joint.keep, owners, strict=True):
+        assert isinstance(part, Storage), "an edge returns storages that it made"
+        if part.keep is None:
+            part.keep = keep
+    return parts_of(joint)
+
+
 def _lifted_hop(
-    mapper: MemoryMapper, access: Access, refused: Fallback | None
+    mapper: MemoryMapper, access: Access, refused: Fallback | None, last: bool
 ) -> Callable[[Frame], Frame]:
-    plane_hop = tensor_hop(mapper, access)
+    plane_hop = tensor_hop(mapper, access, None, last=False)
     write = access != "r"
 
     def hop(source: Frame) -> Frame:
@@ -251,7 +279,10 @@ def _lifted_hop(
             if refused is None:
                 raise
             return cast(Frame, refused(source, answer))
-        return frame_of_planes(planes, mapper.target, source, not write)
+        mapped = frame_of_planes(planes, mapper.target, source, not write)
+        if last and mapped._made:
+            take_census(mapped)
+        return mapped
 
     return hop
 
@@ -262,7 +293,7 @@ def frame_of_planes(
     """A frame of planes that were mapped one by one; the frame's close() ends their storages."""
     made = tuple([s for p in planes for s in p._made])
     native = tuple([p.native for p in planes])
-    owner = made[0] if made else source._owner
+    owner = joint_owner([p._owner for p in planes])
     frame = target.frame_class(native, target, source.meta, owner, source, readonly, made)
     for plane in planes:
         plane.parent = source

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""map(queue=): whose job it is to order what a mapping does on a device."""
+"""map(queue=): pass the caller's queue to the edges of a mapping."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def map_in_order(item: Any, target: Any, access: Any, copy: bool, queue: Any) ->
     """`item.map(...)` with the hand-over left to the owner of `queue`.
 
     Raises:
-        NoRouteError: no edge on the way has a use for a queue.
+        NoRouteError: no edge of the route uses a queue.
     """
     ordering = _Ordering(queue)
     token = _current.set(ordering)
@@ -48,9 +48,11 @@ def map_in_order(item: Any, target: Any, access: Any, copy: bool, queue: Any) ->
         mapped = item.map(target, access, copy=copy)
     finally:
         _current.reset(token)
-    if not ordering.taken:
+    # Where nothing was mapped, no edge was asked, and what is pending may still have to be ordered.
+    unmoved = mapped.context is item.context
+    if not ordering.taken and not (unmoved and item.context.order(item, queue)):
         node = mapped.context.node
         mapped.close()
-        reason = "no edge of this way works on a queue: leave queue= out"
+        reason = "no edge of this route uses a queue: leave queue= out"
         raise NoRouteError(item.context.node, node, [reason])
     return mapped

@@ -4,15 +4,26 @@
 from __future__ import annotations
 
 import atexit
-import os
+import threading
 import weakref
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from sys import getrefcount
 from typing import Any
 
+from .locks import in_forked_child
 from .uncopyable import Uncopyable
 
-__all__ = ["Storage", "publish", "settle"]
+__all__ = [
+    "JointStorage",
+    "Storage",
+    "joint_owner",
+    "outwards",
+    "owners_of_planes",
+    "parts_of",
+    "publish",
+    "raising_releases",
+    "settle",
+]
 
 # Newest last. Only storages that ask for it: see Storage(at_exit=True).
 _released_at_exit: dict[int, weakref.ref[Storage]] = {}
@@ -30,7 +41,10 @@ class Storage(Uncopyable):
             None for memory that belongs to somebody else.
         address: of the first byte, if the CPU can use it; 0 otherwise.
         nbytes: size in bytes.
-        keep: what the memory lies in: another storage, or the user's own object.
+        keep: what the memory lies in: another storage, the user's own object, or a tuple of them.
+        holds: anything else that must live as long: an import that several mappings share, or the
+            native object whose end frees the memory. Nobody looks into it: flush, wait and close()
+            of this storage do not reach it.
         readonly: arrays made from it cannot be made writable.
         flush: publishes writes without ending the mapping; None if nothing needs to be done.
         wait: returns when what was enqueued on this memory is done; None if nothing ever is.
@@ -43,8 +57,8 @@ class Storage(Uncopyable):
 
     _instead = "hold the same one, or copy the array that lies in it"
 
-    __slots__ = ("__array_interface__", "__weakref__", "address", "flush", "keep", "nbytes",
-                 "readonly", "release", "wait")  # fmt: skip
+    __slots__ = ("__array_interface__", "__weakref__", "address", "flush", "holds", "keep",
+                 "nbytes", "readonly", "release", "wait")  # fmt: skip
 
     def __init__(
         self,
@@ -53,6 +67,7 @@ class Storage(Uncopyable):
         address: int = 0,
         nbytes: int = 0,
         keep: object = None,
+        holds: object = None,
         readonly: bool = False,
         flush: Callable[[], object] | None = None,
         wait: Callable[[], object] | None = None,
@@ -62,6 +77,7 @@ class Storage(Uncopyable):
         self.address = address
         self.nbytes = nbytes
         self.keep = keep
+        self.holds = holds
         self.readonly = readonly
         self.flush = flush
         self.wait = wait
@@ -77,66 +93,203 @@ class Storage(Uncopyable):
 
     def __del__(self) -> None:
         release = self.release
-        if release is not None:
-            self.release = None
-            _released_at_exit.pop(id(self), None)
+        if release is None:
+            return
+        number = id(self)
+        if type(self) is _Later:
+            number = self.stands_for
+        elif getrefcount(self) > _ALONE:
+            _release_later(self)
+            return
+        self.release = None
+        _released_at_exit.pop(id(self), None)
+        del self  # the traceback of an error would hold it, and so what it lies in
+        try:
             release()
+        except BaseException as error:
+            if not _expected.report(number, error):
+                raise
 
     def __repr__(self) -> str:
-        kind = "owned" if self.release is not None else "borrowed"
+        kind = "borrowed" if self.release is None and self.holds is None else "owned"
         where = f" at {self.address:#x}" if self.address else ""
         return f"<Storage {self.nbytes} bytes{where}, {kind}>"
 
 
-def publish(owner: object) -> None:
-    """Call every flush from `owner` outwards: the last mapping first, then what it lies in."""
-    while isinstance(owner, Storage):
-        if owner.flush is not None:
-            owner.flush()
-        owner = owner.keep
+class _Later(Storage):
+    """What runs the release of a storage that the garbage collector finalized too early.
+
+    Attributes:
+        stands_for: the id of that storage.
+    """
+
+    __slots__ = ("stands_for",)
+
+    stands_for: int
 
 
-def settle(owner: object) -> None:
-    """Call every wait from `owner` outwards."""
-    while isinstance(owner, Storage):
-        if owner.wait is not None:
-            owner.wait()
-        owner = owner.keep
+def _release_later(storage: Storage) -> None:
+    """Have a storage that something still holds release with its last reference.
+
+    The collector finalizes the objects of a reference cycle in any order, so that a mapping may
+    still have to be released which lies in this storage. What is made here was not there when the
+    collector looked: it, and whatever it holds, lives until the last reference is gone.
+    """
+    later = _Later(storage.release, keep=storage.keep)
+    later.stands_for = id(storage)
+    if _released_at_exit.pop(id(storage), None) is not None:
+        _released_at_exit[id(later)] = weakref.ref(later)
+    storage.keep, storage.release = later, None
 
 
-def dismantle(storage: Storage) -> dict[str, Any]:
-    """Disarm `storage` and return what `revive` needs. The recipe does not hold the storage."""
-    at_exit = _released_at_exit.pop(id(storage), None) is not None
-    recipe = {
-        "release": storage.release,
-        "address": storage.address,
-        "nbytes": storage.nbytes,
-        "keep": storage.keep,
-        "readonly": storage.readonly,
-        "flush": storage.flush,
-        "wait": storage.wait,
-        "at_exit": at_exit,
-    }
-    storage.release = None
-    return recipe
+def _alone() -> int:
+    """How many references `__del__` sees to what nothing else holds."""
+
+    class Counted:
+        def __del__(self) -> None:
+            seen.append(getrefcount(self))
+
+    seen: list[int] = []
+    Counted()
+    return seen[0]
 
 
-def revive(storage: Storage | None, recipe: dict[str, Any]) -> Storage:
-    """Undo `dismantle`: arm the storage again if it still lives, else make one like it."""
-    if storage is None:
-        return Storage(**recipe)
-    storage.release = recipe["release"]
-    if recipe["at_exit"]:
-        _released_at_exit[id(storage)] = weakref.ref(storage)
-    return storage
+_ALONE = _alone()
+
+
+class JointStorage(Storage):
+    """Owns a frame whose planes lie in their own memory: `keep` has the owner of each plane.
+
+    A mapping of the whole frame holds this one, and so all planes; a mapping of one plane holds
+    that plane's owner alone.
+    """
+
+    __slots__ = ()
+
+    keep: tuple[object, ...]
+
+
+def joint_owner(owners: Sequence[Any]) -> Any:
+    """The owner of a frame whose planes have those owners, in the order of the planes.
+
+    It is a JointStorage, or the owner of all planes where they have the same one.
+    """
+    first = owners[0] if owners else None
+    if all(owner is first for owner in owners):
+        return first
+    return JointStorage(keep=tuple(owners))
+
+
+def parts_of(storage: Storage) -> tuple[Storage, ...]:
+    """The storages that `storage` joins, each once, or `storage` itself if it joins none."""
+    if type(storage) is not JointStorage:
+        return (storage,)
+    return tuple({id(part): part for part in storage.keep if isinstance(part, Storage)}.values())
+
+
+def owners_of_planes(owner: Any, planes: int) -> tuple[Any, ...]:
+    """What each plane of a frame holds, which has that owner and so many planes."""
+    if type(owner) is JointStorage and len(owner.keep) == planes:
+        return owner.keep
+    return (owner,) * planes
+
+
+def publish(owners: Iterable[object]) -> None:
+    """Call every flush from `owners` outwards: the last mapping first, then what it lies in."""
+    for storage in outwards(owners):
+        if storage.flush is not None:
+            storage.flush()
+
+
+def settle(owners: Iterable[object]) -> None:
+    """Call every wait from `owners` outwards."""
+    for storage in outwards(owners):
+        if storage.wait is not None:
+            storage.wait()
+
+
+def outwards(owners: Iterable[object]) -> list[Storage]:
+    """The storages among `owners` and what they lie in, each one before what it lies in."""
+    found: list[Storage] = []
+    seen: set[int] = set()
+    # Post-order from the inside out, and then reversed. A storage is visited twice: when it is
+    # reached, and when all that it lies in was found.
+    pending: list[tuple[object, bool]] = [(owner, False) for owner in owners]
+    while pending:
+        owner, is_whole = pending.pop()
+        if is_whole:
+            found.append(owner)  # type: ignore[arg-type]  # only storages are visited twice
+        elif type(owner) is tuple:
+            pending.extend((part, False) for part in owner)
+        elif isinstance(owner, Storage) and id(owner) not in seen:
+            seen.add(id(owner))
+            pending.append((owner, True))
+            pending.append((owner.keep, False))
+    found.reverse()
+    return found
+
+
+class _Expected(threading.local):
+    """What this thread expects: its `raising_releases`, the innermost last.
+
+    Weak references: if an exception of a signal handler keeps one of them from leaving, it is gone
+    with its block all the same.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[weakref.ref[raising_releases]] = []
+
+    def report(self, storage: int, error: BaseException) -> bool:
+        """Whether a block that has not ended wants to hear of that storage's error."""
+        for ref in reversed(self.blocks):
+            block = ref()
+            if block is not None and storage in block.ids:
+                block.errors.append(error)
+                return True
+        return False
+
+
+_expected = _Expected()
+
+
+class raising_releases:  # noqa: N801 - used like a function
+    """A context in which the releases of some storages may raise, as far as this thread runs them.
+
+    An exception in a finaliser is lost otherwise. The first one is raised at the end of the
+    context, when all of them have run; the others are in its notes. Inside of it there may be
+    others, as where a release closes a tensor: each hears of its own storages.
+    """
+
+    __slots__ = ("__weakref__", "_depth", "errors", "ids")
+
+    def __init__(self, storages: Iterable[Storage]) -> None:
+        self.ids = frozenset(map(id, storages))
+        self.errors: list[BaseException] = []
+
+    def __enter__(self) -> None:
+        blocks = _expected.blocks
+        self._depth = len(blocks)
+        blocks.append(weakref.ref(self))
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        del _expected.blocks[self._depth :]
+        errors = self.errors
+        if not errors:
+            return
+        first = errors.pop(0) if error is None else error
+        for other in errors:
+            first.add_note(f"a release raised {type(other).__name__}: {other}")
+        if first is not error:
+            raise first
 
 
 @atexit.register
 def _release_living() -> None:
     for ref in reversed(list(_released_at_exit.values())):
         storage = ref()
-        if storage is not None:
-            storage.__del__()
+        if storage is not None and storage.release is not None:
+            release, storage.release = storage.release, None
+            Storage(release)  # dropped at once: an error is reported, and the others follow
 
 
 def _leave_to_the_parent() -> None:
@@ -144,13 +297,8 @@ def _leave_to_the_parent() -> None:
         storage = ref()
         if storage is not None and storage.release is not None:
             # Held on: what it holds may unmap, when it ends, what the child still reads.
-            storage.release = partial(_nothing, storage.release)
+            storage.holds, storage.release = (storage.holds, storage.release), None
     _released_at_exit.clear()
 
 
-def _nothing(release: Callable[[], object]) -> None:
-    pass
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_leave_to_the_parent)
+in_forked_child(_leave_to_the_parent)

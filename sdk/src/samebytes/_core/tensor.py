@@ -3,31 +3,29 @@
 
 from __future__ import annotations
 
-import weakref
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .._dtypes import DType
 from .._exchange import as_array, as_capsule
 from ..errors import NotHostVisibleError
 from .access import Access
 from .address import data_address
-from .closed import become_closed, become_open, drop_extras
-from .closing import NativeLostError, end
 from .handles import check_handle_key
 from .holder import Holder
 from .info import TensorInfo
 from .ordering import map_in_order
-from .storage import Storage, publish
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Self
 
     import numpy as np
 
-    from .context import Context
+    from .._cpu.tensor import CpuTensor
+    from .context import Context, Target
     from .frame import Frame
+    from .storage import Storage
+    from .typed import AnyTensor
 
 __all__ = ["Tensor"]
 
@@ -42,11 +40,11 @@ class Tensor(Holder):
         native: the framework's own object (numpy.ndarray, openvino.Tensor ...). Using it in the
             framework's API follows that API's rules.
         context: where the memory lives.
-        given_info: `info`, if it was given or asked for before, else None: then `native` says all.
+        known_info: `info`, if it was given or asked for before, else None: then `native` says all.
             For mappers: whether an array only carries the bits of another type (bfloat16), without
             the cost of describing every array.
         parent: what map() was called on; for the planes of a mapped frame, that frame's parent.
-        readonly: nobody may write through this tensor. numpy enforces it; where a framework has
+        readonly: the tensor may not be written through. numpy enforces it; where a framework has
             no read-only memory, this flag is all there is.
 
     Ownership: a tensor holds what its bytes lie in. Dropping the last tensor, array, capsule or
@@ -54,12 +52,12 @@ class Tensor(Holder):
     One tensor is used by one thread at a time; different tensors are independent.
     """
 
-    __slots__ = ("__weakref__", "_made", "_owner", "context", "given_info", "native", "parent",
-                 "readonly")  # fmt: skip
+    __slots__ = ("__weakref__", "_census", "_made", "_owner", "context", "known_info", "native",
+                 "parent", "readonly")  # fmt: skip
 
     native: Any
     context: Context
-    given_info: TensorInfo | None
+    known_info: TensorInfo | None
     parent: Tensor | Frame | None
     readonly: bool
 
@@ -75,37 +73,85 @@ class Tensor(Holder):
         info: TensorInfo | None = None,
         made: tuple[Storage, ...] = (),
     ) -> None:
-        """For backends: `wrap` and `allocate` call it.
+        """What the core calls for each mapping. Backends call `borrowed` and `owned`.
+
+        A subclass with a constructor of its own passes all of these on.
 
         Args:
-            native: the framework's object; of what a user wraps, that very object.
+            native: the framework's object.
             context: where it lives.
-            owner: what keeps the bytes alive: a Storage, or any object that holds them, such as
-                `native` itself. None if nothing must be held.
-            parent: None, save for what map() makes, where the core sets it.
-            readonly: nobody may write.
-            info: the layout, if it is known; else `_describe` is asked when it is needed.
-            made: the storages that close() ends, those of memory that was made for this tensor.
-                What the others lie in comes first; the last one is released first. Empty for
-                memory of the user's.
+            owner: what keeps the bytes alive: a Storage, or any object that holds them.
+            parent: what map() was called on, or None.
+            readonly: writing is not allowed.
+            info: the layout, or None to ask `_describe` when it is needed.
+            made: the storages that close() ends.
         """
         self.native = native
         self.context = context
         self._owner = owner
         self.parent = parent
         self.readonly = readonly
-        self.given_info = info
+        self.known_info = info
         self._made = made
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         # The interpreter adapts a function's slot stores to one class. Shared by all classes,
-        # the constructor would be adapted anew at each hop: a quarter of a map().
+        # the constructor would be adapted again at each hop: a quarter of a map().
         shared = cls.__init__
         if "__init__" not in vars(cls) and shared.__qualname__ == "Tensor.__init__":
             own = FunctionType(shared.__code__.replace(), shared.__globals__)
             own.__defaults__ = shared.__defaults__
             cls.__init__ = own  # type: ignore[method-assign]
+
+    @classmethod
+    def borrowed(
+        cls,
+        native: Any,
+        context: Context,
+        *,
+        keep: object = None,
+        readonly: bool = False,
+        info: TensorInfo | None = None,
+        parent: Tensor | Frame | None = None,
+    ) -> Self:
+        """For backends: a tensor over memory that belongs to somebody else, such as the user.
+
+        close() drops it and releases nothing.
+
+        Args:
+            native: the framework's object; of what a user wraps, that very object.
+            context: where it lives.
+            keep: what keeps the bytes alive: a Storage, or any object that holds them. None where
+                `native` does.
+            readonly: writing is not allowed.
+            info: the layout, if it is known; else `_describe` is asked when it is needed.
+            parent: of the tensor that this one stands for, where it shows the memory of another.
+                The core sets that of what map() makes.
+        """
+        return cls(native, context, native if keep is None else keep, parent, readonly, info)
+
+    @classmethod
+    def owned(
+        cls,
+        native: Any,
+        context: Context,
+        storage: Storage,
+        *,
+        readonly: bool = False,
+        info: TensorInfo | None = None,
+    ) -> Self:
+        """For backends: a tensor over memory that was made for it, such as `allocate` makes.
+
+        close() ends the storage, or raises BusyError while somebody else uses the memory.
+
+        Args:
+            native: the framework's object, which holds `storage`.
+            context: where it lives.
+            storage: releases the memory.
+            readonly, info: as for `borrowed`.
+        """
+        return cls(native, context, storage, None, readonly, info, (storage,))
 
     @classmethod
     def wrap(cls, native: Any) -> Self:
@@ -119,9 +165,9 @@ class Tensor(Holder):
     @property
     def info(self) -> TensorInfo:
         """dtype, shape and byte strides."""
-        info = self.given_info
+        info = self.known_info
         if info is None:
-            info = self.given_info = self._describe()
+            info = self.known_info = self._describe()
         return info
 
     @property
@@ -152,18 +198,36 @@ class Tensor(Holder):
         check_handle_key(key)
         return self._handle(key)
 
+    @overload
+    def map(
+        self, target: Literal["cpu"] = ..., access: Access = ..., *, copy: bool = ...,
+        queue: Any = ...,
+    ) -> CpuTensor: ...  # fmt: skip
+
+    @overload
+    def map(
+        self, target: Context[AnyTensor, Any] | type[Context[AnyTensor, Any]],
+        access: Access = ..., *, copy: bool = ..., queue: Any = ...,
+    ) -> AnyTensor: ...  # fmt: skip
+
+    @overload
+    def map(
+        self, target: Target, access: Access = ..., *, copy: bool = ..., queue: Any = ...
+    ) -> Tensor: ...  # fmt: skip
+
     def map(
         self,
-        target: str | Context = "cpu",
+        target: Target = "cpu",
         access: Access = "r",
         *,
         copy: bool = False,
         queue: Any = None,
-    ) -> Tensor:
+    ) -> Any:
         """The same bytes as a new tensor of another memory type.
 
         Args:
-            target: a memory type, "type:device", or a context.
+            target: a memory type, "type:device", a context, or the class of a memory type's
+                contexts, which is a name that type checkers know: they see what comes of it.
             access: "r", "w" (every byte will be written) or "rw".
             copy: allow edges that copy. Copies are counted in `samebytes.stats()`.
             queue: a queue of the device's framework, for instance a pyopencl.CommandQueue. Then
@@ -175,45 +239,25 @@ class Tensor(Holder):
 
         Raises:
             AccessError: writing was asked and this tensor is read-only.
-            CopyRequiredError: the only ways there copy.
-            NoRouteError: there is no way; the message says why.
+            CopyRequiredError: every route there copies.
+            NoRouteError: there is no route; the message says why.
         """
         if queue is not None:
-            return cast("Tensor", map_in_order(self, target, access, copy, queue))
+            return map_in_order(self, target, access, copy, queue)
         try:
             route = self.context.tensor_routes[(target, access, copy) if copy else (target, access)]
         except KeyError:
             route = self.context.compile_route("tensor", target, access, copy)
-        mapped: Tensor = route(self)
-        return mapped
-
-    def flush(self) -> None:
-        """Publish what was written through this mapping, without ending it."""
-        publish(self._owner)
-
-    def close(self) -> None:
-        """End this tensor, and the memory that was made for it.
-
-        Closing twice does nothing. Memory of the user's just is let go.
-
-        Raises:
-            BusyError: something else still uses the memory. The tensor stays usable.
-        """
-        if self._made:
-            end([self], self._made)
-        else:
-            self._forget()
-            drop_extras(self)
+        return route(self)
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """The bytes as a numpy array that keeps them alive, without a copy.
 
         Raises:
-            NotHostVisibleError: the CPU cannot read this memory where it lies.
+            NotHostVisibleError: the CPU cannot read this memory in place.
         """
         raise NotHostVisibleError(
-            f"{self.memory_type} memory cannot be read by the CPU where it lies: "
-            f"use tensor.map('cpu')"
+            f"{self.memory_type} memory cannot be read by the CPU in place: use tensor.map('cpu')"
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -248,60 +292,17 @@ class Tensor(Holder):
             return data_address(self.host_array())
         return self.context.no_handle(key)
 
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        """How to make `native` again on a storage, without holding it or its memory.
+    def _is_reading(self) -> bool:
+        return bool(_readonly.__get__(self))
 
-        The storage is the one that the tensor's owner was: the whole of it, for a plane of a frame
-        that of the frame. The recipe knows where in it the tensor begins, its layout, and whether
-        its native may be written; close() that raised BusyError must leave all as it was.
+    def _owners(self) -> tuple[Any, ...]:
+        return (self._owner,)
 
-        The default finds the native object through a weak reference: whoever still holds the
-        memory then holds the native object too. A memory type whose memory can be held without it,
-        or whose native objects have no weak references, overrides this.
-        """
-        alive, kind = weakref.ref(self.native), type(self)
+    def _holders(self) -> list[Holder]:
+        return [self]
 
-        def again(_: Storage) -> Any:
-            native = alive()
-            if native is None:
-                raise NativeLostError(
-                    f"close() lost the native object of a {kind.__name__}, whose memory is held "
-                    f"without it: {kind.__module__}.{kind.__name__} must define _native_recipe()"
-                )
-            return native
+    def _watched(self) -> list[tuple[object, tuple[object, ...] | None]]:
+        return [(self.native, self._native_parts())]
 
-        return again
 
-    def _forget(self) -> None:
-        del self.native, self.context, self._owner, self.parent
-        del self.readonly, self.given_info, self._made
-        become_closed(self)
-
-    def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
-        owner, native = self._owner, self.native
-        ends = id(owner) in ending
-        return (
-            self._native_recipe() if ends else lambda _: native,
-            self.context,
-            id(owner) if ends else owner,
-            self.parent,
-            self.readonly,
-            self.given_info,
-            [id(s) for s in self._made],
-        )
-
-    def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
-        recipe, context, owner, parent, readonly, info, made = parts
-        storage = storages[owner] if isinstance(owner, int) else owner
-        native = recipe(storage)
-        become_open(self)
-        Tensor.__init__(
-            self,
-            native,
-            context,
-            storage,
-            parent,
-            readonly,
-            info,
-            tuple(storages[i] for i in made),
-        )
+_readonly: Any = vars(Tensor)["readonly"]

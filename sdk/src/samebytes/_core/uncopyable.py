@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must not be copied by Python's copy and pickle: an owner copied is memory freed twice."""
+"""Uncopyable: objects that copy and pickle refuse, since a copied owner would free twice."""
 
 from __future__ import annotations
 

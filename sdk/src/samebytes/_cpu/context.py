@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +24,10 @@ from .tensor import CpuTensor
 if TYPE_CHECKING:
     from typing import Self
 
-    from .._core.tensor import Tensor
-
-__all__ = ["CPU", "CpuContext", "allocate_pages", "wrap_array"]
+__all__ = ["CPU", "CpuContext", "allocate_pages", "places_of_planes", "wrap_array"]
 
 
-class CpuContext(HostContext):
+class CpuContext(HostContext[CpuTensor]):
     """CPU memory. There is one: `samebytes.context("cpu")`."""
 
     memory_type = "cpu"
@@ -41,8 +40,8 @@ class CpuContext(HostContext):
         super().create(device, None)
         return CPU  # type: ignore[return-value]  # the singleton is of this very class
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> Tensor:
-        """New zeroed memory on pages of its own: its address is a multiple of the page size.
+    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> CpuTensor:
+        """New zeroed memory on its own pages: its address is a multiple of the page size.
 
         The size in memory is rounded up to whole pages as well, so that an API which imports
         whole pages (OpenVINO's NPU, OpenCL) can take it.
@@ -54,10 +53,15 @@ class CpuContext(HostContext):
         """
         info = TensorInfo(dtype, shape)
         storage = allocate_pages(info.nbytes)
-        return self._over(storage, 0, info)
+        lazy = info if info.dtype.numpy is None else None
+        return CpuTensor.owned(_array_in(storage, 0, info), self, storage, info=lazy)
 
-    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> Frame:
-        """A new image in one piece of memory, planes one after another without gaps.
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int
+    ) -> Frame[CpuTensor]:
+        """A new image in one piece of memory: dense planes one after another.
+
+        Each plane begins at a multiple of 128 bytes, as GPUs want it.
 
         Raises:
             LayoutError: a size that the format cannot have.
@@ -65,26 +69,21 @@ class CpuContext(HostContext):
             UnknownNameError: no such format.
         """
         image = ImageInfo(ImageFormat.of(format_), width, height)
-        layouts = image.format.packed_layouts(width, height)
-        storage = allocate_pages(max(p.offset + p.span for p in layouts))
-        planes = tuple(
-            self._over(storage, p.offset, TensorInfo(p.dtype, p.shape, p.strides)) for p in layouts
+        layouts = image.plane_layouts()
+        offsets, nbytes = places_of_planes([p.span for p in layouts])
+        storage = allocate_pages(nbytes)
+        native = tuple(
+            _array_in(storage, offset, TensorInfo(p.dtype, p.shape, p.strides))
+            for offset, p in zip(offsets, layouts, strict=True)
         )
-        for plane in planes:
-            plane._made = ()
-        native = tuple(p.native for p in planes)
-        frame = Frame(native, self, FrameMeta(image), storage, None, False, (storage,))
-        frame._planes = planes
-        return frame
+        return Frame.owned(native, self, FrameMeta(image), storage)
 
-    def _over(self, storage: Storage, offset: int, info: TensorInfo) -> CpuTensor:
-        pages = np.asarray(storage)
-        if info.dtype.packed:
-            array = pages[offset : offset + info.nbytes]
-        else:
-            array = np.ndarray(info.shape, info.dtype.carrier, pages, offset, info.strides)
-        lazy = info if info.dtype.numpy is None else None
-        return CpuTensor(array, self, storage, None, False, lazy, (storage,))
+
+def _array_in(storage: Storage, offset: int, info: TensorInfo) -> np.ndarray[Any, Any]:
+    pages = np.asarray(storage)
+    if info.dtype.packed:
+        return pages[offset : offset + info.nbytes]
+    return np.ndarray(info.shape, info.dtype.carrier, pages, offset, info.strides)
 
 
 # Vector code (FFmpeg's scaler, for one) reads up to a register past the last pixel.
@@ -95,16 +94,30 @@ _PRIVATE: dict[str, int] = (
 )
 
 
+# OpenCL drivers copy host memory that begins within a cache line of 64 bytes, and Intel's let
+# sub-buffers begin at multiples of 128 (CL_DEVICE_MEM_BASE_ADDR_ALIGN).
+_PLANE_ALIGNMENT = 128
+
+
+def places_of_planes(sizes: Iterable[int]) -> tuple[list[int], int]:
+    """Where in one piece of memory planes of these bytes begin, and the bytes of the piece."""
+    offsets, end = [], 0
+    for size in sizes:
+        offsets.append(end)
+        end += -(-size // _PLANE_ALIGNMENT) * _PLANE_ALIGNMENT
+    return offsets, end
+
+
 def allocate_pages(nbytes: int) -> Storage:
     """At least `nbytes` zeroed bytes in whole anonymous pages, unmapped with the last holder.
 
-    After fork() parent and child have pages of their own, as with any array.
+    After fork() parent and child have their own pages, as with any array.
     """
     size = -(-(nbytes + _SLACK) // mmap.PAGESIZE) * mmap.PAGESIZE
     try:
         pages = mmap.mmap(-1, size, **_PRIVATE)
     except OverflowError as error:
-        raise LayoutError(f"{nbytes} bytes are more than there are addresses") from error
+        raise LayoutError(f"{nbytes} bytes exceed the address space") from error
     except OSError as error:
         raise NativeError("mmap", error.errno or 0, f"no memory for {nbytes} bytes") from error
     # The mmap object unmaps when it is dropped; a held memoryview would make close() refuse, so
@@ -121,4 +134,4 @@ def wrap_array(native: np.ndarray[Any, Any]) -> CpuTensor:
     """`CpuTensor.wrap` for what is a numpy.ndarray and no subclass: most objects are."""
     if native.dtype not in BY_NUMPY:
         from_numpy(native.dtype)  # says what is wrong with it
-    return CpuTensor(native, CPU, native, None, not native.flags.writeable)
+    return CpuTensor.borrowed(native, CPU, readonly=not native.flags.writeable)

@@ -13,7 +13,7 @@ from .._core.info import TensorInfo
 from .._core.mapper import MemoryMapper
 from .._core.storage import Storage
 from .._core.tensor import Tensor
-from .context import CPU, allocate_pages
+from .context import CPU, allocate_pages, places_of_planes
 
 __all__ = ["DenseCopy", "DenseFrameCopy"]
 
@@ -26,7 +26,7 @@ class DenseCopy(MemoryMapper):
     __slots__ = ()
 
     def accepts(self, item: Tensor) -> str | None:
-        """Copying what is dense already would help nobody."""
+        """Copying what is dense already would be of no use."""
         return _DENSE if item.info.is_contiguous else None
 
     def connect(
@@ -42,7 +42,7 @@ class DenseCopy(MemoryMapper):
 
 
 class DenseFrameCopy(MemoryMapper):
-    """cpu -> cpu for frames: all planes anew, one after another in one piece of memory."""
+    """cpu -> cpu for frames: all planes copied, one after another, into one piece of memory."""
 
     __slots__ = ()
 
@@ -52,11 +52,7 @@ class DenseFrameCopy(MemoryMapper):
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """A tuple of new arrays, and their storage."""
-        # Each begins at a multiple of 64 bytes, which vector code and devices like.
-        offsets, end = [], 0
-        for plane in item.planes:
-            offsets.append(end)
-            end += -(-plane.info.nbytes // 64) * 64
+        offsets, end = places_of_planes(plane.info.nbytes for plane in item.planes)
         storage = allocate_pages(end)
         pages = np.asarray(storage)
         arrays = []

@@ -12,6 +12,7 @@ import numpy as np
 from .._core.frame import Frame
 from .._core.frame_meta import FrameMeta
 from .._core.info import TensorInfo
+from .._core.storage import joint_owner
 from .._core.tensor import Tensor
 from ..errors import LayoutError, UnsupportedObjectError
 from ..formats import AudioInfo, ImageFormat, ImageInfo, PlaneLayout
@@ -40,10 +41,14 @@ def frame_of_arrays(
     many = isinstance(native, Sequence) and not isinstance(native, _ONE_BUFFER)
     parts = [_as_cpu(p) for p in (native if many else [native])]
     if audio is not None:
+        if not isinstance(audio, AudioInfo):
+            raise UnsupportedObjectError(f"audio= must be a samebytes.AudioInfo, not {audio!r}")
         layouts = audio.plane_layouts()
         if len(parts) != len(layouts):
-            raise LayoutError(f"{audio} has {len(layouts)} planes, {len(parts)} arrays were given")
-        return _over(parts, FrameMeta(audio), layouts, native)
+            raise LayoutError(
+                f"{audio} has {len(layouts)} planes, but {len(parts)} arrays were passed"
+            )
+        return _over(parts, FrameMeta(audio), layouts)
     assert format_ is not None  # the caller gives one of the two
     image = ImageFormat.of(format_)
     if len(image.planes) > 1 and len(parts) == 1:
@@ -52,25 +57,28 @@ def frame_of_arrays(
         if len(parts) != len(image.planes):
             raise LayoutError(
                 f"{image} has {len(image.planes)} planes ({', '.join(image.plane_names)}), "
-                f"{len(parts)} arrays were given"
+                f"{len(parts)} arrays were passed"
             )
         info = _size_of(parts, image, width, height)
-    return _over(parts, FrameMeta(info), info.plane_layouts(), native)
+    return _over(parts, FrameMeta(info), info.plane_layouts())
 
 
 def _as_cpu(part: Any) -> CpuTensor:
+    if isinstance(part, Frame):
+        raise UnsupportedObjectError(
+            "the planes of a frame must be arrays, not frames: pass the planes themselves, "
+            "list(frame)"
+        )
     tensor = part if isinstance(part, Tensor) else CpuTensor.wrap(part)
     if not isinstance(tensor, CpuTensor):
         raise UnsupportedObjectError(
-            f"the planes of a frame are arrays in CPU memory, not {tensor.memory_type}: "
+            f"the planes of a frame must be arrays in CPU memory, not {tensor.memory_type}: "
             'map each to "cpu" first'
         )
     return tensor
 
 
-def _over(
-    parts: list[CpuTensor], meta: FrameMeta, layouts: tuple[PlaneLayout, ...], native: Any
-) -> Frame:
+def _over(parts: list[CpuTensor], meta: FrameMeta, layouts: tuple[PlaneLayout, ...]) -> Frame:
     for index, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         name = f"plane {index} ({layout.name})"
         if part.shape != layout.shape or str(part.dtype) != layout.dtype:
@@ -82,11 +90,12 @@ def _over(
             raise LayoutError(f"{name}: its elements overlap (strides {part.strides})")
     readonly = any(p.readonly for p in parts)
     arrays = tuple(p.native for p in parts)
-    frame = Frame(arrays, CPU, meta, native, None, readonly)
-    frame._planes = tuple(
-        CpuTensor(p.native, CPU, p._owner, None, p.readonly, p.given_info) for p in parts
-    )
-    return frame
+    owner = joint_owner([p._owner for p in parts])
+    planes = [
+        CpuTensor.borrowed(p.native, CPU, keep=p._owner, readonly=p.readonly, info=p.known_info)
+        for p in parts
+    ]
+    return Frame.borrowed(arrays, CPU, meta, keep=owner, readonly=readonly, planes=planes)
 
 
 def _size_of(
@@ -95,7 +104,9 @@ def _size_of(
     """The size in pixels, from the first plane, which has every pixel in every format."""
     shape = parts[0].shape
     if len(shape) < 2:
-        raise LayoutError(f"a plane of {image} has rows and columns, the array has shape {shape}")
+        raise LayoutError(
+            f"a plane of {image} has rows and columns, but the array has shape {shape}"
+        )
     first = image.planes[0]
     rows = shape[0] << first.y_shift if height is None else height
     columns = shape[1] << first.x_shift if width is None else width
@@ -114,8 +125,8 @@ def _split(
     element = image.planes[0].dtype  # all planes of a format have the same
     if str(whole.dtype) not in (element, "uint8"):
         raise LayoutError(
-            f"{image} is made of {element}, the array of {whole.dtype}: pass elements of that "
-            "type, or the raw bytes as uint8"
+            f"{image} has {element} elements, but the array has {whole.dtype}: pass elements of "
+            "that type, or the raw bytes as uint8"
         )
     if width is None:
         width = _columns_of(array, image)
@@ -133,16 +144,16 @@ def _split(
         )
         if not array.flags.writeable:
             part.flags.writeable = False
-        planes.append(CpuTensor(part, CPU, whole._owner, None, whole.readonly))
+        planes.append(CpuTensor.borrowed(part, CPU, keep=whole._owner, readonly=whole.readonly))
     return info, planes
 
 
 def _columns_of(array: np.ndarray[Any, Any], image: ImageFormat) -> int:
-    """Pixels in a row, where the shape tells: rows of all planes, or planes that are alike."""
+    """Pixels in a row, where the shape shows it: rows of all planes, or planes that are alike."""
     stacked = array.ndim == 3 and len(set(image.planes)) == 1 and len(array) == len(image.planes)
     if array.ndim != 2 and not stacked:
         raise LayoutError(
-            f"an array of shape {array.shape} does not tell the size of the {image} image: "
+            f"an array of shape {array.shape} does not determine the size of the {image} image: "
             "pass width= and height="
         )
     return int(array.shape[-1]) * array.itemsize // image.planes[0].itemsize

@@ -35,7 +35,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes._cpu.dense:DenseCopy",
             transfer=Transfer.COPY,
             summary="a dense, page-aligned copy",
-            lifts=False,
+            per_plane=False,
             access=("r",),
         ),
         MapperSpec(

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._core.address import data_address
 from .._core.info import TensorInfo
-from .._core.storage import Storage
 from .._core.tensor import Tensor
 from .._dtypes import DType
 from .._exchange import from_foreign
@@ -51,34 +48,15 @@ class CpuTensor(Tensor):
             UnsupportedObjectError: it shares no bytes with the CPU.
         """
         found = from_foreign(native)
+        # By position: this is the call that wraps every array.
         tensor = cls(found.array, cls.home, found.owner, None, found.readonly)
         if found.dtype.numpy is None:
-            tensor.given_info = _carried(found.array, found.dtype)
+            tensor.known_info = _carried(found.array, found.dtype)
         return tensor
 
     def host_array(self) -> _Array:
         """`native` itself."""
         return self.native
-
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        array, storage = self.native, self.storage
-        layout = array.dtype, array.shape, array.strides, array.flags.writeable
-        low, high = TensorInfo.of(array).extent
-        first = data_address(array)
-        begin, nbytes = storage.address, storage.nbytes
-        # Where a frame lies in several memories, its storage is the owner of all of them.
-        apart = not begin or first + low < begin or first + high > begin + nbytes
-        if apart:
-            begin, nbytes = first + low, high - low
-
-        def again(storage: Storage) -> _Array:
-            dtype, shape, strides, writeable = layout
-            memory = Storage(address=begin, nbytes=nbytes, keep=storage) if apart else storage
-            view: _Array = np.ndarray(shape, dtype, np.asarray(memory), first - begin, strides)
-            view.flags.writeable = writeable
-            return view
-
-        return again
 
 
 def _carried(array: _Array, dtype: DType) -> TensorInfo:

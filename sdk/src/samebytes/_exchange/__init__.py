@@ -4,7 +4,17 @@
 from __future__ import annotations
 
 from ._export import dlpack, to_capsule
+from ._from_dlpack import DeviceArray, device_array
 from ._import import Imported, from_foreign
 from ._tensor import as_array, as_capsule
 
-__all__ = ["Imported", "as_array", "as_capsule", "dlpack", "from_foreign", "to_capsule"]
+__all__ = [
+    "DeviceArray",
+    "Imported",
+    "as_array",
+    "as_capsule",
+    "device_array",
+    "dlpack",
+    "from_foreign",
+    "to_capsule",
+]

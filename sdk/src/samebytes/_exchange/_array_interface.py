@@ -29,7 +29,7 @@ def from_array_interface(obj: Any) -> tuple[np.ndarray[Any, Any], DType]:
     interface = obj.__array_interface__
     if not isinstance(interface, dict):
         raise UnsupportedObjectError(
-            f"{type(obj).__qualname__}.__array_interface__ is no dict but {interface!r}"
+            f"{type(obj).__qualname__}.__array_interface__ is not a dict but {interface!r}"
         )
     if interface.get("mask") is not None:
         raise LayoutError("an array with a mask is two arrays: pass them one by one")
@@ -37,7 +37,7 @@ def from_array_interface(obj: Any) -> tuple[np.ndarray[Any, Any], DType]:
     if not (isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], int)):
         raise UnsupportedObjectError(
             f"{type(obj).__qualname__}.__array_interface__ names no address, so it may be a copy: "
-            "pass numpy.asarray(obj) if a copy is welcome"
+            "pass numpy.asarray(obj) if a copy is acceptable"
         )
     address, readonly = data
     element = _element(interface.get("typestr"))
@@ -62,10 +62,10 @@ def _element(typestr: object) -> DType:
     if isinstance(typestr, str):
         with suppress(TypeError):
             return from_numpy(np.dtype(typestr))
-    raise LayoutError(f"typestr {typestr!r} of an __array_interface__ is no dtype")
+    raise LayoutError(f"typestr {typestr!r} of an __array_interface__ is not a dtype")
 
 
 def _integers(values: object, name: str) -> tuple[int, ...]:
     if not isinstance(values, Sequence) or not all(isinstance(v, int) for v in values):
-        raise LayoutError(f"{name} of an __array_interface__ is no tuple of ints: {values!r}")
+        raise LayoutError(f"{name} of an __array_interface__ is not a tuple of ints: {values!r}")
     return tuple(values)

@@ -41,7 +41,9 @@ def from_buffer(obj: Any) -> tuple[np.ndarray[Any, Any], DType] | None:
     except TypeError:
         return None
     except (BufferError, ValueError) as error:
-        raise LayoutError(f"{type(obj).__qualname__} does not lend its buffer: {error}") from error
+        raise LayoutError(
+            f"{type(obj).__qualname__} does not export its buffer: {error}"
+        ) from error
     element = _element(view)
     if view.suboffsets:
         raise LayoutError("a buffer of pointers to rows has no strides: pass its rows one by one")

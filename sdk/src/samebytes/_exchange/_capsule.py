@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking into a DLPack capsule, without consuming it.
+"""Read the contents of a DLPack capsule without consuming it.
 
 Deleters and capsule destructors stay C code, the producer's on one side and numpy's on the other:
 they run on any thread, while an exception is in flight and during interpreter shutdown, where a
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 from typing import NamedTuple
 
+from .._core.capsules import get_pointer
 from ._dlpack_abi import (
     LEGACY_NAME,
     MAJOR_VERSION,
@@ -22,12 +23,9 @@ from ._dlpack_abi import (
 
 __all__ = ["Content", "content", "still_holds"]
 
-# Prototypes of our own: those on ctypes.pythonapi's attributes are shared by the whole process.
+# A prototype of our own: see samebytes._core.capsules.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi)
-)
-_get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
 
 
@@ -46,7 +44,7 @@ def content(capsule: object) -> Content:
         ValueError: no unconsumed DLPack capsule, or one of a major version that is not known here.
     """
     if _is_valid(capsule, VERSIONED_NAME):
-        managed = DLManagedTensorVersioned.from_address(_get_pointer(capsule, VERSIONED_NAME))
+        managed = DLManagedTensorVersioned.from_address(get_pointer(capsule, VERSIONED_NAME))
         if managed.version.major != MAJOR_VERSION:
             raise ValueError(
                 f"the capsule is DLPack {managed.version.major}.{managed.version.minor}, "
@@ -54,9 +52,9 @@ def content(capsule: object) -> Content:
             )
         return Content(managed.dl_tensor, True, managed.flags)
     if _is_valid(capsule, LEGACY_NAME):
-        legacy = DLManagedTensor.from_address(_get_pointer(capsule, LEGACY_NAME))
+        legacy = DLManagedTensor.from_address(get_pointer(capsule, LEGACY_NAME))
         return Content(legacy.dl_tensor, False, 0)
-    raise ValueError(f"{capsule!r} is no DLPack capsule, or one that was consumed before")
+    raise ValueError(f"{capsule!r} is not a DLPack capsule, or one that was consumed before")
 
 
 def still_holds(capsule: object) -> bool:

@@ -45,7 +45,8 @@ def dlpack(
 
     Raises:
         ExportError: the consumer asked for what host memory cannot give, or the layout is one
-            that consumers crash on or cannot be told of. Nothing has been handed out then.
+            that consumers crash on or that a capsule cannot describe. Nothing has been handed out
+            then.
     """
     if stream is not None and stream != -1:
         raise ExportError(f"host memory has no stream {stream!r}: pass stream=None")
@@ -105,8 +106,8 @@ def to_capsule(
         assert dtype.dlpack_code is not None  # only packed types lack one
         content(capsule).tensor.dtype.code = dtype.dlpack_code
     if device != (DEVICE_CPU, 0):
-        told = content(capsule).tensor.device
-        told.device_type, told.device_id = device
+        exported = content(capsule).tensor.device
+        exported.device_type, exported.device_id = device
     return capsule
 
 
@@ -170,7 +171,7 @@ def _without_idle_strides(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _is_nested(array: np.ndarray[Any, Any]) -> bool:
-    """Whether each axis steps over all of the next: pitched planes are told from overlaps fast."""
+    """Whether each axis steps over all of the next. Fast: pitched planes do not overlap."""
     reach = array.itemsize
     for n, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
         if stride < reach:

@@ -7,12 +7,10 @@ import math
 import sys
 from collections.abc import Sequence
 
+from samebytes._numbers import MAX_BYTES, check_shape
 from samebytes.errors import LayoutError
 
-__all__ = ["MAX_AXES", "check_extent"]
-
-# NPY_MAXDIMS, numpy/ndarraytypes.h of numpy 2.
-MAX_AXES = 64
+__all__ = ["check_extent"]
 
 
 def check_extent(
@@ -33,26 +31,17 @@ def check_extent(
 
     Raises:
         LayoutError: too many axes, a negative extent, no memory for elements that there are, or
-            elements outside of what a pointer can reach.
+            elements outside what a pointer can reach.
     """
-    if len(shape) > MAX_AXES:
-        raise LayoutError(f"{len(shape)} axes: numpy arrays have at most {MAX_AXES}")
-    size = 1
-    for n in shape:
-        if n < 0:
-            raise LayoutError(f"shape {tuple(shape)} has a negative extent")
-        size *= n
-    if size == 0:
-        # numpy multiplies the other extents all the same.
-        if math.prod(max(n, 1) for n in shape) * itemsize > sys.maxsize:
-            raise LayoutError(f"shape {tuple(shape)} is larger than the address space")
+    check_shape(shape, itemsize * 8)
+    if 0 in shape:
         return
     if address == 0:
         raise LayoutError(f"a null pointer for an array of shape {tuple(shape)}")
     first = address + offset
     low, high = first, first + itemsize
     if strides is None:
-        high = first + size * itemsize
+        high = first + math.prod(shape) * itemsize
     else:
         for n, stride in zip(shape, strides, strict=True):
             reach = (n - 1) * stride
@@ -60,13 +49,8 @@ def check_extent(
                 low += reach
             else:
                 high += reach
-    if (
-        low <= 0
-        or high - low > sys.maxsize
-        or high > 2 * sys.maxsize
-        or (size * itemsize > sys.maxsize)
-    ):
+    if low <= 0 or high - low > MAX_BYTES or high > 2 * sys.maxsize:
         raise LayoutError(
             f"shape {tuple(shape)} with strides {strides and tuple(strides)} from {first:#x} on "
-            "leaves the address space"
+            "exceeds the address space"
         )

@@ -3,29 +3,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from samebytes._dtypes import DType, from_dlpack_code
+from samebytes._numbers import MAX_AXES
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
-from ._capsule import content, still_holds
+from ._capsule import Content, content, still_holds
 from ._dlpack_abi import (
     DEVICE_CPU,
     DEVICE_CUDA_HOST,
     DEVICE_NAMES,
     DEVICE_ROCM_HOST,
     FLAG_IS_COPIED,
+    FLAG_READ_ONLY,
     TYPE_UINT,
     DLTensor,
 )
-from ._extent import MAX_AXES, check_extent
+from ._extent import check_extent
 from ._pinned import pinned_array
 
-__all__ = ["from_dlpack"]
+__all__ = ["DeviceArray", "device_array", "from_dlpack"]
 
 _HOST_DEVICES = frozenset({DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST})
+
+
+class DeviceArray(NamedTuple):
+    """Memory of a device, as an object lends it by DLPack.
+
+    Attributes:
+        array: never to be read or written: its address and its layout count. It holds the
+            producer's tensor, and gives it back when the last array over it is gone.
+        dtype: what the elements are; where numpy lacks it, `array` has the carrier's dtype.
+        readonly: the producer says that nobody may write. A legacy capsule says nothing: False.
+        device: (DLDeviceType, id) of dlpack.h.
+    """
+
+    array: np.ndarray[Any, Any]
+    dtype: DType
+    readonly: bool
+    device: tuple[int, int]
+
+
+def device_array(obj: Any, devices: Collection[int], stream: Any = None) -> DeviceArray:
+    """What `obj` lends by DLPack, where that lies on one of these kinds of device.
+
+    Args:
+        obj: a producer, with `__dlpack__` and `__dlpack_device__`.
+        devices: the device types that the caller can use, numbers of DLDeviceType in dlpack.h.
+        stream: the consumer's, as `__dlpack__` takes it: the producer lets it wait for what is
+            pending on the memory.
+
+    Raises:
+        UnsupportedObjectError: the memory lies elsewhere, or the producer refuses to export it
+            uncopied; the producer's error is the cause.
+        LayoutError: a dtype or layout that no array can have, or one that makes no sense.
+    """
+    _check_wanted(obj, _ask_device(obj), devices)
+    arguments = {} if stream is None else {"stream": stream}
+    capsule, (tensor, versioned, flags) = _ask_content(obj, arguments)
+    device = (int(tensor.device.device_type), int(tensor.device.device_id))
+    _check_wanted(obj, device[0], devices)
+    dtype = _dtype_of(tensor)
+    _check_layout(tensor, dtype)
+    # numpy takes memory of the CPU alone, and reads none that it is not asked to.
+    tensor.device.device_type, tensor.device.device_id = DEVICE_CPU, 0
+    try:
+        array = _consume(obj, capsule, tensor, dtype)
+    finally:
+        # Also after an error: an unconsumed capsule is given back as it was.
+        tensor.device.device_type, tensor.device.device_id = device
+    return DeviceArray(array, dtype, versioned and bool(flags & FLAG_READ_ONLY), device)
 
 
 class _Handover:
@@ -55,20 +106,17 @@ def from_dlpack(obj: Any) -> tuple[np.ndarray[Any, Any], DType]:
         LayoutError: a dtype or layout that no array can have, or one that makes no sense.
     """
     _check_device(obj, _ask_device(obj))
-    capsule = _ask_capsule(obj)
-    try:
-        tensor, versioned, flags = content(capsule)
-    except ValueError as error:
-        raise UnsupportedObjectError(f"{_name(obj)}.__dlpack__: {error}") from error
-    if flags & FLAG_IS_COPIED:
-        raise UnsupportedObjectError(
-            f"{_name(obj)} exported a copy, though it was asked for its own memory"
-        )
+    capsule, (tensor, versioned, flags) = _ask_content(obj, {})
     _check_device(obj, tensor.device.device_type)
     dtype = _dtype_of(tensor)
     _check_layout(tensor, dtype)
     array = _consume(obj, capsule, tensor, dtype)
-    if not versioned and getattr(getattr(obj, "flags", None), "writeable", None) is True:
+    if versioned:
+        writable = not flags & FLAG_READ_ONLY
+    else:
+        writable = getattr(getattr(obj, "flags", None), "writeable", None) is True
+    # numpy before 2.2.5 makes every array of a capsule read-only.
+    if writable and not array.flags.writeable:
         interface = dict(array.__array_interface__)
         interface["data"] = (interface["data"][0], False)
         array = pinned_array(interface, array)
@@ -88,6 +136,15 @@ def _ask_device(obj: Any) -> int:
         ) from error
 
 
+def _check_wanted(obj: object, device: int, wanted: Collection[int]) -> None:
+    if device not in wanted:
+        names = [DEVICE_NAMES.get(d, "unknown") for d in (device, *wanted)]
+        raise UnsupportedObjectError(
+            f"{_name(obj)} lies in {names[0]} memory (DLPack device {device}), not in "
+            f"{' or '.join(sorted(names[1:]))} memory"
+        )
+
+
 def _check_device(obj: object, device: int) -> None:
     if device not in _HOST_DEVICES:
         name = DEVICE_NAMES.get(device, "unknown")
@@ -98,14 +155,28 @@ def _check_device(obj: object, device: int) -> None:
         )
 
 
-def _ask_capsule(obj: Any) -> object:
+def _ask_content(obj: Any, arguments: dict[str, Any]) -> tuple[object, Content]:
+    """A capsule over the object's own memory, and what is in it."""
+    capsule = _ask_capsule(obj, arguments)
+    try:
+        found = content(capsule)
+    except ValueError as error:
+        raise UnsupportedObjectError(f"{_name(obj)}.__dlpack__: {error}") from error
+    if found.flags & FLAG_IS_COPIED:
+        raise UnsupportedObjectError(
+            f"{_name(obj)} exported a copy, although copy=False was requested"
+        )
+    return capsule, found
+
+
+def _ask_capsule(obj: Any, arguments: dict[str, Any]) -> object:
     try:
         try:
-            return obj.__dlpack__(max_version=(1, 0), copy=False)
+            return obj.__dlpack__(max_version=(1, 0), copy=False, **arguments)
         except TypeError:  # a producer from before DLPack 1.0, which knows no such arguments
-            return obj.__dlpack__()
+            return obj.__dlpack__(**arguments)
     except Exception as error:
-        raise UnsupportedObjectError(f"{_name(obj)} does not lend its memory: {error}") from error
+        raise UnsupportedObjectError(f"{_name(obj)} does not export its memory: {error}") from error
 
 
 def _dtype_of(tensor: DLTensor) -> DType:
@@ -117,7 +188,7 @@ def _dtype_of(tensor: DLTensor) -> DType:
         )
     dtype = from_dlpack_code(code, bits)
     if dtype is None:
-        raise LayoutError(f"DLPack type code {code} of {bits} bits is no dtype known here")
+        raise LayoutError(f"no dtype for DLPack type code {code} with {bits} bits")
     if dtype.packed:
         raise LayoutError(f"{dtype} elements share bytes: export them as uint8")
     return dtype

@@ -37,7 +37,7 @@ def from_foreign(obj: Any, *, allow_dlpack: bool = True) -> Imported:
     """The memory of `obj` as an array, without a copy.
 
     Tried in this order: numpy array, DLPack, buffer protocol, `__array_interface__`. An
-    `__array__` method is never called, since nothing tells whether it copies.
+    `__array__` method is never called, since nothing says whether it copies.
 
     A legacy DLPack capsule does not say whether its memory may be written: it is taken as
     read-only, as numpy does, unless `obj.flags.writeable` is True.
@@ -60,9 +60,10 @@ def from_foreign(obj: Any, *, allow_dlpack: bool = True) -> Imported:
         array, dtype = from_array_interface(obj)
     else:
         raise UnsupportedObjectError(
-            f"{type(obj).__module__}.{type(obj).__qualname__} shares no memory: it has neither "
-            "DLPack, nor the buffer protocol, nor __array_interface__. Install the samebytes "
-            "plugin for its framework, or pass numpy.asarray(obj) if a copy is welcome"
+            f"{type(obj).__module__}.{type(obj).__qualname__} does not share its memory: it "
+            "supports neither DLPack, nor the buffer protocol, nor __array_interface__. Install "
+            "the samebytes plugin for its framework, or pass numpy.asarray(obj) if a copy is "
+            "acceptable"
         )
     return Imported(array, dtype, not array.flags.writeable, obj)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `__array__` and `__dlpack__` of every tensor do."""
+"""`__array__` and `__dlpack__` of tensors."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ import importlib
 import os
 import threading
 from collections.abc import Iterator
-from functools import cache
 
+from .._core.locks import Lock
 from .._version import __version__
 from ..errors import PluginConflictError, PluginError, PluginLoadError, UnknownNameError
 from .distributions import Entry, entries
@@ -19,9 +19,29 @@ __all__ = ["GROUP", "forget", "listed", "tables"]
 
 GROUP = "samebytes.plugins"
 
-_lock = threading.RLock()
-# The plugin that this thread is loading, while it holds the lock.
-_loading: list[str] = []
+_lock = Lock()
+
+
+class _Found:
+    """What this process found.
+
+    Attributes:
+        tables: None until somebody asks, and again after `forget`.
+        forgotten: how often `forget` was called.
+    """
+
+    tables: Tables | None = None
+    forgotten = 0
+
+
+class _Here(threading.local):
+    """The plugins that this thread is loading, one because of another."""
+
+    loading: tuple[str, ...] = ()
+
+
+_found = _Found()
+_here = _Here()
 
 
 def tables() -> Tables:
@@ -30,28 +50,36 @@ def tables() -> Tables:
     Raises:
         PluginError: a plugin is broken and SAMEBYTES_STRICT=1.
     """
-    with _lock:  # two threads that ask first must not load the plugins twice
-        _check_not_loading()
-        return _discover()
+    _check_not_loading()
+    return _found.tables or _discover()
 
 
 def listed() -> Tables:
     """The tables for those who list plugins: no plugin is so broken that this raises."""
-    with _lock:
-        _check_not_loading()
-        return _fill(strict=False) if _strict() else _discover()
+    _check_not_loading()
+    return _fill(strict=False) if _strict() else tables()
 
 
 def forget() -> None:
     """Empty the tables; the next use fills them again, with what was installed meanwhile."""
+    importlib.invalidate_caches()
     with _lock:
-        importlib.invalidate_caches()
-        _discover.cache_clear()
+        _found.forgotten += 1
+        _found.tables = None
 
 
-@cache
 def _discover() -> Tables:
-    return _fill(strict=_strict())
+    """Fill the tables. No lock is held: plugins are imported, and an import may wait for another.
+
+    Two threads that ask first both fill tables, and both get those of the faster one.
+    """
+    while True:
+        forgotten = _found.forgotten
+        filled = _fill(strict=_strict())
+        with _lock:
+            if _found.forgotten == forgotten:
+                _found.tables = _found.tables or filled
+                return _found.tables
 
 
 def _strict() -> bool:
@@ -59,9 +87,9 @@ def _strict() -> bool:
 
 
 def _check_not_loading() -> None:
-    if _loading:
+    if _here.loading:
         raise PluginLoadError(
-            _loading[-1],
+            _here.loading[-1],
             "its module uses other plugins while it is imported: it may only declare, "
             "and name classes by strings",
         )
@@ -129,14 +157,15 @@ def _enter(record: PluginRecord, found: Tables) -> None:
     if other is not None:
         raise PluginConflictError(
             record.name,
-            f"{record.distribution or record.module} repeats the name of a plugin of "
+            f"{record.distribution or record.module} has the same name as a plugin of "
             f"{other.distribution or other.module}",
         )
-    _loading.append(record.name)
+    before = _here.loading
+    _here.loading = (*before, record.name)
     try:
         _load(record)
     finally:
-        _loading.pop()
+        _here.loading = before
     found.add(record)
 
 

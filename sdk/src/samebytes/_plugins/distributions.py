@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What installed distributions announce in their entry points. Imports nothing of theirs."""
+"""Read the entry points of installed distributions, without importing them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _problem(point: Any) -> str | None:
 
 
 def install_hint(name: str) -> str:
-    """The command that installs a plugin or command of this project, or "" if it is none."""
+    """The command that installs a plugin or command of this project, or "" if it is not one."""
     extra = name.replace("_", "-")  # as Provides-Extra spells it
     return f'pip install "samebytes[{extra}]"' if extra in _extras() else ""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling what went wrong in code of a plugin."""
+"""Describe exceptions that code of a plugin raised."""
 
 from __future__ import annotations
 

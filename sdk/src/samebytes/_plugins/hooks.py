@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pluggy
 
-from .specs import ContextSpec, MapperSpec, NativeSpec
+from .specs import ContextSpec, MapperSpec, NativeSpec, ProtocolSpec
 
 __all__ = ["PROJECT", "hookimpl"]
 
@@ -19,6 +19,11 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 @hookspec
 def samebytes_tensors() -> list[NativeSpec]:  # type: ignore[empty-body]  # a declaration
     """The native types that `tensor()`, `frame()` and `wrap()` take, with their classes."""
+
+
+@hookspec
+def samebytes_protocols() -> list[ProtocolSpec]:  # type: ignore[empty-body]  # a declaration
+    """The protocols by which objects of any type are known, with the classes that wrap them."""
 
 
 @hookspec

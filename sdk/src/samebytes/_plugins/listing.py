@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .discovery import listed
+from .native_names import without_importing
 from .specs import MapperSpec
 from .tables import PluginRecord, Tables
 
@@ -27,6 +28,7 @@ class PluginInfo:
         memory_types: what it adds.
         edges: the mappings that it adds and that can be used.
         unmet: those that need another plugin, or another version of it, each with the reason.
+        natives: the names of the native types that it wraps.
     """
 
     name: str
@@ -38,6 +40,16 @@ class PluginInfo:
     memory_types: tuple[str, ...]
     edges: tuple[MapperSpec, ...]
     unmet: tuple[tuple[MapperSpec, str], ...]
+    natives: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong with it although it is in use: native types that do not exist.
+
+        The sources of frameworks are read to find out, each time; nothing is imported.
+        """
+        wrong = ((name, without_importing(name)) for name in self.natives)
+        return tuple(f"native type {name!r}: {why}" for name, why in wrong if why is not None)
 
 
 def installed_plugins() -> list[PluginInfo]:
@@ -51,6 +63,7 @@ def _info(record: PluginRecord, tables: Tables) -> PluginInfo:
     ready = tables.plugins.get(record.name) is record
     edges = [e for e in tables.edges if ready and e.plugin == record.name]
     types = {c.node.partition(":")[0] for c in record.declared.contexts} if ready else ()
+    natives = record.declared.natives if ready else ()
     return PluginInfo(
         name=record.name,
         distribution=record.distribution,
@@ -61,4 +74,5 @@ def _info(record: PluginRecord, tables: Tables) -> PluginInfo:
         memory_types=tuple(sorted(types)),
         edges=tuple(e.spec for e in edges if e.missing is None),
         unmet=tuple((e.spec, e.missing) for e in edges if e.missing is not None),
+        natives=tuple(n.native for n in natives),
     )

@@ -7,13 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import UnknownNameError
 from .children import Child, run_child
 from .discovery import listed
-from .distributions import install_hint
 from .failures import shown
 from .specs import ProbeResult
 from .tables import PluginRecord
+from .words import unknown_plugin
 
 __all__ = ["Examination", "examine", "find"]
 
@@ -46,8 +45,7 @@ def find(name: str) -> PluginRecord:
     found = listed()
     records = {record.name: record for record in (*found.set_aside, *found.plugins.values())}
     if name not in records:
-        hint = install_hint(name)
-        raise UnknownNameError("plugin", name, records, f"(to get it: {hint})" if hint else "")
+        raise unknown_plugin(name, records)
     return records[name]
 
 
@@ -77,12 +75,12 @@ def _judge(name: str, child: Child, timeout: float) -> Examination:
             if isinstance(answer, bool):
                 importable = answer
                 continue
-            # The child tells at once where a package cannot be imported.
+            # The child reports at once where a package cannot be imported.
             result, faulty = answer
             return Examination(importable is True, result, faulty)
     except ValueError:
         written = "\n".join(child.answers)
-        reason = f"its probe wrote {shown(written)}, which is no result"
+        reason = f"its probe wrote {shown(written)}, which is not a result"
         return Examination(importable, ProbeResult(usable=False, reason=reason), faulty=True)
     what = "its probe" if importable else "importing its packages"
     hint = ""

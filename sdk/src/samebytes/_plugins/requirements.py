@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an edge requires of another plugin: "opencl>=1,<2"."""
+"""Requirements of an edge on other plugins: "opencl>=1,<2"."""
 
 from __future__ import annotations
 

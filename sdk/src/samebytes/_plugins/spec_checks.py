@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong in the data that plugins declare. Nothing here trusts a type annotation."""
+"""Check the data that plugins declare; types are checked at run time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._core.edge import Transfer
 from ..errors import UnknownNameError
 from ..formats import ImageFormat
 from .requirements import parse_requirement
-from .specs import ContextSpec, MapperSpec, NativeSpec, Plugin
+from .specs import ContextSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
 
 __all__ = ["problem_of_plugin", "problem_of_spec"]
 
@@ -38,6 +38,8 @@ def problem_of_spec(spec: Any) -> str | None:
         problems = _of_native(spec)
     elif isinstance(spec, ContextSpec):
         problems = _of_context(spec)
+    elif isinstance(spec, ProtocolSpec):
+        problems = _of_protocol(spec)
     else:
         problems = _of_mapper(spec)
     return next((p for p in problems if p is not None), None)
@@ -50,10 +52,24 @@ def _of_native(spec: NativeSpec) -> Iterator[str | None]:
     yield _bad_level(spec.level)
 
 
+def _of_protocol(spec: ProtocolSpec) -> Iterator[str | None]:
+    yield _bad_reference("wraps", spec.wraps, "Class")
+    devices = spec.dlpack_devices
+    if not isinstance(devices, tuple) or not all(type(d) is int and d > 1 for d in devices):
+        yield f"dlpack_devices {devices!r} is not a tuple of device types above 1, the CPU's"
+    if spec.attribute is not None and not (
+        isinstance(spec.attribute, str) and spec.attribute.isidentifier()
+    ):
+        yield f"attribute {spec.attribute!r} is not the name of an attribute"
+    if not devices and spec.attribute is None:
+        yield "neither dlpack_devices nor attribute is given"
+
+
 def _of_context(spec: ContextSpec) -> Iterator[str | None]:
     yield _bad_node("node", spec.node)
     yield _bad_reference("context", spec.context, "Class")
     yield _bad_names("derives_from", spec.derives_from)
+    yield _bad_names("allows_deriving", spec.allows_deriving)
     yield _bad_names("lends_to", spec.lends_to)
     if not isinstance(spec.transit, bool):
         yield f"transit {spec.transit!r} is not a bool"
@@ -77,6 +93,8 @@ def _of_mapper(spec: MapperSpec) -> Iterator[str | None]:
         yield f"cost {spec.cost!r} is not a positive number"
     if spec.formats is not None:
         yield _bad_names("formats", spec.formats) or _bad_formats(spec.formats)
+    if not isinstance(spec.only, str):
+        yield f"only {spec.only!r} is not a text"
     yield _bad_names("requires", spec.requires) or _bad_requirements(spec.requires)
 
 

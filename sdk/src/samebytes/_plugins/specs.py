@@ -6,6 +6,7 @@ Classes are named by strings "module:Class" and imported when first used.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -20,6 +21,7 @@ __all__ = [
     "Plugin",
     "PluginDeprecationWarning",
     "ProbeResult",
+    "ProtocolSpec",
 ]
 
 API = (1, 0)
@@ -69,6 +71,26 @@ class NativeSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolSpec:
+    """Objects that are known by a protocol and not by their type, and the class that wraps them.
+
+    Array libraries have one type for the memory of all devices. What DLPack says of an object
+    decides; an object without DLPack is known by its attribute. A NativeSpec for its type comes
+    first.
+
+    Attributes:
+        wraps: "module:Class", a Tensor class with a `wrap(native)`.
+        dlpack_devices: the device types, numbers of DLDeviceType in dlpack.h, as
+            `__dlpack_device__` gives them. The CPU's own, 1, cannot be claimed.
+        attribute: the attribute that such objects have, for instance "__cuda_array_interface__".
+    """
+
+    wraps: str
+    dlpack_devices: tuple[int, ...] = ()
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSpec:
     """A kind of context, which is a node of the routes.
 
@@ -76,12 +98,13 @@ class ContextSpec:
         node: a memory type, or "type:KIND" ("openvino:GPU").
         context: "module:Class", a Context class.
         derives_from: the nodes whose contexts `derive()` can start from.
-        lends_to: the other direction, for nodes of others: those that can derive from this one,
-            since its contexts have the handles that they take. So a plugin is joined to nodes
+        allows_deriving: the other direction, for nodes of others: those that can derive from this
+            one, since its contexts have the handles that they take. So a plugin is joined to nodes
             that were declared before it was written.
+        lends_to: the former name of `allows_deriving`. Deprecated; both are followed.
         transit: routes may lead through such a context. False where going through it never helps:
             a framework that wraps memory of others, whose edges only start or end there. It is
-            then not loaded for mappings between others, save by `route(via=...)`.
+            then not loaded for mappings between others, except by `route(via=...)`.
         devices: "module:function" that lists the names of the devices, for instance
             ("GPU.0", "GPU.1"); None where there is no choice.
         level: what users mostly map here; `route()` between two names shows that level.
@@ -90,10 +113,19 @@ class ContextSpec:
     node: str
     context: str
     derives_from: tuple[str, ...] = ()
+    allows_deriving: tuple[str, ...] = ()
     lends_to: tuple[str, ...] = ()
     transit: bool = True
     devices: str | None = None
     level: Literal["tensor", "frame"] = "tensor"
+
+    def __post_init__(self) -> None:
+        if self.lends_to:
+            warnings.warn(
+                f"ContextSpec of {self.node!r}: lends_to is now called allows_deriving",
+                PluginDeprecationWarning,
+                stacklevel=3,  # 1 is here, 2 the generated __init__
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables that plugins fill: native types, contexts, edges, and what became of each plugin."""
+"""The tables that plugins fill: native types, contexts, edges, and each plugin's state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from ..errors import PluginConflictError, PluginError
 from .distributions import install_hint
 from .requirements import parse_requirement, satisfies
-from .specs import ContextSpec, MapperSpec, NativeSpec, Plugin
+from .specs import ContextSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
+
+_Name = TypeVar("_Name", str, int | str)
 
 __all__ = ["Declarations", "Edge", "PluginRecord", "Tables"]
 
@@ -21,6 +24,7 @@ class Declarations:
     natives: tuple[NativeSpec, ...] = ()
     contexts: tuple[ContextSpec, ...] = ()
     mappers: tuple[MapperSpec, ...] = ()
+    protocols: tuple[ProtocolSpec, ...] = ()
 
 
 @dataclass(slots=True)
@@ -73,11 +77,14 @@ class Tables:
     plugins: dict[str, PluginRecord] = field(default_factory=dict)
     set_aside: list[PluginRecord] = field(default_factory=list)
     natives: dict[str, NativeSpec] = field(default_factory=dict)
+    # By the DLPack device, or by the attribute.
+    protocols: dict[int | str, ProtocolSpec] = field(default_factory=dict)
     contexts: dict[str, ContextSpec] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     # Which plugin declared a node, or wraps with a class: for errors that name the culprit.
     owner_of_node: dict[str, str] = field(default_factory=dict)
     owner_of_native: dict[str, str] = field(default_factory=dict)
+    owner_of_protocol: dict[int | str, str] = field(default_factory=dict)
 
     def add(self, record: PluginRecord) -> None:
         """Enter a plugin's declarations, all of them or, on a conflict, none.
@@ -88,10 +95,15 @@ class Tables:
         natives = [native.native for native in record.declared.natives]
         nodes = [context.node for context in record.declared.contexts]
         self._check_free(record, "native type", natives, self.owner_of_native)
+        protocols = [(key, spec) for spec in record.declared.protocols for key in _keys(spec)]
         self._check_free(record, "context", nodes, self.owner_of_node)
+        self._check_free(record, "protocol", [key for key, _ in protocols], self.owner_of_protocol)
         for native in record.declared.natives:
             self.natives[native.native] = native
             self.owner_of_native[native.native] = record.name
+        for key, protocol in protocols:
+            self.protocols[key] = protocol
+            self.owner_of_protocol[key] = record.name
         for context in record.declared.contexts:
             self.contexts[context.node] = context
             self.owner_of_node[context.node] = record.name
@@ -100,9 +112,14 @@ class Tables:
     def link(self) -> None:
         """Enter what joins plugins, once every one is known: edges, and who derives from whom."""
         for node, spec in self._declared_contexts():
-            lenders = (n for n, s in self._declared_contexts() if node in s.lends_to)
-            sources = dict.fromkeys((*spec.derives_from, *lenders))
-            self.contexts[node] = replace(spec, derives_from=tuple(sources))
+            bases = (
+                n
+                for n, s in self._declared_contexts()
+                if node in s.allows_deriving or node in s.lends_to
+            )
+            sources = dict.fromkeys((*spec.derives_from, *bases))
+            # `link` has read it: a copy with it would warn again.
+            self.contexts[node] = replace(spec, derives_from=tuple(sources), lends_to=())
         self.edges = [
             Edge(spec, record.name, self._unmet(spec.requires))
             for record in self.plugins.values()
@@ -115,7 +132,7 @@ class Tables:
                 yield spec.node, spec
 
     def _check_free(
-        self, record: PluginRecord, kind: str, names: list[str], owners: dict[str, str]
+        self, record: PluginRecord, kind: str, names: list[_Name], owners: dict[_Name, str]
     ) -> None:
         for index, name in enumerate(names):
             owner = owners.get(name)
@@ -140,3 +157,8 @@ class Tables:
             if record.version and not satisfies(record.version, conditions):
                 return f"it needs {requirement}, and {record.distribution} {record.version} is here"
         return None
+
+
+def _keys(spec: ProtocolSpec) -> list[int | str]:
+    """What a protocol is looked up by."""
+    return [*spec.dlpack_devices, *([] if spec.attribute is None else [spec.attribute])]

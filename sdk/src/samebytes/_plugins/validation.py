@@ -14,13 +14,14 @@ from ..errors import IncompatiblePluginError, PluginLoadError, UnknownNameError
 from . import hooks
 from .failures import described, shown
 from .spec_checks import problem_of_plugin, problem_of_spec
-from .specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin
+from .specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
 from .tables import Declarations
 
 __all__ = ["HOOKS", "PluginAPI", "check_hooks", "check_module", "declarations", "plugin_of"]
 
 HOOKS = {
     "samebytes_tensors": NativeSpec,
+    "samebytes_protocols": ProtocolSpec,
     "samebytes_contexts": ContextSpec,
     "samebytes_mappers": MapperSpec,
 }
@@ -64,7 +65,7 @@ def plugin_of(name: str, module: ModuleType) -> Plugin:
     """The module's PLUGIN, if it is one this samebytes can use.
 
     Raises:
-        PluginLoadError: there is none, or nonsense in it.
+        PluginLoadError: there is none, or it is not valid.
         IncompatiblePluginError: another API.
     """
     plugin = getattr(module, "PLUGIN", None)
@@ -127,6 +128,7 @@ def declarations(name: str, module: ModuleType) -> Declarations:
         raise PluginLoadError(name, str(error)) from error
     return Declarations(
         natives=_call(manager, name, "samebytes_tensors", NativeSpec),
+        protocols=_call(manager, name, "samebytes_protocols", ProtocolSpec),
         contexts=_call(manager, name, "samebytes_contexts", ContextSpec),
         mappers=_call(manager, name, "samebytes_mappers", MapperSpec),
     )

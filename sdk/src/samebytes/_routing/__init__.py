@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding a way from one context to another, and making one function of it."""
+"""Finding a route from one context to another, and making one function of it."""

@@ -4,16 +4,33 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
 
-from .._core.context import Context, intern
+from .._core.context import Context, Target
+from .._core.registry import intern
 from .._plugins.discovery import tables
 from .._plugins.distributions import install_hint
 from .._plugins.loading import call, load, load_class
 from .._plugins.specs import ContextSpec
-from ..errors import AmbiguousTargetError, DeviceMismatchError, NoRouteError, UnknownNameError
+from .._plugins.words import advice_on, is_word, meant_by
+from ..errors import (
+    AmbiguousTargetError,
+    DeviceMismatchError,
+    NoRouteError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
 
-__all__ = ["context", "derive", "find_spec", "remember", "resolve"]
+__all__ = [
+    "context",
+    "derive",
+    "find_spec",
+    "node_of",
+    "remember",
+    "resolve",
+    "unknown_memory_type",
+]
 
 # Contexts that routing made for itself, so that a pipeline does not make them for each frame.
 # Bounded; refresh() empties it.
@@ -29,50 +46,109 @@ def find_spec(name: str) -> tuple[ContextSpec, str | None]:
         UnknownNameError: no plugin declares such a memory type.
     """
     if not isinstance(name, str):
-        raise TypeError(f"a context is named by a memory type or type:device, not {name!r}")
+        raise UnsupportedObjectError(
+            f'a context is named by a memory type or "type:device", not {name!r}'
+        )
     contexts = tables().contexts
     memory_type, colon, device = name.partition(":")
     kind = device.partition(".")[0]
     if colon and not device:
         raise UnknownNameError(f"device of {memory_type}", "", ())
-    for node in (name, f"{memory_type}:{kind}", memory_type):
+    for node in (name, f"{memory_type}:{kind}"):
         if node in contexts:
-            # "openvino:GPU" is a node of its own: it names a kind, and no device of it.
+            # "openvino:GPU" is a separate node: it names a kind, and no device of it.
             return contexts[node], None if node == name else device
-    raise UnknownNameError("memory type", name, contexts, _advice(memory_type))
+    spelt = _spelt(name, contexts)
+    # Words are looked up before what is taken for a device: "opencv:umat".
+    if memory_type in contexts and spelt is None and not is_word(name):
+        return contexts[memory_type], device or None
+    raise unknown_memory_type(name, spelt)
 
 
-def _advice(memory_type: str) -> str:
+def _spelt(name: str, contexts: Iterable[str]) -> str | None:
+    """The name of a node that differs from this in case alone, with its device.
+
+    So "openvino:gpu.1" is not taken for a device "gpu.1" of "openvino".
+    """
+    nodes = {node.lower(): node for node in contexts}
+    memory_type, colon, device = name.partition(":")
+    kind, dot, number = device.partition(".")
+    for node, rest in ((f"{memory_type}:{kind}", dot + number), (memory_type, colon + device)):
+        found = nodes.get(node.lower())
+        if found is not None and found != node:
+            return found + rest
+    return None
+
+
+def unknown_memory_type(name: str, spelt: str | None = None) -> UnknownNameError:
+    """The error for a name of no memory type, with what was meant by it."""
+    known = tables().contexts
+    words = (spelt,) if spelt is not None else meant_by(name)
+    memory_types = {node.partition(":")[0] for node in known}
+    named = dict.fromkeys(n.partition(":")[0] for n in (name, *(words or ())))
+    absent = [_absence(plugin) for plugin in named if plugin not in memory_types]
+    said = "; ".join(filter(None, [advice_on(name), *absent])) or "see: samebytes list"
+    return UnknownNameError("memory type", name, known, f"({said})", nearest=words)
+
+
+def _absence(plugin: str) -> str:
     found = tables()
-    known = {record.name for record in found.set_aside}
-    if memory_type in known or install_hint(memory_type):
-        return f"(plugin {memory_type!r} {found.absence(memory_type)})"
-    return "(see: samebytes list)"
+    set_aside = {record.name for record in found.set_aside}
+    if plugin in set_aside or install_hint(plugin):
+        return f"plugin {plugin!r} {found.absence(plugin)}"
+    return ""
 
 
-def context(name: str) -> Context:
-    """The context of that name: a memory type, or "type:device".
+def node_of(target: Context | type[Context]) -> str:
+    """The name of the node of a context, or of a class of contexts.
+
+    Raises:
+        UnsupportedObjectError: it is neither, or its node makes contexts of another class.
+    """
+    if isinstance(target, Context):
+        return target.node
+    if not (isinstance(target, type) and issubclass(target, Context)):
+        raise UnsupportedObjectError(
+            'a target is a memory type, "type:device", a Context or a class of contexts, '
+            f"not {target!r}"
+        )
+    node: str | None = getattr(target, "node", None)
+    spec = tables().contexts.get(node) if node else None
+    if node is None or spec is None:
+        raise UnsupportedObjectError(
+            f"{target.__name__} is not the class of a memory type that a plugin declares"
+        )
+    if _class(spec) is not target:
+        raise UnsupportedObjectError(
+            f"contexts of {node!r} are made as {_class(spec).__name__}, not {target.__name__}: "
+            "create one with the functions of its class, and pass that"
+        )
+    return node
+
+
+def context(name: str | type[Context]) -> Context:
+    """The context of that name: a memory type, "type:device", or a class of contexts.
 
     Raises:
         UnknownNameError: no plugin declares it.
         AmbiguousTargetError: it has several devices; say which.
         MissingDependencyError: a package of its plugin is missing.
     """
-    spec, device = find_spec(name)
+    spec, device = find_spec(node_of(name) if isinstance(name, type) else name)
     choices = _choices(spec)
     if device is None and len(choices) > 1:
-        raise AmbiguousTargetError("anywhere", name, choices)
+        raise AmbiguousTargetError("anywhere", spec.node, choices)
     return _make(spec, device, None)
 
 
-def derive(parent: Context, node: str) -> Context:
+def derive(parent: Context, node: str | type[Context]) -> Context:
     """The context of `node` that shares the handles of `parent`.
 
     Raises:
         UnknownNameError: no plugin declares the node.
         NoRouteError: it cannot be derived from that parent.
     """
-    spec, device = find_spec(node)
+    spec, device = find_spec(node_of(node) if isinstance(node, type) else node)
     if spec.node == parent.node and device is None:
         return parent
     if parent.node not in spec.derives_from and not _is_host(spec):
@@ -83,7 +159,7 @@ def derive(parent: Context, node: str) -> Context:
     return _make(spec, device, parent)
 
 
-def resolve(source: Context, target: str | Context) -> Context:
+def resolve(source: Context, target: Target) -> Context:
     """The context that `target` means for memory of `source`: one on the same device, if it can.
 
     Raises:
@@ -93,7 +169,7 @@ def resolve(source: Context, target: str | Context) -> Context:
         target.check_open()
         return target
     if not isinstance(target, str):
-        raise TypeError(f"a target is a memory type or a Context, not {target!r}")
+        target = node_of(target)
     if target == source.node:
         return source  # before the look-up: the identity needs no plugin
     if target == source.memory_type and target not in tables().contexts:
@@ -116,7 +192,7 @@ def remember(context: Context) -> Context:
     kept = list(_recent)
     if not context.singleton and not any(one is context for one in kept):
         for one in kept:
-            if one._closed:
+            if one.closed:
                 with suppress(ValueError):  # another thread was faster
                     _recent.remove(one)
         _recent.append(context)

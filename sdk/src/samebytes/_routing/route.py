@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from .._core.access import Access, check_access
-from .._core.context import Context, Level
+from .._core.context import Context, Level, Target
 from .._core.frame import Frame
 from .._core.mapper import MemoryMapper, Refused
 from .._core.tensor import Tensor
@@ -18,17 +18,19 @@ from ..errors import (
     NoRouteError,
     SamebytesError,
     UnknownNameError,
+    UnsupportedObjectError,
 )
 from ..formats import ImageFormat
-from .compiled import Reason, chain_function, chain_name, failure, find_chains, mappers_of
-from .contexts import context, find_spec, resolve
+from .chain_functions import chain_function, chain_name, find_chains, mappers_of
+from .contexts import context, find_spec, node_of, resolve
+from .failures import Reason, failure
 from .search import chains, copies, usable
 
 __all__ = ["Route", "route"]
 
 
 class Route:
-    """A way from one context to another, hop by hop. Itself a mapper: see `map`.
+    """A route from one context to another, hop by hop. Itself a mapper: see `map`.
 
     Attributes:
         contexts: the source, those between, and the target; held strongly.
@@ -36,14 +38,17 @@ class Route:
         level: "tensor" or "frame".
         access: what it was found for.
         cost: the sum of the edges' costs.
-        refused: one line for each cheaper way that could not be used, with the reason.
+        refused: one line for each cheaper route that could not be used, with the reason.
+        item_checked: it was found for a tensor or frame, which can take this route; else it was
+            found between names, and an edge may still refuse the layout of an object.
     """
 
     def __init__(
         self, hops: tuple[MemoryMapper, ...], contexts: tuple[Context, ...], level: Level,
-        access: Access, refused: tuple[str, ...] = (),
+        access: Access, refused: tuple[str, ...] = (), item_checked: bool = False,
     ) -> None:  # fmt: skip
         self.hops = hops
+        self.item_checked = item_checked
         self.contexts = contexts
         self.level = level
         self.access = access
@@ -66,6 +71,16 @@ class Route:
         """Whether a hop copies the bytes."""
         return any(h.spec.transfer.name == "COPY" for h in self.hops)
 
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """What an object must be to go this way, for a route between names; else empty.
+
+        Such a route promises nothing: another object takes another way, which may copy, or none.
+        """
+        if self.item_checked:
+            return ()
+        return tuple(f"{h.spec.name} takes only {h.spec.only}" for h in self.hops if h.spec.only)
+
     def map(self, item: Any) -> Any:
         """Map a tensor or frame of the source context along exactly this route.
 
@@ -74,7 +89,9 @@ class Route:
             AccessError: the object is read-only and the route was found for writing.
         """
         if not isinstance(item, Tensor | Frame):
-            raise TypeError(f"map() takes a Tensor or a Frame, not {item!r}: wrap it first")
+            raise UnsupportedObjectError(
+                f"map() takes a Tensor or a Frame, not {item!r}: wrap it first"
+            )
         if (item.context, isinstance(item, Frame)) != (self.source, self.level == "frame"):
             raise NoRouteError(
                 self.source.node,
@@ -94,6 +111,10 @@ class Route:
         if not self.hops:
             return f"{ends} ({self.level}s): the same memory, nothing to do"
         promise = "COPIES the bytes" if self.copies else "no copy"
+        if self.depends_on:
+            promise = "depends on the object"
+        elif not (self.copies or self.item_checked):
+            promise += " for memory of the best layout"
         lines = [f'{ends} ({self.level}s, access "{self.access}"): {promise}, cost {self.cost:g}']
         width = max(len(h.spec.name) for h in self.hops)
         for number, hop in enumerate(self.hops, 1):
@@ -102,7 +123,15 @@ class Route:
                 f"  {number}. {spec.name:{width}}  {spec.transfer.name:6}  "
                 f"cost {spec.weight:g}  {spec.summary}"
             )
+        lines.extend(f"  depends on the object: {line}" for line in self.depends_on)
+        if self.depends_on and not self.copies:
+            lines.append("    others need a copy (copy=True), or do not go there at all")
         lines.extend(f"  not used: {line}" for line in self.refused)
+        if self.depends_on or not (self.copies or self.item_checked):
+            lines.append(
+                f"  whether your {self.level} can take this route: "
+                f'samebytes.route({self.level}, "{self.target.node}")'
+            )
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
@@ -113,7 +142,9 @@ class Route:
             "level": self.level,
             "access": self.access,
             "cost": self.cost,
-            "copies": self.copies,
+            # Null where it is not known without an object.
+            "copies": None if self.depends_on and not self.copies else self.copies,
+            "depends_on": list(self.depends_on),
             "hops": [
                 {
                     "source": h.spec.source,
@@ -135,20 +166,20 @@ class Route:
 
 
 def route(
-    source: str | Context | Tensor | Frame,
-    target: str | Context,
+    source: Target | Tensor | Frame,
+    target: Target,
     *,
     access: Access = "r",
     level: Level | None = None,
     format: str | ImageFormat | None = None,  # the field's word for it
     copy: bool = False,
-    via: Sequence[str | Context] = (),
+    via: Sequence[Target] = (),
 ) -> Route:
-    """The way from source to target that `map` would take, without mapping anything.
+    """The route from source to target that `map` would take, without mapping anything.
 
     Args:
         source: a memory type, a context, or an object: then its own layout counts too.
-        target: a memory type, "type:device", or a context.
+        target: a memory type, "type:device", a context, or the class of contexts.
         access: "r", "w" or "rw".
         level: of tensors or of frames; by default what `source` is. Between names, frames if
             either memory type is mostly used for frames.
@@ -171,7 +202,7 @@ def route(
     if item is not None and name is None and isinstance(item, Frame) and item.media == "image":
         name = item.format.name
     if via:
-        steps = tuple(context(step) if isinstance(step, str) else step for step in via)
+        steps = tuple(step if isinstance(step, Context) else context(step) for step in via)
         return _explicit(start, target, level, access, name, copy, steps)
     end = resolve(start, target)
     if end == start:
@@ -187,27 +218,28 @@ def route(
         if item is not None and (reason := _refusal(item, hops, level, access)) is not None:
             refused.append((chain_name(chain), reason))
             continue
-        return Route(hops, contexts, level, access, tuple(f"{n}: {why}" for n, why in refused))
+        reasons = tuple(f"{n}: {why}" for n, why in refused)
+        return Route(hops, contexts, level, access, reasons, item is not None)
     raise failure(start, end, level, access, copy, refused, name, item)
 
 
 def _start(
-    source: str | Context | Tensor | Frame, target: str | Context, level: Level | None
+    source: Target | Tensor | Frame, target: Target, level: Level | None
 ) -> tuple[Context, Level]:
     if isinstance(source, Frame):
         return source.context, level or "frame"
     if isinstance(source, Tensor):
         return source.context, level or "tensor"
     start = source if isinstance(source, Context) else context(source)
-    ends = (start.node, target.node if isinstance(target, Context) else target)
-    frames = any(find_spec(end)[0].level == "frame" for end in ends)
+    end = target if isinstance(target, str) else node_of(target)
+    frames = any(find_spec(node)[0].level == "frame" for node in (start.node, end))
     return start, level or ("frame" if frames else "tensor")
 
 
 def _refusal(
     item: Tensor | Frame, hops: tuple[MemoryMapper, ...], level: Level, access: Access
 ) -> str | None:
-    """Why the chain refuses this object. Found by mapping it, which costs no copy."""
+    """Why the route refuses this object. Found by mapping it, which costs no copy."""
     if any(h.spec.transfer.name == "COPY" for h in hops):
         return hops[0].accepts(item)
     try:
@@ -218,7 +250,7 @@ def _refusal(
 
 
 def _explicit(
-    start: Context, target: str | Context, level: Level, access: Access, name: str | None,
+    start: Context, target: Target, level: Level, access: Access, name: str | None,
     copy: bool, via: tuple[Context, ...],
 ) -> Route:  # fmt: skip
     end = target if isinstance(target, Context) else resolve(via[-1], target)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search: chains of edges from node to node, cheapest first."""
+"""The search for routes from node to node, cheapest first; here a route is a tuple of edges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 Chain = tuple[Edge, ...]
 
-# The longest chain of the design has five hops; more would be a mistake of the tables.
+# The longest route of the design has five hops; more would be a mistake of the tables.
 _MAX_HOPS = 6
 
 # What it costs to go through a device that is neither source nor target: more than any mapping to
@@ -32,10 +32,10 @@ _MAX_DETOURS = 2
 
 
 def device_nodes(contexts: Mapping[str, ContextSpec], source: str, target: str) -> frozenset[str]:
-    """The nodes of devices that a way from `source` to `target` should not go through needlessly.
+    """The nodes of devices that a route from `source` to `target` should not go through needlessly.
 
     They have a choice of devices, or derive from others. Those that share handles with the source
-    or the target are no detour: they derive from the one, or the other derives from them.
+    or the target are not a detour: they derive from the one, or the other derives from them.
     """
     own = contexts[target].derives_from if target in contexts else ()
     return frozenset(
@@ -80,15 +80,15 @@ def chains(
     devices: Collection[str] = (),
     closed: Collection[str] = (),
 ) -> Iterator[Chain]:
-    """Every chain from `source` to `target`, cheapest first, ties by the names of the edges.
+    """Every route from `source` to `target`, cheapest first, ties by the names of the edges.
 
     Of two edges between the same nodes, one made for frames comes before one for tensors.
 
     Chains through `devices`, other than source and target, come after those that need none. None
     leads through `closed` nodes.
 
-    No node is visited twice, save by an edge from a node to itself (a dense copy), and no edge
-    is used twice. A chain that copies once the bytes are where they should be is left out.
+    No node is visited twice, except by an edge from a node to itself (a dense copy), and no edge
+    is used twice. A route that copies once the bytes are where they should be is left out.
     """
     by_source: defaultdict[str, list[Edge]] = defaultdict(list)
     for edge in edges:
@@ -125,7 +125,7 @@ def chains(
 
 
 def without_needless_detours(found: Iterator[Chain], devices: Collection[str]) -> Iterator[Chain]:
-    """Leave out chains through more devices than the cheapest one.
+    """Leave out routes through more devices than the cheapest one.
 
     A detour is for memory that no other edges lead on from. Where an edge that leads there refuses
     an object, drivers that have nothing to do with it would hardly do better, and their contexts

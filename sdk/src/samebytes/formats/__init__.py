@@ -5,25 +5,57 @@
     y, uv = fmt.plane_layouts(1920, 1080, (2048, 2048))
     y.shape, y.strides, y.span                       # (1080, 1920), (2048, 1), 2211712
 
-This is the one place in samebytes that knows formats. It describes memory and holds none.
+This is the one place in samebytes that knows formats. It describes memory and holds none. What the
+numbers in that memory mean (colours, fields, loudspeakers) has its names here too: see
+docs/reference/frame-metadata.md.
 """
 
 from samebytes.formats._audio import AudioInfo
+from samebytes.formats._channels import CHANNELS, channel_layout, channel_names
+from samebytes.formats._color import (
+    CHROMA_LOCATIONS,
+    COLOR_MATRICES,
+    COLOR_PRIMARIES,
+    COLOR_RANGES,
+    COLOR_TRANSFERS,
+    Colorimetry,
+)
 from samebytes.formats._drm import drm_layer_fourccs, image_format_of_drm_layers
+from samebytes.formats._fields import (
+    FIELD_ORDERS,
+    duration_of,
+    field_order_of,
+    repeat_fields_of,
+    sample_aspect_of,
+)
 from samebytes.formats._image import ImageFormat, known_formats
 from samebytes.formats._info import ImageInfo
 from samebytes.formats._planes import PlaneFormat, PlaneLayout
 
 __all__ = [
+    "CHANNELS",
+    "CHROMA_LOCATIONS",
+    "COLOR_MATRICES",
+    "COLOR_PRIMARIES",
+    "COLOR_RANGES",
+    "COLOR_TRANSFERS",
+    "FIELD_ORDERS",
     "AudioInfo",
+    "Colorimetry",
     "ImageFormat",
     "ImageInfo",
     "PlaneFormat",
     "PlaneLayout",
+    "channel_layout",
+    "channel_names",
     "drm_layer_fourccs",
+    "duration_of",
+    "field_order_of",
     "image_format",
     "image_format_of_drm_layers",
     "known_formats",
+    "repeat_fields_of",
+    "sample_aspect_of",
 ]
 
 image_format = ImageFormat.of

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from samebytes.formats._planes import ITEM_SIZES, PlaneLayout, checked_dtype, positive
+from samebytes._numbers import check_shape, positive
+from samebytes.formats._planes import ITEM_SIZES, PlaneLayout, checked_dtype
 
 __all__ = ["AudioInfo"]
 
@@ -20,11 +21,12 @@ class AudioInfo:
         rate: points in time for each second (Hz).
         dtype: name of the element type, for instance "int16" or "float32".
         interleaved: True when all channels of one point in time lie side by side in one plane,
-            False when each channel has a plane of its own.
-        channel_layout: the arrangement of the channels, for instance "stereo" or "5.1", where
-            it is known.
+            False when each channel has its own plane.
+        channel_layout: which loudspeaker each channel is for, where it is known: "stereo", "5.1",
+            or the channels in the order of memory, "FL+FR+LFE2". See `channel_names`.
 
-    Raises LayoutError for a number that is not a positive integer, or an unknown dtype.
+    Raises LayoutError for a number that is not a positive integer, for more bytes than can be
+    addressed, and for an unknown dtype.
     """
 
     samples: int
@@ -35,10 +37,10 @@ class AudioInfo:
     channel_layout: str | None = None
 
     def __post_init__(self) -> None:
-        positive(self.samples, "samples")
-        positive(self.channels, "channels")
-        positive(self.rate, "rate")
+        for name in ("samples", "channels", "rate"):
+            object.__setattr__(self, name, positive(getattr(self, name), name))
         checked_dtype(self.dtype)
+        check_shape((self.samples, self.channels), ITEM_SIZES[self.dtype] * 8)
 
     @property
     def duration(self) -> float:

@@ -4,7 +4,7 @@
 VA-API's VADRMPRIMESurfaceDescriptor and FFmpeg's AVDRMFrameDescriptor describe an image either
 way. A composed layer has the code of the whole format; `ImageFormat.fourcc` has it. A layer for
 one plane has the code of a format of one or two components, whatever they mean: R8 is the luma of
-NV12 and a plane of I420 alike. So separate layers do not tell the format; they can be checked
+NV12 and a plane of I420 alike. So separate layers do not determine the format; they can be checked
 against one that is known.
 """
 
@@ -37,7 +37,7 @@ _ALSO = {_code("GR88"): _code("RG88"), _code("GR32"): _code("RG32")}
 
 
 def drm_layer_fourccs(format: ImageFormat) -> tuple[int, ...]:
-    """The code of each plane as a layer of its own: R8 and GR88 for NV12, R16 and GR1616 for P010.
+    """The code of each plane as its own layer: R8 and GR88 for NV12, R16 and GR1616 for P010.
 
     A format of one plane has the code of the whole.
 
@@ -55,11 +55,11 @@ def image_format_of_drm_layers(
 
     Args:
         layers: for each layer its DRM code and the number of its planes.
-        expected: what the image is said to be elsewhere: the format of the surface that was
+        expected: what the image is declared as elsewhere: the format of the surface that was
             exported, or FFmpeg's sw_format. Separate layers need it.
 
     Raises:
-        LayoutError: the layers contradict `expected`, or do not tell the format.
+        LayoutError: the layers contradict `expected`, or do not determine the format.
         UnknownNameError: no known format has the code.
     """
     if len(layers) == 1:
@@ -70,25 +70,25 @@ def image_format_of_drm_layers(
             return expected
         found = ImageFormat.from_fourcc(code)
         if len(found.planes) != planes:
-            raise LayoutError(
-                f"{found} has {len(found.planes)} planes, and its layer says {planes}"
-            )
+            raise LayoutError(f"{found} has {len(found.planes)} planes, but its layer has {planes}")
         if expected is not None and found != expected:
-            raise LayoutError(f"the layer is {found}, and the image was said to be {expected}")
+            raise LayoutError(f"the layer is {found}, but the image was declared as {expected}")
         return found
     if expected is None:
         raise LayoutError(
-            f"{len(layers)} separate layers do not tell the format of the image: say it"
+            f"{len(layers)} separate layers do not determine the image format: pass it"
         )
     if len(layers) != len(expected.planes) or any(planes != 1 for _, planes in layers):
         raise LayoutError(
-            f"{expected} has {len(expected.planes)} planes, and the layers have "
+            f"{expected} has {len(expected.planes)} planes, but the layers have "
             f"{[planes for _, planes in layers]}"
         )
     for number, (code, _) in enumerate(layers):
         if code not in _accepted(expected, number):
-            raise LayoutError(f"layer {number} has the code {_text(code)}, which no plane of "
-                              f"{expected} has there")  # fmt: skip
+            raise LayoutError(
+                f"layer {number} has the code {_text(code)}, which does not match that plane of "
+                f"{expected}"
+            )
     return expected
 
 

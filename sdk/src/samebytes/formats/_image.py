@@ -8,8 +8,9 @@ from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Literal
 
+from samebytes._numbers import integer, positive
 from samebytes.errors import LayoutError, UnknownNameError
-from samebytes.formats._planes import PlaneFormat, PlaneLayout, lay_out, positive
+from samebytes.formats._planes import PlaneFormat, PlaneLayout, lay_out
 
 __all__ = ["ColorModel", "ImageFormat", "known_formats"]
 
@@ -37,7 +38,7 @@ class ImageFormat:
         ffmpeg_name: the name in FFmpeg's pixdesc.c, or None where FFmpeg lacks the format.
         fourcc: the code in the kernel's drm_fourcc.h, or None where it has no code.
 
-    Colour range and matrix are no part of a format: "yuvj420p" is a spelling of I420.
+    Colour range and matrix are not part of a format: "yuvj420p" is a spelling of I420.
 
     Raises LayoutError for a description that contradicts itself.
     """
@@ -58,8 +59,8 @@ class ImageFormat:
             raise LayoutError(f"image format {self.name!r} has no planes")
         if len(self.planes) != len(self.plane_names):
             raise LayoutError(
-                f"image format {self.name!r} has {len(self.planes)} planes "
-                f"and {len(self.plane_names)} plane names"
+                f"image format {self.name!r} has {len(self.planes)} planes but "
+                f"{len(self.plane_names)} plane names"
             )
         bits = max(plane.itemsize for plane in self.planes) * 8
         if self.bit_depth < 1 or self.bit_shift < 0 or self.bit_depth + self.bit_shift > bits:
@@ -90,22 +91,24 @@ class ImageFormat:
 
         Raises UnknownNameError, with the nearest names.
         """
-        return format if isinstance(format, ImageFormat) else _known(format)
+        if isinstance(format, ImageFormat):
+            return format
+        return _known(format if isinstance(format, str) else str(format))
 
     @staticmethod
     def from_fourcc(code: int) -> ImageFormat:
         """The known format that has this code in drm_fourcc.h.
 
         DRM names the bytes of a pixel from the highest to the lowest: its XRGB8888 ("XR24")
-        is BGRX here, its AYUV is VUYA. The fourccs of VA-API and V4L2 are codes of their own;
+        is BGRX here, its AYUV is VUYA. The fourccs of VA-API and V4L2 are different codes;
         most are names that `of` knows, in the order of memory (but VA-API's AYUV is VUYA).
 
-        Raises UnknownNameError.
+        Raises UnknownNameError, and LayoutError for what is not an integer.
         """
         from samebytes.formats._registry import BY_FOURCC
 
         try:
-            return BY_FOURCC[code]
+            return BY_FOURCC[integer(code, "a DRM fourcc")]
         except KeyError:
             known = map(_fourcc_text, BY_FOURCC)
             raise UnknownNameError("DRM fourcc", _fourcc_text(code), known) from None
@@ -134,21 +137,32 @@ class ImageFormat:
         offset that is not a multiple of the element size, and a plane that would begin before
         its buffer. Planes may overlap: interleaved fields and side-by-side chroma do.
         """
-        return _plane_layouts(
-            self,
-            width,
-            height,
-            None if pitches is None else tuple(pitches),
-            None if offsets is None else tuple(offsets),
-            allow_negative,
-        )
+        try:
+            return _plane_layouts(
+                self,
+                width,
+                height,
+                None if pitches is None else tuple(pitches),
+                None if offsets is None else tuple(offsets),
+                allow_negative,
+            )
+        except TypeError:  # what has no hash cannot be looked up, nor can it be a number
+            raise LayoutError(
+                f"{self}: the width {width!r} and the height {height!r} must be integers, "
+                f"pitches {pitches!r} and offsets {offsets!r} one integer for each plane, or None"
+            ) from None
 
     def packed_layouts(self, width: int, height: int) -> tuple[PlaneLayout, ...]:
         """All planes dense and one after another in one buffer, as raw video files have them.
 
         Raises LayoutError for a size that is not positive.
         """
-        return _packed_layouts(self, width, height)
+        try:
+            return _packed_layouts(self, width, height)
+        except TypeError:  # as above
+            raise LayoutError(
+                f"{self}: width and height must be integers, not {width!r} and {height!r}"
+            ) from None
 
     def frame_nbytes(self, width: int, height: int) -> int:
         """Bytes of a whole width x height image in the layout of `packed_layouts`."""
@@ -214,7 +228,7 @@ def _known(name: str) -> ImageFormat:
 
     try:
         return BY_NAME[name.lower()]
-    except (KeyError, AttributeError):
+    except KeyError:
         spellings = [s for known in KNOWN for s in (known.name, *known.aliases)]
         raise UnknownNameError("image format", name, spellings) from None
 

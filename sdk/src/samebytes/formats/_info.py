@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from samebytes._numbers import positive
+from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats._image import ImageFormat
-from samebytes.formats._planes import PlaneLayout, positive
+from samebytes.formats._planes import PlaneLayout
 
 __all__ = ["ImageInfo"]
 
@@ -17,7 +19,9 @@ __all__ = ["ImageInfo"]
 class ImageInfo:
     """An image's format and its size in pixels.
 
-    Raises LayoutError when width or height is not a positive integer.
+    Raises LayoutError when width or height is not a positive integer, or when no memory is large
+    enough for the image, and UnsupportedObjectError when the format is not an ImageFormat: `of`
+    takes names.
     """
 
     format: ImageFormat
@@ -25,8 +29,15 @@ class ImageInfo:
     height: int
 
     def __post_init__(self) -> None:
-        positive(self.width, "width")
-        positive(self.height, "height")
+        if not isinstance(self.format, ImageFormat):
+            raise UnsupportedObjectError(
+                f"the format of an ImageInfo must be an ImageFormat, not {self.format!r}: "
+                f"ImageInfo.of({self.format!r}, {self.width!r}, {self.height!r}) takes names"
+            )
+        set_ = object.__setattr__
+        set_(self, "width", positive(self.width, "width"))
+        set_(self, "height", positive(self.height, "height"))
+        self.plane_layouts()  # its size in bytes
 
     @staticmethod
     def of(format: str | ImageFormat, width: int, height: int) -> ImageInfo:
@@ -34,7 +45,12 @@ class ImageInfo:
 
         Raises LayoutError, and UnknownNameError for a format that is not known.
         """
-        return _image_info(ImageFormat.of(format), width, height)
+        try:
+            return _image_info(ImageFormat.of(format), width, height)
+        except TypeError:  # what has no hash cannot be looked up, nor can it be a number
+            raise LayoutError(
+                f"width and height must be positive integers, not {width!r} and {height!r}"
+            ) from None
 
     def __str__(self) -> str:
         return f"{self.format} {self.width}x{self.height}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from operator import index
 from types import MappingProxyType
 from typing import Final
 
+from samebytes._numbers import MAX_BYTES, integer, positive
 from samebytes.errors import LayoutError
 
-__all__ = ["ITEM_SIZES", "PlaneFormat", "PlaneLayout", "checked_dtype", "lay_out", "positive"]
+__all__ = ["ITEM_SIZES", "PlaneFormat", "PlaneLayout", "checked_dtype", "lay_out"]
 
 ITEM_SIZES: Final = MappingProxyType(
     {
@@ -30,20 +30,9 @@ ITEM_SIZES: Final = MappingProxyType(
 """Bytes of one element, for every dtype name that a plane can have."""
 
 
-def positive(value: int, what: str) -> int:
-    """The value as an int; LayoutError when it is not an integer above zero."""
-    try:
-        number = index(value)
-    except TypeError:
-        number = 0
-    if number <= 0:
-        raise LayoutError(f"{what} must be a positive integer, not {value!r}")
-    return number
-
-
 def checked_dtype(name: str) -> str:
     """The name; LayoutError when no plane can have such elements."""
-    if name not in ITEM_SIZES:
+    if not isinstance(name, str) or name not in ITEM_SIZES:
         raise LayoutError(f"no plane has elements of dtype {name!r}; use {', '.join(ITEM_SIZES)}")
     return name
 
@@ -180,6 +169,8 @@ def lay_out(
             raise LayoutError(
                 f"the pitch of plane {name!r} is {pitch} bytes, but a row of it has {row_nbytes}"
             )
+    if abs(pitch) * shape[0] > MAX_BYTES:
+        raise LayoutError(f"plane {name!r} of shape {shape} is larger than the address space")
     lowest = min(pitch * (shape[0] - 1), 0)
     if offset is None:
         offset = -lowest
@@ -190,16 +181,15 @@ def lay_out(
                 f"plane {name!r} with offset {offset} and pitch {pitch} would begin "
                 f"{-offset - lowest} bytes before its buffer"
             )
+        if offset > MAX_BYTES:
+            raise LayoutError(f"offset {offset} of plane {name!r} is beyond the address space")
     inner = (itemsize,) if plane.channels == 1 else (plane.channels * itemsize, itemsize)
     return PlaneLayout(name, plane.dtype, shape, (pitch, *inner), offset)
 
 
 def _whole(value: int, itemsize: int, what: str) -> int:
-    """The value as an int; LayoutError when it is no integer or would misalign the elements."""
-    try:
-        number = index(value)
-    except TypeError:
-        raise LayoutError(f"{what} must be an integer, not {value!r}") from None
+    """The value as an int; LayoutError when it is not an integer or would misalign the elements."""
+    number = integer(value, what)
     if number % itemsize:
         raise LayoutError(f"{what} is {number}, not a multiple of its {itemsize}-byte elements")
     return number

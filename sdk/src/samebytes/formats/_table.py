@@ -8,7 +8,7 @@ two layouts, the word has the meaning it has in FFmpeg and GStreamer: AYUV is al
 memory, and DRM's and VA-API's AYUV is VUYA.
 
 All elements are little-endian.
-Left out: formats whose elements are no whole bytes (one-bit images, v210, NV12_10LE40), palettes
+Left out: formats whose elements are not whole bytes (one-bit images, v210, NV12_10LE40), palettes
 and Bayer patterns.
 """
 

@@ -35,21 +35,35 @@ Needs pytest and hypothesis: pip install "samebytes[testing]".
 
 from __future__ import annotations
 
-from . import _requirements  # noqa: F401 - first: it says what is missing, and prepares pytest
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-# isort: split
-from . import strategies
-from ._child import ChildResult, run_method
-from ._contexts import ContextSuite
-from ._device_view import DeviceView
-from ._footprint import assert_nothing_left, assert_steady
-from ._frames import FrameSuite
-from ._guard import GuardedMemory
-from ._layouts import ImageLayout, Layout, Layouts, array_of
-from ._mappers import MapperSuite
-from ._memory import ArrayMemory, DeviceMemory, Memory, address_of, fill
-from ._plugins import PluginSuite
-from ._tensors import TensorSuite
+if TYPE_CHECKING:
+    from . import strategies
+    from ._suites import (
+        ArrayMemory,
+        ChildResult,
+        ContextSuite,
+        DeviceMemory,
+        DeviceView,
+        FrameSuite,
+        GuardedMemory,
+        ImageLayout,
+        Interrupted,
+        Layout,
+        Layouts,
+        MapperSuite,
+        Memory,
+        PluginSuite,
+        TensorSuite,
+        address_of,
+        array_of,
+        assert_nothing_left,
+        assert_steady,
+        at_each_step,
+        fill,
+        run_method,
+    )
 
 __all__ = [
     "ArrayMemory",
@@ -60,6 +74,7 @@ __all__ = [
     "FrameSuite",
     "GuardedMemory",
     "ImageLayout",
+    "Interrupted",
     "Layout",
     "Layouts",
     "MapperSuite",
@@ -70,7 +85,23 @@ __all__ = [
     "array_of",
     "assert_nothing_left",
     "assert_steady",
+    "at_each_step",
     "fill",
     "run_method",
     "strategies",
 ]
+
+
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+
+    def __getattr__(name: str) -> Any:
+        # `rules` must not need pytest, and nobody can import it without importing this package.
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        suites = import_module("._suites", __name__)
+        globals().update((each, getattr(suites, each)) for each in __all__)
+        return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -11,15 +11,15 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TextIO
 
+# Before any framework: modules end in the other order, and what it keeps must outlive them.
+from .rules import exits as _exits  # noqa: F401
+
 __all__ = ["ChildResult", "run_method", "run_methods"]
 
 _TIME_LIMIT_S = 300
 _START = "import sys; from samebytes.testing import _child; _child.call(*sys.argv[1:])"
 # Printed on both streams where a method begins, and on stdout where one ended well.
 _BEGINS, _ENDED = "\x1e", "\x1d"
-
-# Objects put here live until the interpreter ends.
-immortal: list[Any] = []
 
 
 class ChildResult(NamedTuple):

@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from samebytes import Frame, ImageInfo, Region, TensorInfo
-from samebytes.errors import BusyError, NotHostVisibleError, SamebytesError
+from samebytes.errors import NotHostVisibleError, SamebytesError
 from samebytes.formats import known_formats
 
 from ._closed import assert_closed
 from ._memory import fill, fill_each, views_of
 from ._objects import ObjectSuite, choose_tests
+from ._subjects import AllocatedMemory
+from .rules.allocation import close_gives_back, refused_close_touches_nothing
+from .rules.lifetimes import array_keeps_its_memory
 
 __all__ = ["FrameSuite"]
 
@@ -43,6 +46,8 @@ class FrameSuite(ObjectSuite):
             cls,
             FrameSuite,
             test_busy=memory.allocates_frames and memory.natives_hold,
+            test_a_refused_close_touches_nothing=memory.allocates_frames and memory.natives_hold,
+            test_an_array_keeps_its_memory=memory.allocates_frames,
             test_natives_outlive_close=memory.allocates_frames and not memory.natives_hold,
             test_close_while_another_thread_drops=memory.allocates_frames,
             test_formats=memory.allocates_frames and memory.formats is not None,
@@ -143,22 +148,19 @@ class FrameSuite(ObjectSuite):
             assert mapped.info == plane.info
 
     def test_busy(self, case: ImageInfo) -> None:
-        """Rule 2: close() of memory in use raises BusyError and leaves the frame as it was."""
-        frame = self.memory.context().allocate_frame(case.format, case.width, case.height)
-        held = views_of(self.memory, frame)[0][1:]
-        for _ in range(2):
-            with pytest.raises(BusyError):
-                frame.close()
-            assert frame.image == case
-            assert len(views_of(self.memory, frame)) == len(frame)
-        fill(views_of(self.memory, frame)[0], 3)
-        np.testing.assert_array_equal(held, views_of(self.memory, frame)[0][1:])
-        del held
-        frame.close()
-        assert_closed(frame)
+        """Rule 2: close() raises BusyError while a plane is in use, and gives it back later."""
+        close_gives_back(AllocatedMemory(self.memory, case))
+
+    def test_a_refused_close_touches_nothing(self, case: ImageInfo) -> None:
+        """Rule 2: after a BusyError the frame is as it was; it can be used and closed."""
+        refused_close_touches_nothing(AllocatedMemory(self.memory, case))
+
+    def test_an_array_keeps_its_memory(self, case: ImageInfo) -> None:
+        """Rule 3: a view of one plane keeps the memory of that plane when the frame was dropped."""
+        array_keeps_its_memory(AllocatedMemory(self.memory, case))
 
     def test_natives_outlive_close(self, case: ImageInfo) -> None:
-        """Rule 2: where the framework counts who holds memory, close() only lets go of it."""
+        """Rule 2: where the framework counts who holds memory, close() only drops it."""
         frame = self.memory.context().allocate_frame(case.format, case.width, case.height)
         views = views_of(self.memory, frame)
         expected = fill_each(views, 11)

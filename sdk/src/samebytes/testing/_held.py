@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of a game of lifetimes: who holds what, and what every part must read."""
+"""The model of a scenario: who holds what, and what every part must read."""
 
 from __future__ import annotations
 

@@ -19,15 +19,17 @@ from samebytes.plugins import Access
 from . import _child
 from ._cases import Case, guarded, item_of
 from ._footprint import assert_nothing_left
-from ._games import Plan, run_lifetimes
 from ._memory import Memory, fill, fill_each, views_of
+from ._scenarios import Plan, run_lifetimes
+from ._subjects import MappingUnderTest
 from ._threads import in_threads, wait_until
+from .rules.exits import interpreter_ends_well
 
 __all__ = ["LifetimeChecks", "assert_holds"]
 
 _FORK_LIMIT_S = 60
 _SETS_PER_THREAD = 8
-_LAST_STEPS = 40  # a whole game
+_LAST_STEPS = 40  # a whole scenario
 # By class: a process takes longer to start than most of what is checked in it.
 _results: weakref.WeakKeyDictionary[type, dict[str, _child.ChildResult]] = (
     weakref.WeakKeyDictionary()
@@ -43,7 +45,7 @@ class LifetimeChecks:
         transfer: the strongest thing that happens to the bytes on the way.
         threads: how many threads work at once; 1 where the framework allows no more.
         maps_per_thread: how often each of them maps.
-        games: how many games of `test_lifetimes` are played, of 25 steps each.
+        scenarios: how many scenarios of `test_lifetimes` are played, of 25 steps each.
         mixed_access: mappings for reading and for writing can live at once; False where the
             framework locks what it maps.
     """
@@ -53,7 +55,7 @@ class LifetimeChecks:
     transfer: ClassVar[Transfer] = Transfer.ALIAS
     threads: ClassVar[int] = 4
     maps_per_thread: ClassVar[int] = 200
-    games: ClassVar[int] = 15
+    scenarios: ClassVar[int] = 15
     mixed_access: ClassVar[bool] = True
 
     # What runs in a child process, in this order: after the last one the interpreter ends.
@@ -68,7 +70,7 @@ class LifetimeChecks:
         raise NotImplementedError
 
     def test_lifetimes(self) -> None:
-        """Rules 2 and 3: games of make, map, hold, write, close and drop, in any order.
+        """Rules 2 and 3: scenarios of make, map, hold, write, close and drop, in any order.
 
         Each part reads the right bytes for as long as it is held; close() raises BusyError exactly
         while somebody holds the memory; and that is given back with its last holder. In a process
@@ -162,12 +164,12 @@ class LifetimeChecks:
         assert not errors, errors
 
     def check_lifetimes(self) -> None:
-        """Runs in a child process: the games."""
+        """Runs in a child process: the scenarios."""
         source, target = self.ends()
         plan = Plan(
             source, target, self.cases, self.accesses, self.transfer, self.mixed_access, self.map
         )
-        run_lifetimes(plan, self.games)
+        run_lifetimes(plan, self.scenarios)
 
     def check_fork(self) -> None:
         """Runs in a child process, which has no threads yet but those of frameworks."""
@@ -210,14 +212,9 @@ class LifetimeChecks:
 
     def check_exit(self) -> None:
         """Runs in a child process: leave everything alive in a module that outlives us."""
-        source, target = self.ends()
         for case in self.cases:
             for access in self.accesses:
-                item = item_of(source, case)
-                mapped = self.map(item, access)
-                _child.immortal.append(
-                    (item.native, item, mapped, mapped.native, views_of(target, mapped))
-                )
+                interpreter_ends_well(MappingUnderTest(self, case), access)
 
 
 def assert_holds(

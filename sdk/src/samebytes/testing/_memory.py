@@ -13,6 +13,7 @@ from samebytes import Context, Frame, ImageInfo, Tensor, TensorInfo
 
 from ._device_view import DeviceView
 from ._layouts import Layouts, array_of
+from .rules.regions import sliced
 
 __all__ = [
     "ArrayMemory", "DeviceMemory", "Memory", "address_of", "fill", "fill_each", "views_of",
@@ -54,6 +55,9 @@ class Memory:
         memory_type: its name.
         node: its name in routes, where that is not the memory type ("openvino:GPU").
         host_visible: the CPU reads it where it lies.
+        dlpack_device: the DLDeviceType (dlpack.h) that tensors have as DLPack producers: 1, the
+            CPU, by default. What the CPU cannot read exports nothing, unless another type is said
+            here.
         readonly_enforced: `view` of what was mapped with access "r" cannot be written.
         allocates, allocates_frames: its context's allocate() and allocate_frame() work.
         opaque: it has no linear layout (images, tiled surfaces): strides are None.
@@ -61,8 +65,9 @@ class Memory:
         dtypes: the element types that it has, of those numpy has; None: that is not said.
         formats: the image formats that its frames have; None: that is not said.
         natives_hold: close() of memory that samebytes made raises BusyError while a native object
-            of it is held. It is False where the framework itself counts who holds the memory: then
-            close() lets go of it, and it ends with the last native.
+            of it is held. It is False where the framework's own objects keep the memory, and
+            samebytes makes no storage for it: then close() succeeds, and the memory ends with the
+            last native.
         fork_safe: a process made by os.fork() may look at what it inherits, and drop it. Where it
             is False the child only ends, as drivers are of no use there.
     """
@@ -70,6 +75,7 @@ class Memory:
     memory_type: ClassVar[str]
     node: ClassVar[str] = ""
     host_visible: ClassVar[bool] = True
+    dlpack_device: ClassVar[int] = 1
     readonly_enforced: ClassVar[bool] = True
     allocates: ClassVar[bool] = False
     allocates_frames: ClassVar[bool] = False
@@ -112,6 +118,14 @@ class Memory:
         The array keeps the native alive.
         """
         raise NotImplementedError
+
+    def region(self, native: Any, begin: int, end: int) -> Any:
+        """Rows `begin` to `end` of a native tensor, as the framework's own object of that type.
+
+        Without this, native[begin:end], where natives can be sliced. None where the framework has
+        no such thing.
+        """
+        return sliced(native, begin, end)
 
     def make_frame(self, image: ImageInfo) -> Any:
         """A new writable native frame."""

@@ -8,22 +8,43 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
-from samebytes import Context, Frame, MemoryMapper, Tensor
-from samebytes.plugins import API, Plugin, ProbeResult
+from samebytes.errors import SamebytesError
 
 from .._plugins.discovery import listed
+from .._plugins.loading import load
+from .._plugins.tables import Declarations
+from .._plugins.validation import declarations
 from ._objects import choose_tests
+from .rules.classes import (
+    context_class,
+    devices_are_listed,
+    mapper_class,
+    native_spelling,
+    native_wrapper,
+)
+from .rules.declaration import (
+    hooks_are_marked,
+    importing_is_light,
+    module_imports,
+    plugin_is_declared,
+    probe_answers,
+    specs_are_valid,
+)
 
 __all__ = ["PluginSuite"]
 
-FRAMEWORKS = (
-    "av", "cupy", "cv2", "dpctl", "gi", "jax", "level_zero", "onnxruntime", "openvino",
-    "pyopencl", "tensorflow", "torch",
-)  # fmt: skip
+# Prints what the import of a module brings in.
+_IMPORTED = """\
+import sys
+import samebytes.plugins
+before = set(sys.modules)
+__import__(sys.argv[1])
+print(*set(sys.modules) - before)
+"""
 
 
 class PluginSuite:
@@ -54,26 +75,21 @@ class PluginSuite:
 
     def test_declaring_is_light(self) -> None:
         """Rule 6: a fresh process that imports the declaring module has imported no framework."""
-        watched = (*FRAMEWORKS, *self.frameworks)
-        code = (
-            f"import sys, {self.module_name()}\n"
-            f"print(*[name for name in {watched!r} if name in sys.modules])"
-        )
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
-        )
+            [sys.executable, "-c", _IMPORTED, self.module_name()],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert done.stdout.split() == [], "the declaring module imports these"
+        imported = set(done.stdout.split())
+        assert not imported & {*self.frameworks}, "the declaring module imports these"
+        importing_is_light(imported, self.module_name(), self.module().PLUGIN)
 
     def test_plugin(self) -> None:
-        """It says for which plugin API it was written, and what it is."""
-        plugin = self.module().PLUGIN
-        assert isinstance(plugin, Plugin)
-        assert plugin.api[0] == API[0]
-        assert plugin.summary
-        for name, command in plugin.packages.items():
-            assert name.isidentifier()
-            assert command, f"no command that installs {name}"
+        """It says for which plugin API it was written, and what it is; its hooks are hooks."""
+        module_imports(self.module_name())
+        plugin_is_declared(self.plugin, self.module())
+        hooks_are_marked(self.plugin, self.module())
+        specs_are_valid(self.plugin, self.module())
 
     def test_what_it_names_is_there(self) -> None:
         """Every "module:Class" leads to a class of the right kind, with docstrings.
@@ -81,28 +97,22 @@ class PluginSuite:
         Skipped, after the rest was checked, where the module of an edge imports a plugin that the
         edge requires and that is not installed.
         """
-        module, unmet, missing = self.module(), self._unmet(), list[str]()
-        for native in _declared(module, "samebytes_tensors"):
-            kind = Frame if native.level == "frame" else Tensor
-            assert issubclass(_load(native.wraps), kind)
-        for context in _declared(module, "samebytes_contexts"):
-            cls = _load(context.context)
-            assert issubclass(cls, Context)
-            assert cls.node == context.node
-            assert cls.memory_type == context.node.partition(":")[0]
-        for mapper in _declared(module, "samebytes_mappers"):
+        declared, unmet, missing = self._declared(), self._unmet(), list[str]()
+        for native in declared.natives:
+            native_wrapper(native, self.plugin)
+        for context in declared.contexts:
+            context_class(context, self.plugin)
+            if context.devices is not None:
+                devices_are_listed(context, self.plugin)
+        for mapper in declared.mappers:
             try:
-                cls = _load(mapper.mapper)
-            except ImportError as error:
-                name = (error.name or "").partition(".")[0]
-                if mapper.mapper not in unmet or name == module.__name__.partition(".")[0]:
+                mapper_class(mapper, self.plugin)
+            except SamebytesError as error:
+                name = (getattr(error.__cause__, "name", None) or "").partition(".")[0]
+                own = self.module().__name__.partition(".")[0]
+                if mapper.mapper not in unmet or not name or name == own:
                     raise
                 missing.append(f"missing package {name}: {unmet[mapper.mapper]}")
-                continue
-            assert issubclass(cls, MemoryMapper)
-            assert cls.connect is not MemoryMapper.connect
-            assert mapper.summary
-            assert cls.__slots__ is not MemoryMapper.__slots__, f"{cls.__name__} has no __slots__"
         if missing:
             pytest.skip("; ".join(dict.fromkeys(missing)))
 
@@ -111,28 +121,18 @@ class PluginSuite:
         own = [e for e in listed().edges if e.plugin == self.plugin]
         return {e.spec.mapper: e.missing for e in own if e.missing is not None}
 
+    def _declared(self) -> Declarations:
+        return declarations(self.plugin, self.module())
+
     def test_native_types_are_spelled_as_they_spell_themselves(self) -> None:
         """A native type is found by the name that its __module__ and __qualname__ give."""
-        for native in _declared(self.module(), "samebytes_tensors"):
-            module_name, _, name = native.native.rpartition(".")
-            type_ = getattr(importlib.import_module(module_name), name)
-            assert f"{type_.__module__}.{type_.__qualname__}" == native.native
+        for native in self._declared().natives:
+            native_spelling(native)
 
     def test_probe(self) -> None:
         """The probe answers; a no comes with its reason and a hint."""
         probe = self.module().PLUGIN.probe
         assert probe is not None
-        result = _load(probe)()
-        assert isinstance(result, ProbeResult)
+        result = load(probe, self.plugin)()
+        probe_answers(result)
         assert result.reason
-        assert result.usable or result.hint
-
-
-def _declared(module: ModuleType, hook: str) -> list[Any]:
-    function = getattr(module, hook, None)
-    return list(function()) if function is not None else []
-
-
-def _load(path: str) -> Any:
-    module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)

@@ -18,8 +18,9 @@ pytest.register_assert_rewrite(
     *(
         f"samebytes.testing.{name}"
         for name in (
-            "_closed", "_contexts", "_drop_orders", "_footprint", "_frames", "_games", "_held",
-            "_lifetimes", "_mappers", "_objects", "_plugins", "_tensors",
+            "_closed", "_contexts", "_drop_orders", "_footprint", "_frames", "_scenarios", "_held",
+            "_lifetimes", "_mapping_bytes", "_mapping_declared", "_mapping_layouts",
+            "_mapping_objects", "_objects", "_plugins", "_tensors",
         )
     )
 )  # fmt: skip

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import weakref
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +15,6 @@ import samebytes
 from samebytes import Tensor, TensorInfo
 from samebytes.errors import (
     AccessError,
-    BusyError,
     LayoutError,
     NotHostVisibleError,
     SamebytesError,
@@ -22,8 +23,13 @@ from samebytes.errors import (
 from . import strategies
 from ._examples import DTYPES, repeatable
 from ._layouts import EXAMPLES, Layout
+from ._lifetimes import assert_holds
 from ._memory import Memory, address_of, fill
 from ._objects import ObjectSuite, choose_tests
+from ._subjects import AllocatedMemory, Regions, holds
+from .rules.allocation import close_gives_back, refused_close_touches_nothing
+from .rules.lifetimes import array_keeps_its_memory
+from .rules.regions import regions
 
 __all__ = ["TensorSuite"]
 
@@ -56,6 +62,9 @@ class TensorSuite(ObjectSuite):
             test_conversions_are_counted=memory.host_visible,
             test_no_arrays_of_invisible_memory=not memory.host_visible,
             test_busy=memory.allocates,
+            test_a_refused_close_touches_nothing=memory.allocates,
+            test_an_array_keeps_its_memory=memory.allocates,
+            test_the_end_of_a_block=memory.allocates,
             test_natives_outlive_close=memory.allocates and not memory.natives_hold,
             test_close_while_another_thread_drops=memory.allocates,
             test_dtypes=memory.allocates and memory.dtypes is not None,
@@ -75,6 +84,12 @@ class TensorSuite(ObjectSuite):
     def tensor(self, info: TensorInfo) -> Tensor:
         """A tensor over a new native one."""
         return self.memory.tensor(self.memory.make(info))
+
+    def exchanged(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        """What numpy gets by DLPack; for the CPU, where tensors export themselves on a device."""
+        if self.memory.dlpack_device == 1:
+            return np.from_dlpack(tensor)
+        return np.from_dlpack(tensor, device="cpu")
 
     def test_info(self, case: TensorInfo) -> None:
         """The layout is that of the native object."""
@@ -96,12 +111,12 @@ class TensorSuite(ObjectSuite):
         samebytes.reset_stats()
         view = self.memory.view(tensor.native)
         expected = fill(view, 1)
-        for array in (np.asarray(tensor), np.from_dlpack(tensor), tensor.host_array()):
+        for array in (np.asarray(tensor), self.exchanged(tensor), tensor.host_array()):
             assert address_of(array) == address_of(view)
             np.testing.assert_array_equal(array, expected)
         later = fill(view, 40)
         np.testing.assert_array_equal(array, later)
-        assert tensor.__dlpack_device__() == (1, 0)
+        assert tensor.__dlpack_device__()[0] == self.memory.dlpack_device
         assert samebytes.stats().copies == 0
 
     def test_no_arrays_of_invisible_memory(self, case: TensorInfo) -> None:
@@ -110,15 +125,22 @@ class TensorSuite(ObjectSuite):
         with pytest.raises(BufferError):
             np.asarray(tensor)
         with pytest.raises(BufferError):
-            tensor.__dlpack__()
+            tensor.__dlpack__(dl_device=(1, 0))
         with pytest.raises(NotHostVisibleError):
             tensor.host_array()
+        # 1, the CPU, is the default: nothing was declared.
+        if self.memory.dlpack_device == 1:
+            with pytest.raises(BufferError):
+                tensor.__dlpack__()
+        else:  # a capsule for consumers on the device
+            assert tensor.__dlpack_device__()[0] == self.memory.dlpack_device
+            assert "dltensor" in repr(tensor.__dlpack__())
 
     def test_arrays_of_read_only_tensors(self, case: TensorInfo) -> None:
         """Rule 10: numpy.asarray and DLPack of a read-only tensor cannot be written either."""
         reading = self.tensor(case).map(self.memory.context().node)
         assert not np.asarray(reading).flags.writeable
-        assert not np.from_dlpack(reading).flags.writeable
+        assert not self.exchanged(reading).flags.writeable
         with pytest.raises(BufferError):
             reading.__dlpack__()  # a legacy capsule cannot say that it is read-only
 
@@ -132,33 +154,38 @@ class TensorSuite(ObjectSuite):
             np.asarray(tensor, dtype="complex128", copy=False)
 
     def test_busy(self, case: TensorInfo) -> None:
-        """Rule 2: close() of memory in use raises BusyError and leaves the tensor as it was."""
-        tensor = self.memory.context().allocate(case.shape, case.dtype)
-        fill(self.memory.view(tensor.native), 11)
-        held: Any = self.memory.view(tensor.native)[1:]
-        if not self.memory.natives_hold:
-            held = tensor.storage
-        info, where = tensor.info, tensor.handle()
-        for _ in range(2):
-            with pytest.raises(BusyError, match="still uses this memory"):
-                tensor.close()
-            with pytest.raises(BusyError), tensor:
-                pass
-            assert not tensor.closed
-            assert (tensor.info, tensor.handle()) == (info, where)
-            assert tensor.storage is tensor.map(tensor.context.node).storage
-        if self.memory.natives_hold:
-            held[...] = 0
-            assert not self.memory.view(tensor.native)[1:].any()
-        with pytest.raises(KeyError, match="of the user"), tensor:
-            raise KeyError("of the user")
-        assert not tensor.closed, "the error in flight came first"
-        del held
-        tensor.close()
-        assert tensor.closed
+        """Rule 2: close() of memory in use raises BusyError, and gives it back afterwards."""
+        close_gives_back(AllocatedMemory(self.memory, case))
+
+    def test_a_refused_close_touches_nothing(self, case: TensorInfo) -> None:
+        """Rule 2: after a BusyError the tensor is as it was; it can be used and closed."""
+        refused_close_touches_nothing(AllocatedMemory(self.memory, case))
+
+    def test_an_array_keeps_its_memory(self, case: TensorInfo) -> None:
+        """Rule 3: a view alone keeps the memory of a tensor that was dropped."""
+        array_keeps_its_memory(AllocatedMemory(self.memory, case))
+
+    def test_regions(self, case: TensorInfo) -> None:
+        """Rule 1: rows of a native are these rows, or refused by name."""
+        holds(regions, Regions(self.memory, case))
+
+    def test_the_end_of_a_block(self, case: TensorInfo) -> None:
+        """Rule 2: a block ends without BusyError; what was held in it keeps its bytes."""
+        for error in (None, KeyError("of the user")):
+            tensor = self.memory.context().allocate(case.shape, case.dtype)
+            storage = weakref.ref(tensor.storage)
+            view = held = self.memory.view(tensor.native)
+            expected = fill(view, 11)
+            with suppress(KeyError), tensor:
+                if error is not None:
+                    raise error
+            assert tensor.closed
+            assert_holds((held,), [expected])
+            del view, held
+            assert storage() is None, "the last holder did not give it back"
 
     def test_natives_outlive_close(self, case: TensorInfo) -> None:
-        """Rule 2: where the framework counts who holds memory, close() only lets go of it."""
+        """Rule 2: where the framework counts who holds memory, close() only drops it."""
         tensor = self.memory.context().allocate(case.shape, case.dtype)
         view = self.memory.view(tensor.native)
         expected = fill(view, 11)
@@ -214,7 +241,7 @@ class TensorSuite(ObjectSuite):
             info.size > 1 and address_of(self.memory.view(native)) != address_of(array)
         ):
             # The framework's constructor normalises layouts, or keeps copies of odd ones.
-            assert not served, "the framework's object is no view of the given memory"
+            assert not served, "the framework's object does not lie in the given memory"
             return
         assert not self.memory.layouts.refuses(layout), f"{info} is declared not to be served"
         if info.size:

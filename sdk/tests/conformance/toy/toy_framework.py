@@ -7,16 +7,17 @@ import ctypes
 import mmap
 import os
 import sys
-import weakref
-from collections.abc import Callable
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samebytes.errors import LayoutError
 from samebytes.plugins import (
     Access,
     Context,
+    Frame,
     HostContext,
     MemoryMapper,
     Refused,
@@ -24,6 +25,7 @@ from samebytes.plugins import (
     Tensor,
     TensorInfo,
     intern,
+    joint_owner,
 )
 
 if TYPE_CHECKING:
@@ -39,10 +41,15 @@ open_chips = 0
 class Buffer:
     """The framework's tensor: an array in row-major order."""
 
-    def __init__(self, array: Array) -> None:
+    def __init__(self, array: Array, whole: Buffer | None = None) -> None:
         self.array = array
+        self.whole = whole
         if FAULT == "a cycle":
             self.me = self
+
+    def __getitem__(self, rows: slice) -> Buffer:
+        """A region."""
+        return Buffer(self.array[rows], self)
 
     if FAULT == "an error at exit":
 
@@ -61,13 +68,6 @@ class Chip:
         # Shared with forked children, as a device is.
         self.cells = np.ndarray(shape, dtype, mmap.mmap(-1, nbytes))
         self.keep: object = None  # its memory ends with the last of both
-
-    @classmethod
-    def over(cls, cells: Array, keep: object) -> Self:
-        """The same memory again."""
-        chip = cls.__new__(cls)
-        chip.cells, chip.keep = cells, keep
-        return chip
 
     def read(self) -> Array:
         return self.cells.copy()
@@ -90,10 +90,12 @@ class ToyTensor(Tensor):
 
     @classmethod
     def wrap(cls, native: Any) -> Self:
-        return cls(native, TOY, native, None, not native.array.flags.writeable)
+        return cls.borrowed(native, TOY, readonly=not native.array.flags.writeable)
 
     def host_array(self) -> Array:
         array: Array = self.native.array
+        if FAULT == "a region read from the start" and self.native.whole is not None:
+            return self.native.whole.array[: len(array)]  # type: ignore[no-any-return]
         return array
 
 
@@ -118,6 +120,10 @@ class ToyContext(HostContext):
 TOY = ToyContext()
 
 
+clock = count()
+pool = [mmap.mmap(-1, 1 << 16) for _ in range(8)] if "pool" in FAULT else []
+
+
 class ChipTensor(Tensor):
     """A tensor over a Chip."""
 
@@ -126,7 +132,7 @@ class ChipTensor(Tensor):
     @classmethod
     def wrap(cls, native: Any) -> Self:
         context: Any = intern(ChipContext())
-        return cls(native, context, native, None, False)
+        return cls.borrowed(native, context)
 
     def _describe(self) -> TensorInfo:
         return TensorInfo(self.native.cells.dtype, self.native.cells.shape)
@@ -134,11 +140,14 @@ class ChipTensor(Tensor):
     def _handle(self, key: str) -> int:
         return id(self.native.cells) if key == "data" else self.context.no_handle(key)
 
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        if FAULT == "a native that close() loses":
-            return super()._native_recipe()
-        alive, cells = weakref.ref(self.native), self.native.cells
-        return lambda storage: alive() or Chip.over(cells, storage)
+    if FAULT == "a close that drops before it asks":
+
+        def close(self) -> None:
+            self.native.cells = self.native.cells.copy()
+            super().close()
+
+    def _native_uses(self) -> int:
+        return next(clock) if FAULT == "users that are miscounted" else 0
 
 
 class ChipContext(Context):
@@ -157,11 +166,17 @@ class ChipContext(Context):
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> Tensor:
         chip, storage = new_chip(TensorInfo(dtype, shape))
-        return ChipTensor(chip, self, storage, None, False, None, (storage,))
+        return ChipTensor.owned(chip, self, storage)
 
 
 def new_chip(info: TensorInfo) -> tuple[Chip, Storage]:
+    if info.dtype.numpy is None:
+        raise LayoutError(f"a Chip has no elements of {info.dtype}")
     chip = Chip(info.shape, info.dtype.carrier)
+    if FAULT == "a slot of a pool that is taken again":
+        pages = pool[next(clock) % len(pool)]
+        chip.cells = np.ndarray(info.shape, info.dtype.carrier, pages)
+        return chip, Storage(lambda: None)
     release = partial(give_back, chip.cells)
     storage = Storage(release, at_exit=FAULT != "a release in a forked child")
     chip.keep = storage
@@ -189,12 +204,74 @@ class CpuToToy(MemoryMapper):
         if FAULT != "read-only memory made writable":
             array = array.view()
             array.flags.writeable = access != "r" and array.flags.writeable
+        if FAULT == "uint8 for bool" and item.dtype.name == "bool":
+            array = array.view(np.uint8)
+        if FAULT == "float16 for bfloat16" and item.dtype.name == "bfloat16":
+            array = array.view(np.float16)
+        if FAULT == "foreign byte order" and array.itemsize == 8:
+            array = array.view(array.dtype.newbyteorder())
         native = Buffer(array)
         if FAULT == "a leak":
             leaked.append(native)
+        # An array does not say that it carries bfloat16.
+        info = item.info if item.dtype.numpy is None or FAULT == "uint8 for bool" else None
         if FAULT == "a wrong layout":
-            return Buffer(array[::-1]), None, None
-        return native, None, None
+            return Buffer(array[::-1]), info, None
+        return native, info, None
+
+
+class SwappedToToy(MemoryMapper):
+    """cpu -> toy for frames, with u and v in each other's places."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, None]:
+        arrays = [plane.native.view() for plane in item.planes]
+        for array in arrays:
+            array.flags.writeable = access != "r" and array.flags.writeable
+        return tuple(Buffer(a) for a in (*arrays[:-2], *arrays[:-3:-1])), None, None
+
+
+class PlanesToToy(MemoryMapper):
+    """cpu -> toy for frames, as a driver maps them: each plane in memory of its own."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage]:
+        natives, storages = [], []
+        for number, plane in enumerate(item.planes):
+            array = plane.host_array()
+            pages = mmap.mmap(-1, array.nbytes)
+            if number and FAULT == "a plane that is not kept":
+                leaked.append(pages)  # as a driver has them: others get them next
+            back = partial(put_back, array, pages) if access != "r" else None
+            flush = back
+            if number and FAULT == "a flush of the first plane alone":
+                flush = None
+            end = partial(end_plane, back, pages)
+            address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+            storage = Storage(end, address=address, nbytes=array.nbytes, flush=flush)
+            holder: Any = np.asarray(storage)
+            if number and FAULT == "a plane that is not kept":
+                holder = (ctypes.c_char * array.nbytes).from_address(address)
+            mine = np.ndarray(array.shape, array.dtype, holder)
+            mine[...] = array
+            mine.flags.writeable = access != "r"
+            natives.append(Buffer(mine))
+            storages.append(storage)
+        return tuple(natives), None, joint_owner(storages)
+
+
+def put_back(array: Array, pages: mmap.mmap) -> None:
+    """Publish what was written to a plane."""
+    array[...] = np.ndarray(array.shape, array.dtype, pages)
+
+
+def end_plane(back: Any, pages: mmap.mmap) -> None:
+    """Publish it, and let others have the pages."""
+    if back is not None:
+        back()
+    np.ndarray(len(pages), np.uint8, pages)[...] = 200
 
 
 class CpuToChip(MemoryMapper):
@@ -205,7 +282,10 @@ class CpuToChip(MemoryMapper):
     def connect(
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
-        chip, storage = new_chip(item.info)
+        try:
+            chip, storage = new_chip(item.info)
+        except LayoutError as error:
+            raise Refused(str(error)) from None
         chip.write(item.host_array())
         return chip, None, storage
 

@@ -50,6 +50,34 @@ def samebytes_mappers() -> list[MapperSpec]:
             transfer=Transfer.COPY if FAULT == "a wrong declaration" else Transfer.ALIAS,
             summary="a Buffer over the array",
         ),
+        *(
+            [
+                MapperSpec(
+                    source="cpu",
+                    target="toy",
+                    mapper="toy_framework:SwappedToToy",
+                    transfer=Transfer.ALIAS,
+                    summary="the wrong way round",
+                    level="frame",
+                )
+            ]
+            if FAULT == "swapped planes"
+            else []
+        ),
+        *(
+            [
+                MapperSpec(
+                    source="cpu",
+                    target="toy",
+                    mapper="toy_framework:PlanesToToy",
+                    transfer=Transfer.MAP,
+                    summary="each plane in memory of its own",
+                    level="frame",
+                )
+            ]
+            if "plane" in FAULT and FAULT != "swapped planes"
+            else []
+        ),
         MapperSpec(
             source="cpu",
             target="chip",

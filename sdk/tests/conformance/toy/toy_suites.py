@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import toy_framework  # type: ignore[import-not-found]  # on the path when it is run
 
-from samebytes import TensorInfo, Transfer
+from samebytes import ImageInfo, TensorInfo, Transfer
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
     DeviceMemory,
     Layouts,
     MapperSuite,
+    Memory,
     PluginSuite,
     TensorSuite,
 )
@@ -103,6 +104,34 @@ class TestCpuToToy(MapperSuite):
         offset=declared("a served layout", True, False),
     )  # fmt: skip
     refused = ((TensorInfo("uint8", (6, 8), (16, 1)), "a Buffer has no gaps"),)
+
+
+class TestFrames(MapperSuite):
+    """Of a format with one plane: planes that changed places show in others only."""
+
+    source = ArrayMemory()
+    target = ToyMemory()
+    cases = (ImageInfo.of("BGR", 8, 6),)
+
+
+class Arrays(ArrayMemory):
+    """Frames that samebytes makes: what is mapped apart does not show what others write."""
+
+    frame_over = Memory.frame_over
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        layouts = image.plane_layouts()
+        return tuple(np.zeros(p.shape, p.dtype) for p in layouts)
+
+
+class TestPlanes(MapperSuite):
+    """Planes in memory of their own."""
+
+    source = Arrays()
+    target = ToyMemory()
+    mapper = "toy_framework:PlanesToToy"
+    transfer = Transfer.MAP
+    cases = (ImageInfo.of("NV12", 64, 32), ImageInfo.of("I420", 32, 16))
 
 
 class TestChipContext(ContextSuite):

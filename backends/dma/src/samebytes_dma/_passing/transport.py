@@ -11,13 +11,20 @@ from collections.abc import Sequence
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Fd
 
-from .errors import EndOfStreamError, MessageError
-from .header import HEADER_SIZE, MAX_BODY, MAX_DESCRIPTORS, pack_header, unpack_header
+from .message import (
+    HEADER_SIZE,
+    MAX_BODY,
+    MAX_DESCRIPTORS,
+    EndOfStreamError,
+    MessageError,
+    pack_header,
+    unpack_header,
+)
 
 __all__ = ["receive_message", "send_message"]
 
 _INT_SIZE = array.array("i").itemsize
-# Room for one descriptor too many, and for credentials if the socket was told to pass them.
+# Room for one descriptor too many, and for credentials if the socket was set to pass them.
 _ANCILLARY = socket.CMSG_SPACE(_INT_SIZE * (MAX_DESCRIPTORS + 1)) + socket.CMSG_SPACE(256)
 
 
@@ -52,7 +59,9 @@ def receive_message(sock: socket.socket) -> tuple[bytes, list[Fd]]:
         receive = _packet if sock.type == socket.SOCK_SEQPACKET else _stream
         descriptors, body = receive(sock, fds)
         if len(fds) != descriptors:
-            raise MessageError("descriptors", f"{descriptors} were told, {len(fds)} came along")
+            raise MessageError(
+                "descriptors", f"header announces {descriptors}, received {len(fds)}"
+            )
     except BaseException:
         for fd in fds:
             fd.close()
@@ -75,7 +84,7 @@ def _exactly(sock: socket.socket, nbytes: int, fds: list[Fd], deadline: float | 
     """So many bytes, or fewer at the end of the stream."""
     received = bytearray()
     while len(received) < nbytes:
-        # The socket's timeout begins anew at each call: one byte at a time could take for ever.
+        # The socket's timeout starts again at each call: one byte at a time could take forever.
         if received and deadline is not None and time.monotonic() > deadline:
             raise TimeoutError("timed out in the middle of a message")
         part, _ = _receive(sock, nbytes - len(received), fds)
@@ -107,7 +116,7 @@ def _receive(sock: socket.socket, nbytes: int, fds: list[Fd]) -> tuple[bytes, in
     if flags & socket.MSG_CTRUNC or len(fds) > MAX_DESCRIPTORS:
         raise MessageError(
             "descriptors",
-            f"more than {MAX_DESCRIPTORS} came along, or more than this process may have open",
+            f"received more than {MAX_DESCRIPTORS}, or more than this process may open",
         )
     return part, flags
 
@@ -121,7 +130,7 @@ def _whole(part: bytes, nbytes: int) -> bytes:
 def _check(sock: socket.socket) -> None:
     if not isinstance(sock, socket.socket):
         raise UnsupportedObjectError(
-            f"a {type(sock).__name__} is no socket.socket: make one around its descriptor, "
+            f"a {type(sock).__name__} is not a socket.socket: make one around its descriptor, "
             "socket.socket(fileno=os.dup(x.fileno()))"
         )
     if sock.family != socket.AF_UNIX or sock.type not in (

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import Any, NoReturn
 
-from .errors import MessageError, shown
+from .marked import mark_of, marked, restored
+from .message import MessageError, shown
 
 __all__ = ["Value", "parse", "plain"]
 
@@ -94,10 +96,12 @@ class Value:
             self._must_be("a finite number")
         return value
 
-    def plain(self) -> dict[str, Any]:
-        """An object of any values that a message can carry."""
+    def entries(self) -> dict[str, Any]:
+        """An object of any values that a message can carry, as the sender had them."""
         self.keys()
-        found: dict[str, Any] = plain(self._value, self.name)
+        found = restored(_limited(self._value, self.name, 0, sent=False), self.name)
+        if not isinstance(found, dict):
+            self.fail("must be an object of entries, not one value")
         return found
 
 
@@ -112,16 +116,23 @@ def parse(body: bytes) -> Value:
     except MessageError:
         raise
     except (ValueError, RecursionError) as error:
-        raise MessageError(_WHOLE, f"is no JSON text: {error}") from None
+        raise MessageError(_WHOLE, f"is not valid JSON: {error}") from None
     return Value(value)
 
 
-def plain(value: Any, name: str, depth: int = 0) -> Any:
+def plain(value: Any, name: str) -> Any:
     """The value as JSON has it: None, bool, int, float, str, list, or dict with texts for keys.
+
+    Fractions and bytes are marked (see `marked`).
 
     Raises:
         MessageError: it is, or holds, something else.
     """
+    return _limited(value, name, 0, sent=True)
+
+
+def _limited(value: Any, name: str, depth: int, *, sent: bool) -> Any:
+    """The value, checked; what is to be sent is marked, and marks count as levels."""
     if depth > _MAX_DEPTH:
         raise MessageError(name, f"is nested deeper than {_MAX_DEPTH} levels")
     if value is None or isinstance(value, bool):
@@ -132,30 +143,40 @@ def plain(value: Any, name: str, depth: int = 0) -> Any:
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise MessageError(name, f"is {value}: JSON has finite numbers alone")
+            raise MessageError(name, f"is {value}: JSON has only finite numbers")
         return float(value)
     if isinstance(value, str):
         if not _encodable(value):
-            raise MessageError(name, "is a text with half a surrogate pair")
+            raise MessageError(name, "contains half a surrogate pair")
         return str(value)
     if isinstance(value, list):
-        return [plain(item, f"{name}[{i}]", depth + 1) for i, item in enumerate(value)]
+        return [
+            _limited(item, f"{name}[{i}]", depth + 1, sent=sent) for i, item in enumerate(value)
+        ]
     if isinstance(value, dict):
-        return {
-            _key(key, name): plain(item, f"{name}[{shown(key)}]", depth + 1)
+        inner = depth + (2 if sent and mark_of(value) else 1)
+        entries = {
+            _key(key, name): _limited(item, f"{name}[{shown(key)}]", inner, sent=sent)
             for key, item in value.items()
         }
+        return marked(entries) if sent else entries
+    if isinstance(value, Fraction) and sent:
+        for part in (value.numerator, value.denominator):
+            _limited(part, name, depth + 2, sent=sent)
+        return marked(value)
+    if isinstance(value, bytes) and sent:
+        return marked(value)
     kind = type(value)
     raise MessageError(
         name,
         f"is a {kind.__module__}.{kind.__qualname__}, and messages carry None, bool, int, float, "
-        "str, list and dict",
+        "Fraction, str, bytes, list and dict",
     )
 
 
 def _key(key: object, name: str) -> str:
     if not isinstance(key, str) or not _encodable(key):
-        raise MessageError(name, f"has a key {shown(key)}, and keys are texts")
+        raise MessageError(name, f"has a key {shown(key)}, but keys must be strings")
     return str(key)
 
 
@@ -167,9 +188,9 @@ def _encodable(text: str) -> bool:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise MessageError(_WHOLE, "has a member twice")
+        raise MessageError(_WHOLE, "repeats a key")
     return found
 
 
 def _no_number(text: str) -> NoReturn:
-    raise MessageError(_WHOLE, f"has the number {text}: JSON has finite numbers alone")
+    raise MessageError(_WHOLE, f"has the number {text}: JSON has only finite numbers")

@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an AVFrame of a device says of itself, looked at anew each time: it may change."""
+"""What an AVFrame of a device describes, read each time, since it may change.
+
+The system reads structures at addresses that others passed: a wrong address must not end the
+process.
+"""
 
 from __future__ import annotations
 
+import ctypes
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import ImageFormat, ImageInfo
+from samebytes.plugins import bytes_at
 
 from .._libavutil import Libavutil
+from .._owned import buffer_data
 from .._pixel_formats import image_format_named
 from .hwcontext_abi import AV_PIX_FMT_NONE, FRAMES_CONTEXTS
-from .owned import buffer_data
 
-__all__ = ["KINDS", "Described", "describe", "device_kind"]
+__all__ = ["KINDS", "Described", "describe", "device_kind", "snapshot"]
+
+_S = TypeVar("_S", bound=ctypes.Structure)
 
 KINDS = {"vaapi": "vaapi", "drm_prime": "drm"}
 """FFmpeg's pixel formats of devices that are known here -> its types of device."""
@@ -40,20 +48,22 @@ def describe(library: Libavutil, address: int) -> Described:
     """What an AVFrame* holds.
 
     Raises:
-        LayoutError: it is no frame of a device that is known here, or it was given back.
+        LayoutError: it is not a frame of a device that is known here, or it was given back.
     """
     frame = library.AVFrame.from_address(address)
     kind = device_kind(library, frame.format)
     if kind is None:
         if frame.format == AV_PIX_FMT_NONE:
-            raise LayoutError("the frame was given back: FFmpeg has taken its buffers out")
+            raise LayoutError(
+                "the frame was returned to its pool: FFmpeg has taken its buffers out"
+            )
         name = library.pixel_format_name(frame.format)
         raise LayoutError(f"a frame of pixel format {name} belongs to no device that is known here")
     if not frame.buf[0]:
         raise LayoutError(f"the {kind} frame has no buffer that FFmpeg counts references to")
     if not frame.hw_frames_ctx:
         raise LayoutError(
-            f"the {kind} frame has no hw_frames_ctx, which tells its device and its pixel format: "
+            f"the {kind} frame has no hw_frames_ctx, which holds its device and its pixel format: "
             "FFmpeg's decoders and av_hwframe_get_buffer() set it"
         )
     if frame.crop_left or frame.crop_top:
@@ -89,3 +99,23 @@ def _format(library: Libavutil, sw_format: int) -> ImageFormat:
         return image_format_named(name)
     except UnknownNameError as error:
         raise LayoutError(f"samebytes has no image format for FFmpeg's {name}") from error
+
+
+def snapshot(structure: type[_S], address: int, what: str) -> _S:
+    """A copy of the structure that lies at an address.
+
+    Where the system cannot be asked (not Linux, a sandbox), the address is taken as it is.
+
+    Raises:
+        LayoutError: the address is NULL, not aligned, or not mapped.
+    """
+    if not 0 < address < 1 << 64 or address % ctypes.alignment(structure):
+        raise LayoutError(f"{address:#x} is not the address of {what}")
+    size = ctypes.sizeof(structure)
+    try:
+        data = bytes_at(address, size)
+    except OSError:
+        data = ctypes.string_at(address, size)
+    if data is None:
+        raise LayoutError(f"{address:#x} is not mapped, so it is not the address of {what}")
+    return structure.from_buffer_copy(data)

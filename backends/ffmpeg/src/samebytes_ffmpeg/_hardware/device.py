@@ -4,25 +4,32 @@
 from __future__ import annotations
 
 import os
-import threading
-import weakref
 from collections import OrderedDict
-from ctypes import byref, c_void_p
+from ctypes import byref
+from functools import partial
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 from samebytes.formats import ImageFormat, ImageInfo
-from samebytes.plugins import Context, Device, HandleKey, intern, register_handle_key
+from samebytes.plugins import (
+    Context,
+    ContextRegistry,
+    Device,
+    HandleKey,
+    Lock,
+    OwnedPointer,
+    register_handle_key,
+)
 
 from .._avutil_abi import AVBufferRef
 from .._libavutil import Libavutil
+from .._owned import acquired, buffer_data, buffer_reference
+from .described import snapshot
 from .hwcontext_abi import DEVICE_CONTEXTS, AVDRMDeviceContext, AVVAAPIDeviceContext
 from .libraries import device_types, library_at, library_for, system_library
 from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane
-from .owned import Owned, buffer_data, buffer_reference
 from .pool import HardwareFramePool
-from .snapshot import snapshot
 from .transfer import upload
 
 if TYPE_CHECKING:
@@ -39,17 +46,14 @@ register_handle_key(
 
 # (which libavutil, AVHWDeviceContext*) -> its context, while it lives. The context holds a
 # reference to the device, so that the address is not used again meanwhile.
-_living: weakref.WeakValueDictionary[tuple[int, int], HardwareDevice] = (
-    weakref.WeakValueDictionary()
-)
+_devices: ContextRegistry[HardwareDevice] = ContextRegistry()
 # (which libavutil, type, name) -> what `open` made.
-_opened: weakref.WeakValueDictionary[tuple[int, str, str | None], HardwareDevice] = (
-    weakref.WeakValueDictionary()
-)
-_lock = threading.RLock()
+_opened: ContextRegistry[HardwareDevice] = ContextRegistry()
+# Guards the pools of all devices, for no longer than a look.
+_lock = Lock()
 
 
-class HardwareDevice(Context):
+class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
     """One AVHWDeviceContext of FFmpeg, and the libavutil that it belongs to.
 
         device = HardwareDevice.open("vaapi", "/dev/dri/renderD128")
@@ -71,7 +75,9 @@ class HardwareDevice(Context):
     pixel_format: ClassVar[str]
     """FFmpeg's name of the pixel format of its frames."""
 
-    def __init__(self, library: Libavutil, reference: Owned, drm_node: str | None = None) -> None:
+    def __init__(
+        self, library: Libavutil, reference: OwnedPointer, drm_node: str | None = None
+    ) -> None:
         self.library = library
         self._reference = reference
         self._pools: OrderedDict[ImageInfo, HardwareFramePool] = OrderedDict()
@@ -94,7 +100,7 @@ class HardwareDevice(Context):
             kind: "vaapi" or "drm".
             device: a DRM node ("/dev/dri/renderD128") or, for VA-API, an X11 display. By default
                 the first one that FFmpeg finds; of "drm" then none at all, which suffices for
-                frames that have descriptors of their own.
+                frames that have their own descriptors.
             library: path or soname of a libavutil. By default PyAV's own if it was built with such
                 devices, else that of the system.
 
@@ -107,22 +113,23 @@ class HardwareDevice(Context):
         used = library_for(kind) if library is None else library_at(library)
         if kind not in device_types(used):
             raise UnknownNameError(f"device type of {used.path}", kind, device_types(used))
-        with _lock:
-            found = _opened.get((used.identity, kind, device))
-            if found is None or found._closed:
-                reference = make._open(used, device)
-                found = _enter(make(used, reference, _drm_node(device)))
-                _opened[used.identity, kind, device] = found
-        return found
+        found = _opened.find_or_make(
+            (used.identity, kind, device), partial(make._opened_on, used, device)
+        )
+        return _devices.enter((used.identity, found.handle("av_hwdevice")), found)
 
     @classmethod
-    def _open(cls, library: Libavutil, device: str | None) -> Owned:
-        pointer = c_void_p()
+    def _opened_on(cls, library: Libavutil, device: str | None) -> HardwareDevice:
+        return cls(library, cls._open(library, device), _drm_node(device))
+
+    @classmethod
+    def _open(cls, library: Libavutil, device: str | None) -> OwnedPointer:
+        pointer = library.owned.BufferPointer()
         name = None if device is None else os.fsencode(device)
         number = library.hwdevice_find_type_by_name(cls.kind.encode())
         call = f"av_hwdevice_ctx_create({cls.kind}, {device})"
         library.checked(call, library.hwdevice_ctx_create(byref(pointer), number, name, None, 0))
-        return Owned(pointer.value, library.buffer_unref, call)
+        return acquired(pointer, call)
 
     @classmethod
     def from_pointer(cls, pointer: int, library: str | None = None) -> HardwareDevice:
@@ -158,17 +165,16 @@ class HardwareDevice(Context):
             UnknownNameError: a type of device that is not known here.
         """
         address = buffer_data(reference)
-        found = _living.get((library.identity, address))
-        if found is not None and not found._closed:
+        key = library.identity, address
+        found = _devices.find(key)
+        if found is not None:
             return found
         context = DEVICE_CONTEXTS[library.major].from_address(address)
         name = library.hwdevice_get_type_name(context.type)
         make = _class_of(name.decode() if name else f"number {context.type}")
-        with _lock:
-            found = _living.get((library.identity, address))
-            if found is not None and not found._closed:
-                return found
-            return _enter(make(library, buffer_reference(library, reference)))
+        return _devices.find_or_make(
+            key, lambda: make(library, buffer_reference(library, reference))
+        )
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
@@ -221,7 +227,8 @@ class HardwareDevice(Context):
             image: a samebytes frame, or what samebytes.frame() takes.
 
         Raises:
-            NoRouteError: there is no way from there, or the device has no such frames.
+            NoRouteError: no route leads from the image's memory to the device, or the device does
+                not support frames of this format.
         """
         import samebytes
 
@@ -239,8 +246,8 @@ class HardwareDevice(Context):
             pool = HardwareFramePool(self, image, 0)
         with _lock:
             self._pools[image] = pool
-            while len(self._pools) > _POOLS:
-                self._pools.popitem(last=False)
+            dropped = self._pools.popitem(last=False) if len(self._pools) > _POOLS else None
+        del dropped  # after the lock, since FFmpeg gives surfaces back
         return pool
 
     def _release(self) -> None:
@@ -278,18 +285,18 @@ class DRMDevice(HardwareDevice):
         return {"drm_fd": fd} if fd >= 0 else {}
 
     @classmethod
-    def _open(cls, library: Libavutil, device: str | None) -> Owned:
+    def _open(cls, library: Libavutil, device: str | None) -> OwnedPointer:
         if device is not None:
             return super()._open(library, device)
         number = library.hwdevice_find_type_by_name(cls.kind.encode())
-        made = Owned(
-            library.hwdevice_ctx_alloc(number), library.buffer_unref, "av_hwdevice_ctx_alloc"
+        reference: OwnedPointer = acquired(
+            library.owned.hwdevice_ctx_alloc(number), "av_hwdevice_ctx_alloc"
         )
-        context = DEVICE_CONTEXTS[library.major].from_address(buffer_data(made.address))
+        context = DEVICE_CONTEXTS[library.major].from_address(buffer_data(reference.address))
         # Left as it is, it would be descriptor 0.
         AVDRMDeviceContext.from_address(context.hwctx).fd = -1
-        library.checked("av_hwdevice_ctx_init(drm)", library.hwdevice_ctx_init(made))
-        return made
+        library.checked("av_hwdevice_ctx_init(drm)", library.hwdevice_ctx_init(reference))
+        return reference
 
 
 def _class_of(kind: str) -> type[HardwareDevice]:
@@ -298,12 +305,6 @@ def _class_of(kind: str) -> type[HardwareDevice]:
         return classes[kind]
     except KeyError:
         raise UnknownNameError("device type of FFmpeg", kind, classes) from None
-
-
-def _enter(made: HardwareDevice) -> HardwareDevice:
-    found: Any = intern(made)
-    _living[found.library.identity, found.handle("av_hwdevice")] = found
-    return found  # type: ignore[no-any-return]  # of the class of `made`
 
 
 def _drm_node(device: str | None) -> str | None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,11 +10,10 @@ from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import ImageFormat, ImageInfo, image_format_of_drm_layers
 from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR, TensorInfo
 
-from .described import Described
+from .described import Described, snapshot
 from .hwcontext_abi import AV_DRM_MAX_PLANES, AVDRMFrameDescriptor
-from .snapshot import snapshot
 
-__all__ = ["DRMPlane", "descriptor_of", "planes_of", "size_of"]
+__all__ = ["DRMPlane", "descriptor_of", "planes_of"]
 
 
 class DRMPlane(NamedTuple):
@@ -24,7 +22,7 @@ class DRMPlane(NamedTuple):
     Attributes:
         info: strides of linear memory; opaque if it is tiled.
         fd: the descriptor of its buffer, which stays the frame's.
-        size: bytes of that buffer as the frame tells; 0 if it does not.
+        size: bytes of that buffer as the frame gives them; 0 if it does not.
         offset: bytes from the start of the buffer.
         pitch: bytes from row to row.
         modifier: layout modifier of drm_fourcc.h.
@@ -133,16 +131,3 @@ def descriptor_of(
             raise LayoutError(f"planes of descriptor {fd} have different modifiers")
         place.object_index, place.offset, place.pitch = number, offset, pitch
     return made  # type: ignore[no-any-return]  # ctypes fields have no types
-
-
-def size_of(fd: int) -> int:
-    """Bytes behind a descriptor.
-
-    Raises:
-        LayoutError: it is not open, or has no size: a pipe, for instance.
-    """
-    try:
-        # A DMA-BUF has no size in fstat(); on a file, lseek() would move the user's position.
-        return os.fstat(fd).st_size or os.lseek(fd, 0, os.SEEK_END)
-    except OSError as error:
-        raise LayoutError(f"descriptor {fd} is no memory: {error.strerror}") from error

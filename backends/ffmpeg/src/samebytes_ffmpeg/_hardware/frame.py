@@ -10,16 +10,15 @@ from typing import Any
 from av import VideoFrame
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import FrameMeta
+from samebytes.plugins import FrameMeta, OwnedPointer
 
 from .._avutil import PYAV
 from .._from_cpu import describe_native
 from .._libavutil import Libavutil
+from .._owned import acquired
 from .._pyav import frame_address
-from .described import describe
+from .described import describe, snapshot
 from .libraries import library_at, system_library
-from .owned import Owned
-from .snapshot import snapshot
 
 __all__ = ["HardwareFrame", "carry_meta", "place_of"]
 
@@ -40,7 +39,7 @@ class HardwareFrame:
     library: Libavutil
     """Whose frame it is."""
 
-    def __init__(self, owned: Owned, library: Libavutil) -> None:
+    def __init__(self, owned: OwnedPointer, library: Libavutil) -> None:
         self._owned = owned
         self.library = library
 
@@ -69,7 +68,7 @@ class HardwareFrame:
         if frame.extended_data != address:
             raise LayoutError(f"there is no AVFrame of {used.path} at {address:#x}")
         describe(used, address)
-        return cls(Owned(used.frame_clone(address), used.frame_free, "av_frame_clone"), used)
+        return cls(acquired(used.owned.frame_clone(address), "av_frame_clone"), used)
 
     @property
     def pointer(self) -> int:

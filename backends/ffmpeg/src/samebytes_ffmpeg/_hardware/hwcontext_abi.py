@@ -83,6 +83,7 @@ DEVICE_CONTEXTS: dict[int, type[Structure]] = {
     58: _AVHWDeviceContext57,
     59: _AVHWDeviceContext59,
     60: _AVHWDeviceContext59,
+    61: _AVHWDeviceContext59,
 }
 """LIBAVUTIL_VERSION_MAJOR -> AVHWDeviceContext."""
 
@@ -91,6 +92,7 @@ FRAMES_CONTEXTS: dict[int, type[Structure]] = {
     58: _AVHWFramesContext57,
     59: _AVHWFramesContext59,
     60: _AVHWFramesContext59,
+    61: _AVHWFramesContext59,
 }
 """LIBAVUTIL_VERSION_MAJOR -> AVHWFramesContext."""
 

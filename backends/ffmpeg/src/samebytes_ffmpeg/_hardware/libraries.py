@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from ctypes import byref, c_void_p
 from ctypes.util import find_library
 from functools import cache
 
 from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes.plugins import OwnedPointer
 
 from .._avframe_abi import AVFRAMES
 from .._avutil import PYAV
 from .._avutil_abi import AVBufferRef
 from .._libavutil import Libavutil
+from .._loans import put
+from .._owned import buffer_data
 from .hwcontext_abi import AV_PIX_FMT_NONE, DEVICE_CONTEXTS, FRAMES_CONTEXTS
 
 __all__ = ["device_types", "library_at", "library_for", "system_library"]
@@ -98,49 +100,42 @@ def device_types(library: Libavutil) -> tuple[str, ...]:
 def _check(library: Libavutil, kind: str) -> None:
     """Compare our structures with what the library puts into fresh ones; no device is opened."""
     number = library.hwdevice_find_type_by_name(kind.encode())
-    device_ref = c_void_p(library.hwdevice_ctx_alloc(number))
-    address = AVBufferRef.from_address(device_ref.value or 0).data
-    frames_ref = c_void_p(library.hwframe_ctx_alloc(device_ref))
+    device_ref: OwnedPointer = library.owned.hwdevice_ctx_alloc(number)
+    address = buffer_data(device_ref.address)
+    frames_ref: OwnedPointer = library.owned.hwframe_ctx_alloc(device_ref)
     device = DEVICE_CONTEXTS[library.major].from_address(address)
-    frames = FRAMES_CONTEXTS[library.major].from_address(
-        AVBufferRef.from_address(frames_ref.value or 0).data
-    )
-    told = frames.device_ref and AVBufferRef.from_address(frames.device_ref).data
-    right = (device.type, frames.device_ctx, told) == (number, address, address) and (
+    frames = FRAMES_CONTEXTS[library.major].from_address(buffer_data(frames_ref.address))
+    known = frames.device_ref and AVBufferRef.from_address(frames.device_ref).data
+    right = (device.type, frames.device_ctx, known) == (number, address, address) and (
         (frames.format, frames.sw_format, frames.width, frames.height)
         == (AV_PIX_FMT_NONE, AV_PIX_FMT_NONE, 0, 0)
     )
-    right = right and _keeps_frames_context(library, frames_ref)
-    library.buffer_unref(byref(frames_ref))
-    library.buffer_unref(byref(device_ref))
-    if not right:
+    if not (right and _keeps_frames_context(library, frames_ref)):
         raise MissingDependencyError(
-            "ffmpeg", "a libavutil whose contexts have the layout of FFmpeg 5 to 8", library.hint
+            "ffmpeg", "a libavutil whose contexts have the layout of FFmpeg 5 to 9", library.hint
         )
 
 
-def _keeps_frames_context(library: Libavutil, frames_ref: c_void_p) -> bool:
+def _keeps_frames_context(library: Libavutil, frames_ref: OwnedPointer) -> bool:
     """Whether AVFrame.hw_frames_ctx is where we think.
 
     libavutil/frame.c: a new reference to a frame has it too, while copied properties have not;
     of opaque_ref, its neighbour, both have one.
     """
-    ours, other = c_void_p(library.frame_alloc()), c_void_p(library.frame_alloc())
-    frame = library.AVFrame.from_address(ours.value or 0)
+    alloc = library.owned.frame_alloc
+    ours, other = alloc(), alloc()
+    frame = library.AVFrame.from_address(ours.address)
     frame.width, frame.height, frame.format = 36, 10, library.pixel_format("gray")
     library.frame_get_buffer(ours, 1)
-    frame.hw_frames_ctx = library.buffer_ref(frames_ref)
-    clone = c_void_p(library.frame_clone(ours))
+    put(frames_ref, ours.address + library.AVFrame.hw_frames_ctx.offset, library)
+    clone = library.owned.frame_clone(ours)
     library.frame_copy_props(other, ours)
-    cloned = library.AVFrame.from_address(clone.value or 0).hw_frames_ctx
-    copied = library.AVFrame.from_address(other.value or 0).hw_frames_ctx
-    right = (
+    cloned = library.AVFrame.from_address(clone.address).hw_frames_ctx
+    copied = library.AVFrame.from_address(other.address).hw_frames_ctx
+    return (
         cloned is not None
         and cloned != frame.hw_frames_ctx
         and copied is None
         and AVBufferRef.from_address(cloned).buffer
-        == AVBufferRef.from_address(frames_ref.value or 0).buffer
+        == AVBufferRef.from_address(frames_ref.address).buffer
     )
-    for made in (clone, other, ours):
-        library.frame_free(byref(made))
-    return right

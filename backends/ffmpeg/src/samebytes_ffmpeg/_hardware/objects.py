@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
 
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Frame, FrameMeta, Storage, Tensor, TensorInfo
+from samebytes.plugins import Frame, FrameMeta, Tensor, TensorInfo
 
-from .._lending import sweep
-from .._lent import Lent, is_lent_at, recall
+from .._loans import sweep
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
-from .._reference import shared_at, writable_at
+from .._reference import buffer_references, shared_at, writable_at
 from .described import Described, describe
 from .drm_descriptor import DRMPlane, planes_of
 from .frame import HardwareFrame, place_of
@@ -48,7 +46,7 @@ def described(native: VideoFrame | HardwareFrame) -> Described:
     """What the frame holds now.
 
     Raises:
-        LayoutError: it was given back meanwhile, or is no frame of a device.
+        LayoutError: it was given back meanwhile, or is not a frame of a device.
     """
     return describe(*place_of(native))
 
@@ -72,8 +70,8 @@ class FFmpegHardwareFrame(Frame):
     `native` is an av.VideoFrame, or a HardwareFrame of another libavutil than PyAV's.
 
     Attributes:
-        readonly: whether somebody else would notice a write; asked anew each time, since a
-            decoder lets go of a frame later.
+        readonly: whether somebody else would notice a write; evaluated each time, since a
+            decoder releases a frame later.
     """
 
     __slots__ = ()
@@ -90,7 +88,7 @@ class FFmpegHardwareFrame(Frame):
             UnsupportedObjectError: it is neither.
         """
         if not isinstance(native, VideoFrame | HardwareFrame):
-            raise UnsupportedObjectError(f"{native!r} is no frame of a device")
+            raise UnsupportedObjectError(f"{native!r} is not a frame of a device")
         from .device import HardwareDevice
 
         library, _ = place_of(native)
@@ -103,21 +101,15 @@ class FFmpegHardwareFrame(Frame):
             meta.info = found.image
         else:
             meta = FrameMeta(found.image, native.pts, native.time_base)
-        return cls(
-            native, HardwareDevice.over(library, found.device_ref), meta, native, None, False
-        )
+        return cls.borrowed(native, HardwareDevice.over(library, found.device_ref), meta)
 
     @property
-    def readonly(self) -> bool:  # answers anew each time
+    def readonly(self) -> bool:  # evaluated each time
         return bool(_frame_slot.__get__(self)) or not _is_writable(self.native)
 
     @readonly.setter
     def readonly(self, value: bool) -> None:
         _frame_slot.__set__(self, value)
-
-    @readonly.deleter
-    def readonly(self) -> None:
-        _frame_slot.__delete__(self)
 
     def download(self) -> Frame:
         """A copy of the frame in memory, as an "ffmpeg" frame; it is counted in stats().
@@ -132,45 +124,16 @@ class FFmpegHardwareFrame(Frame):
         return download(self)
 
     def _make_planes(self) -> tuple[Tensor, ...]:
-        native, readonly = self.native, bool(_frame_slot.__get__(self))
-        return tuple(
-            FFmpegHardwarePlane(
-                HardwarePlane(native, number), self.context, self._owner, self.parent, readonly
-            )
-            for number in range(len(self.image.format.planes))
-        )
+        native, planes = self.native, range(len(self.image.format.planes))
+        return self._planes_over([HardwarePlane(native, index) for index in planes])
 
-    def _recipe(self, ending: frozenset[int]) -> tuple[Any, ...]:
-        context: Any = self.context
-        meta, readonly = self.meta, bool(_frame_slot.__get__(self))
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # the framework counts who holds its memory
 
-        def again(lent: Lent) -> Any:
-            from .from_dma import drm_frame_over
+    def _native_uses(self) -> int:
+        return buffer_references(*place_of(self.native))
 
-            return drm_frame_over(lent, context, meta, readonly)
-
-        return recall(self.native, *place_of(self.native), again), super()._recipe(ending)
-
-    def _restore(self, parts: tuple[Any, ...], storages: dict[int, Storage]) -> None:
-        recalled, rest = parts
-        super()._restore(rest, storages)
-        native = recalled()
-        open_planes = [(n, p) for n, p in enumerate(self._planes or ()) if not p.closed]
-        if native is None:
-            for _, plane in open_planes:
-                plane.close()
-            self._forget()
-            return
-        self.native = native
-        for number, plane in open_planes:
-            if plane.native is None:
-                plane.native = HardwarePlane(native, number)
-
-    def _native_from_planes(self, planes: tuple[Tensor, ...]) -> None:
-        """Nothing: planes can be closed by themselves, and the frame is still there."""
-
-    def _forget(self) -> None:
-        super()._forget()
+    def _on_closed(self) -> None:
         # What was lent to this frame is the lender's again, not only after the next lending.
         sweep()
 
@@ -193,16 +156,12 @@ class FFmpegHardwarePlane(Tensor):
     readonly_advice = ADVICE
 
     @property
-    def readonly(self) -> bool:  # answers anew each time
+    def readonly(self) -> bool:  # evaluated each time
         return bool(_plane_slot.__get__(self)) or not _is_writable(self.native.frame)
 
     @readonly.setter
     def readonly(self, value: bool) -> None:
         _plane_slot.__set__(self, value)
-
-    @readonly.deleter
-    def readonly(self) -> None:
-        _plane_slot.__delete__(self)
 
     def _describe(self) -> TensorInfo:
         found = described(self.native.frame)
@@ -230,8 +189,5 @@ class FFmpegHardwarePlane(Tensor):
             return super()._handle(key)  # says how to get there
         raise UnknownNameError(f"handle of {self.context.node}", key, (*known, "plane_index"))
 
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        native = self.native
-        if is_lent_at(*place_of(native.frame)):
-            return lambda storage: None  # the frame puts it back
-        return lambda storage: native
+    def _native_parts(self) -> tuple[object, ...]:
+        return (self.native.frame,)

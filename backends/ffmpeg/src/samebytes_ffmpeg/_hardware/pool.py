@@ -11,14 +11,15 @@ from av import VideoFrame
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import ImageInfo
+from samebytes.plugins import OwnedPointer
 
 from .._avutil import PYAV
+from .._owned import acquired, buffer_data
 from .._pixel_formats import pixel_format_name
 from .._pyav import frame_address
 from .frame import HardwareFrame
 from .hwcontext_abi import AV_PIX_FMT_NONE, FRAMES_CONTEXTS, AVHWFramesConstraints
 from .objects import FFmpegHardwareFrame
-from .owned import Owned, buffer_data
 
 if TYPE_CHECKING:
     from .._libavutil import Libavutil
@@ -37,35 +38,32 @@ class HardwareFramePool:
 
     Attributes:
         image: as given.
+        reference: the AVBufferRef* of the AVHWFramesContext; it stays the pool's.
 
     Raises:
         LayoutError: the device has no such frames.
         NativeError: it has no memory for them.
     """
 
-    __slots__ = ("__weakref__", "_kind", "_library", "_pixel_format", "_reference", "image")
+    __slots__ = ("__weakref__", "_kind", "_library", "_pixel_format", "image", "reference")
 
     def __init__(self, device: HardwareDevice, image: ImageInfo, size: int = 0) -> None:
         library = device.library
         sw_format = _sw_format(library, image)
         _check_constraints(device, image, sw_format)
-        pointer = library.hwframe_ctx_alloc(device.reference)
-        self._reference = Owned(pointer, library.buffer_unref, "av_hwframe_ctx_alloc")
-        frames = FRAMES_CONTEXTS[library.major].from_address(buffer_data(pointer))
+        self.reference: OwnedPointer = acquired(
+            library.owned.hwframe_ctx_alloc(device.reference), "av_hwframe_ctx_alloc"
+        )
+        frames = FRAMES_CONTEXTS[library.major].from_address(buffer_data(self.reference.address))
         frames.format = library.pixel_format(device.pixel_format)
         frames.sw_format = sw_format
         frames.width, frames.height = image.width, image.height
         frames.initial_pool_size = size
-        library.checked("av_hwframe_ctx_init", library.hwframe_ctx_init(pointer))
+        library.checked("av_hwframe_ctx_init", library.hwframe_ctx_init(self.reference))
         self.image = image
         self._library = library
         self._kind = device.kind
         self._pixel_format = device.pixel_format
-
-    @property
-    def pointer(self) -> int:
-        """AVBufferRef* of the AVHWFramesContext; it stays the pool's."""
-        return self._reference.address
 
     def get(self) -> VideoFrame | HardwareFrame:
         """A frame of the pool: PyAV's, if the device belongs to PyAV's libavutil.
@@ -82,7 +80,7 @@ class HardwareFramePool:
         native, address = empty_frame(library, self._pixel_format)
         library.checked(
             "av_hwframe_get_buffer",
-            library.hwframe_get_buffer(self._reference, address, 0),
+            library.hwframe_get_buffer(self.reference, address, 0),
         )
         return native
 
@@ -100,9 +98,9 @@ def empty_frame(library: Libavutil, pixel_format: str) -> tuple[VideoFrame | Har
         # PyAV looks the format up once, when the frame is made. A size would make it allocate.
         native = VideoFrame(0, 0, pixel_format)
         return native, frame_address(native)
-    made = Owned(library.frame_alloc(), library.frame_free, "av_frame_alloc")
-    library.AVFrame.from_address(made.address).format = library.pixel_format(pixel_format)
-    return HardwareFrame(made, library), made.address
+    frame: OwnedPointer = acquired(library.owned.frame_alloc(), "av_frame_alloc")
+    library.AVFrame.from_address(frame.address).format = library.pixel_format(pixel_format)
+    return HardwareFrame(frame, library), frame.address
 
 
 def _sw_format(library: Libavutil, image: ImageInfo) -> int:

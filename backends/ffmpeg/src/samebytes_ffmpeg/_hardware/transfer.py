@@ -13,15 +13,25 @@ from av import VideoFrame
 
 from samebytes.errors import LayoutError, NativeError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import Access, Context, Frame, MemoryMapper, Refused, Storage
+from samebytes.plugins import (
+    Access,
+    Context,
+    Frame,
+    MemoryMapper,
+    OwnedPointer,
+    Refused,
+    Storage,
+    memory_size,
+)
 
 from .._avutil import PYAV
+from .._loans import put
+from .._owned import made
 from .._pixel_formats import pixel_format_name
 from .._pyav import frame_address
-from .drm_descriptor import planes_of, size_of
+from .drm_descriptor import planes_of
 from .frame import carry_meta, place_of
 from .objects import described
-from .owned import Owned
 
 if TYPE_CHECKING:
     from .._libavutil import Libavutil
@@ -65,7 +75,7 @@ class Download(MemoryMapper):
         for number, plane in enumerate(planes_of(found)):
             if plane.info.strides is None:
                 return f"plane {number} is tiled (DRM modifier {plane.modifier:#x})"
-            if plane.size > (real := size_of(plane.fd)):
+            if plane.size > (real := memory_size(plane.fd)):
                 return f"plane {number} is in a buffer of {real} bytes, not {plane.size}"
         return None
 
@@ -117,19 +127,21 @@ def _transfer(library: Libavutil, target: int, source: int) -> None:
     library.checked("av_hwframe_transfer_data", library.hwframe_transfer_data(target, source, 0))
 
 
-def _over_planes(library: Libavutil, native: VideoFrame) -> Owned:
+def _over_planes(library: Libavutil, native: VideoFrame) -> OwnedPointer:
     """An AVFrame of a library over the memory of an av frame, which must outlive it."""
     theirs = PYAV.AVFrame.from_address(frame_address(native))
     name = PYAV.pixel_format_name(theirs.format)
     number = library.pixel_format(name)
     if number < 0:
         raise LayoutError(f"{library.path} has no pixel format {name}")
-    made = Owned(library.frame_alloc(), library.frame_free, "av_frame_alloc")
-    ours = library.AVFrame.from_address(made.address)
+    frame: OwnedPointer = made(library.owned.frame_alloc(), "av_frame_alloc")
+    ours = library.AVFrame.from_address(frame.address)
     ours.width, ours.height, ours.format = theirs.width, theirs.height, number
     ours.data[:] = theirs.data[:]
     ours.linesize[:] = theirs.linesize[:]
     # av_hwframe_transfer_data allocates for a frame without a buffer. This one owns nothing:
     # av_buffer_unref(NULL) does nothing.
-    ours.buf[0] = library.buffer_create(theirs.data[0], 1, library.unref_address, None, 0)
-    return made
+    unref = library.unref_address
+    nothing: OwnedPointer = library.owned.buffer_create(theirs.data[0], 1, unref, None, 0)
+    put(nothing, frame.address + library.AVFrame.buf.offset, library)
+    return frame

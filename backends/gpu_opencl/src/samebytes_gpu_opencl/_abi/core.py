@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CL/cl.h: what is called by address, since pyopencl has it not, or not in this form."""
+"""CL/cl.h: functions called by address that pyopencl lacks, or has in another form."""
 
 from __future__ import annotations
 

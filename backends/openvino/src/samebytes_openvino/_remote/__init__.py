@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What OpenVINO's remote contexts and tensors of GPU and NPU have in common."""
+"""What the remote contexts and tensors of GPU and NPU share."""

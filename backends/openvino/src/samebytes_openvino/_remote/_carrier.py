@@ -2,15 +2,15 @@
 """An openvino.Tensor that holds an openvino.RemoteTensor.
 
 Python's set_tensors(), and set_tensor() by port, refuse remote tensors. But what a request gives
-back for one that was set by name is an openvino.Tensor over the very same remote tensor, and that
-is taken everywhere. So there is a request for each element type and rank whose only use is this
-conversion. It is one of the CPU plugin, which takes the tensors of all devices as long as nothing
+back for one that was set by name is an openvino.Tensor over the same remote tensor, and that
+is taken everywhere. So there are requests for each element type and rank whose only use is this
+conversion. They are of the CPU plugin, which takes the tensors of all devices as long as nothing
 runs, and whose models can be dynamic.
 """
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from typing import Any
 
 import openvino
@@ -22,8 +22,9 @@ __all__ = ["carried"]
 
 _NAME = "carried"
 
-_carriers: dict[tuple[str, int], _Carrier] = {}
-_lock = threading.Lock()
+# Those that nobody uses at the moment, by element type and rank. Whoever converts takes one out, so
+# that neither another thread nor a finalizer sets its tensor meanwhile.
+_idle: dict[tuple[str, int], deque[_Carrier]] = {}
 
 
 def carried(native: Any, element: Any, rank: int) -> Any:
@@ -35,11 +36,14 @@ def carried(native: Any, element: Any, rank: int) -> Any:
         rank: its number of dimensions.
     """
     key = (element.type_name, rank)
-    with _lock:
-        carrier = _carriers.get(key)
-        if carrier is None:
-            carrier = _carriers[key] = _Carrier(element, rank)
-        return carrier.convert(native)
+    idle = _idle.setdefault(key, deque())
+    try:
+        carrier = idle.pop()
+    except IndexError:
+        carrier = _Carrier(element, rank)
+    made = carrier.convert(native)
+    idle.append(carrier)
+    return made
 
 
 class _Carrier:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from samebytes.plugins import Context, Device
 
+from .._version import check_for_devices
 from ._tensor import RemoteTensor
 from ._values import params_of
 
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["RemoteContext"]
 
 
-class RemoteContext(Context):
+class RemoteContext(Context[RemoteTensor]):
     """An openvino.RemoteContext as a samebytes context.
 
     There is one object for each set of native handles, since a tensor works only in requests of
-    models that were compiled on the very same openvino.RemoteContext.
+    models that were compiled on the same openvino.RemoteContext.
 
     Attributes:
         core: the openvino.Core that it was made with.
+
+    Raises:
+        MissingDependencyError: OpenVINO is too old for remote contexts.
     """
 
     memory_type = "openvino"
@@ -38,6 +42,7 @@ class RemoteContext(Context):
         handles: Mapping[str, int],
         parent: Context | None = None,
     ) -> None:
+        check_for_devices()
         super().__init__(device, handles=handles, parent=parent)
         self._native = native
         self.core = core
@@ -60,7 +65,7 @@ class RemoteContext(Context):
 
     @property
     def params(self) -> dict[str, int | str]:
-        """What OpenVINO tells of it, pointers as ints."""
+        """What OpenVINO reports about it, pointers as ints."""
         return params_of(self.native)
 
     def compile_model(self, model: Any, config: Mapping[Any, Any] | None = None) -> CompiledModel:

@@ -6,9 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from samebytes.errors import DeviceMismatchError, LayoutError, NativeError
+from samebytes.errors import (
+    DeviceMismatchError,
+    LayoutError,
+    NativeError,
+    NotHostVisibleError,
+)
 
-__all__ = ["ForeignMemoryError", "OpenVINOError", "PropertyError", "last_line", "naming"]
+__all__ = [
+    "ForeignMemoryError",
+    "OpenVINOError",
+    "PropertyError",
+    "RegionError",
+    "last_line",
+    "naming",
+]
 
 
 class PropertyError(LayoutError):
@@ -33,6 +45,14 @@ class ForeignMemoryError(DeviceMismatchError):
     def __init__(self, property_: str, message: str) -> None:
         self.property = property_
         super().__init__(f"{property_}: {message}")
+
+
+class RegionError(LayoutError, NotHostVisibleError):
+    """A remote tensor may be a region of another one, and then its start is unknown.
+
+    OpenVINO gives a region (openvino.RemoteTensor(parent, begin, end)) the handle and the
+    properties of the whole tensor. Inferences use its own bytes.
+    """
 
 
 class OpenVINOError(NativeError):

@@ -41,5 +41,5 @@ def foreign_tensor(context: RemoteContext, native: Any) -> RemoteTensor:
     element, shape = layout_of(native)
     info = TensorInfo(element, shape, opaque=params.get("SHARED_MEM_TYPE") in _IMAGES)
     make: Any = context.tensor_class
-    tensor: RemoteTensor = make(native, context, native, None, False, info)
+    tensor: RemoteTensor = make.borrowed(native, context, info=info)
     return tensor

@@ -20,11 +20,11 @@ def info_of(type_: Any, shape: Sequence[int]) -> tuple[TensorInfo, Any, Any]:
     """(layout, openvino.Type, openvino.Shape) of a dense tensor.
 
     Raises:
-        LayoutError: a shape that `TensorInfo` refuses, or elements that are no plain bytes.
+        LayoutError: a shape that `TensorInfo` refuses, or elements that are not plain bytes.
         UnknownNameError: no such element type, or none that OpenVINO has.
     """
     ours, theirs = _element_of(type_)
-    info = TensorInfo(ours, tuple(shape))
+    info = TensorInfo(ours, shape)
     return info, theirs, openvino.Shape(info.shape)
 
 
@@ -33,7 +33,7 @@ def _element_of(type_: Any) -> tuple[DType, Any]:
 
     Raises:
         UnknownNameError: no such type, or none that OpenVINO has.
-        LayoutError: an openvino.Type whose elements are no plain bytes.
+        LayoutError: an openvino.Type whose elements are not plain bytes.
     """
     if isinstance(type_, str):  # "u8" and "f32" are names of OpenVINO's
         type_ = getattr(openvino.Type, type_, type_)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models that run on a queue of the user's: what the GPU plugin cannot do there.
+"""Models that run on a queue of the user's, and the GPU plugin's limits there.
 
 The plugin submits to one queue only. After a start_async() that failed, the next one of any
-request of the model would wait for ever: observed with OpenVINO 2026.4.
+request of the model would wait forever: observed with OpenVINO 2026.4.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
     "warn_of_host_blocking",
 ]
 
-# Read by the plugin only if the model is not compiled on a stream count of its own.
+# Read by the plugin only if the model is not compiled on its own stream count.
 _ONE_STREAM = "1"
 # The "Limitations" of the document "Remote Tensor API of GPU Plugin", and the versions of the
 # operations as their type names begin.
@@ -133,10 +133,10 @@ class Submissions:
             raise ClosedError(self._why)
 
     def fail(self, error: Exception) -> None:
-        """Close the model, since OpenVINO would wait for ever."""
+        """Close the model, since OpenVINO would wait forever."""
         self._why = (
             "this model was closed: a start_async() on its shared queue failed "
-            f"({last_line(error)}), and the next one would wait for ever; compile the model again"
+            f"({last_line(error)}), and the next one would wait forever; compile the model again"
         )
         for inference in list(self._inferences):
             inference.give_up(self._why)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RemoteTensor: a tensor in the memory of a device, as OpenVINO knows it."""
+"""RemoteTensor: a tensor in the memory of OpenVINO's GPU or NPU plugin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["RemoteTensor", "layout_of", "pin", "pinned"]
 # which the GPU plugin copies. An entry lives as long as the native object.
 _pins: weakref.WeakKeyDictionary[Any, Storage] = weakref.WeakKeyDictionary()
 
-# The one place where an openvino.RemoteTensor tells its element type:
+# The one place where an openvino.RemoteTensor shows its element type:
 # "<RemoteTensor: shape[1,16] type: f32>", with a prefix for subclasses.
 _REPR = re.compile(r"shape\[([\d,]*)\] type: (\w+)")
 
@@ -73,6 +73,8 @@ class RemoteTensor(Tensor):
 
     __slots__ = ()
 
+    native: openvino.RemoteTensor
+
     @classmethod
     def wrap(cls, native: Any) -> Self:
         """A tensor over the user's openvino.RemoteTensor.
@@ -93,8 +95,11 @@ class RemoteTensor(Tensor):
 
     @property
     def params(self) -> dict[str, int | str]:
-        """What OpenVINO tells of it, pointers as ints: SHARED_MEM_TYPE, MEM_HANDLE ..."""
+        """What OpenVINO reports about it, pointers as ints: SHARED_MEM_TYPE, MEM_HANDLE ..."""
         return params_of(self.native)
+
+    def _native_parts(self) -> tuple[object, ...]:
+        return ()  # it holds the storage itself
 
     def _describe(self) -> TensorInfo:
         return TensorInfo(*layout_of(self.native))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["params_of", "pointer", "written"]
+__all__ = ["params_of", "pointer"]
 
 # openvino/runtime/intel_gpu/remote_properties.hpp and intel_npu/remote_properties.hpp
 _POINTERS = frozenset(
@@ -26,14 +26,6 @@ _NUMBERS = frozenset(
 def pointer(value: int) -> str:
     """A pointer, or a descriptor that goes as one, as a property takes it."""
     return hex(value)
-
-
-def written(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties of the user's as OpenVINO takes them: pointers that are ints become text."""
-    return {
-        key: pointer(value) if key in _POINTERS and isinstance(value, int) else value
-        for key, value in properties.items()
-    }
 
 
 def params_of(native: Any) -> dict[str, int | str]:

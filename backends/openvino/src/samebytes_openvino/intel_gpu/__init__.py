@@ -10,11 +10,12 @@ neither openvino nor OpenCL; using one of its names does.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from .._remote._errors import ForeignMemoryError, OpenVINOError, PropertyError
+    from .._remote._errors import ForeignMemoryError, OpenVINOError, PropertyError, RegionError
     from ._context import ClContext
     from ._d3d import D3DContext
     from ._memory import FileDescriptor, SharedBufferHandle, VirtualAddressMemory
@@ -42,6 +43,7 @@ __all__ = [
     "GpuTensor",
     "OpenVINOError",
     "PropertyError",
+    "RegionError",
     "SharedBufferHandle",
     "USMTensor",
     "VAContext",
@@ -63,6 +65,7 @@ _HOME = {
     "GpuTensor": "._tensors",
     "OpenVINOError": ".._remote._errors",
     "PropertyError": ".._remote._errors",
+    "RegionError": ".._remote._errors",
     "SharedBufferHandle": "._memory",
     "USMTensor": "._tensors",
     "VAContext": "._va",
@@ -73,14 +76,5 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    found = globals()[name] = getattr(import_module(home, __name__), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return __all__
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

@@ -8,7 +8,7 @@ from operator import index
 from typing import Any
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Context, Tensor
+from samebytes.plugins import Context, Tensor, capsule_pointer
 
 from .._remote._errors import PropertyError
 
@@ -39,26 +39,18 @@ def handle_of(given: Any, property_: str, what: str, key: str) -> int:
             handle = index(getattr(given, "int_ptr", given))
         except TypeError:
             raise UnsupportedObjectError(
-                f"{property_}: a {what} is an int or has int_ptr, not {given!r}"
+                f"{property_}: a {what} must be an int or have int_ptr, not {given!r}"
             ) from None
     if handle == 0:
         raise PropertyError(property_, f"this {what} is null")
     if not 0 < handle < 1 << 64:
-        raise PropertyError(property_, f"{handle:#x} is no address")
+        raise PropertyError(property_, f"{handle:#x} is not an address")
     return handle
 
 
 def display_of(given: Any) -> int:
     """A VADisplay as an int, from what `handle_of` takes or from a PyCapsule of any name."""
-    if type(given).__name__ == "PyCapsule":
-        return _pointer_in(given)
+    pointer = capsule_pointer(given)
+    if pointer is not None:
+        return pointer
     return handle_of(given, "VA_DEVICE", "VADisplay", "va_display")
-
-
-def _pointer_in(capsule: Any) -> int:
-    api = ctypes.pythonapi
-    name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
-    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", api)
-    )
-    return get(capsule, name(capsule)) or 0

@@ -54,7 +54,7 @@ def check_buffer(mem: int, cl_context: int, info: TensorInfo) -> None:
     size = _opencl.mem_size(mem)
     if size < info.nbytes:
         raise PropertyError(
-            "MEM_HANDLE", f"the buffer has {size} bytes, and the tensor {info.nbytes}"
+            "MEM_HANDLE", f"the buffer has {size} bytes, but the tensor has {info.nbytes}"
         )
 
 
@@ -73,7 +73,7 @@ def check_image(mem: int, cl_context: int, info: TensorInfo) -> None:
     if size != (width, height):
         raise PropertyError(
             "MEM_HANDLE",
-            f"the image has {size[0]}x{size[1]} pixels, and the tensor {width}x{height}",
+            f"the image has {size[0]}x{size[1]} pixels, but the tensor has {width}x{height}",
         )
 
 
@@ -88,14 +88,14 @@ def check_usm(pointer: int, cl_context: int, info: TensorInfo) -> _opencl.Alloca
     if found.kind == "unknown":
         raise ForeignMemoryError(
             "MEM_HANDLE",
-            f"{pointer:#x} is no USM of cl_context {cl_context:#x}: allocate it in this context, "
+            f"{pointer:#x} is not USM of cl_context {cl_context:#x}: allocate it in this context, "
             "or pass memory of the CPU as VirtualAddressMemory",
         )
     room = found.room(pointer)
     if room < info.nbytes:
         raise PropertyError(
             "MEM_HANDLE",
-            f"{room} bytes lie between {pointer:#x} and the end of its allocation, and the tensor "
+            f"{room} bytes lie between {pointer:#x} and the end of its allocation, but the tensor "
             f"has {info.nbytes}",
         )
     return found
@@ -115,22 +115,22 @@ def cpu_va_size(address: int, room: int | None, size: int, info: TensorInfo) -> 
     if address % ALIGNMENT:
         raise PropertyError(
             "CPU_VA",
-            f"{address:#x} is no multiple of {ALIGNMENT}: the driver would work on a copy. "
+            f"{address:#x} is not a multiple of {ALIGNMENT}: the driver would work on a copy. "
             'samebytes.context("cpu").allocate() gives memory on whole pages',
         )
     if size < -1 or (size != -1 and size < info.nbytes):
-        raise PropertyError("CPU_VA_SIZE", f"{size} bytes, and the tensor has {info.nbytes}")
+        raise PropertyError("CPU_VA_SIZE", f"{size} bytes, but the tensor has {info.nbytes}")
     if room is not None and room < max(size, info.nbytes):
         raise PropertyError(
             "CPU_VA_SIZE",
-            f"{max(size, info.nbytes)} bytes are needed, and the memory has {room}",
+            f"{max(size, info.nbytes)} bytes are needed, but the memory has {room}",
         )
     wanted = info.nbytes if size == -1 else size
     padded = padded_size(wanted)
     if padded != wanted and (room is None or room < padded):
         raise PropertyError(
             "CPU_VA_SIZE",
-            f"{wanted} bytes are no multiple of {ALIGNMENT}: the driver would work on a copy. "
+            f"{wanted} bytes are not a multiple of {ALIGNMENT}: the driver would work on a copy. "
             f"Pass memory and a size of at least {padded} bytes",
         )
     if padded == 0:
@@ -141,7 +141,7 @@ def cpu_va_size(address: int, room: int | None, size: int, info: TensorInfo) -> 
 def check_plane(plane: int, info: TensorInfo) -> None:
     """Raise unless a tensor can be that plane of an NV12 surface."""
     if plane not in (0, 1):
-        raise PropertyError("VA_PLANE", f"NV12 has the planes 0 (Y) and 1 (UV), not {plane}")
+        raise PropertyError("VA_PLANE", f"NV12 has planes 0 (Y) and 1 (UV), not {plane}")
     _, _, channels = plane_size(info, "VA_PLANE")
     if channels != plane + 1:
         raise PropertyError(
@@ -186,6 +186,6 @@ def _check_mem(mem: int, cl_context: int, wanted: int) -> None:
     if context != cl_context:
         raise ForeignMemoryError(
             "MEM_HANDLE",
-            f"the cl_mem belongs to cl_context {context:#x}, and this context is of "
+            f"the cl_mem belongs to cl_context {context:#x}, but this context is of "
             f"{cl_context:#x}: make one from the other with ClContext.from_cl_context",
         )

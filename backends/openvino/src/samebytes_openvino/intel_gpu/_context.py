@@ -6,13 +6,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from samebytes.errors import UnknownNameError
-from samebytes.plugins import Context, FrameMeta, Storage
+import openvino
 
-from .._remote._core import default_core
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import Context, ContextRegistry, FrameMeta, Storage
+
+from .._remote._core import core_of
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
-from .._remote._living import Living
-from .._remote._tensor import pin
+from .._remote._tensor import RemoteTensor, pin
 from .._remote._values import params_of
 from . import _devices, _opencl, _properties
 from ._arguments import handle_of
@@ -23,17 +24,17 @@ from ._tensors import GpuTensor
 if TYPE_CHECKING:
     from samebytes import Frame, ImageFormat
 
-__all__ = ["LIVING", "ClContext", "handle_or_none"]
+__all__ = ["CONTEXTS", "ClContext", "handle_or_none"]
 
 # By what a context was made from: (cl_context, cl_device_id, queue or 0), or as VAContext says.
-LIVING: Living[ClContext] = Living()
+CONTEXTS: ContextRegistry[ClContext] = ContextRegistry()
 
 
 class ClContext(TensorMaker):
     """A remote context of OpenVINO's GPU plugin; the samebytes context of "openvino:GPU".
 
     There is one object for each cl_context, device and queue, since a tensor works only in
-    requests of models that were compiled on the very same context. Compile with
+    requests of models that were compiled on the same context. Compile with
     `samebytes_openvino.compile_model(model, context)`, or with OpenVINO's own
     `core.compile_model(model, context.native)`.
 
@@ -84,7 +85,7 @@ class ClContext(TensorMaker):
             UnknownNameError: it has none of that name.
         """
         _devices.check_name(device)
-        core = default_core() if core is None else core
+        core = core_of(core)
         with naming("Core.get_default_context"):
             native = core.get_default_context(device)
         return _over_own(native, core)
@@ -100,7 +101,7 @@ class ClContext(TensorMaker):
 
         Raises:
             PropertyError: null, released, or no such device.
-            OpenVINOError: the plugin cannot use it, for instance since the device is no GPU.
+            OpenVINOError: the plugin cannot use it, for instance since the device is not a GPU.
         """
         handle = handle_of(cl_context, "OCL_CONTEXT", "cl_context", "cl_context")
         check_object(handle, "OCL_CONTEXT", "cl_context")
@@ -144,7 +145,7 @@ class ClContext(TensorMaker):
         Args:
             model: what `samebytes_openvino.compile_model` gave, which remembers its context; or
                 an openvino.CompiledModel that was compiled by the name of a GPU, whose context is
-                the default one. OpenVINO does not tell the context of a model that was compiled
+                the default one. OpenVINO does not report the context of a model that was compiled
                 on one: keep that object.
 
         Raises:
@@ -166,7 +167,13 @@ class ClContext(TensorMaker):
             PropertyError: there is another context over the same handles already, whose tensors
                 would not work here.
         """
-        core = default_core() if core is None else core
+        core = core_of(core)
+        if not isinstance(native, openvino.RemoteContext):
+            raise UnsupportedObjectError(f"this is not an openvino.RemoteContext: {native!r}")
+        if "OCL_CONTEXT" not in params_of(native):
+            raise UnsupportedObjectError(
+                f"this openvino.RemoteContext is of {native.get_device_name()}, not of a GPU"
+            )
         found = _over_own(native, core)
         if found.native is not native and not _is_default(found, core):
             raise PropertyError(
@@ -175,6 +182,14 @@ class ClContext(TensorMaker):
                 "one do not work in the other: use ClContext.from_cl_context, and its `native`",
             )
         return found
+
+    @property
+    def shared(self) -> bool:
+        """Whether it is the plugin's own context of a GPU, which all components share."""
+        try:
+            return type(self) is ClContext and self.handle("cl_queue") == 0
+        except UnknownNameError:
+            return _is_default(self, self.core)
 
     def get(self) -> int:
         """The cl_context. It stays this object's: retain it to keep it."""
@@ -190,7 +205,9 @@ class ClContext(TensorMaker):
         """
         return self.create_tensor(dtype, shape)
 
-    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> Frame:
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int
+    ) -> Frame[RemoteTensor]:
         """A new image, whose planes are cl_mem buffers [1, rows, columns, channels].
 
         Raises:
@@ -205,7 +222,7 @@ class ClContext(TensorMaker):
             for plane in image.plane_layouts()
         )
         storage = Storage(keep=natives)
-        return Frame(natives, self, FrameMeta(image), storage, None, False, (storage,))
+        return Frame.owned(natives, self, FrameMeta(image), storage)
 
 
 def handle_or_none(context: Context, key: str) -> int | None:
@@ -222,7 +239,7 @@ def _over_own(native: Any, core: Any) -> ClContext:
     cl_context = int(params["OCL_CONTEXT"])
     queue = int(params.get("OCL_QUEUE", 0))
     device = _opencl.queue_device(queue) if queue else _opencl.context_devices(cl_context)[0]
-    return LIVING.find_or_make(
+    return CONTEXTS.find_or_make(
         (cl_context, device, queue), partial(_make, native, core, cl_context, device, queue)
     )
 
@@ -233,10 +250,10 @@ def _over_cl(cl_context: int, queue: int, device_index: int, core: Any) -> ClCon
     if not 0 <= device_index < len(devices):
         raise PropertyError(
             "OCL_CONTEXT_DEVICE_ID",
-            f"the cl_context has {len(devices)} devices: there is none at {device_index}",
+            f"the cl_context has {len(devices)} devices: none has index {device_index}",
         )
     device = devices[device_index]
-    core = default_core() if core is None else core
+    core = core_of(core)
 
     def make() -> ClContext:
         native = None if queue else _own_of_plugin(cl_context, core)
@@ -251,7 +268,7 @@ def _over_cl(cl_context: int, queue: int, device_index: int, core: Any) -> ClCon
                 native = core.create_context("GPU", properties)
         return _make(native, core, cl_context, device, queue)
 
-    return LIVING.find_or_make((cl_context, device, queue), make)
+    return CONTEXTS.find_or_make((cl_context, device, queue), make)
 
 
 def _own_of_plugin(cl_context: int, core: Any) -> Any:

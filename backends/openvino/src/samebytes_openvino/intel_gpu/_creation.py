@@ -7,13 +7,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from samebytes.plugins import Storage, TensorInfo
+import numpy as np
+import openvino
+
+from samebytes.errors import UnsupportedObjectError
+from samebytes.plugins import Storage, TensorInfo, returns_memory
 
 from .._remote._context import RemoteContext
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
 from .._remote._info import info_of
 from .._remote._tensor import layout_of, pin, pinned
-from .._remote._values import params_of, written
+from .._remote._values import params_of
 from . import _opencl, _properties
 from ._arguments import handle_of
 from ._checks import check_image, check_is_image, check_object
@@ -52,7 +56,9 @@ class TensorMaker(RemoteContext):
                 an object of pyopencl's: a cl_mem, buffer or image;
                 a ctypes.c_void_p: a USM pointer of this cl_context, host, device or shared;
                 an int: a USM pointer of this cl_context if it knows it as one, else a cl_mem;
-                a SharedBufferHandle, a VirtualAddressMemory or a FileDescriptor.
+                a SharedBufferHandle, a VirtualAddressMemory or a FileDescriptor;
+                a map of OpenVINO's own properties, as in C++, in which pointers are ints,
+                ctypes.c_void_p, objects that keep the memory, or hexadecimal text.
 
         Returns:
             A ClBufferTensor, ClImage2DTensor or USMTensor.
@@ -60,36 +66,32 @@ class TensorMaker(RemoteContext):
         Raises:
             PropertyError: the memory is too small, of another kind or format, null or released.
             ForeignMemoryError: it belongs to another cl_context.
-            LayoutError, UnknownNameError: a wrong shape or type.
+            LayoutError, UnknownNameError: a wrong shape or type, or an unknown property in a map.
             OpenVINOError: the plugin refuses it.
         """
         info, element, extents = info_of(type, shape)
         plan = plan_for(memory, info, self.handle("cl_context"))
         return self.make_tensor(plan, info, element, extents)
 
-    def create_tensor_raw(
-        self, type: Any, shape: Sequence[int], properties: Mapping[str, Any]
-    ) -> GpuTensor:
-        """A tensor by OpenVINO's own properties, as remote_properties.hpp lists them.
-
-        Nothing is checked, and nothing is kept alive but what OpenVINO keeps. Pointers are
-        hexadecimal text, or ints, which become such text.
-
-        Raises:
-            LayoutError, UnknownNameError: a wrong shape or type.
-            OpenVINOError: the plugin refuses it.
-        """
-        info, element, extents = info_of(type, shape)
-        return self.make_tensor(Plan(written(properties)), info, element, extents)
-
-    def wrap_tensor(self, native: Any) -> GpuTensor:
+    def wrap_tensor(self, native: Any, *, whole: bool = False) -> GpuTensor:
         """A tensor over an openvino.RemoteTensor of the user's that was made in this context.
+
+        Args:
+            native: the openvino.RemoteTensor.
+            whole: the caller's word that it is not a region of another tensor, which cannot be seen
+                where its memory is larger than it is.
 
         Raises:
             ForeignMemoryError: it is of another cl_context.
             LayoutError: its elements are strings.
         """
+        if not isinstance(native, openvino.RemoteTensor):
+            raise UnsupportedObjectError(f"this is not an openvino.RemoteTensor: {native!r}")
         params = params_of(native)
+        if "OCL_CONTEXT" not in params:
+            raise ForeignMemoryError(
+                "OCL_CONTEXT", f"the tensor is of {native.get_device_name()}, not of a GPU"
+            )
         cl_context = self.handle("cl_context")
         if params["OCL_CONTEXT"] != cl_context:
             raise ForeignMemoryError(
@@ -100,10 +102,13 @@ class TensorMaker(RemoteContext):
         kind = specific(params, sys.platform == "win32")
         info = TensorInfo(*layout_of(native), opaque=kind.opaque)
         ours = pinned(native)
-        return kind(native, self, native, None, ours is not None and ours.readonly, info)
+        if whole and ours is None:
+            ours = Storage()
+            pin(native, ours)
+        return kind.borrowed(native, self, readonly=ours is not None and ours.readonly, info=info)
 
     def create_usm_host_tensor(self, type: Any, shape: Sequence[int]) -> USMTensor:
-        """A tensor over new USM of the host, which the CPU reads where it lies."""
+        """A tensor over new USM of the host, which the CPU reads in place."""
         return self._allocate(type, shape, _properties.usm_host())
 
     def create_usm_device_tensor(self, type: Any, shape: Sequence[int]) -> USMTensor:
@@ -158,6 +163,7 @@ class TensorMaker(RemoteContext):
         _, element, extents = info_of(info.dtype, info.shape)
         return cast(T, self.make_tensor(plan, info, element, extents))
 
+    @returns_memory
     def make_tensor(self, plan: Plan, info: TensorInfo, element: Any, extents: Any) -> GpuTensor:
         """The tensor of a plan, whose class is that of what OpenVINO made of it."""
         native = self.native_over(plan, element, extents)
@@ -166,8 +172,8 @@ class TensorMaker(RemoteContext):
             info = TensorInfo(info.dtype, info.shape, opaque=True)
         if allocates(plan.properties):
             storage = Storage(keep=native, nbytes=info.nbytes)
-            return kind(native, self, storage, None, False, info, (storage,))
-        return kind(native, self, pinned(native), None, plan.readonly, info)
+            return kind.owned(native, self, storage, info=info)
+        return kind.borrowed(native, self, keep=pinned(native), readonly=plan.readonly, info=info)
 
     def native_over(self, plan: Plan, element: Any, extents: Any) -> Any:
         """The openvino.RemoteTensor of a plan. It keeps what the plan says."""
@@ -191,10 +197,13 @@ def nv12_planes(height: int, width: int, property_: str) -> tuple[TensorInfo, Te
     """The layouts of both planes of NV12.
 
     Raises:
-        PropertyError: an odd or empty size.
+        PropertyError: an odd or empty size, or none.
     """
+    for name, size in (("height", height), ("width", width)):
+        if isinstance(size, bool) or not isinstance(size, int | np.integer):
+            raise PropertyError(property_, f"{name} must be a number of pixels, got {size!r}")
     if height <= 0 or width <= 0 or height % 2 or width % 2:
-        raise PropertyError(property_, f"NV12 has an even width and height, not {width}x{height}")
+        raise PropertyError(property_, f"NV12 needs an even width and height, not {width}x{height}")
     return (
         TensorInfo("uint8", (1, height, width, 1)),
         TensorInfo("uint8", (1, height // 2, width // 2, 2)),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any, cast
 
 from samebytes.errors import UnsupportedObjectError
@@ -12,9 +13,10 @@ from .._remote._info import info_of
 from . import _properties
 from ._arguments import handle_of
 from ._context import ClContext
+from ._maps import buffer_in, kind_of, surface_in
 from ._plans import Plan
 from ._surfaces import context_over, surface_pair, surface_tensor
-from ._tensors import D3DBufferTensor, D3DSurface2DTensor
+from ._tensors import D3DBufferTensor, D3DSurface2DTensor, GpuTensor
 
 __all__ = ["D3DContext"]
 
@@ -23,7 +25,7 @@ class D3DContext(ClContext):
     """A remote context over an ID3D11Device, on Windows. It does all that ClContext does, too.
 
     The property maps are built and checked on every system, and the context is made on Windows
-    only. It has not been run on Windows. OpenVINO cannot be told the subresource of a texture
+    only. It has not been run on Windows. OpenVINO cannot be given the subresource of a texture
     array.
     """
 
@@ -51,6 +53,19 @@ class D3DContext(ClContext):
     def d3d11_device(self) -> int:
         """The ID3D11Device."""
         return self.handle("d3d11_device")
+
+    def create_tensor(self, type: Any, shape: Any, memory: Any = None) -> GpuTensor:
+        """A tensor over what ClContext.create_tensor takes.
+
+        Maps can also be of the SHARED_MEM_TYPE VA_SURFACE and DX_BUFFER, as in C++.
+        """
+        if isinstance(memory, Mapping):
+            kind = kind_of(memory)
+            if kind == "VA_SURFACE":
+                return self.create_tensor_d3d_texture(type, shape, *surface_in(memory))
+            if kind == "DX_BUFFER":
+                return self.create_tensor_d3d_buffer(type, shape, buffer_in(memory))
+        return super().create_tensor(type, shape, memory)
 
     def create_tensor_d3d_buffer(self, type: Any, shape: Any, buffer: Any) -> D3DBufferTensor:
         """A tensor over an ID3D11Buffer.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPUs that OpenVINO lists, and what it tells of each."""
+"""The GPUs that OpenVINO lists, and what it reports about each."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def device_of(name: str) -> Device:
 
 
 def _bytes(text: str) -> bytes | None:
-    """Hexadecimal digits as bytes; OpenVINO writes zeros for what the driver does not tell."""
+    """Hexadecimal digits as bytes; OpenVINO writes zeros for what the driver does not report."""
     value = bytes.fromhex(text)
     return value if any(value) else None
 

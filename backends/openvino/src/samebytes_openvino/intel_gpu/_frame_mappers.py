@@ -156,14 +156,14 @@ class VaapiToGpu(MemoryMapper):
 
 
 def _shapes(frame: Frame) -> list[tuple[int, ...]]:
-    """What OpenVINO shall see of each plane."""
+    """Each plane as OpenVINO sees it."""
     if isinstance(frame.meta.info, ImageInfo):
         return [nhwc(layout.shape) for layout in frame.meta.info.plane_layouts()]
     return [plane.shape for plane in frame.planes]
 
 
 def _host_shapes(frame: Frame) -> list[tuple[int, ...]]:
-    """What the CPU shall see of each plane."""
+    """Each plane as the CPU sees it."""
     if not isinstance(frame.meta.info, ImageInfo):
         for plane in frame.planes:
             _check_plain(plane)
@@ -178,6 +178,6 @@ def _host_shapes(frame: Frame) -> list[tuple[int, ...]]:
 def _check_plain(plane: Tensor) -> None:
     if plane.dtype.numpy is None:
         raise Refused(
-            f"{plane.dtype} is no type of numpy's, so a frame of arrays cannot hold it: map its "
+            f"{plane.dtype} is not a numpy type, so a frame of arrays cannot hold it: map its "
             "tensors one by one"
         )

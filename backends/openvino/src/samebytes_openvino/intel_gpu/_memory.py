@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ Access = Literal["READ", "READ_WRITE"]
 
 ALIGNMENT = 64
 """Address and size of CPU memory must be multiples of this, a cache line, or a driver may work on
-a copy of its own and still give the same pointer back. OpenVINO's example of CPU_VA says so."""
+its own copy and still give the same pointer back. OpenVINO's example of CPU_VA says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class FileDescriptor:
         if self.offset < 0 or self.offset % mmap.ALLOCATIONGRANULARITY:
             raise PropertyError(
                 "FILE_DESCRIPTOR",
-                f"offset {self.offset} is no multiple of {mmap.ALLOCATIONGRANULARITY}",
+                f"offset {self.offset} is not a multiple of {mmap.ALLOCATIONGRANULARITY}",
             )
         write = self.access == "READ_WRITE"
         with open(self.path, "r+b" if write else "rb") as file:  # noqa: PTH123 - any path-like
@@ -108,6 +109,8 @@ def address_of(memory: Any) -> tuple[int, int | None, Any]:
         PropertyError: null, or a buffer that has gaps.
         UnsupportedObjectError: neither.
     """
+    if isinstance(memory, ctypes.c_void_p):
+        memory = memory.value or 0
     if isinstance(memory, int | np.integer):
         if memory <= 0:
             raise PropertyError("CPU_VA", "this pointer is null")
@@ -116,11 +119,12 @@ def address_of(memory: Any) -> tuple[int, int | None, Any]:
         array = memory if isinstance(memory, np.ndarray) else np.frombuffer(memory, np.uint8)
     except TypeError:
         raise UnsupportedObjectError(
-            f"CPU_VA: memory is an address or a buffer, not a {type(memory).__name__}"
+            f"CPU_VA: memory must be an address or a buffer, not a {type(memory).__name__}"
         ) from None
     if not array.flags.c_contiguous:
         raise PropertyError(
-            "CPU_VA", f"strides {array.strides} of shape {array.shape}: the plugin reads the bytes "
-            "as dense, whatever their strides"
+            "CPU_VA",
+            f"strides {array.strides} of shape {array.shape}: the plugin ignores strides and "
+            "reads the bytes as dense",
         )  # fmt: skip
     return data_address(array), array.nbytes, array

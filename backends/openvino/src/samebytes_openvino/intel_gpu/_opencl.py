@@ -8,7 +8,6 @@ plugin needs anyway, answers for pyopencl's bundled loader too.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from samebytes.errors import MissingDependencyError, NativeError
+from samebytes.plugins import bytes_at
 
 from ._abi import opencl as cl
 
@@ -39,6 +39,7 @@ __all__ = [
     "queue_device",
     "release_queue",
     "retain_queue",
+    "tiles",
 ]
 
 LIBRARY = "OpenCL.dll" if sys.platform == "win32" else "libOpenCL.so.1"
@@ -50,7 +51,7 @@ class Allocation:
     """What OpenCL knows of a USM pointer.
 
     Attributes:
-        kind: "host", "device", "shared", or "unknown": it is no USM of that context.
+        kind: "host", "device", "shared", or "unknown": it is not USM of that context.
         base: where the allocation begins.
         size: bytes of the whole allocation.
     """
@@ -176,6 +177,20 @@ def has_unified_memory(device: int) -> bool:
     return bool(_answer("clGetDeviceInfo", device, cl.CL_DEVICE_HOST_UNIFIED_MEMORY, unified))
 
 
+@cache
+def tiles(device: int) -> int:
+    """How many sub-devices a cl_device_id has, which Intel's drivers call tiles; 1 if it has none.
+
+    A driver that does not know the query has none.
+    """
+    count = ctypes.c_uint32()
+    try:
+        found = _answer("clGetDeviceInfo", device, cl.CL_DEVICE_PARTITION_MAX_SUB_DEVICES, count)
+    except NativeError:
+        return 1
+    return max(1, int(found))
+
+
 def allocation(context: int, pointer: int) -> Allocation:
     """What a cl_context knows of a pointer.
 
@@ -230,15 +245,8 @@ def _dispatch_tables() -> frozenset[int] | None:
 
 def _word_at(address: int) -> int | None:
     """The pointer at an address, or None if there is no memory."""
-    # Not by ctypes: a read of unmapped memory must fail, not end the process.
-    descriptor = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        data = os.pread(descriptor, _WORD, address)
-    except (OSError, OverflowError, ValueError):
-        return None
-    finally:
-        os.close(descriptor)
-    return int.from_bytes(data, sys.byteorder) if len(data) == _WORD else None
+    data = bytes_at(address, _WORD)
+    return None if data is None else int.from_bytes(data, sys.byteorder)
 
 
 def _handle(call: str, handle: int, name: int) -> int:
@@ -252,10 +260,10 @@ def _answer(call: str, handle: int, name: int, value: Any) -> int:
 
 
 _MEANINGS = {
-    cl.CL_INVALID_CONTEXT: "CL_INVALID_CONTEXT: this is no cl_context, or it was released",
-    cl.CL_INVALID_COMMAND_QUEUE: "CL_INVALID_COMMAND_QUEUE: this is no cl_command_queue, or it "
+    cl.CL_INVALID_CONTEXT: "CL_INVALID_CONTEXT: this is not a cl_context, or it was released",
+    cl.CL_INVALID_COMMAND_QUEUE: "CL_INVALID_COMMAND_QUEUE: this is not a cl_command_queue, or it "
     "was released",
-    cl.CL_INVALID_MEM_OBJECT: "CL_INVALID_MEM_OBJECT: this is no cl_mem of that kind, or it was "
+    cl.CL_INVALID_MEM_OBJECT: "CL_INVALID_MEM_OBJECT: this is not a cl_mem of that kind, or it was "
     "released",
 }
 

@@ -16,7 +16,7 @@ from samebytes.plugins import Access, Refused, Storage, count_copy, ordering_que
 
 from .._element_types import element_type, packed_nbytes
 from .._layout import carried_tensor, layout_of, memory_of, tensor_over
-from .._remote._errors import ForeignMemoryError, PropertyError, naming
+from .._remote._errors import ForeignMemoryError, PropertyError, RegionError, naming
 from .._remote._info import info_of
 from . import _opencl
 from ._arguments import handle_of
@@ -51,7 +51,7 @@ def settled(item: Any, source: Context) -> None:
     """Wait for what is still being done to the memory, unless the caller orders it by a queue.
 
     Raises:
-        UnsupportedObjectError, PropertyError: what the caller passed is no command queue.
+        UnsupportedObjectError, PropertyError: what the caller passed is not a command queue.
         ForeignMemoryError: it is a queue of another cl_context.
     """
     ordering = ordering_queue()
@@ -63,7 +63,7 @@ def settled(item: Any, source: Context) -> None:
     if queue is not None:
         _opencl.finish(queue)
     elif (finish := getattr(source, "sync", None)) is not None:
-        finish()  # an OpenCL context has a queue of its own where it was given none
+        finish()  # an OpenCL context has its own queue where it was given none
 
 
 def is_image(info: TensorInfo) -> bool:
@@ -76,7 +76,7 @@ def over_opencl(item: Tensor, info: TensorInfo, target: ClContext, access: Acces
 
     Args:
         item: the tensor.
-        info: what OpenVINO shall see of it, dense.
+        info: the layout that OpenVINO sees, dense.
 
     Raises:
         Refused: OpenVINO cannot use it.
@@ -109,10 +109,10 @@ def over_array(array: Array, info: TensorInfo, target: ClContext, access: Access
 
     Args:
         array: what carries the elements.
-        info: what OpenVINO shall see of it, dense.
+        info: the layout that OpenVINO sees, dense.
 
     Raises:
-        Refused: it has gaps, is not aligned, or the GPU has memory of its own.
+        Refused: it has gaps, is not aligned, or the GPU has its own memory.
     """
     _check(TensorInfo.of(array))
     _check_element(info)
@@ -131,7 +131,10 @@ def over_host_memory(item: GpuTensor) -> tuple[Array, Storage]:
     Raises:
         Refused: the CPU cannot read it.
     """
-    memory = host_memory(item)
+    try:
+        memory = host_memory(item)
+    except RegionError as error:
+        raise Refused(str(error)) from error
     if memory is None:
         raise Refused(f"the CPU cannot read {item.params['SHARED_MEM_TYPE']} where it lies")
     return array_over(memory, item.info), memory
@@ -143,7 +146,7 @@ def copied_from_array(array: Array, info: TensorInfo, shape: Shape, target: ClCo
     Args:
         array: what carries the elements.
         info: of the elements, in the array's shape.
-        shape: what OpenVINO shall see.
+        shape: the one that OpenVINO sees.
     """
     _check_element(info)
     try:
@@ -190,8 +193,12 @@ def _copy_image(item: GpuTensor, array: Array) -> None:
     So it gets a tensor that has room behind it.
     """
     info = item.info
+    try:
+        image = item.handle("cl_mem")
+    except RegionError as error:
+        raise Refused(str(error)) from error
     rows = math.prod(info.shape[:-2])
-    row, pitch = array.nbytes // rows, _opencl.image_row_pitch(int(item.params["MEM_HANDLE"]))
+    row, pitch = array.nbytes // rows, _opencl.image_row_pitch(image)
     if pitch == row:
         item.native.copy_to(carried_tensor(array, info.dtype, info.shape, False))
         return
@@ -228,8 +235,8 @@ def _with_tail(array: Array) -> Array:
 def _check(info: TensorInfo) -> None:
     if not is_image(info) and not info.is_contiguous:
         raise Refused(
-            f"strides {info.strides} of shape {info.shape}: the GPU plugin reads tensors as dense, "
-            "whatever their strides, and would give wrong numbers"
+            f"strides {info.strides} of shape {info.shape}: the GPU plugin ignores strides and "
+            "reads tensors as dense, and would give wrong numbers"
         )
 
 

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Tensor, TensorInfo
+from samebytes.plugins import Tensor, TensorInfo, is_mapped
 
 from .._remote._errors import PropertyError
 from . import _opencl, _properties
@@ -25,6 +26,7 @@ from ._checks import (
     is_image,
     padded_size,
 )
+from ._maps import kind_of, memory_in, pointer_in
 from ._memory import (
     FileDescriptor,
     SharedBufferHandle,
@@ -40,7 +42,7 @@ class Plan:
     """How to make a tensor.
 
     Attributes:
-        properties: what OpenVINO is told.
+        properties: what is passed to OpenVINO.
         keep: what must live as long as the tensor.
         readonly: the memory may not be written.
     """
@@ -56,13 +58,15 @@ def plan_for(memory: Any, info: TensorInfo, cl_context: int) -> Plan:
         case None:
             return Plan(_properties.allocated())
         case SharedBufferHandle():
-            if memory.value < 0:
-                raise PropertyError("OS_HANDLE", f"{memory.value} is no descriptor")
+            if not isinstance(memory.value, int) or memory.value < 0:
+                raise PropertyError("OS_HANDLE", f"{memory.value!r} is not a descriptor")
             return Plan(_properties.shared_handle(memory.value), memory)
         case VirtualAddressMemory():
             return cpu_plan(memory, info, cl_context)
         case FileDescriptor():
             return _file_plan(memory, info, cl_context)
+        case Mapping():
+            return _plan_of_map(memory, info, cl_context)
         case Tensor():
             raise UnsupportedObjectError("this is a tensor of samebytes: use tensor.map(context)")
         case ctypes.c_void_p():
@@ -75,6 +79,27 @@ def plan_for(memory: Any, info: TensorInfo, cl_context: int) -> Plan:
     if is_image(handle):
         return image_plan(handle, memory, info, cl_context)
     return buffer_plan(handle, memory, info, cl_context)
+
+
+def _plan_of_map(given: Mapping[str, Any], info: TensorInfo, cl_context: int) -> Plan:
+    """For a map of properties as in C++, which is checked as other arguments are."""
+    kind = kind_of(given)
+    if kind in ("", "USM_HOST_BUFFER", "USM_DEVICE_BUFFER"):
+        return Plan({"SHARED_MEM_TYPE": kind} if kind else _properties.allocated())
+    if kind in ("CPU_VA", "BUFFER_FROM_HANDLE"):
+        return plan_for(memory_in(kind, given), info, cl_context)
+    if kind in ("VA_SURFACE", "DX_BUFFER"):
+        raise PropertyError(
+            "SHARED_MEM_TYPE", f"{kind} memory is of a VAContext or a D3DContext: use one of those"
+        )
+    keep = pointer_in(given, "MEM_HANDLE")
+    if kind == "USM_USER_BUFFER":
+        pointer = handle_of(keep, "MEM_HANDLE", "USM pointer", "usm_ptr")
+        return usm_plan(pointer, keep, info, cl_context)
+    mem = handle_of(keep, "MEM_HANDLE", "cl_mem", "cl_mem")
+    check_object(mem, "MEM_HANDLE", "cl_mem")
+    plan = buffer_plan if kind == "OCL_BUFFER" else image_plan
+    return plan(mem, keep, info, cl_context)
 
 
 def buffer_plan(mem: int, keep: Any, info: TensorInfo, cl_context: int) -> Plan:
@@ -103,13 +128,17 @@ def cpu_plan(memory: VirtualAddressMemory, info: TensorInfo, cl_context: int) ->
         raise PropertyError("CPU_VA_ACCESS", f"{memory.access!r} is neither READ nor READ_WRITE")
     if not all(map(_opencl.has_unified_memory, _opencl.context_devices(cl_context))):
         raise PropertyError(
-            "CPU_VA", "this GPU has memory of its own: the driver would work on a copy there"
+            "CPU_VA", "this GPU has its own memory: the driver would work on a copy there"
         )
     address, room, keep = address_of(memory.ptr)
     readonly = memory.access == "READ"
     if isinstance(keep, np.ndarray) and not keep.flags.writeable and not readonly:
         raise PropertyError("CPU_VA_ACCESS", 'the memory is read-only: pass access="READ"')
     size = cpu_va_size(address, room, memory.size, info)
+    if room is None and not is_mapped(address, size, writable=not readonly):
+        raise PropertyError(
+            "CPU_VA", f"no {size} bytes of memory of this process are at {address:#x}"
+        )
     return Plan(_properties.cpu_va(address, size, memory.access), keep, readonly)
 
 

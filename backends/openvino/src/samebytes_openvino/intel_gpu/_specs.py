@@ -27,7 +27,7 @@ MAPPERS = (
         transfer=Transfer.ALIAS,
         summary="a remote tensor over its cl_mem or USM pointer, in the same cl_context",
         opaque=True,
-        lifts=False,
+        per_plane=False,
     ),
     MapperSpec(
         source="opencl",
@@ -43,14 +43,16 @@ MAPPERS = (
         target=_GPU,
         mapper=f"{_HERE}._mappers:CpuToGpu",
         transfer=Transfer.ALIAS,
+        only="whole cache lines",
         summary="CPU_VA over whole cache lines, where the GPU works in the CPU's memory",
-        lifts=False,
+        per_plane=False,
     ),
     MapperSpec(
         source="cpu",
         target=_GPU,
         mapper=f"{_HERE}._frame_mappers:CpuFrameToGpu",
         transfer=Transfer.ALIAS,
+        only="whole cache lines",
         summary="CPU_VA over each plane, [1, rows, columns, channels]",
         level="frame",
     ),
@@ -61,7 +63,7 @@ MAPPERS = (
         transfer=Transfer.COPY,
         summary="into a new cl_mem of the GPU plugin's",
         access=("r",),
-        lifts=False,
+        per_plane=False,
     ),
     MapperSpec(
         source="cpu",
@@ -78,7 +80,7 @@ MAPPERS = (
         mapper=f"{_HERE}._mappers:GpuToCpu",
         transfer=Transfer.ALIAS,
         summary="the memory itself: USM of the host, shared USM, CPU_VA",
-        lifts=False,
+        per_plane=False,
         # After OpenCL's own way to the CPU, which takes all its memory; so this is not tried first
         # for memory of OpenCL.
         cost=101.0,
@@ -100,7 +102,7 @@ MAPPERS = (
         summary="RemoteTensor.copy_to into new memory",
         access=("r",),
         opaque=True,
-        lifts=False,
+        per_plane=False,
     ),
     MapperSpec(
         source=_GPU,

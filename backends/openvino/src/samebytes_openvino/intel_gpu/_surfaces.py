@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 from samebytes.plugins import Storage
 
-from .._remote._core import default_core
-from .._remote._errors import naming
+from .._remote._core import core_of
+from .._remote._errors import PropertyError, naming
 from .._remote._info import info_of
 from .._remote._tensor import pin
 from .._remote._values import params_of
 from . import _devices, _opencl, _properties
 from ._checks import check_plane
-from ._context import LIVING, ClContext
+from ._context import CONTEXTS, ClContext
 from ._creation import nv12_planes
 from ._plans import Plan
 from ._tensors import GpuTensor
@@ -35,7 +35,10 @@ def context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, co
         given: the user's object, which the context keeps.
         tile: a sub-device, or -1.
     """
-    core = default_core() if core is None else core
+    if isinstance(tile, bool) or not isinstance(tile, int) or tile < -1:
+        raise PropertyError("TILE_ID", f"a tile must be a number from 0 on, or -1, not {tile!r}")
+    core = core_of(core)
+    _check_tile(tile, core)
 
     def make() -> C:
         _devices.check_name("GPU")
@@ -51,9 +54,25 @@ def context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, co
         }
         return kind(native, core, _devices.device_of(native.get_device_name()), handles)
 
-    found = LIVING.find_or_make((key, handle, tile), make)
+    found = CONTEXTS.find_or_make((key, handle, tile), make)
     assert isinstance(found, kind)  # the key of the handle says so
     return found
+
+
+def _check_tile(tile: int, core: Any) -> None:
+    """Raise PropertyError if no GPU has so many tiles. The plugin ignores those that are not there.
+
+    Which GPU the display is on the plugin finds out, so one that any of them has will do.
+    """
+    if tile <= 0:
+        return
+    count = 1
+    for name in _devices.names():
+        cl_context = int(params_of(core.get_default_context(name))["OCL_CONTEXT"])
+        count = max(count, *map(_opencl.tiles, _opencl.context_devices(cl_context)))
+    if tile >= count:
+        there = "the GPU has no tiles" if count == 1 else f"the GPU has the tiles 0 to {count - 1}"
+        raise PropertyError("TILE_ID", f"there is no tile {tile}: {there}")
 
 
 def surface_tensor(

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping
-from functools import partial
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
-from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
+from samebytes.errors import NotHostVisibleError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Storage, TensorInfo
 
 from .._remote._tensor import RemoteTensor, layout_of
 from . import _opencl
+from ._regions import IMAGES, USM, check_whole
 
 __all__ = [
     "ClBufferTensor",
@@ -32,15 +32,13 @@ __all__ = [
 T = TypeVar("T", bound="GpuTensor")
 Params = Mapping[str, int | str]
 
-_OPAQUE = ("OCL_IMAGE2D", "VA_SURFACE")
-_USM = ("USM_USER_BUFFER", "USM_HOST_BUFFER", "USM_DEVICE_BUFFER")
-
 
 class GpuTensor(RemoteTensor):
     """A tensor in a remote context of the GPU plugin. `native` is an openvino.RemoteTensor.
 
-    What a mapping gives is of this class: `is_` tells of which of its subclasses it can be, and
-    `as_` makes it one.
+    What a mapping gives is of this class: `is_` says which of its subclasses it can be, and
+    `as_` makes it one. A region of another tensor has no handles and no array, since OpenVINO
+    reports those of the whole; it can be copied, and used in inferences.
 
     Class attributes:
         kinds: the values of SHARED_MEM_TYPE that a class stands for.
@@ -81,11 +79,16 @@ class GpuTensor(RemoteTensor):
             kind = specific(params, sys.platform == "win32")
         if not kind.matches(params):
             raise UnsupportedObjectError(
-                f"SHARED_MEM_TYPE: a tensor over {params.get('SHARED_MEM_TYPE')} is no "
+                f"SHARED_MEM_TYPE: a tensor over {params.get('SHARED_MEM_TYPE')} is not a "
                 f"{kind.__name__}"
             )
-        return kind(
-            self.native, self.context, self.storage, self.parent, self.readonly, self.given_info
+        return kind.borrowed(
+            self.native,
+            self.context,
+            keep=self.storage,
+            readonly=self.readonly,
+            info=self.known_info,
+            parent=self.parent,
         )
 
     def host_array(self) -> np.ndarray[Any, Any]:
@@ -95,34 +98,51 @@ class GpuTensor(RemoteTensor):
 
         Raises:
             NotHostVisibleError: the memory is a buffer, an image, a surface or USM of the device.
+            RegionError: an openvino.RemoteTensor of the user's may be a region of another one.
         """
         memory = host_memory(self)
         if memory is None:
             raise NotHostVisibleError(
-                f"{self.params['SHARED_MEM_TYPE']} memory cannot be read by the CPU where it "
-                "lies: use tensor.map('cpu', copy=True)"
+                f"{self.params['SHARED_MEM_TYPE']} memory cannot be read by the CPU in place: use "
+                "tensor.map('cpu', copy=True)"
             )
         return array_over(memory, self.info)
 
     def _describe(self) -> TensorInfo:
-        opaque = self.params["SHARED_MEM_TYPE"] in _OPAQUE
+        opaque = self.params["SHARED_MEM_TYPE"] in IMAGES
         return TensorInfo(*layout_of(self.native), opaque=opaque)
 
     def _handle(self, key: str) -> int:
         params = self.params
         kind = params["SHARED_MEM_TYPE"]
-        if key == "cl_mem" and kind not in _USM:
-            return int(params["MEM_HANDLE"])
-        if key == "usm_ptr" and kind in _USM:
-            return int(params["MEM_HANDLE"])
+        if key == ("usm_ptr" if kind in USM else "cl_mem"):
+            return self._memory("MEM_HANDLE")
         if key == "va_surface" and VASurfaceTensor.matches(params):
-            return int(params["DEV_OBJECT_HANDLE"])
+            return self._memory("DEV_OBJECT_HANDLE")
         if key == "plane_index" and kind == "VA_SURFACE":
             return int(params["VA_PLANE"])
+        if key in ("cl_mem", "usm_ptr"):
+            raise UnknownNameError(f"handle of {kind} memory", key, self._keys(params))
         return super()._handle(key)
+
+    @staticmethod
+    def _keys(params: Params) -> list[str]:
+        kind = params["SHARED_MEM_TYPE"]
+        surface = ["va_surface", "plane_index"] if kind == "VA_SURFACE" else []
+        return ["usm_ptr" if kind in USM else "cl_mem", *surface]
 
     def _param(self, key: str) -> int:
         return int(self.params[key])
+
+    def _memory(self, key: str) -> int:
+        """A property that names the memory, which is the tensor's own unless it is a region.
+
+        Raises:
+            RegionError: it may be one.
+        """
+        params = self.params
+        check_whole(self.native, params, self.info, self.context.handle("cl_context"))
+        return int(params[key])
 
 
 class ClBufferTensor(GpuTensor):
@@ -134,7 +154,7 @@ class ClBufferTensor(GpuTensor):
 
     def get(self) -> int:
         """The cl_mem. It stays the tensor's: retain it to keep it."""
-        return self._param("MEM_HANDLE")
+        return self._memory("MEM_HANDLE")
 
 
 class ClImage2DTensor(GpuTensor):
@@ -143,11 +163,11 @@ class ClImage2DTensor(GpuTensor):
     __slots__ = ()
 
     opaque = True
-    kinds: ClassVar[Collection[str]] = _OPAQUE
+    kinds: ClassVar[Collection[str]] = IMAGES
 
     def get(self) -> int:
         """The cl_mem. It stays the tensor's: retain it to keep it."""
-        return self._param("MEM_HANDLE")
+        return self._memory("MEM_HANDLE")
 
 
 class USMTensor(GpuTensor):
@@ -155,11 +175,11 @@ class USMTensor(GpuTensor):
 
     __slots__ = ()
 
-    kinds = _USM
+    kinds = USM
 
     def get(self) -> int:
         """The pointer. It is valid in this cl_context, while the tensor lives."""
-        return self._param("MEM_HANDLE")
+        return self._memory("MEM_HANDLE")
 
 
 class VASurfaceTensor(ClImage2DTensor):
@@ -173,7 +193,7 @@ class VASurfaceTensor(ClImage2DTensor):
     @property
     def surface(self) -> int:
         """The VASurfaceID."""
-        return self._param("DEV_OBJECT_HANDLE")
+        return self._memory("DEV_OBJECT_HANDLE")
 
     @property
     def plane(self) -> int:
@@ -192,7 +212,7 @@ class D3DBufferTensor(ClBufferTensor):
     @property
     def buffer(self) -> int:
         """The ID3D11Buffer."""
-        return self._param("DEV_OBJECT_HANDLE")
+        return self._memory("DEV_OBJECT_HANDLE")
 
 
 class D3DSurface2DTensor(ClImage2DTensor):
@@ -206,7 +226,7 @@ class D3DSurface2DTensor(ClImage2DTensor):
     @property
     def texture(self) -> int:
         """The ID3D11Texture2D."""
-        return self._param("DEV_OBJECT_HANDLE")
+        return self._memory("DEV_OBJECT_HANDLE")
 
     @property
     def plane(self) -> int:
@@ -225,21 +245,24 @@ def host_memory(tensor: GpuTensor) -> Storage | None:
     """The bytes of a tensor where the CPU reads them, or None where it cannot.
 
     The storage keeps the tensor's memory alive.
+
+    Raises:
+        RegionError: it may be a region of another tensor.
     """
     params = tensor.params
     kind = params["SHARED_MEM_TYPE"]
     if kind == "CPU_VA":
-        address = int(params["CPU_VA"])
+        address = tensor._memory("CPU_VA")
     elif kind == "USM_HOST_BUFFER" or (kind == "USM_USER_BUFFER" and _is_usm_of_host(tensor)):
-        address = int(params["MEM_HANDLE"])
+        address = tensor._memory("MEM_HANDLE")
     else:
         return None
     return Storage(
-        # Memory of the user's is pinned to the native object, and does not keep it.
-        partial(_let_go, tensor.native),
         address=address,
         nbytes=tensor.info.nbytes,
         keep=tensor.storage,
+        # Memory of the user's is pinned to the native object, and does not keep it.
+        holds=tensor.native,
         readonly=tensor.readonly,
     )
 
@@ -255,7 +278,3 @@ def array_over(memory: Storage, info: TensorInfo) -> np.ndarray[Any, Any]:
 def _is_usm_of_host(tensor: GpuTensor) -> bool:
     cl_context, pointer = tensor.context.handle("cl_context"), int(tensor.params["MEM_HANDLE"])
     return _opencl.allocation(cl_context, pointer).kind in ("host", "shared")
-
-
-def _let_go(native: object) -> None:
-    """Nothing: whoever will call this holds `native` until then."""

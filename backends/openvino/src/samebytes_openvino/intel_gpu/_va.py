@@ -4,23 +4,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any, cast, overload
 
 import numpy as np
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Tensor
+from samebytes.plugins import Tensor, bytes_at
 
 from .._remote._errors import PropertyError
+from . import _opencl
 from ._arguments import display_of
 from ._context import ClContext
+from ._maps import surface_in
 from ._surfaces import context_over, surface_pair, surface_tensor
 from ._tensors import ClImage2DTensor, GpuTensor, VASurfaceTensor
 
 __all__ = ["VAContext"]
 
+_VA_DISPLAY_MAGIC = 0x56414430  # "VAD0"
+_BLOCK = 16
+_TWO_IMAGES: Any = object()
 _INVALID_SURFACE = 0xFFFFFFFF  # VA_INVALID_SURFACE of va/va.h
 
 
@@ -39,17 +44,19 @@ class VAContext(ClContext):
 
         Args:
             display: a VADisplay as an int or a PyCapsule, or a samebytes context that has one.
-            tile: a sub-device; -1 is the whole device. Devices without tiles ignore it.
+            tile: a sub-device, from 0 on; -1 is the whole device.
             core: an openvino.Core; by default one that samebytes keeps.
 
         Raises:
-            PropertyError: null.
+            PropertyError: null, terminated or no VADisplay; or no tile of that number.
             OpenVINOError: the plugin finds no device for the display.
             UnsupportedObjectError: this is not Linux.
         """
         if sys.platform == "win32":
             raise UnsupportedObjectError("VAContext is for Linux: use D3DContext on Windows")
-        return context_over(VAContext, display_of(display), "va_display", display, tile, core)
+        pointer = display_of(display)
+        _check_display(pointer)
+        return context_over(VAContext, pointer, "va_display", display, tile, core)
 
     @property
     def display(self) -> int:
@@ -69,16 +76,21 @@ class VAContext(ClContext):
             type: of the elements; for a surface uint8.
             shape: for a surface [1, height, width, 1] (Y) or [1, height/2, width/2, 2] (UV).
             memory: a VASurfaceID, which is any int below 2**32, or a samebytes tensor that has
-                one; else as for ClContext.
-            plane: of the surface: 0 for Y, 1 for UV.
+                one; a map of SHARED_MEM_TYPE VA_SURFACE, DEV_OBJECT_HANDLE and VA_PLANE, as in
+                C++; else as for ClContext.
+            plane: of the surface: 0 for Y, 1 for UV. A map has its own.
 
         Raises:
             PropertyError: no such plane, or not its type and shape.
             OpenVINOError: there is no such surface, or it is not NV12.
         """
+        if isinstance(memory, Mapping) and memory.get("SHARED_MEM_TYPE") == "VA_SURFACE":
+            memory, plane = surface_in(memory)
         if not _is_surface(memory):
             return super().create_tensor(type, shape, memory)
-        return surface_tensor(self, type, shape, _surface_of(memory), plane, memory)
+        made = surface_tensor(self, type, shape, _surface_of(memory), plane, memory)
+        _check_size(made)
+        return made
 
     @overload
     def create_tensor_nv12(
@@ -89,29 +101,63 @@ class VAContext(ClContext):
         self, height: int, width: int, surface: Any, /
     ) -> tuple[VASurfaceTensor, VASurfaceTensor]: ...
     def create_tensor_nv12(
-        self, height: Any, width: Any, surface: Any = None, /
+        self, height: Any, width: Any, surface: Any = _TWO_IMAGES, /
     ) -> tuple[ClImage2DTensor, ClImage2DTensor]:
         """The planes of an NV12 surface, [1, h, w, 1] and [1, h/2, w/2, 2].
 
         Args:
             height, width: of the picture, in this order; or two images, as for ClContext.
-            surface: a VASurfaceID, or a samebytes tensor that has one. The plugin does not
-                compare its size.
+            surface: a VASurfaceID, or a samebytes tensor that has one.
 
         Raises:
-            PropertyError: an odd size, or no surface.
+            PropertyError: an odd size, another one than the surface has, or no surface.
             OpenVINOError: there is no such surface, or it is not NV12.
         """
-        if surface is None:
+        if surface is _TWO_IMAGES:
             return super().create_tensor_nv12(height, width)
-        return self.nv12_of(index(height), index(width), _surface_of(surface), surface)
+        return self.nv12_of(height, width, _surface_of(surface), surface)
 
     def nv12_of(
         self, height: int, width: int, surface: int, keep: Any
     ) -> tuple[VASurfaceTensor, VASurfaceTensor]:
         """As `create_tensor_nv12`, where the tensors keep something else than the surface."""
         pair = surface_pair(self, height, width, surface, keep)
+        for plane in pair:
+            _check_size(plane)
         return cast("tuple[VASurfaceTensor, VASurfaceTensor]", pair)
+
+
+def _check_display(pointer: int) -> None:
+    """Raise PropertyError unless a VADisplay is there. Another number would end the process.
+
+    va/va_backend.h: struct VADisplayContext begins with vadpy_magic, which is VA_DISPLAY_MAGIC.
+    """
+    if pointer == 0:
+        raise PropertyError("VA_DEVICE", "this VADisplay is null")
+    try:
+        begins = bytes_at(pointer, 4)
+    except OSError:
+        return  # the system does not say
+    if begins != _VA_DISPLAY_MAGIC.to_bytes(4, sys.byteorder):
+        raise PropertyError("VA_DEVICE", f"no VADisplay is at {pointer:#x}, or it was terminated")
+
+
+def _check_size(tensor: GpuTensor) -> None:
+    """Raise PropertyError unless a tensor has the size of its plane, which the plugin ignores.
+
+    A decoder's surface may be larger than the picture, up to whole blocks of 16 pixels.
+    """
+    _, height, width, channels = tensor.shape
+    block = _BLOCK // channels
+    size = _opencl.image_size(tensor.handle("cl_mem"))
+    if not all(
+        n <= m <= -(-n // block) * block for n, m in zip((width, height), size, strict=True)
+    ):
+        raise PropertyError(
+            "DEV_OBJECT_HANDLE",
+            f"plane {tensor.params['VA_PLANE']} of the surface has {size[0]}x{size[1]} pixels, "
+            f"but the tensor has {width}x{height}: height comes before width",
+        )
 
 
 def _is_surface(memory: Any) -> bool:
@@ -122,7 +168,13 @@ def _is_surface(memory: Any) -> bool:
 
 
 def _surface_of(given: Any) -> int:
-    surface = given.handle("va_surface") if isinstance(given, Tensor) else index(given)
+    try:
+        surface = given.handle("va_surface") if isinstance(given, Tensor) else index(given)
+    except TypeError:
+        raise UnsupportedObjectError(
+            "DEV_OBJECT_HANDLE: a surface is a VASurfaceID or a samebytes tensor that has one, not "
+            f"{given!r}"
+        ) from None
     if not 0 <= surface < _INVALID_SURFACE:
-        raise PropertyError("DEV_OBJECT_HANDLE", f"{surface} is no VASurfaceID")
+        raise PropertyError("DEV_OBJECT_HANDLE", f"{surface} is not a VASurfaceID")
     return surface

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an openvino.RemoteTensor of the user's to a tensor."""
+"""Wrap remote tensors of a GPU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from samebytes.errors import AmbiguousTargetError
 
 from .._remote._values import params_of
-from ._context import LIVING, ClContext
+from ._context import CONTEXTS, ClContext
 from ._tensors import GpuTensor
 
 __all__ = ["wrap"]
@@ -24,7 +24,7 @@ def wrap(native: Any) -> GpuTensor:
         LayoutError: its elements are strings.
     """
     cl_context = int(params_of(native)["OCL_CONTEXT"])
-    living = [c for c in LIVING.all() if c.get() == cl_context]
+    living = [c for c in CONTEXTS.all() if c.get() == cl_context]
     if len(living) > 1:
         raise AmbiguousTargetError(
             "an openvino.RemoteTensor", "openvino:GPU", [f"{c!r}.wrap_tensor" for c in living]

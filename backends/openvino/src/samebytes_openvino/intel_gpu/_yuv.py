@@ -32,7 +32,8 @@ def nv12_inputs(
     """A copy of a model that takes the two planes of NV12 instead of its single image input.
 
     Args:
-        model: an openvino.Model with one input, an image of three channels. It is not changed.
+        model: an openvino.Model with one input, an image of three channels, or the path of one. It
+            is not changed.
         width, height: of the frames, in pixels, both even; they are scaled to the model's size
             (bilinear). Left out, the frames have the model's size.
         memory_type: "GPU_SURFACE" for images and video surfaces, "GPU_BUFFER" for buffers, USM
@@ -82,7 +83,7 @@ def _inputs(
     format_: str,
     width: int | None,
     height: int | None,
-    memory_type: str,
+    memory_type: MemoryType,
     layout: str,
     color: str,
     batch: int,
@@ -90,15 +91,13 @@ def _inputs(
     if memory_type not in _MEMORY_TYPES:
         raise UnknownNameError("memory type of the GPU plugin", memory_type, _MEMORY_TYPES)
     if (width is None) != (height is None):
-        raise LayoutError(f"width and height go together, not {width} and {height}")
+        raise LayoutError(f"pass both width and height or neither, not {width} and {height}")
     if batch < 1:
-        raise LayoutError(f"a batch has at least one frame, not {batch}")
-    scaled = width is not None and height is not None
+        raise LayoutError(f"a batch must have at least one frame, not {batch}")
     built, names = prepared(
         model,
         format_,
         (width, height) if width is not None and height is not None else None,
-        resize=scaled,
         layout=layout,
         color=color,
         memory_type=memory_type,

@@ -11,11 +11,12 @@ not import openvino; using one of its names does.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from .._remote._errors import OpenVINOError, PropertyError
+    from .._remote._errors import OpenVINOError, PropertyError, RegionError
     from ._context import ZeroContext
     from ._kinds import FileDescriptor, MemType, TensorType
     from ._latency import Latency, LatencyReport, measure_latency
@@ -29,11 +30,10 @@ if TYPE_CHECKING:
         NpuPropertyWarning,
         Platform,
         Property,
-        Told,
+        Stated,
         find_property,
         get_properties,
         platform,
-        properties_as_markdown,
         set_properties,
         validate,
     )
@@ -54,8 +54,9 @@ _HOME = {
     "Platform": "._properties",
     "Property": "._properties",
     "PropertyError": ".._remote._errors",
+    "RegionError": ".._remote._errors",
     "TensorType": "._kinds",
-    "Told": "._properties",
+    "Stated": "._properties",
     "ZeroBufferTensor": "._tensor",
     "ZeroContext": "._context",
     "ZeroMemory": "._memory",
@@ -65,7 +66,6 @@ _HOME = {
     "get_states": "._states",
     "measure_latency": "._latency",
     "platform": "._properties",
-    "properties_as_markdown": "._properties",
     "reset_states": "._states",
     "set_properties": "._properties",
     "set_states": "._states",
@@ -86,8 +86,9 @@ __all__ = [
     "Platform",
     "Property",
     "PropertyError",
+    "RegionError",
+    "Stated",
     "TensorType",
-    "Told",
     "ZeroBufferTensor",
     "ZeroContext",
     "ZeroMemory",
@@ -97,7 +98,6 @@ __all__ = [
     "get_states",
     "measure_latency",
     "platform",
-    "properties_as_markdown",
     "reset_states",
     "set_properties",
     "set_states",
@@ -105,14 +105,5 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    found = globals()[name] = getattr(import_module(home, __name__), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return __all__
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

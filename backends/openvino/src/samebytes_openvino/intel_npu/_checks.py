@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must be so before memory goes to the NPU plugin.
+"""Check memory before it goes to the NPU plugin.
 
 Intel's Linux driver imports a DMA-BUF whatever its size is, so that an inference would write
 beyond its end. Other mistakes are refused late, with messages that do not name the property.
@@ -7,15 +7,16 @@ beyond its end. Other mistakes are refused late, with messages that do not name 
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
-import stat
 import sys
 from operator import index
-from typing import Any, NoReturn
+from typing import Any
 
-from samebytes.errors import ClosedError, UnsupportedObjectError
-from samebytes.plugins import TensorInfo
+from samebytes import plugins
+from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
+from samebytes.plugins import TensorInfo, is_mapped
 
 from .._element_types import packed_nbytes
 from .._remote._errors import PropertyError
@@ -24,6 +25,7 @@ __all__ = [
     "WINDOWS",
     "check_fd",
     "check_handle",
+    "check_mapped",
     "check_pages",
     "check_size",
     "memory_size",
@@ -55,7 +57,7 @@ def check_size(info: TensorInfo, available: int) -> None:
     nbytes = tensor_nbytes(info)
     if nbytes > available:
         raise PropertyError(
-            "shape", f"{info} has {nbytes} bytes, and the memory of the NPU {available}"
+            "shape", f"{info} has {nbytes} bytes, but the NPU memory has {available}"
         )
 
 
@@ -66,6 +68,8 @@ def number_of(shared: Any) -> int:
         UnsupportedObjectError: it is neither a number nor has it fileno().
         PropertyError: its fileno() says that it was closed.
     """
+    if WINDOWS and isinstance(shared, ctypes.c_void_p):
+        return shared.value or 0
     fileno = getattr(shared, "fileno", None)
     try:
         if isinstance(shared, bool):
@@ -73,8 +77,8 @@ def number_of(shared: Any) -> int:
         return index(shared if fileno is None else fileno())
     except TypeError:
         raise UnsupportedObjectError(
-            "MEM_HANDLE: shared memory is a file descriptor (an int, a samebytes.Fd or an object "
-            f"with fileno()) or an NT handle, not a {type(shared).__name__}"
+            "MEM_HANDLE: shared memory must be a file descriptor (an int, a samebytes.Fd or an "
+            f"object with fileno()) or an NT handle, not a {type(shared).__name__}"
         ) from None
     except (ClosedError, ValueError, OSError) as error:
         raise PropertyError("MEM_HANDLE", f"it was closed, or has no descriptor: {error}") from None
@@ -92,7 +96,7 @@ def check_fd(fd: int, nbytes: int) -> None:
     if size < nbytes:
         raise PropertyError(
             "MEM_HANDLE",
-            f"the memory of file descriptor {fd} has {size} bytes, and the tensor {nbytes}",
+            f"the memory of file descriptor {fd} has {size} bytes, but the tensor has {nbytes}",
         )
 
 
@@ -106,22 +110,9 @@ def memory_size(fd: int) -> int:
         what = "standard input" if fd == 0 else "no descriptor"
         raise PropertyError("MEM_HANDLE", f"file descriptor {fd} is {what}")
     try:
-        mode = os.fstat(fd).st_mode
-    except (OSError, OverflowError):  # which no C int can hold
-        raise PropertyError("MEM_HANDLE", f"file descriptor {fd} is not open") from None
-    if stat.S_ISREG(mode):
-        size = os.fstat(fd).st_size
-    elif stat.S_IFMT(mode):
-        _not_memory(fd)
-    else:
-        # DMA-BUFs have no type of file. They tell their size to lseek(), and have no position that
-        # it could change: Documentation/driver-api/dma-buf.rst of the kernel.
-        try:
-            size = os.lseek(fd, 0, os.SEEK_END)
-        except OSError:
-            _not_memory(fd)
-    if size == 0:
-        _not_memory(fd)
+        size = plugins.memory_size(fd)
+    except LayoutError as error:
+        raise PropertyError("MEM_HANDLE", str(error)) from None
     if not WINDOWS:
         _check_readable(fd)
     return size
@@ -133,19 +124,28 @@ def check_pages(address: int, nbytes: int) -> None:
     if address == 0:
         raise PropertyError("MEM_HANDLE", "this pointer is null")
     if not 0 < address < 1 << 64:
-        raise PropertyError("MEM_HANDLE", f"{address:#x} is no address")
+        raise PropertyError("MEM_HANDLE", f"{address:#x} is not an address")
     if address % page:
         raise PropertyError(
             "MEM_HANDLE",
-            f"{address:#x} is no multiple of the page size {page}: the NPU imports whole pages. "
-            'samebytes.context("cpu").allocate() gives memory on pages of its own',
+            f"{address:#x} is not a multiple of the page size {page}: the NPU imports whole pages. "
+            'samebytes.context("cpu").allocate() gives memory on its own pages',
         )
     if nbytes % page:
         padded = -(-nbytes // page) * page
         raise PropertyError(
             "MEM_HANDLE",
-            f"{nbytes} bytes are no multiple of the page size {page}: the NPU imports whole pages. "
-            f"Import a buffer of {padded} bytes with import_memory(), and take a tensor of it",
+            f"{nbytes} bytes are not a multiple of the page size {page}: the NPU imports whole "
+            f"pages. Import a buffer of {padded} bytes with import_memory(), and take a tensor of "
+            "it",
+        )
+
+
+def check_mapped(address: int, nbytes: int, writes: bool) -> None:
+    """Raise PropertyError unless this process has memory there, which the device may use."""
+    if not is_mapped(address, nbytes, writable=writes):
+        raise PropertyError(
+            "MEM_HANDLE", f"no {nbytes} bytes of memory of this process are at {address:#x}"
         )
 
 
@@ -153,12 +153,4 @@ def _check_readable(fd: int) -> None:
     import fcntl
 
     if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
-        raise PropertyError("MEM_HANDLE", f"file descriptor {fd} was opened for writing alone")
-
-
-def _not_memory(fd: int) -> NoReturn:
-    raise PropertyError(
-        "MEM_HANDLE",
-        f"file descriptor {fd} is no memory: pass that of a DMA-BUF (a pipe, a socket, a folder "
-        "and an empty file cannot be mapped)",
-    )
+        raise PropertyError("MEM_HANDLE", f"file descriptor {fd} was opened for writing only")

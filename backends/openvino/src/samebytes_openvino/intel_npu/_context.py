@@ -10,23 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import openvino
 
-from samebytes import FrameMeta, ImageFormat, ImageInfo, TensorInfo
+from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import AccessError, DeviceMismatchError, UnknownNameError
-from samebytes.plugins import Context, Storage, data_address
+from samebytes.plugins import (
+    Context,
+    ContextRegistry,
+    Storage,
+    data_address,
+    returns_memory,
+)
 
 from .._context import OPENVINO
 from .._remote._context import RemoteContext
-from .._remote._core import default_core
+from .._remote._core import core_of
 from .._remote._errors import PropertyError, naming
 from .._remote._info import info_of
-from .._remote._living import Living
-from .._remote._tensor import pin
+from .._remote._tensor import RemoteTensor, pin
 from .._remote._values import params_of
 from .._tensor import OpenVINOTensor
 from . import _checks
 from ._device import NPU, default_native, device_of, memory_of
 from ._host_pages import HostMemory, host_memory_of, mapped_file
-from ._imports import ImportCache, Imported, holding, tensor_in
+from ._imports import Imported, Imports, holding, tensor_in
 from ._kinds import FileDescriptor, MemType, TensorType
 from ._memory import ZeroMemory
 from ._remote_properties import as_properties, ask
@@ -39,7 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ZeroContext", "image_shape"]
 
-_living: Living[ZeroContext] = Living()
+# By ze_context.
+_contexts: ContextRegistry[ZeroContext] = ContextRegistry()
 
 
 class ZeroContext(RemoteContext):
@@ -65,14 +71,14 @@ class ZeroContext(RemoteContext):
     tensor_class = ZeroBufferTensor
     primary_handle = "usm_ptr"
     memory_size: int
-    _imports: ImportCache
+    _imports: Imports
 
     def __new__(cls, core: Any = None) -> Self:
-        core = default_core() if core is None else core
+        core = core_of(core)
         native = default_native(core)
         handle = int(params_of(native)["L0_CONTEXT"])
         make = partial(cls._make, native, core, handle)
-        return _living.find_or_make(handle, make)  # type: ignore[return-value]  # no subclasses
+        return _contexts.find_or_make(handle, make)  # type: ignore[return-value]  # no subclasses
 
     def __init__(self, core: Any = None) -> None:
         """`__new__` does it, since what it gives may be in use already."""
@@ -82,7 +88,7 @@ class ZeroContext(RemoteContext):
         self = object.__new__(cls)
         RemoteContext.__init__(self, native, core, device_of(core), {"ze_context": handle})
         self.memory_size = memory_of(core)
-        self._imports = ImportCache()
+        self._imports = Imports()
         return self
 
     @classmethod
@@ -91,15 +97,16 @@ class ZeroContext(RemoteContext):
 
         Raises:
             MissingDependencyError: OpenVINO finds no NPU.
-            UnknownNameError: another device than "NPU".
+            UnknownNameError: another device than "NPU", "NPU.0" and "NPU." with its platform.
             DeviceMismatchError: the ze_context of `parent` is not the plugin's own.
         """
         context = cls()
-        if device is not None and device != NPU:
-            known = [NPU, *(f"{NPU}.{name}" for name in context.core.get_property(
-                NPU, "AVAILABLE_DEVICES"))]  # fmt: skip
+        # The plugin names its NPU by platform, as "NPU.4000"; by number there is the first alone.
+        if device not in (None, NPU, f"{NPU}.0"):
+            names = context.core.get_property(NPU, "AVAILABLE_DEVICES")
+            known = [NPU, f"{NPU}.0", *(f"{NPU}.{name}" for name in names)]
             if device not in known:
-                raise UnknownNameError("device of openvino", device, known)
+                raise UnknownNameError("device of openvino", str(device), known)
         if parent is not None:
             context._check_shares(parent.handle("ze_context"))
         return context
@@ -114,18 +121,23 @@ class ZeroContext(RemoteContext):
                 "DMA-BUF"
             )
 
+    @property
+    def shared(self) -> bool:
+        """True: there is no other, so close() leaves it open."""
+        return True
+
     def get(self) -> int:
         """The ze_context_handle_t. It stays the plugin's."""
         return self.handle("ze_context")
 
+    @returns_memory
     def create_tensor(
         self,
         type: Any,
         shape: Sequence[int],
         shared_buffer: Any = None,
-        *,
-        tensor_type: TensorType | str | None = None,
         mem_type: MemType | str | None = None,
+        tensor_type: TensorType | str | None = None,
     ) -> ZeroBufferTensor:
         """A remote tensor over memory that is there already, or over new memory.
 
@@ -137,8 +149,8 @@ class ZeroContext(RemoteContext):
                 tensor or another buffer on whole pages of the CPU's; a FileDescriptor; a map of
                 MEM_TYPE, MEM_HANDLE, TENSOR_TYPE and FILE_DESCRIPTOR, as in C++; or None for
                 memory that the plugin allocates.
-            tensor_type: what it is for; INPUT for files, else BINDED.
             mem_type: what `shared_buffer` is, where its type does not say.
+            tensor_type: what it is for; INPUT for files, else BINDED.
 
         A descriptor stays the caller's and may be closed at once: the driver holds the memory.
         Buffers are held by the tensor. Memory behind an address must outlive it.
@@ -160,16 +172,27 @@ class ZeroContext(RemoteContext):
         nbytes, handle, readonly, keep = _checks.tensor_nbytes(info), None, False, None
         if kind is MemType.SHARED_BUF:
             handle = self._shared_handle(asked.shared, nbytes)
+            if use is not TensorType.INPUT:
+                self.check_not_input(handle)
         elif kind is MemType.CPU_VA:
             memory = host_memory_of(asked.shared)
             _check_writable(memory, use)
             memory.check_room(nbytes)
             _checks.check_pages(memory.address, nbytes)
+            if memory.nbytes is None:
+                _checks.check_mapped(memory.address, nbytes, use is not TensorType.INPUT)
             handle, readonly, keep = memory.address, memory.readonly, memory.keep
         native = self._create(element, extents, as_properties(kind, use, handle))
+        if kind is MemType.SHARED_BUF and use is TensorType.INPUT and not _checks.WINDOWS:
+            assert handle is not None
+            self._imports.hold_as_input(native, handle)
+        if kind is MemType.CPU_VA:
+            imported = Imported(native, params_of(native), nbytes, keep, handle)
+            if imported.within_other:
+                return self._whole_tensor(imported, info, readonly)
         pin(native, Storage(keep=keep))
         storage = Storage(keep=native, nbytes=nbytes)
-        return ZeroBufferTensor(native, self, storage, None, readonly, info, (storage,))
+        return ZeroBufferTensor.owned(native, self, storage, readonly=readonly, info=info)
 
     def create_l0_host_tensor(
         self,
@@ -184,6 +207,7 @@ class ZeroContext(RemoteContext):
         """
         return self.create_tensor(type, shape, tensor_type=tensor_type)
 
+    @returns_memory
     def create_host_tensor(self, type: Any, shape: Sequence[int]) -> OpenVINOTensor:
         """A host tensor over new Level Zero memory, which the plugin uses in place.
 
@@ -203,12 +227,12 @@ class ZeroContext(RemoteContext):
         imported = Imported(native, params, _checks.tensor_nbytes(info))
         storage = holding((imported,))
         view = tensor_in(imported, storage, 0, info, False)
-        return OpenVINOTensor(view, OPENVINO, storage, None, False, info, (storage,))
+        return OpenVINOTensor.owned(view, OPENVINO, storage, info=info)
 
     def import_memory(
-        self, shared_buffer: Any, *, mem_type: MemType | str | None = None
+        self, shared_buffer: Any, mem_type: MemType | str | None = None
     ) -> ZeroMemory:
-        """Whole memory, for tensors anywhere in it: planes at offsets, sizes that are no pages.
+        """Whole memory, for tensors anywhere in it: planes at offsets, sizes that are not pages.
 
         Args:
             shared_buffer: a file descriptor, or a buffer of whole pages, as for `create_tensor`.
@@ -232,13 +256,15 @@ class ZeroContext(RemoteContext):
         imported = self.imported_pages(
             memory.address, memory.nbytes, readonly, memory.keep, writes=not readonly
         )
-        return ZeroMemory(self, imported, readonly)
+        return ZeroMemory(self, imported.part(memory.address, memory.nbytes), readonly)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> ZeroBufferTensor:
         """New Level Zero memory on the host: `create_l0_host_tensor` in the words of samebytes."""
         return self.create_tensor(TensorInfo(dtype, shape).dtype, shape)
 
-    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> Frame:
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int
+    ) -> Frame[RemoteTensor]:
         """A new image in one piece of Level Zero memory; planes are [1, rows, columns, channels].
 
         Raises:
@@ -256,7 +282,7 @@ class ZeroContext(RemoteContext):
             tensor_in(imported, storage, p.offset, TensorInfo(p.dtype, image_shape(p.shape)), False)
             for p in layouts
         )
-        return self.frame_class(natives, self, FrameMeta(image), storage, None, False, (storage,))
+        return Frame.owned(natives, self, FrameMeta(image), storage)
 
     def readonly_native(self, native: Any) -> Any:
         """`native` itself: OpenVINO has no read-only tensors, so Tensor.readonly must do."""
@@ -265,7 +291,7 @@ class ZeroContext(RemoteContext):
     def imported_buffer(self, source: Storage, fd: int, readonly: bool) -> Imported:
         """The import of a DMA-BUF whose descriptor `source` owns; for this package's edges."""
         make = partial(self._import_fd, fd, readonly)
-        return self._imports.buffer(source, fd, readonly, make)
+        return self._imports.of_source(source, (fd, readonly), make)
 
     def imported_pages(
         self, address: int, nbytes: int, readonly: bool, source: object, *, writes: bool
@@ -277,16 +303,34 @@ class ZeroContext(RemoteContext):
             readonly: they may not be written.
             source: what they lie in.
             writes: the device may write to the tensor that will lie there.
+
+        Raises:
+            PropertyError: some of them were imported with other ones, or all of them for reading
+                alone. The plugin keeps one import of a page: it refuses a range that begins in one
+                and ends behind it, and gives the same one again, whatever it was made for.
         """
         _checks.check_pages(address, nbytes)
         use = TensorType.INPUT if readonly else TensorType.BINDED
         properties = as_properties(MemType.CPU_VA, use, address)
-        make = partial(self._import, nbytes, properties, source)
-        return self._imports.pages(address, nbytes, writes, make)
+        make = partial(self._import, nbytes, properties, source, address)
+        imported, _ = self._imports.pages(
+            address,
+            nbytes,
+            make,
+            taken=_pages_taken,
+            again=_check_may_write if writes else None,
+            remembers=lambda made: not made.within_other,
+        )
+        return imported
 
     def may_write(self, address: int, nbytes: int) -> bool:
         """Whether no page of the range is held as INPUT; for this package's requests."""
-        return self._imports.may_write(address, nbytes)
+        return not any(known.readonly for known in self._imports.on_pages(address, nbytes))
+
+    def check_not_input(self, fd: int) -> None:
+        """Raise PropertyError if a living INPUT tensor lies over a buffer that shall be written."""
+        if not _checks.WINDOWS:
+            self._imports.check_not_input(fd)
 
     def _import_fd(self, fd: int, readonly: bool) -> Imported:
         use = TensorType.INPUT if readonly else TensorType.BINDED
@@ -294,10 +338,14 @@ class ZeroContext(RemoteContext):
         return self._import(_checks.memory_size(fd), properties)
 
     def _import(
-        self, nbytes: int, properties: Mapping[str, str], source: object = None
+        self,
+        nbytes: int,
+        properties: Mapping[str, str],
+        source: object = None,
+        address: int | None = None,
     ) -> Imported:
         native = self._create(openvino.Type.u8, openvino.Shape([1, nbytes]), properties)
-        return Imported(native, params_of(native), nbytes, source)
+        return Imported(native, params_of(native), nbytes, source, address)
 
     def _create(self, element: Any, extents: Any, properties: Mapping[str, str]) -> Any:
         with naming("RemoteContext.create_tensor"):
@@ -316,10 +364,14 @@ class ZeroContext(RemoteContext):
         pages = mapped_file(file, nbytes)
         size = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
         properties = as_properties(MemType.CPU_VA, TensorType.INPUT, data_address(pages))
-        imported = self._import(size, properties, pages)
+        return self._whole_tensor(self._import(size, properties, pages), info, True)
+
+    def _whole_tensor(
+        self, imported: Imported, info: TensorInfo, readonly: bool
+    ) -> ZeroBufferTensor:
         storage = holding((imported,))
-        native = tensor_in(imported, storage, 0, info, True)
-        return ZeroBufferTensor(native, self, storage, None, True, info, (storage,))
+        native = tensor_in(imported, storage, 0, info, readonly)
+        return ZeroBufferTensor.owned(native, self, storage, readonly=readonly, info=info)
 
     def _release(self) -> None:
         super()._release()
@@ -336,4 +388,22 @@ def _check_writable(memory: HostMemory, use: TensorType) -> None:
         raise AccessError(
             f"TENSOR_TYPE: {use.name} lets the device write, and this memory is read-only: "
             "pass TensorType.INPUT, or writable memory"
+        )
+
+
+def _pages_taken(_: Imported) -> PropertyError:
+    return PropertyError(
+        "MEM_HANDLE",
+        "it shares a page with other memory that the NPU holds at the moment, for a tensor, or for "
+        "the last frame of a request or image model: close that first, or give it pages of its "
+        'own, as samebytes.context("cpu").allocate() does',
+    )
+
+
+def _check_may_write(known: Imported) -> None:
+    if known.readonly:
+        raise PropertyError(
+            "TENSOR_TYPE",
+            "at the moment the NPU holds these pages as INPUT, of read-only memory: drop the "
+            "tensors that were mapped from that first",
         )

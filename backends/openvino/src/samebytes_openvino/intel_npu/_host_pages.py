@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 from collections.abc import Iterable
@@ -46,7 +47,7 @@ class HostMemory:
         """Raise PropertyError if a tensor of that size does not fit."""
         if self.nbytes is not None and self.nbytes < nbytes:
             raise PropertyError(
-                "MEM_HANDLE", f"the buffer has {self.nbytes} bytes, and the tensor {nbytes}"
+                "MEM_HANDLE", f"the buffer has {self.nbytes} bytes, but the tensor has {nbytes}"
             )
 
 
@@ -58,6 +59,8 @@ def host_memory_of(shared: Any) -> HostMemory:
         PropertyError: it is not contiguous.
         NotHostVisibleError: a tensor that is not in memory of the CPU.
     """
+    if isinstance(shared, ctypes.c_void_p):
+        shared = shared.value or 0
     if isinstance(shared, int | np.integer) and not isinstance(shared, bool):
         return HostMemory(int(shared), None, None, False)
     array: Array
@@ -70,7 +73,7 @@ def host_memory_of(shared: Any) -> HostMemory:
             array = np.frombuffer(shared, np.uint8)
         except (TypeError, ValueError, BufferError):
             raise UnsupportedObjectError(
-                "MEM_HANDLE: memory of the CPU is an address, an array, a tensor or another "
+                "MEM_HANDLE: CPU memory must be an address, an array, a tensor or another "
                 f"buffer, not a {type(shared).__name__}"
             ) from None
     if not array.flags.c_contiguous:
@@ -90,7 +93,7 @@ def mapped_file(file: FileDescriptor, nbytes: int) -> Array:
     if file.offset < 0 or file.offset % mmap.ALLOCATIONGRANULARITY:
         raise PropertyError(
             "FILE_DESCRIPTOR",
-            f"offset {file.offset} is no multiple of {mmap.ALLOCATIONGRANULARITY}: map the file "
+            f"offset {file.offset} is not a multiple of {mmap.ALLOCATIONGRANULARITY}: map the file "
             "from a page on with import_memory(), and take a tensor at an offset of it",
         )
     with open(file.path, "rb") as opened:  # noqa: PTH123 - any path-like
@@ -129,7 +132,7 @@ def whole_pages(array: Array, *, reading: bool = False) -> Pages | str:
     return (
         f"its memory, {high - low} bytes at {low:#x}, does not consist of whole pages of {page} "
         'bytes, and the NPU writes to nothing else: samebytes.context("cpu").allocate() gives '
-        "memory on pages of its own; of arrays of your own pad address and size to whole pages"
+        "memory on its own pages; pad the address and size of your own arrays to whole pages"
     )
 
 

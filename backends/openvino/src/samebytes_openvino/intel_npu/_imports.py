@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole memory that the NPU plugin knows, and the tensors that lie in it.
+"""Memory imported by the NPU plugin, and the tensors in it.
 
 The plugin finds ordinary openvino.Tensors, at any offset, inside memory that it allocated or
 imported, and passes their pointers on to the device. So planes of an image that lie in one buffer
@@ -8,29 +8,29 @@ become tensors of one import, and a tensor need not begin or end with a page.
 
 from __future__ import annotations
 
-import threading
+import os
 import weakref
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from samebytes.plugins import Storage, TensorInfo
+from samebytes.plugins import ImportCache, Storage, TensorInfo
 
 from .._layout import carried_tensor
 from .._pinned import PinnedTensor
 from .._remote._errors import PropertyError
 from ._kinds import TensorType
 
-__all__ = ["ImportCache", "Imported", "bytes_of", "holding", "tensor_in"]
+__all__ = ["Imported", "bytes_of", "holding", "tensor_in"]
 
 
 class Imported:
     """A piece of memory that the NPU plugin knows for as long as this object lives.
 
     Attributes:
-        native: the openvino.RemoteTensor, or host tensor, that makes it known.
+        native: the openvino.RemoteTensor, or host tensor, that makes it known. It may begin at
+            another address: see `within_other`.
         params: its properties: MEM_TYPE, MEM_HANDLE, TENSOR_TYPE.
         address: of the first byte.
         nbytes: its size.
@@ -40,99 +40,75 @@ class Imported:
     __slots__ = ("__weakref__", "address", "native", "nbytes", "params", "source")
 
     def __init__(
-        self, native: Any, params: dict[str, int | str], nbytes: int, source: object = None
+        self,
+        native: Any,
+        params: dict[str, int | str],
+        nbytes: int,
+        source: object = None,
+        address: int | None = None,
     ) -> None:
         self.native = native
         self.params = params
-        self.address = int(params["MEM_HANDLE"])
+        self.address = int(params["MEM_HANDLE"]) if address is None else address
         self.nbytes = nbytes
         self.source = source
+
+    @property
+    def within_other(self) -> bool:
+        """`native` is not this memory, but begins where larger memory does that contains it.
+
+        For an address (CPU_VA) inside memory that it knows already, the plugin of 2026.4.1 gives a
+        remote tensor over the beginning of that memory, so an inference would read the wrong
+        bytes. Ordinary tensors are found at their own address.
+        """
+        begin, nbytes = self.params["MEM_HANDLE"], self.native.get_byte_size()
+        return (begin, nbytes) != (self.address, self.nbytes)
+
+    def contains(self, address: int, nbytes: int) -> bool:
+        """Whether a range lies in it from beginning to end."""
+        return self.address <= address and address + nbytes <= self.address + self.nbytes
 
     @property
     def readonly(self) -> bool:
         """The device may not write to it."""
         return self.params["TENSOR_TYPE"] == TensorType.INPUT.name
 
+    def part(self, address: int, nbytes: int) -> Imported:
+        """That range of it, or itself if that is all of it."""
+        if (address, nbytes) == (self.address, self.nbytes):
+            return self
+        return Imported(self.native, self.params, nbytes, self, address)
 
-class ImportCache:
-    """What a context imported: memory that comes round again, as in pools, is imported once."""
 
-    __slots__ = ("_buffers", "_lock", "_pages")
+class Imports(ImportCache[Imported]):
+    """What a context imported, and the buffers that the user made INPUT tensors over."""
+
+    __slots__ = ("_inputs",)
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        # By the storage that owns the descriptor, and its number: a number alone is soon another
-        # file's. The driver holds a DMA-BUF itself, so such an import keeps no source.
-        self._buffers: weakref.WeakKeyDictionary[Storage, dict[tuple[int, bool], Imported]] = (
-            weakref.WeakKeyDictionary()
+        super().__init__()
+        # By what the system calls the buffers: other descriptors of one have other numbers.
+        self._inputs: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()
+
+    def hold_as_input(self, native: Any, fd: int) -> None:
+        """Remember that `native`, an openvino.RemoteTensor, is INPUT over that buffer."""
+        self._inputs[native] = _identity(fd)
+
+    def check_not_input(self, fd: int) -> None:
+        """Raise PropertyError if a living INPUT tensor lies over the buffer of a descriptor."""
+        if not self._inputs or _identity(fd) not in list(self._inputs.values()):
+            return
+        raise PropertyError(
+            "TENSOR_TYPE",
+            "at the moment the NPU holds this buffer as INPUT, which it may only read: drop the "
+            "tensors that were made as INPUT over it first",
         )
-        # Weak: pages must outlive their import, which therefore holds them, and a cache that held
-        # the import would hold the pages for ever.
-        self._pages: weakref.WeakValueDictionary[tuple[int, int], Imported] = (
-            weakref.WeakValueDictionary()
-        )
 
-    def buffer(
-        self, source: Storage, fd: int, readonly: bool, make: Callable[[], Imported]
-    ) -> Imported:
-        """The import of a descriptor that `source` owns."""
-        with self._lock:
-            known = self._buffers.setdefault(source, {})
-            if (fd, readonly) not in known:
-                known[fd, readonly] = make()
-            return known[fd, readonly]
 
-    def pages(
-        self, address: int, nbytes: int, writes: bool, make: Callable[[], Imported]
-    ) -> Imported:
-        """The import of pages of the CPU's, or a living one that has all of them.
-
-        Args:
-            address, nbytes: of the pages.
-            writes: the device may write to what will lie there.
-            make: imports them.
-
-        Raises:
-            PropertyError: some of them were imported with other ones, or all of them for reading
-                alone. The plugin keeps one import of a page: it refuses a range that begins in one
-                and ends behind it, and gives the same one again, whatever it was made for.
-        """
-        with self._lock:
-            end = address + nbytes
-            for known in list(self._pages.values()):
-                first, last = known.address, known.address + known.nbytes
-                if first <= address and end <= last:
-                    if writes and known.readonly:
-                        raise PropertyError(
-                            "TENSOR_TYPE",
-                            "at the moment the NPU holds these pages as INPUT, of read-only "
-                            "memory: drop the tensors that were mapped from that first",
-                        )
-                    return known
-                if first < end and address < last:
-                    raise PropertyError(
-                        "MEM_HANDLE",
-                        "it shares a page with other memory that the NPU holds at the moment: "
-                        'give it pages of its own, as samebytes.context("cpu").allocate() does',
-                    )
-            found = self._pages[address, nbytes] = make()
-            return found
-
-    def may_write(self, address: int, nbytes: int) -> bool:
-        """Whether no page of the range is held for reading alone."""
-        with self._lock:
-            return not any(
-                known.readonly
-                and known.address < address + nbytes
-                and address < known.address + known.nbytes
-                for known in list(self._pages.values())
-            )
-
-    def clear(self) -> None:
-        """Forget them. What tensors still use lives on."""
-        with self._lock:
-            self._buffers.clear()
-            self._pages.clear()
+def _identity(fd: int) -> tuple[int, int]:
+    """What the system calls the file behind a descriptor; of a DMA-BUF each has its own."""
+    found = os.fstat(fd)
+    return found.st_dev, found.st_ino
 
 
 def holding(imports: Iterable[Imported], keep: object = None) -> Storage:
@@ -144,11 +120,7 @@ def holding(imports: Iterable[Imported], keep: object = None) -> Storage:
     held = tuple(imports)
     address = held[0].address if len(held) == 1 else 0
     nbytes = sum(imported.nbytes for imported in held)
-    return Storage(partial(_let_go, held), address=address, nbytes=nbytes, keep=keep)
-
-
-def _let_go(held: object) -> None:
-    """Nothing: a storage holds the imports by holding this function with its argument."""
+    return Storage(address=address, nbytes=nbytes, keep=keep, holds=held)
 
 
 def bytes_of(imported: Imported, owner: Storage) -> np.ndarray[Any, Any]:

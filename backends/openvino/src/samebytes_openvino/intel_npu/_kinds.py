@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of memory and of tensor, as OpenVINO's NPU plugin tells them apart."""
+"""The kinds of memory and of tensor of OpenVINO's NPU plugin."""
 
 from __future__ import annotations
 

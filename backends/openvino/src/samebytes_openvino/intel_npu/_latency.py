@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from .._remote._core import default_core
+from .._compiled import read_model
+from .._remote._core import core_of
 from ._models import check_static
 from ._properties import validate
 
@@ -79,17 +80,20 @@ def measure_latency(
     hold.
 
     Args:
-        model: an openvino.Model.
+        model: an openvino.Model, or the path of one.
         properties: of the compilation, for the NPU as `validate` takes them.
         core: an openvino.Core.
         device: another one to compare with.
 
     Raises:
         LayoutError: the model has dynamic shapes.
+        FileNotFoundError: the file does not exist.
+        UnsupportedObjectError: `model` is neither a model nor a path.
         UnknownNameError, NpuPropertyError: as for `validate`.
     """
+    core = core_of(core)
+    model = read_model(core, model)
     check_static(model)
-    core = default_core() if core is None else core
     if device == _NPU:
         config = {**validate(properties or {}, core=core), "NPU_BYPASS_UMD_CACHING": True}
     else:

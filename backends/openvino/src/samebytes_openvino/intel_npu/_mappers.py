@@ -31,12 +31,14 @@ from samebytes.plugins import (
 
 from .._element_types import element_type
 from .._pinned import PinnedTensor
+from .._remote._errors import RegionError
 from .._tensor import array_of
 from ._checks import tensor_nbytes
 from ._context import ZeroContext, image_shape
 from ._host_pages import Pages, merged, whole_pages
 from ._imports import Imported, holding, tensor_in
-from ._tensor import ZeroBufferTensor, host_memory
+from ._kinds import TensorType
+from ._tensor import REGION, ZeroBufferTensor, check_copyable, host_memory, may_be_region
 
 __all__ = [
     "CpuFrameToNpu",
@@ -63,7 +65,7 @@ class FdToNpu(MemoryMapper):
         """A tensor over the same bytes."""
         target = cast(ZeroContext, self.target)
         info = _dense(item.info, item.shape)
-        imported, offset = _by_descriptor(target, item)
+        imported, offset = _by_descriptor(target, item, access)
         storage = holding((imported,))
         native = _tensor_in(imported, storage, offset, info, access)
         # What the exporter's devices still do with the memory, no call of Level Zero waits for.
@@ -86,7 +88,7 @@ class FdFrameToNpu(MemoryMapper):
             info = _dense(plane.info, image_shape(plane.shape))
             fd = _descriptor(plane)
             if fd not in imports:
-                imports[fd], _ = _by_descriptor(target, plane)
+                imports[fd], _ = _by_descriptor(target, plane, access)
             placed.append((imports[fd], _offset_in(imports[fd], plane), info))
         storage = holding(imports.values())
         natives = tuple(_tensor_in(i, storage, o, info, access) for i, o, info in placed)
@@ -119,17 +121,28 @@ class CpuFrameToNpu(MemoryMapper):
         infos = [_dense(plane.info, image_shape(plane.shape)) for plane in item.planes]
         ranges = [_pages(plane, access) for plane in item.planes]
         imports = [_import_pages(target, pages, item, access) for pages in merged(ranges)]
-        storage = holding(imports)
-        natives = tuple(
-            _tensor_in(imported, storage, address - imported.address, info, access)
-            for address, info in zip(map(_address, item.planes), infos, strict=True)
-            for imported in imports
-            if 0 <= address - imported.address < imported.nbytes
-        )
-        return natives, None, storage
+        # A living import may contain several of the ranges, and then stands here several times.
+        storage = holding(dict.fromkeys(imports))
+        natives = []
+        for plane, info in zip(item.planes, infos, strict=True):
+            address = _address(plane)
+            imported = next(i for i in imports if i.contains(address, tensor_nbytes(info)))
+            offset = address - imported.address
+            natives.append(_tensor_in(imported, storage, offset, info, access))
+        return tuple(natives), None, storage
 
 
-class NpuToCpu(MemoryMapper):
+class _WholeTensors(MemoryMapper):
+    """The base of edges that need the tensor's address, so that no copy is advised behind them."""
+
+    __slots__ = ()
+
+    def accepts(self, item: ZeroBufferTensor) -> str | None:
+        """None unless it may be a region of another tensor."""
+        return REGION if may_be_region(item.native) else None
+
+
+class NpuToCpu(_WholeTensors):
     """openvino:NPU -> cpu: an array over the memory, which is the host's."""
 
     __slots__ = ()
@@ -155,6 +168,14 @@ class NpuToCpuCopy(MemoryMapper):
 
     __slots__ = ()
 
+    def accepts(self, item: ZeroBufferTensor) -> str | None:
+        """None unless it may be a region whose copy would end the process."""
+        try:
+            check_copyable(item)
+        except RegionError as error:
+            return str(error)
+        return None
+
     def connect(self, item: ZeroBufferTensor, access: Access) -> _Connected:
         """A new array."""
         info = item.info
@@ -166,7 +187,7 @@ class NpuToCpuCopy(MemoryMapper):
 
 
 class CpuToNpuCopy(MemoryMapper):
-    """cpu -> openvino:NPU: a copy by the plugin into new memory of its own."""
+    """cpu -> openvino:NPU: a copy by the plugin into its own new memory."""
 
     __slots__ = ()
 
@@ -199,7 +220,7 @@ class CpuFrameToNpuCopy(MemoryMapper):
         return natives, None, storage
 
 
-class NpuToLevelZero(MemoryMapper):
+class NpuToLevelZero(_WholeTensors):
     """openvino:NPU -> level_zero: the USM pointer, in the plugin's own ze_context."""
 
     __slots__ = ()
@@ -227,6 +248,8 @@ class NpuFrameToLevelZero(MemoryMapper):
 
 def _pointer(target: Any, item: ZeroBufferTensor, info: TensorInfo, access: Access) -> Tensor:
     """The tensor of the level_zero plugin, whose class must not be imported here."""
+    if access != "r" and item.params["TENSOR_TYPE"] == TensorType.INPUT.name:
+        raise Refused("TENSOR_TYPE: devices may only read memory that was made as INPUT")
     own, theirs = item.context.handle("ze_context"), target.handle("ze_context")
     if own != theirs:
         raise Refused(
@@ -245,7 +268,7 @@ def _pointer(target: Any, item: ZeroBufferTensor, info: TensorInfo, access: Acce
 def _require_image(item: Frame) -> ImageInfo:
     info = item.meta.info
     if not isinstance(info, ImageInfo):
-        raise Refused("it is no image: map its tensors one by one")
+        raise Refused("it is not an image: map its tensors one by one")
     return info
 
 
@@ -254,7 +277,8 @@ def _dense(info: TensorInfo, shape: tuple[int, ...]) -> TensorInfo:
     if not info.is_contiguous:
         raise Refused(
             f"strides {info.strides} of shape {info.shape}: the NPU plugin takes dense tensors "
-            "only, so the pitch must be the length of a row"
+            "only, so the pitch must be the length of a row. image_model() takes a decoder's "
+            "padded frames as they are, and take_whole_rows() makes any model take padded rows"
         )
     if info.size == 0:
         raise Refused("it is empty, which the NPU plugin refuses")
@@ -275,9 +299,11 @@ def _descriptor(item: Tensor) -> int:
     return fd
 
 
-def _by_descriptor(target: ZeroContext, item: Tensor) -> tuple[Imported, int]:
+def _by_descriptor(target: ZeroContext, item: Tensor, access: Access) -> tuple[Imported, int]:
     fd = _descriptor(item)
     try:
+        if access != "r":
+            target.check_not_input(fd)
         imported = target.imported_buffer(item.storage, fd, item.readonly)
     except (LayoutError, NativeError) as error:
         raise Refused(str(error)) from error

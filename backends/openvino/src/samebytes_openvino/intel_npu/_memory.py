@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from samebytes.plugins import returns_memory
+
 from .._remote._errors import PropertyError
 from .._remote._info import info_of
 from . import _checks
@@ -25,7 +27,7 @@ class ZeroMemory:
 
     Attributes:
         context: the ZeroContext.
-        readonly: nobody may write to it.
+        readonly: it may not be written to.
     """
 
     __slots__ = ("_imported", "context", "readonly")
@@ -47,9 +49,16 @@ class ZeroMemory:
 
     @property
     def native(self) -> Any:
-        """The openvino.RemoteTensor over all of it: uint8 [1, nbytes]."""
-        return self._imported.native
+        """The openvino.RemoteTensor over all of it: uint8 [1, nbytes].
 
+        An ordinary openvino.Tensor where it lies within memory that the NPU held already.
+        """
+        imported = self._imported
+        if imported.within_other:
+            return self.tensor("uint8", (1, imported.nbytes)).native
+        return imported.native
+
+    @returns_memory
     def tensor(self, type: Any, shape: Sequence[int], offset: int = 0) -> ZeroBufferTensor:
         """A dense tensor in it. The plugin hands its very pointer to the device.
 
@@ -73,11 +82,12 @@ class ZeroMemory:
                 f"the tensor takes bytes {offset} to {offset + nbytes} of memory of {self.nbytes}",
             )
         if offset % (info.dtype.itemsize or 1):
-            raise PropertyError("offset", f"{offset} is no multiple of the size of {info.dtype}")
+            raise PropertyError("offset", f"{offset} is not a multiple of the size of {info.dtype}")
         storage = holding((self._imported,))
         native = tensor_in(self._imported, storage, offset, info, self.readonly)
-        made = (storage,)
-        return ZeroBufferTensor(native, self.context, storage, None, self.readonly, info, made)
+        return ZeroBufferTensor.owned(
+            native, self.context, storage, readonly=self.readonly, info=info
+        )
 
     def __repr__(self) -> str:
         return f"<ZeroMemory {self.nbytes} bytes at {self.address:#x}>"

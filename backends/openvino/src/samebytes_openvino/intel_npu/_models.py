@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the NPU cannot run, said before the compiler is asked."""
+"""Refuse models that the NPU cannot run, before they are compiled."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def check_static(model: Any) -> None:
     ]
     if dynamic:
         raise LayoutError(
-            f"the NPU takes fixed shapes only, and these are dynamic: {', '.join(dynamic)}. Give "
+            f"the NPU takes fixed shapes only, but these are dynamic: {', '.join(dynamic)}. Give "
             "each input its shape with model.reshape({name: shape}) before compiling"
         )

@@ -7,6 +7,7 @@ the wrapper class of openvino/runtime/intel_npu/level_zero/level_zero.hpp builds
 
 from __future__ import annotations
 
+import ctypes
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from samebytes.plugins import Fd, Tensor
 
 from .._remote._errors import PropertyError
 from .._remote._values import pointer
+from ._checks import WINDOWS
 from ._kinds import FileDescriptor, MemType, TensorType
 
 __all__ = ["Asked", "as_properties", "ask"]
@@ -97,6 +99,8 @@ def _inferred(shared: Any) -> MemType:
         return MemType.L0_INTERNAL_BUF
     if isinstance(shared, FileDescriptor):
         return MemType.MMAPED_FILE
+    if isinstance(shared, ctypes.c_void_p):  # a pointer, though ctypes makes it a buffer too
+        return MemType.SHARED_BUF if WINDOWS else MemType.CPU_VA
     if isinstance(shared, int | Fd | np.integer) or hasattr(shared, "fileno"):
         return MemType.SHARED_BUF
     if isinstance(shared, Tensor | np.ndarray) or _has_buffer(shared):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plugin declares for the NPU. Importing it does not import openvino."""
+"""The plugin's declarations for the NPU. Importing it does not import openvino."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _FD_EDGES = [
         transfer=Transfer.IMPORT,
         summary=summary,
         level=level,
-        lifts=False,
-        # From level_zero, below the way by the cpu, which the plugin refuses for USM.
+        per_plane=False,
+        # From level_zero, below the route over the cpu, which the plugin refuses for USM.
         cost=1.5 if source == "level_zero" else None,
     )
     for source in ("dma", "level_zero")
@@ -45,14 +45,16 @@ MAPPERS = [
         target=_NPU,
         mapper=f"{_HERE}:CpuToNpu",
         transfer=Transfer.ALIAS,
+        only="whole pages",
         summary="the whole pages of the memory imported, a tensor in them",
-        lifts=False,
+        per_plane=False,
     ),
     MapperSpec(
         source="cpu",
         target=_NPU,
         mapper=f"{_HERE}:CpuFrameToNpu",
         transfer=Transfer.ALIAS,
+        only="whole pages",
         summary="the whole pages of the planes imported, tensors in them",
         level="frame",
     ),
@@ -62,7 +64,7 @@ MAPPERS = [
         mapper=f"{_HERE}:NpuToCpu",
         transfer=Transfer.ALIAS,
         summary="an array over the Level Zero memory, which is the host's",
-        lifts=False,
+        per_plane=False,
     ),
     MapperSpec(
         source=_NPU,
@@ -78,7 +80,7 @@ MAPPERS = [
         mapper=f"{_HERE}:NpuToLevelZero",
         transfer=Transfer.ALIAS,
         summary="the USM pointer, in the plugin's own ze_context",
-        lifts=False,
+        per_plane=False,
     ),
     MapperSpec(
         source=_NPU,
@@ -93,9 +95,9 @@ MAPPERS = [
         target=_NPU,
         mapper=f"{_HERE}:CpuToNpuCopy",
         transfer=Transfer.COPY,
-        summary="copied by the plugin into Level Zero memory of its own",
+        summary="copied by the plugin into its own Level Zero memory",
         access=("r",),
-        lifts=False,
+        per_plane=False,
     ),
     MapperSpec(
         source="cpu",
@@ -113,6 +115,6 @@ MAPPERS = [
         transfer=Transfer.COPY,
         summary="copied by the plugin",
         access=("r",),
-        lifts=False,
+        per_plane=False,
     ),
 ]

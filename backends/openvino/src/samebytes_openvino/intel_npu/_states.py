@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import openvino
 
-from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
 __all__ = ["get_states", "reset_states", "set_states"]
 
@@ -41,6 +41,10 @@ def set_states(request: Any, values: Mapping[str, Any]) -> None:
         UnknownNameError: the model has no such variable. Then none was set.
         LayoutError: dtype or shape is not that of the variable. Then none was set.
     """
+    if not isinstance(values, Mapping):
+        raise UnsupportedObjectError(
+            f"values must map names of state variables to arrays, not {values!r}"
+        )
     states = _states(request)
     made: dict[str, Array] = {}
     for name, value in values.items():
@@ -78,4 +82,8 @@ def reset_states(request: Any, names: Iterable[str] | None = None) -> None:
 
 def _states(request: Any) -> dict[str, Any]:
     native = getattr(request, "native", request)
+    if not hasattr(native, "query_state"):
+        raise UnsupportedObjectError(
+            f"states are of an InferRequest or an openvino.InferRequest, not of {request!r}"
+        )
     return {state.name: state for state in native.query_state()}

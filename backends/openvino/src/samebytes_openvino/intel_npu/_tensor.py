@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -13,22 +11,24 @@ import numpy as np
 from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
 from samebytes.plugins import Storage, TensorInfo, data_address
 
-from .._element_types import from_element_type
+from .._element_types import element_type, from_element_type
 from .._pinned import PinnedTensor
+from .._remote._carrier import carried
+from .._remote._errors import RegionError
 from .._remote._tensor import RemoteTensor, pin, pinned
 from .._tensor import array_of
 from . import _checks
-from ._imports import Imported, tensor_in
+from ._imports import Imported
 from ._kinds import MemType, TensorType
 
-__all__ = ["ZeroBufferTensor", "host_memory"]
+__all__ = ["REGION", "ZeroBufferTensor", "check_copyable", "host_memory", "may_be_region"]
 
 T = TypeVar("T", bound=RemoteTensor)
 
-_REGION = (
+REGION = (
     "OpenVINO gives a region of a remote tensor the address of the whole one, so it is not known "
-    "where this tensor begins: use the tensor that samebytes made, or, if it is no region, "
-    "tensor.as_()"
+    "where this tensor begins: take the part of the whole tensor's host_array(), or, if it is not "
+    "a region, use tensor.as_()"
 )
 
 
@@ -63,7 +63,7 @@ class ZeroBufferTensor(RemoteTensor):
         """This very tensor as one of that class: by default, of this one.
 
         For an openvino.RemoteTensor that samebytes did not make this takes the caller's word that
-        it is no region of another one; from then on it has a pointer.
+        it is not a region of another one; from then on it has a pointer.
 
         Raises:
             UnsupportedObjectError: it is of another kind.
@@ -71,16 +71,23 @@ class ZeroBufferTensor(RemoteTensor):
         kind = kind or ZeroBufferTensor
         if not self.is_(kind):
             raise UnsupportedObjectError(
-                f"MEM_TYPE: a tensor of the NPU plugin is no {kind.__name__}"
+                f"MEM_TYPE: a tensor of the NPU plugin is not a {kind.__name__}"
             )
         native = self.native
         if not isinstance(native, PinnedTensor) and pinned(native) is None:
             pin(native, self.storage)
-        return kind(native, self.context, self.storage, self.parent, self.readonly, self.info)
+        return kind.borrowed(
+            native,
+            self.context,
+            keep=self.storage,
+            readonly=self.readonly,
+            info=self.info,
+            parent=self.parent,
+        )
 
     @property
     def params(self) -> dict[str, int | str]:
-        """What OpenVINO tells of it: MEM_TYPE, MEM_HANDLE (the USM pointer), TENSOR_TYPE."""
+        """What OpenVINO reports about it: MEM_TYPE, MEM_HANDLE (the USM pointer), TENSOR_TYPE."""
         native = self.native
         if isinstance(native, PinnedTensor):
             imported: Imported = native.pin
@@ -101,11 +108,10 @@ class ZeroBufferTensor(RemoteTensor):
         """The USM pointer to its first element. It is valid while the tensor lives.
 
         Raises:
-            NotHostVisibleError: the openvino.RemoteTensor may be a region.
+            RegionError: the openvino.RemoteTensor may be a region.
         """
-        native = self.native
-        if not isinstance(native, PinnedTensor) and pinned(native) is None:
-            raise NotHostVisibleError(_REGION)
+        if may_be_region(self.native):
+            raise RegionError(REGION)
         return int(self.params["MEM_HANDLE"])
 
     def host_array(self) -> np.ndarray[Any, Any]:
@@ -115,7 +121,8 @@ class ZeroBufferTensor(RemoteTensor):
         that uses the tensor must have ended.
 
         Raises:
-            NotHostVisibleError: an NT handle, or an openvino.RemoteTensor that may be a region.
+            NotHostVisibleError: an NT handle.
+            RegionError: the openvino.RemoteTensor may be a region.
         """
         native = self.native
         if isinstance(native, PinnedTensor):
@@ -142,13 +149,30 @@ class ZeroBufferTensor(RemoteTensor):
             return self.get()
         return super()._handle(key)
 
-    def _native_recipe(self) -> Callable[[Storage], Any]:
-        native = self.native
-        if not isinstance(native, PinnedTensor):
-            return super()._native_recipe()
-        alive, imported = weakref.ref(native), native.pin
-        parts = data_address(native.data) - imported.address, self.info, native.readonly
-        return lambda storage: alive() or tensor_in(imported, storage, *parts)
+
+def may_be_region(native: Any) -> bool:
+    """Whether a native object can be a region of another remote tensor.
+
+    One that samebytes made, or that as_() was called for, is not a region.
+    """
+    return not isinstance(native, PinnedTensor) and pinned(native) is None
+
+
+def check_copyable(tensor: ZeroBufferTensor) -> None:
+    """Raise RegionError unless the plugin copies the right bytes.
+
+    It copies a region with gaps between its rows. Copying one without gaps writes past the end of
+    the target and ends the process, observed with 2026.4.1 and elements of more than a byte.
+    Whether a tensor without gaps is a region cannot be seen.
+    """
+    if not may_be_region(tensor.native):
+        return
+    info = tensor.info
+    if (
+        info.dtype.packed
+        or carried(tensor.native, element_type(info.dtype), info.ndim).is_continuous()
+    ):
+        raise RegionError(REGION)
 
 
 def host_memory(tensor: ZeroBufferTensor) -> Storage:
@@ -166,14 +190,10 @@ def host_memory(tensor: ZeroBufferTensor) -> Storage:
             "an NT handle is imported as memory of the device: use tensor.map('cpu', copy=True)"
         )
     return Storage(
-        # The memory ends with the native object, which its own storage must not hold.
-        partial(_let_go, tensor.native),
         address=address,
         nbytes=_checks.tensor_nbytes(tensor.info),
         keep=tensor.storage,
+        # The memory ends with the native object, which its own storage must not hold.
+        holds=tensor.native,
         readonly=tensor.readonly,
     )
-
-
-def _let_go(native: object) -> None:
-    """Nothing: a storage holds the native object by holding this function with its argument."""

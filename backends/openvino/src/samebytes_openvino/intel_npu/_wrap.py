@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes.tensor()` does with remote tensors of the NPU."""
+"""Wrap remote tensors of the NPU."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ def wrap(native: Any) -> ZeroBufferTensor:
     One that samebytes did not make may be a region of another: see `ZeroBufferTensor.as_`.
     """
     owner = pinned(native) or Storage()
-    return ZeroBufferTensor(native, ZeroContext(), owner, None, False)
+    return ZeroBufferTensor.borrowed(native, ZeroContext(), keep=owner)

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from ctypes import c_int, c_size_t, c_void_p
 
-__all__ = ["ALLOCATORS", "GST_FD_MEMORY_FLAG_DONT_CLOSE", "GST_FD_MEMORY_FLAG_NONE"]
+__all__ = ["ALLOCATORS", "GST_FD_MEMORY_FLAG_DONT_CLOSE"]
 
 GST_FD_MEMORY_FLAG_DONT_CLOSE = 1 << 2
 """gst/allocators/gstfdmemory.h: the descriptor stays whose it is."""
-GST_FD_MEMORY_FLAG_NONE = 0
-"""gst/allocators/gstfdmemory.h: the memory closes its descriptor."""
 
 ALLOCATORS = {
     # gst/allocators/gstfdmemory.h
@@ -21,5 +19,5 @@ ALLOCATORS = {
     # gst/allocators/gstdmabuf.h
     "gst_is_dmabuf_memory": (c_int, c_void_p),
     "gst_dmabuf_allocator_new": (c_void_p,),
-    "gst_dmabuf_allocator_alloc": (c_void_p, c_void_p, c_int, c_size_t),
+    "gst_dmabuf_allocator_alloc_with_flags": (c_void_p, c_void_p, c_int, c_size_t, c_int),
 }

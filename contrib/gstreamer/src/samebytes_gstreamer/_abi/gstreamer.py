@@ -132,6 +132,7 @@ GSTREAMER = {
     "gst_mini_object_set_qdata": (None, c_void_p, c_uint, c_void_p, c_void_p),
     "gst_mini_object_get_qdata": (c_void_p, c_void_p, c_uint),
     "gst_clear_mini_object": (None, c_void_p),
+    "gst_mini_object_replace": (c_int, c_void_p, c_void_p),
     # gst/gstmemory.h
     "gst_memory_map": (c_int, c_void_p, POINTER(GstMapInfo), c_int),
     "gst_memory_unmap": (None, c_void_p, POINTER(GstMapInfo)),

@@ -96,4 +96,6 @@ VIDEO = {
     "gst_video_region_of_interest_meta_add_param": (None, c_void_p, c_void_p),
     # gst/video/video-format.h
     "gst_video_format_to_string": (c_char_p, c_int),
+    # All formats whose planes lie in memory; the array stays the library's.
+    "gst_video_formats_raw": (POINTER(c_int), POINTER(c_uint)),
 }  # fmt: skip

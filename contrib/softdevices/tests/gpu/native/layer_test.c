@@ -467,7 +467,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Each thread has a descriptor of its own, since the runtime here writes into what it is given. */
+/* Each thread has its own descriptor, since the runtime here writes into what it is given. */
 static void threads(void)
 {
     pthread_t running[THREADS];

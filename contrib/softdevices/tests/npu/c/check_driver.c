@@ -194,11 +194,11 @@ typedef ze_result_t (*create_graph)(ze_context_handle_t, ze_device_handle_t,
 typedef ze_result_t (*log_text)(void *, uint32_t *, char *);
 typedef ze_result_t (*log_destroy)(void *);
 
-/* Models that are none: the extension says why, and nothing stays. */
+/* Invalid models: the extension says why, and nothing stays. */
 static void check_bad_graphs(ze_context_handle_t context)
 {
     enum { CREATE_3 = 25, LOG_TEXT = 27, LOG_DESTROY = 28 }; /* in ze_graph_dditable_ext_t */
-    static const uint8_t nonsense[] = "this is no model at all";
+    static const uint8_t nonsense[] = "this is not a model at all";
     void **table, *graph = NULL, *log = NULL;
     EXPECT(ZE_RESULT_SUCCESS,
            zeDriverGetExtensionFunctionAddress(driver, "ZE_extension_graph_1_12", (void **)&table));

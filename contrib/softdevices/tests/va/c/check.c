@@ -127,12 +127,16 @@ int count_live(const char *text)
     return count;
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
-    check_pictures();
-    check_sharing();
-    check_objects();
-    check_threads();
+    if (count > 1 && strcmp(arguments[1], "forks") == 0) {
+        check_forks();
+    } else {
+        check_pictures();
+        check_sharing();
+        check_objects();
+        check_threads();
+    }
     CHECK(count_live("softva ") == 0);
     puts("done");
     return 0;

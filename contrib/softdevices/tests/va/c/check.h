@@ -59,5 +59,6 @@ void check_pictures(void);
 void check_sharing(void);
 void check_objects(void);
 void check_threads(void);
+void check_forks(void); /* alone, and not under sanitizers */
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { WIDTH = 131, HEIGHT = 45 };
 
-/* Fills an image with numbers that tell bytes apart, seeded by `seed`. */
+/* Fills an image with numbers that distinguish bytes, seeded by `seed`. */
 static void fill(struct display *display, const VAImage *image, unsigned int seed)
 {
     void *bytes;
@@ -82,7 +82,7 @@ static uint8_t pixel(struct display *display, const VAImage *image, uint32_t x, 
     return value;
 }
 
-/* Parts of pictures, scaled ones, and those that are no parts. */
+/* Parts of pictures, scaled ones, and those that are not parts. */
 static void check_areas(void)
 {
     struct display display;

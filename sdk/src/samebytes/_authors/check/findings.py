@@ -16,15 +16,19 @@ class Finding:
     """One rule, tried on one thing.
 
     Attributes:
-        rule: in a few words.
+        rule: in a few words: the sentence of a rule of the book.
+        number: of that rule; "" for what is not in the book.
         subject: what it was tried on: a module, a class, an edge.
         outcome: "warned" is no failure yet; "not checked" is what this machine cannot show.
         detail: what was seen, or why it was not checked.
-        mend: what to do about a failure.
+        remedy: what to do about a failure.
+        means: what a failure means for users.
     """
 
     rule: str
     subject: str
     outcome: Outcome
     detail: str = ""
-    mend: str = ""
+    remedy: str = ""
+    number: str = ""
+    means: str = ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from ..._plugins.discovery import listed
 from ..._plugins.tables import PluginRecord
+from ...testing.rules.declaration import plugins_get_along
 from . import classes, contexts, edges
-from .reporting import BrokenRule, NotChecked, Report
+from .reporting import Report
 
 __all__ = ["check"]
 
@@ -32,20 +33,16 @@ def _tables(report: Report, plugin: str) -> None:
     found = listed()
     record = found.plugins.get(plugin)
     ready = record is not None and bool(record.module)
-    with report.rule(
-        "it gets along with the other plugins", plugin,
-        "names of native types, nodes and plugins are taken once: choose others, or uninstall one "
-        "of the two",
-    ):  # fmt: skip
-        aside = [r for r in found.set_aside if r.name == plugin]
-        if any(r.disabled for r in aside):
-            raise NotChecked(aside[0].reason)
-        if not ready:
-            raise BrokenRule(aside[0].reason if aside else "samebytes does not find it")
+    aside = [r for r in found.set_aside if r.name == plugin]
+    off = next((r.reason for r in aside if r.disabled), None)
+    reason = None
+    if not ready:
+        reason = aside[0].reason if aside else "samebytes does not find it"
+    report.tries(plugins_get_along, plugin, reason, off)
     report.facts(ready=ready, unmet=_unmet(record) if record is not None else {})
 
 
 def _unmet(record: PluginRecord) -> dict[str, str]:
     """The edges, by number, that need another plugin, and why they cannot be used."""
-    own = [e for e in listed().edges if e.plugin == record.name]
-    return {str(n): e.missing for n, e in enumerate(own) if e.missing is not None}
+    own = enumerate(classes.unmet_edges(record))
+    return {str(n): unmet for n, (_, unmet) in own if unmet is not None}

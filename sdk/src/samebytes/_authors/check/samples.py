@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors and frames to try a plugin on, and their bytes as the CPU sees them."""
+"""Contexts, tensors and frames to try a plugin on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,12 @@ from ..._core.context import Context
 from ..._core.edge import MapperSpec
 from ..._core.frame import Frame
 from ..._core.tensor import Tensor
+from ..._cpu.context import wrap_array
+from ..._cpu.frame import frame_of_arrays
 from ..._plugins.loading import call, load
 from ..._plugins.specs import ContextSpec
 from ..._routing.contexts import context, find_spec
-from ..._routing.route import route
 from ...errors import (
-    BusyError,
-    NotHostVisibleError,
     PluginConflictError,
     PluginLoadError,
     RouteError,
@@ -26,27 +26,26 @@ from ...errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from .reporting import BrokenRule, NotChecked
+from ...testing.rules import NotChecked
+from ...testing.rules.regions import sliced
+from ...testing.rules.sight import SAMEBYTES
+from ...testing.rules.subjects import Array, Item, planes_of
 
 __all__ = [
-    "Array",
-    "Item",
+    "IMAGES",
+    "SIDE",
+    "Allocated",
+    "Regions",
     "context_of",
     "contexts_of",
-    "hosts",
+    "frame_in",
     "items",
-    "planes",
-    "read",
-    "write",
 ]
-
-Array = np.ndarray[Any, Any]
-Item = Tensor | Frame
 
 # One page, and shapes that some frameworks insist on.
 _TENSORS = (((64, 64), "uint8"), ((1, 64, 64, 3), "uint8"), ((1, 3, 64, 64), "float32"))
-_IMAGES = ("NV12", "BGR", "I420", "GRAY8", "RGBA")
-_SIDE = 64
+IMAGES = ("NV12", "BGR", "I420", "GRAY8", "RGBA")
+SIDE = 64
 
 
 def context_of(spec: ContextSpec, plugin: str) -> Context:
@@ -99,9 +98,12 @@ def items(source: Context, target: Context, spec: MapperSpec) -> Iterator[Item]:
     frames = spec.level == "frame"
     cases: tuple[Any, ...] = _TENSORS
     if frames:
-        cases = tuple((name, _SIDE, _SIDE) for name in spec.formats or _IMAGES)
+        cases = tuple((name, SIDE, SIDE) for name in spec.formats or IMAGES)
     reasons: list[str] = []
     made = False
+    if source is target and source.node == "cpu":  # the edge that makes memory dense
+        yield _with_gaps(frames)
+        return
     for place in (source, context("cpu"), target):
         for case in cases:
             try:
@@ -117,63 +119,73 @@ def items(source: Context, target: Context, spec: MapperSpec) -> Iterator[Item]:
         )
 
 
+def frame_in(source: Context, format_: str) -> Frame:
+    """A writable frame of `source`, in memory of its own or of the CPU."""
+    try:
+        return source.allocate_frame(format_, SIDE, SIDE)
+    except SamebytesError:
+        return context("cpu").allocate_frame(format_, SIDE, SIDE).map(source, "rw")
+
+
+def _with_gaps(frames: bool) -> Item:
+    array = np.zeros((SIDE, 2 * SIDE), np.uint8)[:, :SIDE]
+    return frame_of_arrays(array, "GRAY8", None, None, None) if frames else wrap_array(array)
+
+
 def _made(place: Context, source: Context, case: Any, frames: bool) -> Item:
     """An object of `source`, whose memory was allocated in `place`."""
     item: Item = place.allocate_frame(*case) if frames else place.allocate(*case)
     return item if place is source else item.map(source, "rw")
 
 
-def planes(item: Item) -> tuple[Tensor, ...]:
-    """The planes of a frame; a tensor itself."""
-    return item.planes if isinstance(item, Frame) else (item,)
+class Allocated:
+    """Memory that a context allocates, for the rules of the book.
 
-
-def hosts(item: Item) -> list[Array] | None:
-    """The bytes in place, one array for each plane; None where the CPU cannot read them there."""
-    try:
-        return [plane.host_array() for plane in planes(item)]
-    except NotHostVisibleError:
-        return None
-
-
-def read(item: Item) -> list[Array]:
-    """Copies of the elements, plane by plane, in a row.
-
-    Raises:
-        NotChecked: no way leads to the CPU.
+    Args:
+        make: what allocates.
     """
-    found = hosts(item)
-    if found is None:
-        try:
-            mapped = item.map("cpu", copy=True)
-        except RouteError as error:
-            raise NotChecked(f"its bytes cannot be seen: {error}") from error
-        found = [plane.host_array() for plane in planes(mapped)]
-    return [array.reshape(-1).copy() for array in found]
+
+    sight = SAMEBYTES
+
+    def __init__(self, context: Context, make: Callable[[], Item]) -> None:
+        self.context = context
+        self.allocate = make
+
+    def holders(self, item: Item) -> list[Callable[[], Any]]:
+        """A part of each array; where the CPU cannot see it, the storage.
+
+        Raises:
+            NotChecked: there is no storage: its framework counts who holds it.
+        """
+        if not any(plane.storage.release for plane in planes_of(item)):
+            raise NotChecked("its framework counts who holds the memory")
+        if SAMEBYTES.views(item) is None:
+            return [lambda: item.storage]
+        return [partial(_part, item, index) for index in range(len(planes_of(item)))]
 
 
-def write(item: Item, seed: int) -> list[Array]:
-    """Write values that depend on `seed` to an object; copies of them, plane by plane.
+def _part(item: Item, index: int) -> Array:
+    return planes_of(item)[index].host_array()[1:]
 
-    Raises:
-        NotChecked: no way leads there that does not copy.
+
+class Regions:
+    """Rows of native tensors, where these can be sliced as sequences are.
+
+    Args:
+        make: what makes a new tensor.
     """
-    found = hosts(item)
-    if found is not None:
-        return [_fill(array, seed) for array in found]
-    try:
-        with item.map("cpu", "w") as mapped:
-            values = [_fill(plane.host_array(), seed) for plane in planes(mapped)]
-    except RouteError as error:
-        raise NotChecked(f"the CPU cannot write to it in place: {error}") from error
-    except BusyError as error:
-        way = route(item, "cpu", access="w")
-        raise BrokenRule(f"a mapping for writing cannot be closed: {way.explain()}") from error
-    item.wait()
-    return values
 
+    sight = SAMEBYTES
 
-def _fill(array: Array, seed: int) -> Array:
-    values = ((np.arange(array.size) + seed) % 251).astype(array.dtype)
-    array[...] = values.reshape(array.shape)
-    return values
+    def __init__(self, make: Callable[[], Tensor]) -> None:
+        self.item = make
+
+    def region(self, native: Any, begin: int, end: int) -> Any:
+        """native[begin:end]."""
+        return sliced(native, begin, end)
+
+    def tensor(self, native: Any) -> Tensor:
+        """The tensor over a native one."""
+        from ... import tensor
+
+        return tensor(native)

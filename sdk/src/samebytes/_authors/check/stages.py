@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ParamSpec
 
 from ..._plugins.children import Child, run_child
 from ..._plugins.discovery import GROUP
-from ..._plugins.distributions import entries, install_hint
+from ..._plugins.distributions import Entry, entries
 from ..._plugins.probe import examine
 from ..._plugins.specs import API, Plugin
 from ..._plugins.tables import PluginRecord
-from ...errors import UnknownNameError
-from .findings import Finding
+from ..._plugins.words import unknown_plugin
+from ..._version import __version__
+from ...testing.rules import BrokenRule, Rule
+from ...testing.rules.declaration import entry_point, probe_answers
+from ...testing.rules.mappings import edge_takes_something
+from .findings import Finding, Outcome
 
 __all__ = ["Check", "check_plugin"]
+
+P = ParamSpec("P")
 
 _CHILD = "samebytes._authors.check.child"
 _CRASH = "a crash is a bug in native code, or in how it is called; faulthandler shows where"
@@ -65,76 +71,60 @@ class Check:
             if unmet is None:
                 self.stage("edge", str(number))
             else:
-                self._add("an edge takes something", edge, "not checked", unmet)
+                self._add(_finding(edge_takes_something, edge, "not checked", unmet))
         return self.findings
 
     def _entry_point(self) -> str | None:
         """The module that it names, if it is sound."""
-        everyone = entries(GROUP)
+        built_in = Entry("cpu", "samebytes._cpu.plugin", "samebytes", __version__)
+        everyone = [built_in, *entries(GROUP)]
         mine = [entry for entry in everyone if entry.name == self._name]
         if not mine:
-            hint = install_hint(self._name)
-            advice = f"(to get it: {hint})" if hint else "(install it first: pip install -e .)"
             known = [entry.name for entry in everyone]
-            raise UnknownNameError("plugin", self._name, known, advice)
+            raise unknown_plugin(self._name, known, "(install it first: pip install -e .)")
         entry = mine[0]
         subject = f"{entry.name} = {entry.module}"
-        rule = "the entry point names a module"
-        mend = (
-            f'[project.entry-points."{GROUP}"] in pyproject.toml: {self._name} = "package._plugin"'
-        )
-        if entry.problem is not None:
-            self._add(rule, subject, "failed", entry.problem, mend)
-            return None
-        if len(mine) > 1:
+        problem = entry.problem
+        if problem is None and len(mine) > 1:
             whose = " and ".join(e.distribution for e in mine)
-            detail = f"{whose} both announce a plugin of this name"
-            self._add(rule, subject, "failed", detail, "choose another name, or uninstall one")
-            return None
+            problem = f"{whose} both announce a plugin of this name"
         whose = f"{entry.distribution} {entry.version}".strip()
-        self._add(rule, subject, "passed", whose)
-        return entry.module
+        return entry.module if self._tries(entry_point, subject, whose, problem) else None
 
     def probe(self, declared: dict[str, Any]) -> str | None:
         """Ask whether it can be used here; why the rest cannot be checked, or None."""
         plugin = Plugin(api=API, summary="", packages=declared["packages"], probe=declared["probe"])
         found = examine(PluginRecord(self._name, plugin=plugin), self._timeout)
         result = found.result
-        rule, subject = "the probe answers in time", declared["probe"] or "no probe"
-        mend = "return ProbeResult(usable=False, reason=..., hint=...) for what may be missing"
+        subject = declared["probe"] or "no probe"
         if found.faulty:
-            self._add(rule, subject, "failed", result.reason, mend)
+            self._add(_finding(probe_answers, subject, "failed", result.reason))
             return "its probe fails"
-        if not result.usable and not (result.reason and result.hint):
-            detail = f"its no comes without a {'hint' if result.reason else 'reason'}"
-            self._add(rule, subject, "failed", detail, mend)
+        answer = f"{'yes' if result.usable else 'no'}: {result.reason}".rstrip(": ")
+        if not self._tries(probe_answers, subject, answer, result):
             return f"it cannot be used here: {result.reason}"
-        answer = "yes" if result.usable else "no"
-        self._add(rule, subject, "passed", f"{answer}: {result.reason}".rstrip(": "))
         if result.usable:
             return None
         return f"it cannot be used here: {result.reason}; to do: {result.hint}"
 
     def stage(self, stage: str, argument: str = "") -> dict[str, Any]:
-        """Run one stage in a child process; the facts that it told."""
+        """Run one stage in a child process; the facts that it reported."""
         facts: dict[str, Any] = {}
         begun: dict[str, Any] | None = None
         try:
             child = run_child(_CHILD, [stage, self._name, argument], self._timeout)
         except OSError as error:
             detail = f"no child process could be started: {error}"
-            self._add(f"stage {stage}", argument, "not checked", detail)
+            self._add(Finding(f"stage {stage}", argument, "not checked", detail))
             return facts
         for line in child.answers:
-            told: dict[str, Any] = json.loads(line)
-            if "begin" in told:
-                begun = told
-            elif "facts" in told:
-                facts.update(told["facts"])
+            answer: dict[str, Any] = json.loads(line)
+            if "begin" in answer:
+                begun = answer
+            elif "facts" in answer:
+                facts.update(answer["facts"])
             elif begun is not None:
-                text = told["detail"]
-                mend = begun["mend"] if told["outcome"] == "failed" else ""
-                self._add(begun["begin"], begun["subject"], told["outcome"], text, mend)
+                self._add(_as_finding(begun, answer["outcome"], answer["detail"]))
                 begun = None
         self._end(child, begun, stage, argument)
         return facts
@@ -145,16 +135,47 @@ class Check:
         detail = f"it {child.ending(self._timeout)}"
         more = f"; or more time: --timeout {4 * self._timeout:g}" if child.status is None else ""
         if begun is not None and begun["last"] and well:
-            self._add(begun["begin"], begun["subject"], "passed")
+            self._add(_as_finding(begun, "passed"))
         elif begun is not None:
-            self._add(begun["begin"], begun["subject"], "failed", detail, begun["mend"] + more)
+            self._add(_as_finding(begun, "failed", detail, more))
         elif not well:
             rule = f"the process of stage {stage!r} ends well"
-            self._add(rule, argument or self._name, "failed", detail, _CRASH + more)
+            self._add(Finding(rule, argument or self._name, "failed", detail, _CRASH + more))
 
     def _ended(self, what: str, why: str) -> list[Finding]:
-        self._add(what, self._name, "not checked", why)
+        self._add(Finding(what, self._name, "not checked", why))
         return self.findings
 
-    def _add(self, rule: str, subject: str, outcome: Any, detail: str = "", mend: str = "") -> None:
-        self.findings.append(Finding(rule, subject, outcome, detail, mend))
+    def _tries(
+        self, rule: Rule[P], subject: str, seen: str, *args: P.args, **kwargs: P.kwargs
+    ) -> bool:
+        """Try a rule in this process; whether it holds, and then what was seen."""
+        try:
+            rule(*args, **kwargs)
+        except BrokenRule as broken:
+            self._add(_finding(rule, subject, "failed", broken.seen))
+            return False
+        self._add(_finding(rule, subject, "passed", seen))
+        return True
+
+    def _add(self, finding: Finding) -> None:
+        self.findings.append(finding)
+
+
+def _finding(rule: Rule[Any], subject: str, outcome: Outcome, detail: str) -> Finding:
+    failed = outcome == "failed"
+    return Finding(
+        rule.sentence, subject, outcome, detail, rule.advice if failed else "", rule.number,
+        rule.meaning if failed else "",
+    )  # fmt: skip
+
+
+def _as_finding(
+    begun: dict[str, Any], outcome: Outcome, detail: str = "", more: str = ""
+) -> Finding:
+    """What a child answered of a rule."""
+    failed = outcome == "failed"
+    return Finding(
+        begun["begin"], begun["subject"], outcome, detail,
+        begun["remedy"] + more if failed else "", begun["number"], begun["means"] if failed else "",
+    )  # fmt: skip

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The properties of OpenVINO's NPU plugin: a table, checks, reading and setting."""
 
-from ._errors import NpuPropertyError, NpuPropertyWarning
-from ._markdown import properties_as_markdown
 from ._mode_params import CompilationModeParams
 from ._platforms import PLATFORMS, Platform, platform
-from ._property import Property, Told
-from ._settings import get_properties, set_properties
-from ._table import PROPERTIES
-from ._validation import find_property, validate
+from ._settings import find_property, get_properties, set_properties, validate
+from ._table import PROPERTIES, Property, Stated
+from ._values import NpuPropertyError, NpuPropertyWarning
 
 __all__ = [
     "PLATFORMS",
@@ -18,11 +15,10 @@ __all__ = [
     "NpuPropertyWarning",
     "Platform",
     "Property",
-    "Told",
+    "Stated",
     "find_property",
     "get_properties",
     "platform",
-    "properties_as_markdown",
     "set_properties",
     "validate",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from samebytes.errors import UnknownNameError
 
-from ._errors import NpuPropertyError
+from ._values import NpuPropertyError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -53,7 +53,7 @@ class CompilationModeParams:
 
         Raises:
             UnknownNameError: a key that the document does not have.
-            NpuPropertyError: it is no text of keys and values, or a key comes twice.
+            NpuPropertyError: it is not a text of keys and values, or a key comes twice.
         """
         found: dict[str, str | int] = {}
         for item in text.split():

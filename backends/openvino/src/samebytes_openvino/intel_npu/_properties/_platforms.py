@@ -23,7 +23,7 @@ class Platform:
     """One generation of NPUs. What is not known is None.
 
     Attributes:
-        name: as DEVICE_ARCHITECTURE tells it, or "unknown".
+        name: as DEVICE_ARCHITECTURE gives it, or "unknown".
         product: the processors that have it.
         total_tiles: how many tiles (DPU groups) there are: one number, or one for each variant.
         tiles: those that are used with a hint, if NPU_TILES is not set.

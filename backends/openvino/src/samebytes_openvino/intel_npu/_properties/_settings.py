@@ -1,20 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading and setting the properties of the plugin, or of one compiled model."""
+"""Checking, reading and setting the properties of the plugin, or of one compiled model.
+
+Properties are checked before OpenVINO gets them: it takes many that fail much later.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..._remote._errors import naming
-from ._errors import NpuPropertyError
-from ._table import PROPERTIES
-from ._validation import find_property, validate
-from ._values import Choice, plain
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
 
-__all__ = ["get_properties", "set_properties"]
+from ..._remote._errors import naming
+from ._mode_params import CompilationModeParams
+from ._table import PROPERTIES, Property
+from ._values import Choice, NpuPropertyError, NpuPropertyWarning, plain
+
+__all__ = ["find_property", "get_properties", "set_properties", "validate"]
 
 _NPU = "NPU"
+_BY_NAME = {row.name: row for row in reversed([*PROPERTIES.values()])}
+# Switches of the plugin's partitioner, which has some hundred of its own and no table of them.
+_PARTITIONER = ("NPUW_", "++NPUW_", "NPU_USE_NPUW")
+
+
+def find_property(name: Any) -> Property:
+    """The property of a key ("NPU_TURBO"), a C++ name ("ov::intel_npu::turbo"), or an object of
+    openvino.properties.
+
+    Raises:
+        UnknownNameError: there is none; the message suggests the nearest ones.
+    """
+    key = _key_of(name)
+    found = PROPERTIES.get(key) or _BY_NAME.get(key) or _BY_NAME.get(f"ov::{key}")
+    if found is None:
+        raise UnknownNameError("NPU property", key, PROPERTIES)
+    return found
+
+
+def validate(
+    properties: Mapping[Any, Any], *, core: Any = None, max_tiles: int | None = None
+) -> dict[str, Any]:
+    """The properties as `openvino.Core.set_property("NPU", ...)` and compile_model() take them.
+
+    Args:
+        properties: by key, C++ name, or object of openvino.properties.
+        core: an openvino.Core, or a compiled model; then tiles are compared with the device's,
+            and what the installed plugin lists is known too.
+        max_tiles: to compare tiles with, of a device that is not here.
+
+    Returns:
+        The same by key, each value as OpenVINO takes it. Nothing is set.
+
+    Raises:
+        UnknownNameError: no such property, or no such parameter of the compiler.
+        NpuPropertyError: a wrong type, a value that it cannot have, a property that is only read,
+            or more tiles than the device has.
+
+    Warns:
+        NpuPropertyWarning: performance-hint-override without PERFORMANCE_HINT: LATENCY.
+    """
+    made: dict[str, Any] = {}
+    for name, value in properties.items():
+        key = _key_of(name)
+        if key.startswith(_PARTITIONER) or _only_installed(key, core):
+            made[key] = value
+            continue
+        row = find_property(name)
+        if row.key in made:
+            raise NpuPropertyError(row.key, value, "it is given twice")
+        made[row.key] = _checked(row, value)
+    _check_device(made, core)
+    _check_tiles(made, core, max_tiles)
+    _check_override(made, core)
+    return made
 
 
 def get_properties(target: Any, names: Iterable[Any] | None = None) -> dict[str, Any]:
@@ -29,6 +89,7 @@ def get_properties(target: Any, names: Iterable[Any] | None = None) -> dict[str,
         NpuPropertyError: one that is only written.
         OpenVINOError: the plugin or model does not have it.
     """
+    _check_target(target)
     if names is None:
         listed = _get(target, "SUPPORTED_PROPERTIES")
         keys = [key for key, access in sorted(listed.items()) if plain(access) != "WO"]
@@ -52,6 +113,7 @@ def set_properties(target: Any, properties: Mapping[Any, Any]) -> dict[str, Any]
         UnknownNameError, NpuPropertyError: as for `validate`. Then nothing was set.
         OpenVINOError: the plugin or model refuses.
     """
+    _check_target(target)
     # A Core that has not loaded the plugin yet takes everything, and fails when it loads it.
     _get(target, "SUPPORTED_PROPERTIES")
     made = validate(properties, core=target)
@@ -62,6 +124,76 @@ def set_properties(target: Any, properties: Mapping[Any, Any]) -> dict[str, Any]
         with naming("Core.set_property"):
             target.set_property(_NPU, made)
     return made
+
+
+def _key_of(name: Any) -> str:
+    return name if isinstance(name, str) else str(name() if callable(name) else name)
+
+
+def _only_installed(key: str, core: Any) -> bool:
+    return core is not None and key not in PROPERTIES and key in _read(core, "SUPPORTED_PROPERTIES")
+
+
+def _checked(row: Property, value: Any) -> Any:
+    if row.access == "RO":
+        raise NpuPropertyError(row.key, value, "it is read-only")
+    try:
+        return row.kind.checked(value)
+    except NpuPropertyError:
+        raise
+    except ValueError as error:
+        documented = "" if row.document is None else row.document.values
+        also = ""
+        if isinstance(value, str) and value in documented.split(", "):
+            also = " (the document has it, and the plugin of 2026.4.1 refuses it)"
+        raise NpuPropertyError(row.key, value, f"{error}, not {value!r}{also}") from None
+
+
+def _check_device(made: Mapping[str, Any], core: Any) -> None:
+    device = made.get("DEVICE_ID")
+    if not device or core is None or _is_compiled(core):
+        return
+    known = _read(core, "AVAILABLE_DEVICES")
+    if device not in known:
+        raise NpuPropertyError(
+            "DEVICE_ID", device, f"no NPU {device!r}: the plugin has {', '.join(known)}"
+        )
+
+
+def _check_tiles(made: Mapping[str, Any], core: Any, max_tiles: int | None) -> None:
+    tiles = made.get("NPU_TILES")
+    if tiles is None:
+        return
+    limit = max_tiles
+    if limit is None and core is not None and not _is_compiled(core):
+        limit = int(_read(core, "NPU_MAX_TILES"))
+    if limit is not None and tiles > limit:
+        raise NpuPropertyError(
+            "NPU_TILES", tiles, f"{tiles} tiles, and the device has {limit} (NPU_MAX_TILES)"
+        )
+
+
+def _check_override(made: Mapping[str, Any], core: Any) -> None:
+    text = made.get("NPU_COMPILATION_MODE_PARAMS")
+    if not text or CompilationModeParams.parse(text).performance_hint_override is None:
+        return
+    hint = made.get("PERFORMANCE_HINT")
+    if hint is None and core is not None:
+        hint = plain(_read(core, "PERFORMANCE_HINT"))
+    if hint != "LATENCY":
+        warnings.warn(
+            "NPU_COMPILATION_MODE_PARAMS: performance-hint-override has no effect without "
+            "PERFORMANCE_HINT: LATENCY",
+            NpuPropertyWarning,
+            stacklevel=4,
+        )
+
+
+def _check_target(target: Any) -> None:
+    if not hasattr(target, "get_property"):
+        raise UnsupportedObjectError(
+            f"properties are of an openvino.Core or an openvino.CompiledModel, not of {target!r}"
+        )
 
 
 def _readable(name: Any) -> str:
@@ -77,6 +209,10 @@ def _get(target: Any, key: str) -> Any:
             return target.get_property(key)
     with naming(f"Core.get_property({key!r})"):
         return target.get_property(_NPU, key)
+
+
+def _read(target: Any, key: str) -> Any:
+    return target.get_property(key) if _is_compiled(target) else target.get_property(_NPU, key)
 
 
 def _is_compiled(target: Any) -> bool:

@@ -10,29 +10,88 @@ the table with the version that is installed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any, Literal
 
-from ._property import Access, Property, Told
 from ._values import Choice, Flag, Kind, Number, Params, Path, Text, Unchecked
 
-__all__ = ["PROPERTIES"]
+__all__ = ["PROPERTIES", "Access", "Property", "Stated"]
+
+Access = Literal["RO", "RW", "WO"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What one source says of a property.
+
+    Attributes:
+        access: "RO" is only read, "WO" only written.
+        values: what it can be.
+        default: of a property that can be set; "" where the source gives none.
+    """
+
+    access: Access
+    values: str = ""
+    default: Any = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property of the NPU plugin.
+
+    Attributes:
+        key: as OpenVINO's maps spell it.
+        name: of its C++ variable.
+        kind: the type of its values.
+        description: what it does.
+        document: what the NPU plugin's document says, or None if it does not have it.
+        observed: what the plugin of 2026.4.1 does, or None where it does not have it.
+        listed: SUPPORTED_PROPERTIES of 2026.4.1 has it.
+    """
+
+    key: str
+    name: str
+    kind: Kind
+    description: str
+    document: Stated | None = None
+    observed: Stated | None = None
+    listed: bool = True
+
+    @property
+    def access(self) -> Access:
+        """As observed, or else as documented."""
+        stated = self.observed or self.document
+        return "RW" if stated is None else stated.access
+
+    @property
+    def default(self) -> Any:
+        """As observed, or else as documented."""
+        stated = self.observed or self.document
+        return "" if stated is None else stated.default
+
+    @property
+    def differs(self) -> bool:
+        """Whether document and plugin say different things."""
+        return self.document is not None and (self.document != self.observed or not self.listed)
+
 
 _LOG = ("LOG_NONE", "LOG_ERROR", "LOG_WARNING", "LOG_INFO", "LOG_DEBUG", "LOG_TRACE")
 _LOG_ENUM = dict(zip(("NO", "ERR", "WARNING", "INFO", "DEBUG", "TRACE"), _LOG, strict=True))
 _FLAG = "YES, NO"
-_RO = Told("RO")
+_RO = Stated("RO")
 
 
 def _read(key: str, name: str, type_: str, description: str, *, observed: bool = True) -> Property:
     """A row of the document for what is only read."""
-    told = _RO if observed else None
-    return Property(key, name, Unchecked(type_), description, _RO, told, listed=observed)
+    stated = _RO if observed else None
+    return Property(key, name, Unchecked(type_), description, _RO, stated, listed=observed)
 
 
 def _flag(key: str, name: str, description: str) -> Property:
     """A row of the document for a switch that is off."""
     return Property(
-        key, name, Flag(), description, Told("RW", _FLAG, False), Told("RW", _FLAG, False)
+        key, name, Flag(), description, Stated("RW", _FLAG, False), Stated("RW", _FLAG, False)
     )
 
 
@@ -41,7 +100,7 @@ def _newer(
 ) -> Property:
     """A row for what the plugin lists and the document lacks."""
     values = "" if access == "RO" else kind.values
-    return Property(key, name, kind, description, None, Told(access, values, default))
+    return Property(key, name, kind, description, None, Stated(access, values, default))
 
 
 def _absent(key: str, name: str, kind: Kind, description: str) -> Property:
@@ -58,13 +117,13 @@ _ROWS = (
           "The older name of SUPPORTED_PROPERTIES.", observed=False),
     Property("CACHING_PROPERTIES", "ov::caching_properties", Unchecked("dict"),
              "The properties from which OpenVINO's cache makes the key of a model.",
-             Told("RW"), _RO, listed=False),
+             Stated("RW"), _RO, listed=False),
     Property("COMPILATION_NUM_THREADS", "ov::compilation_num_threads", Number(1),
              "The most threads that a compilation uses. It depends on the compiler.",
-             Told("RW"), None, listed=False),
+             Stated("RW"), None, listed=False),
     Property("NUM_STREAMS", "ov::num_streams", Number(-1, {"AUTO": -1}),
              "Not used by the plugin. Reading it after another negative number ends the process.",
-             Told("RO", "AUTO, a number", 1), Told("RW", "AUTO, -1 and above", -1)),
+             Stated("RO", "AUTO, a number", 1), Stated("RW", "AUTO, -1 and above", -1)),
     _read("OPTIMAL_NUMBER_OF_INFER_REQUESTS", "ov::optimal_number_of_infer_requests", "int",
           "Requests to run at once; by platform and performance hint, not by the model."),
     _read("RANGE_FOR_ASYNC_INFER_REQUESTS", "ov::range_for_async_infer_requests", "tuple",
@@ -75,37 +134,38 @@ _ROWS = (
     Property("PERFORMANCE_HINT", "ov::hint::performance_mode",
              Choice(("THROUGHPUT", "LATENCY", "CUMULATIVE_THROUGHPUT")),
              "Chooses the tiles, DMA engines and requests: see the platforms.",
-             Told("RW", "THROUGHPUT, LATENCY, UNDEFINED", "UNDEFINED"),
-             Told("RW", "THROUGHPUT, LATENCY, CUMULATIVE_THROUGHPUT", "LATENCY")),
+             Stated("RW", "THROUGHPUT, LATENCY, UNDEFINED", "UNDEFINED"),
+             Stated("RW", "THROUGHPUT, LATENCY, CUMULATIVE_THROUGHPUT", "LATENCY")),
     Property("PERFORMANCE_HINT_NUM_REQUESTS", "ov::hint::num_requests", Number(0),
              "How many requests the application keeps running.",
-             Told("RW", "0 and above", 1), Told("RW", "0 and above", 1)),
+             Stated("RW", "0 and above", 1), Stated("RW", "0 and above", 1)),
     Property("MODEL_PRIORITY", "ov::hint::model_priority",
              Choice(("LOW", "MEDIUM", "HIGH"), {"DEFAULT": "MEDIUM"}),
              "The priority of a model's inferences. A compiled model takes it too.",
-             Told("RW", "LOW, MEDIUM, HIGH", "MEDIUM"), Told("RW", "LOW, MEDIUM, HIGH", "MEDIUM")),
+             Stated("RW", "LOW, MEDIUM, HIGH", "MEDIUM"),
+             Stated("RW", "LOW, MEDIUM, HIGH", "MEDIUM")),
     Property("ENABLE_CPU_PINNING", "ov::hint::enable_cpu_pinning", Flag(),
              "Binds the threads of the CPU during inference. Deprecated.",
-             Told("RW", _FLAG, False), Told("RW", _FLAG, False), listed=False),
+             Stated("RW", _FLAG, False), Stated("RW", _FLAG, False), listed=False),
     Property("LOG_LEVEL", "ov::log::level", Choice(_LOG, _LOG_ENUM),
              "What the plugin logs. The variable OV_NPU_LOG_LEVEL sets it from the start.",
-             Told("RW", ", ".join(_LOG), "LOG_NONE"), Told("RW", ", ".join(_LOG), "LOG_ERROR")),
+             Stated("RW", ", ".join(_LOG), "LOG_NONE"), Stated("RW", ", ".join(_LOG), "LOG_ERROR")),
     Property("CACHE_DIR", "ov::cache_dir", Path(),
              "The folder of OpenVINO's cache. The driver's own cache is then bypassed, and a model "
              "that is found is imported instead of compiled.",
-             Told("RW", "a path, or empty"), Told("RW", "a path, or empty")),
+             Stated("RW", "a path, or empty"), Stated("RW", "a path, or empty")),
     _read("AVAILABLE_DEVICES", "ov::available_devices", "list",
           "The NPUs. The plugin uses one."),
     Property("DEVICE_ID", "ov::device::id", Text(),
              "The device; empty for the one that is there. Platforms that are not there are "
              "accepted, and fail later.",
-             Told("RW", "empty, 3720, 4000"), Told("RW", "any text")),
+             Stated("RW", "empty, 3720, 4000"), Stated("RW", "any text")),
     _read("DEVICE_UUID", "ov::device::uuid", "str", "The UUID of the NPU, in hexadecimal digits."),
     _read("DEVICE_ARCHITECTURE", "ov::device::architecture", "str", "The platform."),
     _read("FULL_DEVICE_NAME", "ov::device::full_name", "str", "The NPU's full name."),
     Property("EXCLUSIVE_ASYNC_REQUESTS", "ov::internal::exclusive_async_requests", Flag(),
-             "An executor of its own for asynchronous requests.",
-             Told("RW", _FLAG, False), None, listed=False),
+             "Its own executor for asynchronous requests.",
+             Stated("RW", _FLAG, False), None, listed=False),
     _read("DEVICE_TYPE", "ov::device::type", "str", "DISCRETE or INTEGRATED."),
     _read("DEVICE_GOPS", "ov::device::gops", "dict",
           "10^9 operations in a second, for each precision."),
@@ -118,24 +178,24 @@ _ROWS = (
     Property("NPU_COMPILATION_MODE_PARAMS", "ov::intel_npu::compilation_mode_params", Params(),
              "Parameters of the compiler, experimental: see CompilationModeParams. The plugin "
              "takes any text.",
-             Told("RW", "text"), Told("RW", "text")),
+             Stated("RW", "text"), Stated("RW", "text")),
     _flag("NPU_TURBO", "ov::intel_npu::turbo",
           "Highest frequency and memory throughput, where there is such a mode. Not for lasting "
           "work: it takes power, and other processors suffer."),
     Property("NPU_TILES", "ov::intel_npu::tiles", Number(-1),
              "Tiles to compile for, at most NPU_MAX_TILES; -1 leaves it to the performance hint. "
              "Any number but 1 may not run on other platforms.",
-             Told("RW", "0 and above", -1), Told("RW", "any number", -1)),
+             Stated("RW", "0 and above", -1), Stated("RW", "any number", -1)),
     Property("NPU_MAX_TILES", "ov::intel_npu::max_tiles", Number(0),
              "Tiles that the device has.",
-             Told("RW", "0 and above", "1 to 6, by platform"), _RO),
+             Stated("RW", "0 and above", "1 to 6, by platform"), _RO),
     _flag("NPU_BYPASS_UMD_CACHING", "ov::intel_npu::bypass_umd_caching",
           "Compile without the driver's own cache of compiled models."),
     _flag("NPU_DEFER_WEIGHTS_LOAD", "ov::intel_npu::defer_weights_load",
           "Load the weights with the first request, not when the model is compiled."),
     Property("CACHE_ENCRYPTION_CALLBACKS", "ov::cache_encryption_callbacks",
              Unchecked("two functions"), "Encrypt and decrypt what OpenVINO's cache holds.",
-             None, Told("WO")),
+             None, Stated("WO")),
     _newer("EXECUTION_DEVICES", "ov::execution_devices", Unchecked("str"),
            "The devices that a model runs on.", "RO"),
     _newer("EXECUTION_MODE_HINT", "ov::hint::execution_mode", Choice(("PERFORMANCE", "ACCURACY")),
@@ -160,7 +220,7 @@ _ROWS = (
            "EFFICIENT lets other work go first. A compiled model takes it too.", "RW", "DEFAULT"),
     Property("NPU_RUN_INFERENCES_SEQUENTIALLY", "ov::intel_npu::run_inferences_sequentially",
              Flag(), "Run asynchronous inferences in the order in which they were started.",
-             None, Told("RW", _FLAG, False), listed=False),
+             None, Stated("RW", _FLAG, False), listed=False),
     _absent("NPU_DISABLE_IDLE_MEMORY_PRUNING", "ov::intel_npu::disable_idle_memory_prunning",
             Flag(), "Keep memory while nothing runs. Set only if the driver supports it."),
     _absent("NPU_ENABLE_STRIDES_FOR", "ov::intel_npu::enable_strides_for", Text(),

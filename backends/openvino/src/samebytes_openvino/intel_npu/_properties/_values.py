@@ -10,7 +10,39 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import Any
 
-__all__ = ["Choice", "Flag", "Kind", "Number", "Params", "Path", "Text", "Unchecked", "plain"]
+from samebytes.errors import SamebytesError
+
+__all__ = [
+    "Choice",
+    "Flag",
+    "Kind",
+    "NpuPropertyError",
+    "NpuPropertyWarning",
+    "Number",
+    "Params",
+    "Path",
+    "Text",
+    "Unchecked",
+    "plain",
+]
+
+
+class NpuPropertyError(SamebytesError, ValueError):
+    """A property of the NPU plugin cannot be given that value.
+
+    Attributes:
+        property: its key ("NPU_TILES").
+        value: what it was given.
+    """
+
+    def __init__(self, property_: str, value: Any, reason: str) -> None:
+        self.property = property_
+        self.value = value
+        super().__init__(f"{property_}: {reason}")
+
+
+class NpuPropertyWarning(UserWarning):
+    """A property of the NPU plugin that will have no effect, or hardly the one that was meant."""
 
 
 class Kind:

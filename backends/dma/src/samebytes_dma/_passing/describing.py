@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between a tensor or frame and its description, which a stranger may have written.
+
+Whether arrays lie inside of their memory, and planes fit their format, is found out by the classes
+that they become.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, Region, TensorInfo
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import dtype
+
+from .._buffer import DMABuffer
+from .._modifiers import is_tiled
+from .._plane import DMAPlane
+from .._tensor import DMATensor
+from .message import (
+    FRAME,
+    IMAGE,
+    MAX_DESCRIPTORS,
+    PLANE,
+    REGION,
+    Description,
+    MessageError,
+    PlaneDescription,
+    named,
+)
+from .values import Value, plain
+
+__all__ = ["describe", "read"]
+
+_MAX_PLANES = MAX_DESCRIPTORS
+_MAX_AXES = 16
+_MAX_REGIONS = 1024
+_MAX_NAME = 64
+_MAX_EXTENT = (1 << 31) - 1
+# The sum of two of them is a 64-bit number too.
+_MAX_BYTES = (1 << 62) - 1
+_MAX_MODIFIER = (1 << 64) - 1
+
+
+def read(value: Value, descriptors: int) -> Description:
+    """The description in a message that came with so many descriptors.
+
+    Raises:
+        MessageError: it says something that cannot be.
+    """
+    meta = None
+    if "frame" in value.keys():  # noqa: SIM118 - no dictionary: it may be anything
+        readonly, frame = value.members("readonly", "frame")
+        planes, meta = _read_frame(frame, descriptors)
+    else:
+        readonly, tensor = value.members("readonly", "tensor")
+        planes = (_read_plane(tensor, descriptors),)
+    unused = set(range(descriptors)).difference(p.buffer for p in planes)
+    if unused:
+        raise MessageError(f"descriptors[{min(unused)}]", "is not referenced by any plane")
+    return Description(planes, meta, readonly.flag())
+
+
+def _read_frame(value: Value, descriptors: int) -> tuple[tuple[PlaneDescription, ...], FrameMeta]:
+    planes, image, pts, time_base, regions, metadata = value.members(*FRAME)
+    found = tuple(_read_plane(p, descriptors) for p in planes.items(_MAX_PLANES))
+    if not found:
+        planes.fail("is empty")
+    meta = FrameMeta(
+        _read_image(image) if image.optional() else None,
+        pts.whole() if pts.optional() else None,
+        _read_time_base(time_base) if time_base.optional() else None,
+        metadata.entries(),
+        [_read_region(r) for r in regions.items(_MAX_REGIONS)],
+    )
+    return found, meta
+
+
+def _read_plane(value: Value, descriptors: int) -> PlaneDescription:
+    buffer, element, shape, strides, offset, pitch, modifier = value.members(*PLANE)
+    layout = modifier.whole(0, _MAX_MODIFIER)
+    with named(element.name):
+        kind = dtype(element.text(_MAX_NAME))
+    # Arrays without elements have no place in memory that could be checked.
+    extents = [n.whole(1, _MAX_EXTENT) for n in shape.items(_MAX_AXES)]
+    steps = None
+    if strides.optional():
+        steps = [n.whole(-_MAX_BYTES, _MAX_BYTES) for n in strides.items(_MAX_AXES)]
+    elif not (kind.packed or is_tiled(layout)):
+        strides.fail("is null, which only tiled memory and packed types have")
+    with named(value.name):
+        info = TensorInfo(kind, extents, steps, opaque=steps is None and not kind.packed)
+    return PlaneDescription(
+        buffer.whole(0, descriptors - 1),
+        info,
+        offset.whole(0, _MAX_BYTES),
+        pitch.whole(-_MAX_BYTES, _MAX_BYTES) if pitch.optional() else None,
+        layout,
+    )
+
+
+def _read_image(value: Value) -> ImageInfo:
+    format_, width, height = value.members(*IMAGE)
+    with named(format_.name):
+        found = ImageFormat.of(format_.text(_MAX_NAME))
+    return ImageInfo(found, width.whole(1, _MAX_EXTENT), height.whole(1, _MAX_EXTENT))
+
+
+def _read_time_base(value: Value) -> Fraction:
+    parts = value.items(2)
+    if len(parts) != 2:
+        value.fail("is a numerator and a denominator")
+    return Fraction(parts[0].whole(0, _MAX_EXTENT), parts[1].whole(1, _MAX_EXTENT))
+
+
+def _read_region(value: Value) -> Region:
+    x, y, width, height, label, confidence, metadata = value.members(*REGION)
+    return Region(
+        x.whole(),
+        y.whole(),
+        width.whole(0),
+        height.whole(0),
+        label.text(),
+        confidence.number() if confidence.optional() else None,
+        metadata.entries(),
+    )
+
+
+def describe(item: DMATensor | Frame) -> tuple[dict[str, Any], list[DMABuffer]]:
+    """The description of a tensor or frame as plain data, and the buffers that it numbers.
+
+    Raises:
+        MessageError: its metadata is not plain data.
+        UnsupportedObjectError: a frame of sound, or of a format that only this process knows.
+    """
+    # By storage: it owns the descriptor, and several objects can stand for one buffer.
+    buffers: dict[int, DMABuffer] = {}
+    natives: list[DMAPlane] = [p.native for p in (item if isinstance(item, Frame) else (item,))]
+    for native in natives:
+        buffers.setdefault(id(native.buffer.storage), native.buffer)
+    numbers = {key: number for number, key in enumerate(buffers)}
+    planes = [_describe_plane(native, numbers[id(native.buffer.storage)]) for native in natives]
+    described: dict[str, Any] = {"readonly": item.readonly}
+    if isinstance(item, Frame):
+        described["frame"] = _describe_frame(planes, item.meta)
+    else:
+        (described["tensor"],) = planes
+    return described, list(buffers.values())
+
+
+def _describe_plane(plane: DMAPlane, buffer: int) -> dict[str, Any]:
+    info = plane.info
+    strides = None if info.strides is None else list(info.strides)
+    values = (
+        buffer, str(info.dtype), list(info.shape), strides, plane.offset, plane.pitch,
+        plane.modifier,
+    )  # fmt: skip
+    return dict(zip(PLANE, values, strict=True))
+
+
+def _describe_frame(planes: list[dict[str, Any]], meta: FrameMeta) -> dict[str, Any]:
+    base = meta.time_base
+    regions = [
+        {key: plain(getattr(region, key), f"frame.regions[{i}].{key}") for key in REGION}
+        for i, region in enumerate(meta.regions)
+    ]
+    values = (
+        planes,
+        _describe_image(meta.info),
+        plain(meta.pts, "frame.pts"),
+        None if base is None else [base.numerator, base.denominator],
+        regions,
+        plain(meta.metadata, "frame.metadata"),
+    )
+    return dict(zip(FRAME, values, strict=True))
+
+
+def _describe_image(info: object) -> dict[str, Any] | None:
+    if info is None:
+        return None
+    if not isinstance(info, ImageInfo):
+        raise UnsupportedObjectError("a frame of sound cannot be sent: send its planes")
+    name = info.format.name
+    try:
+        known = ImageFormat.of(name) == info.format
+    except UnknownNameError:
+        known = False
+    if not known:
+        raise UnsupportedObjectError(
+            f"the format {name!r} is known to this process alone: send the frame's planes"
+        )
+    return dict(zip(IMAGE, (name, info.width, info.height), strict=True))

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a message is: its header, what it says of its descriptors, and what can be wrong with it.
+
+See docs/reference/dma-wire.md.
+"""
+
+from __future__ import annotations
+
+import reprlib
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from samebytes import FrameMeta, TensorInfo
+from samebytes.errors import SamebytesError
+
+__all__ = [
+    "FRAME",
+    "HEADER_SIZE",
+    "IMAGE",
+    "MAX_BODY",
+    "MAX_DESCRIPTORS",
+    "PLANE",
+    "REGION",
+    "VERSION",
+    "Description",
+    "EndOfStreamError",
+    "MessageError",
+    "PlaneDescription",
+    "named",
+    "pack_header",
+    "shown",
+    "unpack_header",
+]
+
+# The magic, the version, how many descriptors come along, how many bytes follow.
+_HEADER = struct.Struct("<4sHHI")
+_MAGIC = b"SBDM"
+
+HEADER_SIZE = _HEADER.size
+VERSION = 1
+MAX_BODY = 1 << 16
+MAX_DESCRIPTORS = 64
+"""The kernel passes 253 at most (SCM_MAX_FD, net/scm.h); no image has more than a few."""
+
+# The members of the objects in a message.
+PLANE = ("buffer", "dtype", "shape", "strides", "offset", "pitch", "modifier")
+FRAME = ("planes", "image", "pts", "time_base", "regions", "metadata")
+IMAGE = ("format", "width", "height")
+REGION = ("x", "y", "width", "height", "label", "confidence", "metadata")
+
+
+class MessageError(SamebytesError, ValueError):
+    """Something that was received, or was to be sent, cannot be part of a message.
+
+    Nothing of a message that was received is kept: its descriptors are closed. Close the
+    connection too, for what follows on a stream cannot be told apart.
+
+    Attributes:
+        field: what is wrong, for instance "frame.planes[1].offset" or "descriptors[0]".
+    """
+
+    def __init__(self, field: str, what: str) -> None:
+        self.field = field
+        super().__init__(f"{field}: {what}")
+
+
+class EndOfStreamError(SamebytesError, EOFError):
+    """The other side closed the connection, between two messages."""
+
+
+@contextmanager
+def named(field: str) -> Iterator[None]:
+    """Errors of samebytes that are raised inside become those of a field."""
+    try:
+        yield
+    except MessageError:
+        raise
+    except SamebytesError as error:
+        raise MessageError(field, str(error)) from error
+
+
+def shown(value: object) -> str:
+    """A stranger's value in an error message, cut short."""
+    return reprlib.repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneDescription:
+    """Where one array lies.
+
+    Attributes:
+        buffer: in which of the message's descriptors.
+        info, offset, pitch, modifier: as of a DMAPlane.
+    """
+
+    buffer: int
+    info: TensorInfo
+    offset: int
+    pitch: int | None
+    modifier: int
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A tensor or a frame without its memory.
+
+    Attributes:
+        planes: the one of a tensor, or those of a frame.
+        meta: what is known of a frame; None for a tensor.
+        readonly: the sender's object was.
+    """
+
+    planes: tuple[PlaneDescription, ...]
+    meta: FrameMeta | None
+    readonly: bool
+
+
+def pack_header(descriptors: int, nbytes: int) -> bytes:
+    """The header of a body of `nbytes`.
+
+    Raises:
+        MessageError: more than a message may have.
+    """
+    _check(descriptors, nbytes)
+    return _HEADER.pack(_MAGIC, VERSION, descriptors, nbytes)
+
+
+def unpack_header(header: bytes) -> tuple[int, int]:
+    """How many descriptors come along, and how many bytes follow.
+
+    Raises:
+        MessageError: no header, another version, or more than a message may have.
+    """
+    magic, version, descriptors, nbytes = _HEADER.unpack(header)
+    if magic != _MAGIC:
+        raise MessageError(
+            "magic", f"{shown(magic)} does not begin a message of samebytes_dma.send()"
+        )
+    if version != VERSION:
+        raise MessageError(
+            "version",
+            f"{version}, but this samebytes-dma supports {VERSION}: use one release on both ends",
+        )
+    _check(descriptors, nbytes)
+    return descriptors, nbytes
+
+
+def _check(descriptors: int, nbytes: int) -> None:
+    if not 1 <= descriptors <= MAX_DESCRIPTORS:
+        raise MessageError(
+            "descriptors", f"header announces {descriptors}, a message has 1 to {MAX_DESCRIPTORS}"
+        )
+    if not 1 <= nbytes <= MAX_BODY:
+        raise MessageError("length", f"{nbytes} bytes, a description has 1 to {MAX_BODY}")

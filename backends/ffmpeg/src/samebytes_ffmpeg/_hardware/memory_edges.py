@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between FFmpeg's frames of devices and the memory that they lie in: VA surfaces and DMA-BUFs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import addressof, sizeof
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from av import VideoFrame
+
+from samebytes.errors import AccessError, LayoutError
+from samebytes.formats import ImageInfo
+from samebytes.plugins import (
+    Access,
+    Fd,
+    Frame,
+    FrameMeta,
+    MemoryMapper,
+    Refused,
+    Storage,
+    Tensor,
+    joint_owner,
+    memory_size,
+)
+
+from .._libavutil import Libavutil
+from .._loans import lend, put
+from .._reference import OwnReference, cloning, own_reference
+from .described import Described
+from .drm_descriptor import descriptor_of, planes_of
+from .frame import HardwareFrame, carry_meta, place_of
+from .objects import described
+from .pool import empty_frame
+
+if TYPE_CHECKING:
+    from .device import HardwareDevice
+
+__all__ = ["DMAToDRMFrame", "DRMFrameToDMA", "VAAPIFrameToVA"]
+
+
+class VAAPIFrameToVA(MemoryMapper):
+    """ffmpeg:VAAPI -> vaapi: the surface, under its own number.
+
+    It has a reference of its own to the AVFrame's buffer.
+
+    While it lives, FFmpeg's pool does not use the surface again.
+    """
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A native surface of the target's.
+
+        Raises:
+            LayoutError: the frame was given back meanwhile.
+            Refused: the target has another display.
+        """
+        found = described(item.native)
+        target: Any = self.target
+        if target.handle("va_display") != self.source.handle("va_display"):
+            raise Refused(
+                "the surface belongs to another VADisplay: derive the target from the frame's "
+                'context, as frame.map("vaapi") does'
+            )
+        keep = _reference_to(item.native, found)
+        surface = target.import_surface(found.data, found.image, keep=keep)
+        return surface, None, surface.storage
+
+
+class DRMFrameToDMA(MemoryMapper):
+    """ffmpeg:DRM -> dma: descriptors of our own for the frame's DMA-BUFs.
+
+    Each buffer once, however many planes lie in it. The AVFrame is referred to meanwhile."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A native plane of the target's for each plane.
+
+        Raises:
+            LayoutError: the frame was given back meanwhile, or its descriptor contradicts itself.
+            Refused: what its file descriptors are does not go with it.
+        """
+        target: Any = self.target
+        found = described(item.native)
+        planes = planes_of(found)
+        try:
+            keep = _reference_to(item.native, found)
+            buffers = {}
+            for plane in planes:
+                if plane.number not in buffers:
+                    buffers[plane.number] = target.import_fd(Fd.borrow(plane.fd), keep=keep)
+                buffer = buffers[plane.number]
+                if plane.size > buffer.size:
+                    raise LayoutError(
+                        f"the frame says that descriptor {plane.fd} has {plane.size} bytes, and "
+                        f"it has {buffer.size}"
+                    )
+                if access != "r" and buffer.readonly:
+                    raise Refused(f"descriptor {plane.fd} may only be read")
+            natives = tuple(
+                buffers[p.number].plane(p.info, offset=p.offset, pitch=p.pitch, modifier=p.modifier)
+                for p in planes
+            )
+        except (AccessError, LayoutError) as error:
+            raise Refused(str(error)) from error
+        return natives, None, joint_owner([plane.buffer.storage for plane in natives])
+
+
+class DMAToDRMFrame(MemoryMapper):
+    """dma -> ffmpeg:DRM: an AV_PIX_FMT_DRM_PRIME frame over the DMA-BUFs of a frame.
+
+    The descriptors stay the source's, which is kept until FFmpeg has released the frame."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """The frame; the memory is the source's, so there is nothing to give back."""
+        device: HardwareDevice = self.target  # type: ignore[assignment]  # the node's class
+        image = item.meta.info
+        if not isinstance(image, ImageInfo):
+            raise Refused("FFmpeg's DRM frames are images")
+        try:
+            descriptor = descriptor_of(image.format, [_place(p) for p in item.planes])
+            held = descriptor, item.native, item.storage
+            native = _drm_frame(descriptor, held, device, item.meta, access == "r")
+        except LayoutError as error:
+            raise Refused(str(error)) from error
+        return native, None, None
+
+
+def _drm_frame(
+    descriptor: Any, held: object, device: HardwareDevice, meta: FrameMeta, readonly: bool
+) -> VideoFrame | HardwareFrame:
+    """A frame of the device's libavutil.
+
+    Args:
+        descriptor: an AVDRMFrameDescriptor.
+        held: the descriptor, and what keeps its file descriptors open.
+        device: whose frame it will be.
+        meta: of an image.
+        readonly: FFmpeg copies before it writes.
+
+    Raises:
+        LayoutError: FFmpeg lacks the format.
+    """
+    image = meta.info
+    assert isinstance(image, ImageInfo)
+    library = device.library
+    pool = device.pool_of(image)
+    native, address = empty_frame(library, device.pixel_format)
+    frame = library.AVFrame.from_address(address)
+    piece = addressof(descriptor), sizeof(descriptor)
+    (buffer,) = lend([piece], held, readonly, library)
+    put(buffer, address + library.AVFrame.buf.offset, library)
+    frame.data[0] = addressof(descriptor)
+    frame.width, frame.height = image.width, image.height
+    put(pool.reference, address + library.AVFrame.hw_frames_ctx.offset, library)
+    carry_meta(native, meta)
+    return native
+
+
+def _place(plane: Tensor) -> tuple[int, int, int, int, int]:
+    fd, offset, pitch = (plane.handle(key) for key in ("dma_fd", "offset", "pitch"))
+    if offset < 0 or pitch < 0:
+        raise LayoutError("FFmpeg's DRM frames are not stored bottom up")
+    return fd, memory_size(fd), offset, pitch, plane.handle("drm_modifier")
+
+
+def _reference_to(native: VideoFrame | HardwareFrame, found: Described) -> OwnReference:
+    """A reference to the buffers that the frame has now; dropping it gives them back."""
+    library, address = place_of(native)
+    return own_reference(native, address, found.data, _clone_of(library))
+
+
+@cache
+def _clone_of(library: Libavutil) -> Callable[[int], OwnReference]:
+    return cloning(library)

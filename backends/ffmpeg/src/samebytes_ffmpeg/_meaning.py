@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bytes of an AVFrame mean, as entries of `frame.metadata` that all backends share.
+
+FFmpeg's numbers of colours are the code points of ITU-T H.273 (libavutil/pixfmt.h), so the core's
+tables name them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from av import VideoFrame
+
+from samebytes.formats import (
+    CHROMA_LOCATIONS,
+    COLOR_MATRICES,
+    COLOR_PRIMARIES,
+    COLOR_TRANSFERS,
+    Colorimetry,
+    duration_of,
+    field_order_of,
+    repeat_fields_of,
+    sample_aspect_of,
+)
+
+from ._avutil import AVFrame, get_pix_fmt
+from ._pyav import frame_address
+
+if TYPE_CHECKING:
+    from av import AudioFrame
+
+__all__ = ["FULL_RANGE_FORMATS", "interlacing", "read_meaning", "sample_aspect", "write_meaning"]
+
+FULL_RANGE_FORMATS = {
+    number: f"yuvj{kind}p"
+    for kind in ("411", "420", "422", "440", "444")
+    if (number := get_pix_fmt(f"yuvj{kind}p".encode())) >= 0
+}
+"""libavutil/pixfmt.h: formats that differ from yuv420p and so on in colour range alone."""
+
+_INT = 2**31
+
+# enum AVColorRange: 0 is unspecified.
+_LIMITED, _FULL = 1, 2
+# enum AVChromaLocation counts from 1, as 0 is unspecified; H.273 counts from 0.
+_CHROMA_BASE = 1
+
+# libavutil/frame.h: since FFmpeg 6.1. Up to 7 there are fields as well.
+_AV_FRAME_FLAG_INTERLACED = 1 << 3
+_AV_FRAME_FLAG_TOP_FIELD_FIRST = 1 << 4
+_HAS_FIELDS = hasattr(AVFrame, "interlaced_frame")
+
+
+def interlacing(frame: Any) -> tuple[bool, bool]:
+    """Whether an AVFrame is interlaced, and whether its top field comes first."""
+    flags = frame.flags
+    interlaced = bool(flags & _AV_FRAME_FLAG_INTERLACED)
+    top = bool(flags & _AV_FRAME_FLAG_TOP_FIELD_FIRST)
+    if _HAS_FIELDS:
+        interlaced |= bool(frame.interlaced_frame)
+        top |= bool(frame.top_field_first)
+    return interlaced, top
+
+
+def sample_aspect(frame: Any) -> Fraction | None:
+    """The sample aspect ratio of an AVFrame; None if it is not known (libavutil/frame.h: 0/1)."""
+    over, under = frame.sample_aspect_ratio
+    return Fraction(over, under) if over > 0 and under > 0 else None
+
+
+def read_meaning(native: VideoFrame | AudioFrame) -> dict[str, Any]:
+    """The entries of an av frame. What is not specified has none."""
+    found: dict[str, Any] = {}
+    duration = getattr(native, "duration", None)
+    if duration and native.time_base:
+        found["duration"] = duration * native.time_base
+    if not isinstance(native, VideoFrame):
+        return found
+    frame = AVFrame.from_address(frame_address(native))
+    full = frame.format in FULL_RANGE_FORMATS or frame.color_range == _FULL
+    found |= Colorimetry.from_code_points(
+        full_range=full if full or frame.color_range == _LIMITED else None,
+        primaries=frame.color_primaries,
+        transfer=frame.color_trc,
+        matrix=frame.colorspace,
+        chroma_location=frame.chroma_location - _CHROMA_BASE,
+    ).entries()
+    interlaced, top = interlacing(frame)
+    if interlaced:
+        found["field_order"] = "top" if top else "bottom"
+    if frame.repeat_pict > 0:
+        found["repeat_fields"] = frame.repeat_pict
+    ratio = sample_aspect(frame)
+    if ratio is not None:
+        found["sample_aspect_ratio"] = ratio
+    return found
+
+
+def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) -> None:
+    """Mark an av frame of ours with the entries that there are.
+
+    Raises:
+        LayoutError, UnknownNameError: an entry is not what it can be.
+    """
+    duration = duration_of(metadata)
+    # PyAV lets it be written since 15.
+    if duration is not None and native.time_base and hasattr(native, "duration"):
+        native.duration = round(duration / native.time_base)
+    if not isinstance(native, VideoFrame):
+        return
+    frame = AVFrame.from_address(frame_address(native))
+    colors = Colorimetry.of(metadata)
+    if colors.color_range is not None:
+        frame.color_range = _FULL if colors.color_range == "full" else _LIMITED
+    if colors.color_primaries is not None:
+        frame.color_primaries = COLOR_PRIMARIES[colors.color_primaries]
+    if colors.color_transfer is not None:
+        frame.color_trc = COLOR_TRANSFERS[colors.color_transfer]
+    if colors.color_matrix is not None:
+        frame.colorspace = COLOR_MATRICES[colors.color_matrix]
+    if colors.chroma_location is not None:
+        frame.chroma_location = CHROMA_LOCATIONS[colors.chroma_location] + _CHROMA_BASE
+    order = field_order_of(metadata)
+    if order is not None:
+        _mark_fields(frame, order != "progressive", order == "top")
+    repeated = repeat_fields_of(metadata)
+    if repeated is not None:
+        frame.repeat_pict = repeated
+    ratio = sample_aspect_of(metadata)
+    if ratio is not None:
+        ratio = ratio.limit_denominator(_INT - 1)
+        if ratio.numerator < _INT:
+            frame.sample_aspect_ratio[:] = ratio.numerator, ratio.denominator
+
+
+def _mark_fields(frame: Any, interlaced: bool, top: bool) -> None:
+    marks = _AV_FRAME_FLAG_INTERLACED | _AV_FRAME_FLAG_TOP_FIELD_FIRST
+    frame.flags = (
+        frame.flags & ~marks
+        | (_AV_FRAME_FLAG_INTERLACED if interlaced else 0)
+        | (_AV_FRAME_FLAG_TOP_FIELD_FIRST if top else 0)
+    )
+    if _HAS_FIELDS:
+        frame.interlaced_frame, frame.top_field_first = int(interlaced), int(top)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of libavutil whose results own what they return, and release it."""
+
+from __future__ import annotations
+
+from ctypes import c_int, c_size_t, c_void_p
+from typing import TYPE_CHECKING, TypeVar
+
+from samebytes.errors import NativeError
+from samebytes.plugins import OwnedPointer, owned_pointer_type, untrack
+
+from ._avutil_abi import AVBufferRef
+
+if TYPE_CHECKING:
+    from ._libavutil import Libavutil
+
+__all__ = ["OwningCalls", "acquired", "buffer_data", "buffer_reference", "made"]
+
+_P = TypeVar("_P")
+
+
+class OwningCalls:
+    """Calls that return an OwnedPointer: dropping it gives back what it points to.
+
+    Attributes:
+        BufferPointer: an AVBufferRef*, for calls that store one through a pointer.
+    """
+
+    def __init__(self, library: Libavutil) -> None:
+        pointer, quick = c_void_p, library.quick
+        buffer = owned_pointer_type("AVBufferReference", library.function("av_buffer_unref"))
+        frame = owned_pointer_type("AVFramePointer", library.function("av_frame_free"))
+        self.BufferPointer = buffer
+        self.buffer_create = quick(
+            "av_buffer_create", buffer, pointer, c_size_t, pointer, pointer, c_int
+        )
+        self.buffer_ref = quick("av_buffer_ref", buffer, pointer)
+        self.frame_alloc = quick("av_frame_alloc", frame)
+        self.frame_clone = quick("av_frame_clone", frame, pointer)
+        self.hwdevice_ctx_alloc = quick("av_hwdevice_ctx_alloc", buffer, c_int)
+        self.hwframe_ctx_alloc = quick("av_hwframe_ctx_alloc", buffer, pointer)
+
+
+def acquired(pointer: OwnedPointer, call: str) -> OwnedPointer:
+    """What a call returned, which is given back after whatever uses it, in a cycle too.
+
+    Raises:
+        NativeError: it is NULL.
+    """
+    untrack(pointer)
+    return made(pointer, call)
+
+
+def made(pointer: _P, call: str) -> _P:
+    """What a call returned.
+
+    Raises:
+        NativeError: it is NULL.
+    """
+    if not pointer:
+        raise NativeError(call, 0, "out of memory")
+    return pointer
+
+
+def buffer_reference(library: Libavutil, pointer: int) -> OwnedPointer:
+    """Our own reference to what an AVBufferRef* of somebody else refers to."""
+    reference: OwnedPointer = library.owned.buffer_ref(pointer)
+    return acquired(reference, "av_buffer_ref")
+
+
+def buffer_data(pointer: int) -> int:
+    """What an AVBufferRef* refers to."""
+    return int(AVBufferRef.from_address(pointer).data or 0)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signal handlers that raise (Ctrl-C) in the middle of mappings: nothing stays lent or counted."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+
+import av
+import pytest
+
+import samebytes as sb
+from samebytes.testing import at_each_step
+from samebytes_ffmpeg._loans import held_count
+from samebytes_ffmpeg._reference import references_held
+
+
+def _image() -> sb.Frame:
+    return sb.frame(av.VideoFrame(64, 48, "yuv420p")).map("cpu", "rw")
+
+
+def test_lending_a_picture_may_be_interrupted_at_any_instruction() -> None:
+    source = _image()
+    source.map("ffmpeg", "rw")
+    for step in at_each_step(lambda: source.map("ffmpeg", "rw"), opcodes=True):
+        assert held_count() == 0, step
+    mapped = source.map("ffmpeg", "rw")
+    assert held_count() == 3
+    del mapped
+
+
+@pytest.mark.parametrize("layout", ["stereo", "hexadecagonal"])
+def test_lending_sound_may_be_interrupted_at_any_line(layout: str) -> None:
+    native = av.AudioFrame("fltp", layout, 256)
+    native.sample_rate = 48000
+    source = sb.frame(native).map("cpu", "rw")
+    source.map("ffmpeg", "rw")
+    for step in at_each_step(lambda: source.map("ffmpeg", "rw")):
+        assert held_count() == 0, step
+
+
+def test_reading_a_picture_may_be_interrupted_at_any_instruction() -> None:
+    source = sb.frame(av.VideoFrame(64, 48, "yuv420p"))
+    source.map("cpu")
+    for step in at_each_step(lambda: source.map("cpu"), opcodes=True):
+        assert references_held() == 0, step
+    assert not source.readonly
+
+
+def test_sweeping_may_be_interrupted_at_any_instruction() -> None:
+    source = _image()
+
+    def lend_and_sweep() -> None:
+        source.map("ffmpeg", "rw")
+        held_count()
+
+    lend_and_sweep()
+    for step in at_each_step(lend_and_sweep, opcodes=True):
+        assert held_count() == 0, step
+
+
+@pytest.fixture
+def alarms() -> Iterator[None]:
+    """SIGALRM raises KeyboardInterrupt, as SIGINT does."""
+
+    def strike(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, strike)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("default_signals", "alarms")
+def test_signals_reach_the_program_and_nothing_stays_lent() -> None:
+    source = _image()
+    seen = ignored = 0
+    hook = sys.unraisablehook
+
+    def count(_: object) -> None:
+        nonlocal ignored
+        ignored += 1
+
+    sys.unraisablehook = count
+    try:
+        for number in range(300):
+            try:
+                # Another interval each time, so that the signal comes at another place.
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 + number * 7e-6)
+                while True:
+                    source.map("ffmpeg")
+            except KeyboardInterrupt:
+                seen += 1
+    finally:
+        sys.unraisablehook = hook
+    assert (seen, ignored) == (300, 0)
+    assert held_count() == 0

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Colour properties by name: each value of FFmpeg's enumerations, from its frames and onto them.
+
+FFmpeg's own functions say what each number is called.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes.errors import RouteError
+from samebytes.formats import (
+    CHROMA_LOCATIONS,
+    COLOR_MATRICES,
+    COLOR_PRIMARIES,
+    COLOR_RANGES,
+    COLOR_TRANSFERS,
+    AudioInfo,
+)
+from samebytes_ffmpeg._avutil import PYAV, AVFrame
+from samebytes_ffmpeg._pyav import frame_address
+
+# key of the metadata: field of AVFrame, FFmpeg's function for names, the core's table, how much
+# FFmpeg's numbers are above H.273's, and the number of "not specified".
+FIELDS: dict[str, tuple[str, str, Any, int, int]] = {
+    "color_primaries": ("color_primaries", "av_color_primaries_name", COLOR_PRIMARIES, 0, 2),
+    "color_transfer": ("color_trc", "av_color_transfer_name", COLOR_TRANSFERS, 0, 2),
+    "color_matrix": ("colorspace", "av_color_space_name", COLOR_MATRICES, 0, 2),
+    "color_range": ("color_range", "av_color_range_name", COLOR_RANGES, 1, 0),
+    "chroma_location": ("chroma_location", "av_chroma_location_name", CHROMA_LOCATIONS, 1, 0),
+}
+# FFmpeg's words for what others call limited and full.
+SYNONYMS = {"tv": "limited", "pc": "full"}
+EACH = [(key, name) for key, (_, _, table, _, _) in FIELDS.items() for name in table]
+
+
+def marked(key: str, number: int, name: str = "yuv420p") -> Any:
+    native = av.VideoFrame(64, 48, name)
+    setattr(AVFrame.from_address(frame_address(native)), FIELDS[key][0], number)
+    return native
+
+
+def number_on(native: Any, key: str) -> int:
+    return int(getattr(AVFrame.from_address(frame_address(native)), FIELDS[key][0]))
+
+
+def name_by_ffmpeg(key: str, number: int) -> str | None:
+    function = PYAV.quick(FIELDS[key][1], ctypes.c_char_p, ctypes.c_int)
+    text = function(number)
+    return None if text is None else SYNONYMS.get(text.decode(), text.decode())
+
+
+@pytest.mark.parametrize("key", FIELDS)
+def test_each_number_of_ffmpeg(key: str) -> None:
+    """A number that H.273 has not assigned yet has no entry, and stays on the way to FFmpeg."""
+    unspecified, table = FIELDS[key][4], FIELDS[key][2]
+    for number in (*range(32), 255, 256, 300):
+        native = marked(key, number)
+        frame = sb.frame(native)
+        found = frame.metadata.get(key)
+        if number == unspecified or found is None:
+            assert found is None
+            assert name_by_ffmpeg(key, number) not in table
+        else:
+            assert found == name_by_ffmpeg(key, number)
+        for looked_at in (False, True):
+            other = sb.frame(native)
+            if looked_at:
+                other.metadata  # noqa: B018 - read on first use
+            assert number_on(other.map("cpu").map("ffmpeg").native, key) == number
+
+
+@pytest.mark.parametrize(("key", "name"), EACH)
+def test_each_name_onto_a_frame_of_ffmpeg(key: str, name: str) -> None:
+    frame = sb.context("cpu").allocate_frame("I420", 64, 48)
+    frame.metadata[key] = name
+    native = frame.map("ffmpeg").native
+    assert name_by_ffmpeg(key, number_on(native, key)) == name
+    assert sb.frame(native).metadata[key] == name
+
+
+@pytest.mark.parametrize("layout", ["FR+FL", "22.2"])
+def test_channels_in_another_order(layout: str) -> None:
+    names = layout.split("+") if "+" in layout else ["TFR", "TFC", *["FL"] * 22]
+    info = AudioInfo(10, len(names), 8000, "int16", channel_layout="+".join(names))
+    frame = sb.frame(np.zeros((10, len(names)), np.int16), audio=info)
+    with pytest.raises(RouteError, match="but FFmpeg takes"):
+        frame.map("ffmpeg")
+
+
+@pytest.mark.parametrize(
+    ("channels", "layout", "name"),
+    [
+        (1, None, "mono"), (2, None, "stereo"), (3, None, "3 channels"),
+        (3, "3.0", "3.0"), (3, "FL+FR+FC", "3.0"), (3, "3 channels (FL+FR+FC)", "3.0"),
+        (24, "22.2", "22.2"), (4, "ambisonic 1", "ambisonic 1"), (3, "nonsense", "3 channels"),
+    ],
+)  # fmt: skip
+def test_layouts_of_channels(channels: int, layout: str | None, name: str) -> None:
+    info = AudioInfo(10, channels, 8000, "int16", channel_layout=layout)
+    native = sb.frame(np.zeros((10, channels), np.int16), audio=info).map("ffmpeg").native
+    assert native.layout.name == name
+
+
+def test_a_layout_of_other_channels() -> None:
+    info = AudioInfo(10, 2, 8000, "int16", channel_layout="5.1")
+    with pytest.raises(RouteError, match="not have 2 channels"):
+        sb.frame(np.zeros((10, 2), np.int16), audio=info).map("ffmpeg")
+
+
+def test_channels_that_have_no_layout_by_name() -> None:
+    native = av.AudioFrame("s16", "FL+FR+LFE2", 10)
+    native.sample_rate = 8000
+    frame = sb.frame(native)
+    assert frame.audio is not None
+    assert frame.audio.channel_layout == "FL+FR+LFE2"
+    again = frame.map("cpu").map("ffmpeg").native
+    assert [channel.name for channel in again.layout.channels] == ["FL", "FR", "LFE2"]

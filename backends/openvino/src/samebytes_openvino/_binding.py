@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one port of a request is bound to: as it is reported, and as it is held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from samebytes import Tensor
+
+from ._places import Placement
+
+__all__ = ["Binding", "Bound"]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a port of a request reads or writes.
+
+    Attributes:
+        kind: "input" or "output".
+        name: of the port.
+        tensor: what was set; None where the request uses its own memory.
+        placement: "in place" if the device is given the tensor's own memory; "imported" if the
+            NPU plugin makes pages of the CPU's its own, without a copy; "copied" if the
+            tensor was copied when it was set, or is copied by the plugin at each inference, both
+            of which took copy=True; "unknown" where OpenVINO does not report it: on devices other
+            than CPU, GPU and NPU, on discrete GPUs for memory of the CPU, and for a native remote
+            tensor that is smaller than its memory, which may be a region that the plugin copies.
+            A model whose first operation would overwrite an input makes the CPU plugin copy that
+            input by itself, which OpenVINO does not report.
+        batch: what was set as a batch, one tensor for each item.
+    """
+
+    kind: Literal["input", "output"]
+    name: str
+    tensor: Tensor | None
+    placement: Placement
+    batch: tuple[Tensor, ...] = ()
+
+
+class Bound:
+    """What one port is bound to.
+
+    Attributes:
+        tensor: what get_tensor() gives; None for a batch of remote tensors.
+        given: what OpenVINO was given: the same, or a dense copy.
+        plugin_copies: bytes that the plugin copies at each inference.
+        pin: see `Place`.
+        batch: what was set as a batch.
+        dense: memory for copies, kept so that every frame is copied to the same.
+    """
+
+    __slots__ = ("batch", "dense", "given", "pin", "placement", "plugin_copies", "tensor")
+
+    def __init__(
+        self,
+        tensor: Tensor | None,
+        given: Tensor | None,
+        placement: Placement,
+        plugin_copies: int = 0,
+        pin: Any = None,
+        batch: tuple[Tensor, ...] = (),
+    ) -> None:
+        self.tensor = tensor
+        self.given = given
+        self.placement = placement
+        self.plugin_copies = plugin_copies
+        self.pin = pin
+        self.batch = batch
+        self.dense: Tensor | None = None

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model of an image, built into one that takes a frame's planes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import openvino
+from openvino import Layout, Type
+from openvino import opset13 as ops
+from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
+
+from samebytes import ImageInfo
+from samebytes.errors import LayoutError
+
+from ._colour import Conversion, conversion
+from ._components import components_of
+from ._rows import take_whole_rows
+from ._taps import picture
+from ._target import Target
+
+__all__ = ["Built", "Memory", "Source", "build"]
+
+Memory = Literal["", "GPU_BUFFER", "GPU_SURFACE"]
+
+_NATIVE = {
+    "NV12": (ColorFormat.NV12_TWO_PLANES, ("y", "uv")),
+    "I420": (ColorFormat.I420_THREE_PLANES, ("y", "u", "v")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How frames lie in memory, and what their numbers mean.
+
+    Attributes:
+        pitches: bytes from row to row of each plane.
+        firsts: byte of its rows at which each plane's first pixel begins.
+        matrix, range: of YUV; see `MATRICES`.
+        memory: what OpenVINO's GPU plugin calls it; nothing for other devices.
+    """
+
+    info: ImageInfo
+    pitches: tuple[int, ...]
+    firsts: tuple[int, ...]
+    matrix: str = "BT.601"
+    range: str = "limited"
+    memory: Memory = ""
+
+    @staticmethod
+    def dense(info: ImageInfo, matrix: str, range_: str, memory: Memory = "") -> Source:
+        """Frames without padding."""
+        pitches = tuple(layout.row_nbytes for layout in info.plane_layouts())
+        return Source(info, pitches, (0,) * len(pitches), matrix, range_, memory)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(width, height)."""
+        return self.info.width, self.info.height
+
+    def port_shapes(self) -> list[list[int]]:
+        """The shape of the model's input for each plane: [1, rows, columns, bytes of a pixel].
+
+        Columns are those of a whole row, padding and all; single bytes where that is not a number
+        of pixels.
+        """
+        shapes = []
+        for layout, pitch in zip(self.info.plane_layouts(), self.pitches, strict=True):
+            pixel = math.prod(layout.shape[2:]) * layout.itemsize
+            pixel = 1 if pitch % pixel else pixel
+            shapes.append([1, layout.shape[0], pitch // pixel, pixel])
+        return shapes
+
+    def conversion(self) -> Conversion | None:
+        """The colour conversion that these frames need."""
+        model = self.info.format.color_model
+        if model == "rgb" or (model == "gray" and self.range == "full"):
+            return None
+        return conversion(self.matrix, self.range)
+
+    def is_native(self) -> bool:
+        """Whether OpenVINO's own operations convert such frames."""
+        width, height = self.size
+        return (
+            self.info.format.name in _NATIVE
+            and not (width % 2 or height % 2 or any(self.firsts))
+            and (self.matrix, self.range) == ("BT.601", "limited")
+            # A row may have half a pixel more.
+            and all(
+                list(shape[3:]) == list(layout.shape[2:] or (1,))
+                for layout, shape in zip(self.info.plane_layouts(), self.port_shapes(), strict=True)
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A model that takes planes.
+
+    Attributes:
+        names: of its inputs, in the order of the planes.
+        gathers: it converts the pixels that it needs, not all of them.
+    """
+
+    model: Any
+    names: tuple[str, ...]
+    gathers: bool
+
+
+def build(model: Any, source: Source, target: Target, on_cpu: bool) -> Built:
+    """A new model that takes the planes of frames like `source`.
+
+    Args:
+        model: with one image input of a fixed shape. It is not changed.
+        on_cpu: it is for OpenVINO's CPU plugin. Others have their own operations for colour.
+
+    Raises:
+        UnknownNameError: the format cannot be converted.
+        LayoutError: surfaces of another format than NV12.
+    """
+    components_of(source.info.format)
+    native = source.is_native()
+    if source.memory == "GPU_SURFACE" and not native:
+        raise LayoutError(
+            f"the GPU plugin takes images and surfaces as NV12 or I420 of even size, and of "
+            f"BT.601 in limited range, and these are {source.info} of {source.matrix} in "
+            f"{source.range} range: map the frame to buffers or to the CPU first"
+        )
+    # Without resizing, every pixel is needed, and OpenVINO's own operations are faster.
+    if native and not (on_cpu and source.size != target.size):
+        return _converting(model, source, target)
+    return _gathering(model, source, target)
+
+
+def _gathering(model: Any, source: Source, target: Target) -> Built:
+    model = model.clone()
+    format_ = source.info.format
+    image = model.get_parameters()[0]
+    name = model.inputs[0].any_name if model.inputs[0].names else "image"
+    planes, rows = [], []
+    for plane, shape in zip(format_.plane_names, source.port_shapes(), strict=True):
+        parameter = ops.parameter(shape, np.uint8)
+        parameter.output(0).get_tensor().set_names({f"{name}/{plane}"})
+        planes.append(parameter)
+        flat = np.array([shape[1], shape[2] * shape[3]])
+        rows.append(ops.reshape(parameter, ops.constant(flat), False))
+    made = picture(
+        rows,
+        components_of(format_),
+        source.firsts,
+        source.size,
+        target.size,
+        source.conversion(),
+        target.color,
+    )
+    finished = target.finish(made, image.get_element_type())
+    for reader in image.output(0).get_target_inputs():
+        reader.replace_source_output(finished.output(0))
+    built = openvino.Model(
+        model.get_results(), model.get_sinks(), planes, model.get_variables(), model.friendly_name
+    )
+    return Built(built, tuple(f"{name}/{plane}" for plane in format_.plane_names), True)
+
+
+def _converting(model: Any, source: Source, target: Target) -> Built:
+    """By PrePostProcessor: all of the frame is converted, then resized."""
+    color_format, planes = _NATIVE[source.info.format.name]
+    width, height = source.size
+    processor = PrePostProcessor(model.clone())
+    image = processor.input()
+    tensor = image.tensor().set_element_type(Type.u8).set_color_format(color_format, list(planes))
+    if source.memory:
+        tensor.set_memory_type(source.memory)
+    tensor.set_spatial_static_shape(height, width)
+    steps = image.preprocess().convert_color(getattr(ColorFormat, target.color))
+    element = model.inputs[0].element_type
+    if element != Type.u8:
+        steps.convert_element_type(Type.f32)
+    if source.size != target.size:
+        steps.resize(ResizeAlgorithm.RESIZE_LINEAR)
+    if target.mean:
+        steps.mean(list(target.mean))
+    if target.scale:
+        steps.scale(list(target.scale))
+    if element != Type.u8:
+        steps.convert_element_type(element)
+    # Without it, height and width would be taken from the wrong dimensions.
+    image.model().set_layout(Layout(target.layout))
+    built = processor.build()
+    names = tuple(port.any_name for port in built.inputs)
+    shapes = dict(zip(names, source.port_shapes(), strict=True))
+    take_whole_rows(built, {name: shape[2] for name, shape in shapes.items()})
+    return Built(built, names, False)

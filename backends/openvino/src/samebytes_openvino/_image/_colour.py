@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From Y, U and V to R, G and B, as operations of OpenVINO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from openvino import opset13 as ops
+
+__all__ = ["MATRICES", "RANGES", "ColorMatrix", "ColorRange", "Conversion", "channel",
+           "conversion"]  # fmt: skip
+
+ColorMatrix = Literal["BT.601", "BT.709", "BT.2020"]
+ColorRange = Literal["limited", "full"]
+
+# (Kr, Kb) of ITU-R BT.601-7, BT.709-6 and BT.2020-2 (non-constant luminance).
+MATRICES: dict[str, tuple[float, float]] = {
+    "BT.601": (0.299, 0.114),
+    "BT.709": (0.2126, 0.0722),
+    "BT.2020": (0.2627, 0.0593),
+}
+RANGES = ("limited", "full")
+# What OpenVINO's NV12toBGR and I420toBGR multiply with (their specification): BT.601, rounded.
+_OPENVINO = (1.164, 1.596, 0.391, 0.813, 2.018)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """Factors of a colour conversion.
+
+    R = luma * (Y - black) + red * V,  G = ... - green_u * U - green_v * V,  B = ... + blue * U
+    with U and V less 128.
+    """
+
+    black: float
+    luma: float
+    red: float
+    green_u: float
+    green_v: float
+    blue: float
+
+    def chroma(self, letter: str) -> dict[str, float]:
+        """What U and V less 128 are multiplied by and added to the luma. Nothing for gray ("y")."""
+        factors = {
+            "r": {"v": self.red},
+            "g": {"u": -self.green_u, "v": -self.green_v},
+            "b": {"u": self.blue},
+        }
+        return factors.get(letter, {})
+
+
+def conversion(matrix: str, range_: str) -> Conversion:
+    """The factors. Those of BT.601 in limited range are OpenVINO's own, rounded ones."""
+    if (matrix, range_) == ("BT.601", "limited"):
+        luma, red, green_u, green_v, blue = _OPENVINO
+        return Conversion(16, luma, red, green_u, green_v, blue)
+    kr, kb = MATRICES[matrix]
+    kg = 1 - kr - kb
+    luma, chroma = (255 / 219, 255 / 224) if range_ == "limited" else (1.0, 1.0)
+    red, blue = 2 * (1 - kr) * chroma, 2 * (1 - kb) * chroma
+    black = 16 if range_ == "limited" else 0
+    return Conversion(black, luma, red, blue * kb / kg, red * kr / kg, blue)
+
+
+def channel(letter: str, component: Callable[[str], Any], how: Conversion | None) -> Any:
+    """One channel as a float32 node, which shares nothing with other channels.
+
+    Args:
+        letter: "r", "g" or "b"; "y" for gray.
+        component: makes the float32 node of a component; it is asked for those that are needed.
+        how: None where nothing is converted: RGB, and gray of full range.
+    """
+    if how is None:
+        return component(letter)
+    node = _scaled(_less(component("y"), how.black), how.luma)
+    for chroma, factor in how.chroma(letter).items():
+        node = ops.add(node, _scaled(_less(component(chroma), 128), factor))
+    return ops.clamp(node, 0.0, 255.0)
+
+
+def _less(node: Any, value: float) -> Any:
+    return ops.subtract(node, ops.constant(np.float32(value))) if value else node
+
+
+def _scaled(node: Any, factor: float) -> Any:
+    return node if factor == 1 else ops.multiply(node, ops.constant(np.float32(factor)))

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an image model does with frames, in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from samebytes import Frame
+from samebytes.errors import CopyRequiredError
+
+from .._request import InferRequest
+from ._request import bind
+
+if TYPE_CHECKING:
+    from ._build import Source
+    from ._plan import Plan
+    from ._seen import Seen
+    from ._target import Target
+
+__all__ = ["explanation", "placements"]
+
+
+def explanation(
+    plan: Plan, target: Target, device: str, frame_size: tuple[int, int] | None, resizes: bool
+) -> list[str]:
+    """What holds for all frames of a plan's layout, a line for each thing that happens.
+
+    Args:
+        device: its name.
+        frame_size: (width, height) of the frames, where it is known and not the plan's.
+        resizes: a function of the user's resizes the planes.
+    """
+    source = plan.source
+    width, height = target.size
+    if resizes:
+        size = "x".join(map(str, frame_size)) if frame_size else "any size"
+        made = f"{source.info}, {source.info.nbytes} bytes"
+        lines = [
+            f"frames of {size}, for {device}",
+            f"planes: mapped to the CPU, resized by resize() into the model's inputs, {made}",
+        ]
+    else:
+        lines = [
+            f"{source.info} frames, for {device}",
+            f"planes: {_planes(source)}",
+        ]
+    lines.append(f"colour: {_colour(plan, target)}")
+    if not resizes and source.size != target.size:
+        how = "weighed of four pixels each" if plan.gathers else "after colour"
+        lines.append(f"size: bilinear to {width}x{height}, inside the model, {how}")
+    steps = [f"less {_numbers(target.mean)}"] if target.mean else []
+    steps += [f"divided by {_numbers(target.scale)}"] if target.scale else []
+    lines.append(f"then: {', '.join([*steps, target.layout])}, inside the model")
+    return lines
+
+
+def placements(plan: Plan, frame: Frame, seen: Seen, resizes: bool) -> str:
+    """What becomes of one frame: in place, imported, or why and how much must be copied."""
+    way = f"{frame.context.node} -> {seen.frame.context.node}"
+    if frame.context.node == seen.frame.context.node:
+        way = frame.context.node
+    if resizes:
+        return f"copied: nothing ({way})"
+    request = InferRequest(plan.compiled)
+    try:
+        bind(request, plan, seen, False)
+    except CopyRequiredError as refused:
+        reasons = "; ".join(dict.fromkeys([*refused.reasons, *seen.why]))
+        most = seen.source.info.nbytes
+        return f"copied: refused without copy=True, up to {most} bytes a frame: {reasons}"
+    found = {b.name: b.placement for b in request.bindings() if b.kind == "input"}
+    places = ", ".join(f"{name} {placement}" for name, placement in found.items())
+    return f"copied: nothing ({way}; {places})"
+
+
+def _planes(source: Source) -> str:
+    layouts = source.info.plane_layouts()
+    parts = []
+    for layout, pitch in zip(layouts, source.pitches, strict=True):
+        text = f"{layout.name} {layout.shape[0]} rows of {pitch} bytes"
+        if pitch != layout.row_nbytes:
+            padding = pitch - layout.row_nbytes
+            text += f" ({padding} of them padding, left out inside the model)"
+        parts.append(text)
+    kind = {"GPU_SURFACE": "surfaces", "GPU_BUFFER": "buffers of the GPU"}.get(source.memory)
+    return ("as " + kind + ", " if kind else "") + ", ".join(parts)
+
+
+def _colour(plan: Plan, target: Target) -> str:
+    model, source = plan.source.info.format.color_model, plan.source
+    if model == "rgb":
+        return f"{source.info.format} to {target.color}, inside the model"
+    said = f"{source.range} range"
+    if model == "yuv":
+        said = f"{source.matrix} in {said}"
+    how = "of the pixels that are needed" if plan.gathers else "of the whole frame"
+    return f"{said} to {target.color}, inside the model, {how}"
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return f"{values[0]:g}" if len(set(values)) == 1 else str([*values])

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""image_model: a model of RGB or BGR images that runs on frames as they are decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from samebytes import Frame, ImageInfo
+from samebytes.errors import (
+    CopyRequiredError,
+    LayoutError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+
+from .._compiled import CompiledModel
+from .._outputs import OutputFrame
+from .._remote._context import RemoteContext
+from .._remote._core import default_core
+from ._build import Source
+from ._colour import MATRICES, RANGES, ColorMatrix, ColorRange
+from ._components import components_of, without_subsampling
+from ._explain import explanation, placements
+from ._plan import Plan, Plans, kind_of
+from ._request import ImageRequest, Resize
+from ._seen import Meaning, Seen, image_of, in_cpu_memory, in_device_memory
+from ._target import COLORS, Target, input_size_of, layout_of_input, read
+
+__all__ = ["ImageModel", "image_model"]
+
+
+def image_model(
+    model: Any,
+    example: Frame | ImageInfo,
+    *,
+    device: str | RemoteContext = "CPU",
+    color: Literal["BGR", "RGB"] = "BGR",
+    layout: str | None = None,
+    mean: float | Sequence[float] | None = None,
+    scale: float | Sequence[float] | None = None,
+    size: tuple[int, int] | None = None,
+    resize: Resize | None = None,
+    color_range: ColorRange | None = None,
+    color_matrix: ColorMatrix = "BT.601",
+    config: Mapping[Any, Any] | None = None,
+    core: Any = None,
+) -> ImageModel:
+    """A model of RGB or BGR images that takes frames as a decoder gives them.
+
+    Colour conversion, scaling to the model's size, mean and scale, and conversion to the model's
+    element type become part of the model, so that it reads the planes of a frame where they lie:
+    on the CPU, a GPU or an NPU, with padded rows or without.
+
+        model = image_model("detector.onnx", frame, device="CPU", color="RGB", scale=255)
+        outputs = model.infer(frame)
+
+    Args:
+        model: a path (.onnx, .xml, .tflite ...) or an openvino.Model, which is not changed. It has
+            one input: an image of three channels, of u8, f16 or f32, of fixed or dynamic shape.
+        example: one of the frames, or what they are like (then the row pitch is learnt from the
+            first one). Frames of other sizes, formats and pitches are taken as well: the model is
+            compiled for each once.
+        device: what OpenVINO calls it, or a context of its memory.
+        color: the order of channels that the model was trained with.
+        layout: "NCHW" or "NHWC"; by default what the model says, or where its 3 channels are.
+        mean, scale: (image - mean) / scale, in units of 0 to 255: one number, or one for each
+            channel in the order of `color`.
+        size: (width, height) that the model works at. By default its own; for a model of
+            dynamic size, that of the example.
+        resize: a function resize(source, target) that resizes one plane, an array of (rows,
+            columns) or (rows, columns, channels), into another, for instance
+            samebytes_opencv.resize. The frame's planes are then mapped to the CPU and resized into
+            the model's own input tensors, and only the colour is converted inside the model: the
+            fastest way on a CPU. The pixels differ from those of converting first.
+        color_range: "limited" (16 to 235) or "full", of YUV and gray. By default what
+            frame.metadata["color_range"] says, as FFmpeg's frames do that are marked so (JPEG,
+            "yuvj420p"); else limited for YUV and full for gray.
+        color_matrix: of YUV. OpenVINO's own conversion, OpenCV's and, unless configured otherwise,
+            FFmpeg's are "BT.601"; "BT.709" is what most HD video is made with, "BT.2020" UHD.
+        config: properties of OpenVINO, for compiling.
+        core: the openvino.Core to use; by default one of samebytes' own.
+
+    Raises:
+        LayoutError: the model has no such input, its layout cannot be determined, or it cannot have
+            that size.
+        UnknownNameError: a colour order, range, matrix or layout, or a format of the example that
+            is not supported.
+        UnsupportedObjectError: `model` or `example` is of another type.
+        FileNotFoundError: the file does not exist.
+        MissingDependencyError: OpenVINO has no such device on this machine.
+        RuntimeError: OpenVINO's, if it cannot read or compile the model.
+    """
+    for what, value, known in (
+        ("colour order", color, COLORS),
+        ("colour range", color_range or "full", RANGES),
+        ("colour matrix", color_matrix, MATRICES),
+    ):
+        if value not in known:
+            raise UnknownNameError(what, value, known)
+    if not isinstance(example, Frame | ImageInfo):
+        raise UnsupportedObjectError(
+            f"example must be a samebytes.Frame or ImageInfo, not {type(example).__name__}: wrap "
+            "what the decoder gave, samebytes.frame(av_frame)"
+        )
+    info = image_of(example) if isinstance(example, Frame) else example
+    components_of(info.format)
+    core = core or (device.core if isinstance(device, RemoteContext) else default_core())
+    own = read(model, core)
+    order = layout_of_input(own, layout)
+    input_size = input_size_of(own, order, size, (info.width, info.height))
+    channels = _channels("mean", mean), _channels("scale", scale)
+    target = Target(order, input_size, color, *channels)
+    if any(channels) and own.inputs[0].element_type.type_name == "u8":
+        raise LayoutError("mean and scale need a model of f32 or f16, but this one takes u8")
+    plans = Plans(own, target, device, config, core)
+    made = ImageModel(plans, target, device, resize, Meaning(color_matrix, color_range))
+    made._prepare(example)
+    return made
+
+
+class ImageModel:
+    """What `image_model` gives: a compiled model that takes frames.
+
+    `infer()` uses one request of the model's own. For several inferences at a time, or several
+    threads, make requests: `create_infer_request()`.
+    """
+
+    def __init__(
+        self,
+        plans: Plans,
+        target: Target,
+        device: str | RemoteContext,
+        resize: Resize | None,
+        meaning: Meaning,
+    ) -> None:
+        self._plans = plans
+        self._target = target
+        self._device = device
+        self._resize = resize
+        self._meaning = meaning
+        self._plan: Plan | None = None
+        # Where frames of a context go: a name, until the first one showed the context it means.
+        self._contexts: dict[Any, RemoteContext] = {}
+        self._own = self.create_infer_request()
+
+    @property
+    def compiled(self) -> CompiledModel:
+        """The compiled model for frames of the layout that was seen last. Its inputs are planes."""
+        return self._planned_last().compiled
+
+    @property
+    def input_size(self) -> tuple[int, int]:
+        """(width, height) that the model works at."""
+        return self._target.size
+
+    def infer(self, frame: Frame, *, copy: bool = False) -> OutputFrame:
+        """Run on a frame: `ImageRequest.infer` of the model's own request.
+
+        The request holds the frame until the next call. The next call overwrites the outputs.
+
+        Args:
+            frame: of any memory type that can be mapped to the device or to the CPU.
+            copy: allow a copy where the device cannot use the planes in place. It is counted in
+                `samebytes.stats()`.
+
+        Raises:
+            CopyRequiredError: a copy is needed, and `copy` is False; the message says why.
+            And the errors of `ImageRequest.set_frame` and `InferRequest.infer`.
+        """
+        return self._own.infer(frame, copy=copy)
+
+    def create_infer_request(self) -> ImageRequest:
+        """Its own request, for inferences that run side by side."""
+        return ImageRequest(self._look, self._resize)
+
+    def explain(self, frame: Frame | None = None) -> str:
+        """In plain words: where the frame goes, what is converted where, and what is copied.
+
+        Args:
+            frame: the frame to explain. Without it, what holds for all frames of the layout that
+                was seen last is said.
+        """
+        resizes = self._resize is not None
+        name = self._device if isinstance(self._device, str) else self._device.device_name
+        if frame is None:
+            lines = explanation(self._planned_last(), self._target, name, None, resizes)
+            return "\n".join(lines)
+        plan, seen = self._look(frame, False)
+        size = frame.width, frame.height
+        lines = explanation(plan, self._target, name, size, resizes)
+        return "\n".join([*lines, placements(plan, frame, seen, resizes)])
+
+    def close(self) -> None:
+        """Let go of the frame that the model's own request holds, and of that request."""
+        self._own.close()
+
+    def __repr__(self) -> str:
+        width, height = self.input_size
+        name = self._device if isinstance(self._device, str) else self._device.device_name
+        return f"<ImageModel {self._target.color} {width}x{height} on {name}>"
+
+    def _prepare(self, example: Frame | ImageInfo) -> None:
+        """Compile for the example."""
+        if isinstance(example, Frame):
+            try:
+                self._look(example, False)
+            except CopyRequiredError:
+                example = image_of(example)
+            else:
+                return
+        source = Source.dense(example, *self._meaning.of(example, None))
+        self._plan = self._plans.plan_for(self._planned(source), None)
+
+    def _look(self, frame: Frame, copy: bool) -> tuple[Plan, Seen]:
+        """What to do with a frame."""
+        seen = self._see(frame, copy)
+        plan = self._plans.plan_for(self._planned(seen.source), seen.context)
+        self._plan = plan
+        return plan, seen
+
+    def _planned_last(self) -> Plan:
+        assert self._plan is not None, "image_model() plans for the example"
+        return self._plan
+
+    def _planned(self, source: Source) -> Source:
+        """The planes that the model gets: the frame's, or those that `resize` makes of them."""
+        if self._resize is None:
+            return source
+        format_ = source.info.format
+        if any(plane.x_multiple > 1 for plane in format_.planes):
+            raise LayoutError(
+                f"{format_} keeps luma and chroma of neighbouring pixels in one plane, which "
+                "resize= would mix: leave resize= out"
+            )
+        # Chroma is interpolated rather than repeated: that is nearer to resizing colours.
+        made = ImageInfo(without_subsampling(format_), *self.input_size)
+        return Source.dense(made, source.matrix, source.range)
+
+    def _see(self, frame: Frame, copy: bool) -> Seen:
+        kind = kind_of(self._device)
+        refusals: list[str] = []
+        if self._resize is None and kind in ("GPU", "NPU"):
+            target: Any = self._contexts.get(frame.context, self._target_of(frame))
+            seen = in_device_memory(frame, target, self._meaning, refusals)
+            if seen is not None:
+                assert seen.context is not None
+                self._contexts[frame.context] = seen.context
+                return seen
+        memory: Literal["", "GPU_BUFFER"] = "GPU_BUFFER" if kind == "GPU" else ""
+        return in_cpu_memory(frame, self._meaning, "" if self._resize else memory, copy)
+
+    def _target_of(self, frame: Frame) -> Any:
+        if isinstance(self._device, RemoteContext):
+            return self._device
+        return f"openvino:{self._device}"
+
+
+def _channels(what: str, values: float | Sequence[float] | None) -> tuple[float, ...]:
+    if values is None:
+        return ()
+    numbers = tuple(values) if isinstance(values, Sequence) else (values,) * 3
+    if len(numbers) != 3:
+        raise LayoutError(f"{what} must be one number, or one for each of the 3 channels: {values}")
+    if what == "scale" and 0 in numbers:
+        raise LayoutError(f"the image cannot be divided by a scale of 0: {values}")
+    return tuple(float(number) for number in numbers)

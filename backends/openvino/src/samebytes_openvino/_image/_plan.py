@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled models for layouts of frames, each made once and kept while it is used."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from samebytes.plugins import KeyLocks, Lock
+
+from .._compiled import CompiledModel, compile_model
+from .._remote._context import RemoteContext
+from ._build import Source, build
+from ._target import Target
+
+__all__ = ["Plan", "Plans", "kind_of"]
+
+# A stream has one layout. Eight are enough for a model that serves several.
+_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A compiled model for frames of one layout.
+
+    Attributes:
+        names: of its inputs, in the order of the planes.
+        gathers: see `Built`.
+    """
+
+    compiled: CompiledModel
+    source: Source
+    names: tuple[str, ...]
+    gathers: bool
+
+
+class Plans:
+    """The plans of one image model. Threads may share it.
+
+    Args:
+        model: an openvino.Model with one image input, whose size `target` has.
+        device: the name of OpenVINO's, or a context.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        target: Target,
+        device: str | RemoteContext,
+        config: Mapping[Any, Any] | None,
+        core: Any,
+    ) -> None:
+        self._model = model
+        self._target = target
+        self._device = device
+        self._config = config
+        self._core = core
+        self._plans: OrderedDict[Hashable, Plan] = OrderedDict()
+        self._compiling = KeyLocks()
+        self._lock = Lock()
+
+    def plan_for(self, source: Source, context: RemoteContext | None) -> Plan:
+        """The plan for such frames, compiled if need be.
+
+        Args:
+            context: on which to compile; None for the device of the model.
+
+        Raises:
+            The errors of `build` and `compile_model`.
+        """
+        key = source, context
+        found = self._find(key)
+        if found is None:
+            # A compilation takes seconds, and the memory of the model once more.
+            with self._compiling.of(key):
+                found = self._find(key)
+                if found is None:
+                    found = self._compile(source, context)
+                    self._keep(key, found)
+        return found
+
+    def _find(self, key: Hashable) -> Plan | None:
+        with self._lock:
+            found = self._plans.get(key)
+            if found is not None:
+                self._plans.move_to_end(key)
+            return found
+
+    def _keep(self, key: Hashable, plan: Plan) -> None:
+        with self._lock:
+            self._plans[key] = plan
+            dropped = self._plans.popitem(last=False) if len(self._plans) > _KEPT else None
+        del dropped  # after the lock, since OpenVINO unloads the model
+
+    def _compile(self, source: Source, context: RemoteContext | None) -> Plan:
+        device = self._device if context is None else context
+        built = build(self._model, source, self._target, kind_of(device) not in ("GPU", "NPU"))
+        core = self._core if context is None else None
+        compiled = compile_model(built.model, device, self._config, core)
+        return Plan(compiled, source, built.names, built.gathers)
+
+
+def kind_of(device: str | RemoteContext) -> str:
+    """ "CPU", "GPU", "NPU" or what else OpenVINO calls a device, without its number."""
+    name = device if isinstance(device, str) else device.device_name
+    return name.partition(":")[0].partition(".")[0]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A frame as an image model sees it: where its planes are, and their layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from samebytes import Context, Frame, ImageInfo, Tensor
+from samebytes.errors import CopyRequiredError, LayoutError, RouteError
+from samebytes.plugins import CpuTensor, FrameMeta, HostContext, Refused
+
+from .._remote._context import RemoteContext
+from ._build import Memory, Source
+from ._colour import RANGES
+from ._rows import rows_of
+
+__all__ = ["Meaning", "Seen", "image_of", "in_cpu_memory", "in_device_memory"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the numbers of YUV mean. A range of None is for what a frame says itself."""
+
+    matrix: str
+    range: str | None
+
+    def of(self, info: ImageInfo, frame: Frame | None) -> tuple[str, str]:
+        """(matrix, range) of a frame."""
+        range_ = self.range
+        if range_ is None and frame is not None:
+            said = frame.metadata.get("color_range")
+            range_ = said if said in RANGES else None
+        usual = "full" if info.format.color_model == "gray" else "limited"
+        return self.matrix, range_ or usual
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A frame that was looked at.
+
+    Attributes:
+        given: the user's frame.
+        frame: where its planes can be read: in memory of the CPU, or of the model's device.
+        context: of that device; None for memory of the CPU.
+        rows: each plane's whole rows, uint8 [rows, row pitch]; None where they cannot be had, or
+            where the frame is in the memory of a device.
+        why: reasons for which the frame as it lies cannot be used.
+    """
+
+    given: Frame
+    frame: Frame
+    source: Source
+    context: RemoteContext | None = None
+    rows: tuple[Array, ...] | None = None
+    why: tuple[str, ...] = ()
+
+    def tensors(self) -> list[Tensor] | None:
+        """The whole rows as tensors in the shapes of the model's inputs."""
+        if self.rows is None:
+            return None
+        return [
+            CpuTensor.borrowed(
+                rows.reshape(shape), plane.context, keep=plane.storage, readonly=True
+            )
+            for rows, plane, shape in zip(
+                self.rows, self.frame.planes, self.source.port_shapes(), strict=True
+            )
+        ]
+
+    def wide_frame(self) -> Frame:
+        """The whole rows as one frame. Its planes are wider than its size says."""
+        assert self.rows is not None
+        arrays = tuple(
+            rows.reshape(shape[1:] if shape[3] > 1 else shape[1:3])
+            for rows, shape in zip(self.rows, self.source.port_shapes(), strict=True)
+        )
+        inside, meta = self.frame.context, FrameMeta(self.source.info)
+        return Frame.borrowed(arrays, inside, meta, keep=self.frame.storage, readonly=True)
+
+
+def image_of(frame: Frame) -> ImageInfo:
+    """Format and size.
+
+    Raises:
+        LayoutError: the frame is not an image.
+    """
+    info = frame.meta.info
+    if not isinstance(info, ImageInfo):
+        raise LayoutError(f"an image model takes images, not a frame of {frame.media}")
+    return info
+
+
+def in_device_memory(
+    frame: Frame, target: str | Context, meaning: Meaning, refusals: list[str]
+) -> Seen | None:
+    """The frame in the memory of a GPU or NPU, if it gets there without a copy.
+
+    Args:
+        target: the node of the device, or the context that served frames of this context before.
+        refusals: why it does not is added to them.
+    """
+    if isinstance(frame.context, HostContext):
+        return None
+    try:
+        there = frame.map(target, "r")
+    except RouteError as refused:
+        refusals += getattr(refused, "reasons", ()) or [str(refused)]
+        return None
+    context = there.context
+    if not isinstance(context, RemoteContext):
+        return None
+    memory: Memory = ""
+    if context.device_name.startswith("GPU"):
+        opaque = any(plane.strides is None for plane in there.planes)
+        memory = "GPU_SURFACE" if opaque else "GPU_BUFFER"
+    info = image_of(frame)
+    return Seen(frame, there, Source.dense(info, *meaning.of(info, frame), memory), context)
+
+
+def in_cpu_memory(frame: Frame, meaning: Meaning, memory: Memory, copy: bool) -> Seen:
+    """The frame in memory of the CPU, with its padded rows.
+
+    Raises:
+        CopyRequiredError, NoRouteError: it cannot be mapped there.
+    """
+    try:
+        there = frame.map("cpu", "r")
+    except CopyRequiredError:
+        if not copy:
+            raise
+        there = frame.map("cpu", "r", copy=True)
+    info = image_of(frame)
+    said = meaning.of(info, frame)
+    try:
+        found = [rows_of(plane.native) for plane in there.planes]
+    except Refused as refused:
+        return Seen(frame, there, Source.dense(info, *said, memory), why=(str(refused),))
+    rows = tuple(whole for whole, _ in found)
+    firsts = tuple(first for _, first in found)
+    pitches = tuple(whole.shape[1] for whole in rows)
+    return Seen(frame, there, Source(info, pitches, firsts, *said, memory), rows=rows)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build an image of the model's size from the planes of a frame, pixel by pixel.
+
+Converting colour at full size, and resizing then, computes pixels that nobody looks at: bilinear
+resizing reads four pixels of the source for each of the result, however large the source is. So
+these four are gathered from the planes, as bytes: their rows first, which lie dense, then their
+columns; chroma at half the index. Then colour is converted, cut to 0 to 255 as it would be at full
+size, and weighed. The result is that of converting first, except that a picture of bytes would be
+rounded in between, by half of one at most. It is faster for every size that was tried, smaller and
+larger (`python3 dev.py bench images`).
+
+Each channel is computed by itself. Where two of them share an operation, OpenVINO's CPU plugin
+writes its result to memory, as float32, and reads it again for each, which takes longer than to do
+it twice. It also merges operations that are equal, so the nodes of each channel have a shape of
+their own: one dimension of 1 more than those of the channel before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from openvino import opset13 as ops
+
+from ._colour import Conversion, channel
+from ._components import Component
+
+__all__ = ["picture"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """For each row or column of the result, which two of the source it lies between.
+
+    Attributes:
+        before, after: their numbers; `after` is None where source and result have one size.
+        weight: of the latter, 0 to 1.
+    """
+
+    before: Array
+    after: Array | None
+    weight: Array
+
+
+def picture(
+    rows: Sequence[Any],
+    components: Mapping[str, Component],
+    firsts: Sequence[int],
+    source: tuple[int, int],
+    target: tuple[int, int],
+    how: Conversion | None,
+    color: str,
+) -> Any:
+    """A float32 node of shape [1, 3, height, width] with numbers from 0 to 255.
+
+    Args:
+        rows: for each plane a uint8 node of shape [rows, bytes of a row], padding and all.
+        components: see `components_of`.
+        firsts: for each plane the byte of its rows at which its first pixel begins.
+        source, target: (width, height) of the frame, and of the result.
+        how: the colour conversion, None where there is none.
+        color: "RGB" or "BGR".
+    """
+    across, down = (_axis(s, t) for s, t in zip(source, target, strict=True))
+    wanted = [down.before] if down.after is None else [down.before, down.after]
+    lines = _Lines(rows, np.concatenate(wanted))
+
+    def made(letter: str, dimensions: int) -> Any:
+        def colour(columns: Array) -> Any:
+            def component(name: str) -> Any:
+                found = components[name]
+                return lines.column(found, columns, firsts[found.plane], dimensions)
+
+            return channel(letter, component, how)
+
+        node = colour(across.before)
+        if across.after is not None:
+            node = _between(node, colour(across.after), across.weight)
+        if down.after is not None:
+            halves = ops.split(node, ops.constant(np.int32(dimensions - 2)), 2)
+            node = _between(halves.output(0), halves.output(1), down.weight[:, None])
+        return ops.reshape(node, np.array([1, 1, *reversed(target)]), False)
+
+    letters = "y" if "y" in components and "u" not in components else color.lower()
+    channels = [made(letter, 2 + number) for number, letter in enumerate(letters)]
+    return ops.concat(channels if len(channels) == 3 else channels * 3, 1)
+
+
+class _Lines:
+    """What the result needs of each plane, gathered once: rows, and the columns of these."""
+
+    def __init__(self, planes: Sequence[Any], wanted: Array) -> None:
+        self._planes = planes
+        self._wanted = wanted
+        self._rows: dict[tuple[int, int], Any] = {}
+        self._columns: dict[tuple[int, int, bytes], Any] = {}
+
+    def column(self, component: Component, columns: Array, first: int, dimensions: int) -> Any:
+        """float32 [1, ..., rows, columns] of a component, with so many dimensions."""
+        begin = (columns >> component.x_shift) * component.step + component.offset + first
+        node = self._floats(component, begin, dimensions)
+        if component.nbytes == 2:
+            high = self._floats(component, begin + 1, dimensions)
+            node = ops.add(node, ops.multiply(high, ops.constant(np.float32(256))))
+        if component.scale != 1:
+            node = ops.multiply(node, ops.constant(np.float32(component.scale)))
+        return node
+
+    def _floats(self, component: Component, places: Array, dimensions: int) -> Any:
+        node = self._bytes(component, places)
+        if dimensions > 2:
+            shape = [1] * (dimensions - 2) + list(node.shape)
+            node = ops.reshape(node, ops.constant(np.array(shape)), False)
+        return ops.convert(node, np.float32)
+
+    def _bytes(self, component: Component, places: Array) -> Any:
+        row_key = component.plane, component.y_shift
+        if row_key not in self._rows:
+            wanted = self._wanted >> component.y_shift
+            self._rows[row_key] = _gathered(self._planes[component.plane], wanted, 0)
+        key = (*row_key, places.tobytes())
+        if key not in self._columns:
+            self._columns[key] = _gathered(self._rows[row_key], places, 1)
+        return self._columns[key]
+
+
+def _axis(source: int, target: int) -> _Axis:
+    """The places of half-pixel centres, as Interpolate has them by default."""
+    if source == target:
+        return _Axis(np.arange(source), None, np.zeros(source, np.float32))
+    step = np.float32(source / target)
+    half = np.float32(0.5)
+    place = (np.arange(target, dtype=np.float32) + half) * step - half
+    before = np.floor(place).astype(np.int64)
+    weight = (place - before).astype(np.float32)
+    last = source - 1
+    return _Axis(before.clip(0, last), (before + 1).clip(0, last), weight)
+
+
+def _gathered(node: Any, numbers: Array, axis: int) -> Any:
+    if len(numbers) == list(node.shape)[axis] and (numbers == np.arange(len(numbers))).all():
+        return node
+    return ops.gather(node, ops.constant(numbers.astype(np.int32)), ops.constant(np.int32(axis)))
+
+
+def _between(first: Any, second: Any, weight: Array) -> Any:
+    return ops.add(first, ops.multiply(ops.subtract(second, first), ops.constant(weight)))

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""InferQueue: requests of one model, of which an idle one takes the next inference."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
+from samebytes.plugins import Lock
+
+from ._completion import in_callback
+from ._request import InferRequest
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["InferQueue"]
+
+_LOOK = 0.05
+"""Seconds between two looks for requests that failed, of which OpenVINO does not call back."""
+
+
+class InferQueue:
+    """Requests of one model that run at the same time, each when its turn comes.
+
+    It does what openvino.AsyncInferQueue does, and keeps the inputs and outputs of each inference
+    alive until the request gets others. When it is dropped, what was started runs to its end, and
+    the callback is called.
+
+    Args:
+        model: as for `InferRequest`: what `compile_model` gave, or an openvino.CompiledModel.
+        jobs: how many requests; 0 for OPTIMAL_NUMBER_OF_INFER_REQUESTS of the model.
+
+    Attributes:
+        userdata: what each request was started with last.
+
+    Raises:
+        LayoutError: a negative number of jobs.
+        UnsupportedObjectError: `model` is not a compiled model.
+    """
+
+    def __init__(self, model: Any, jobs: int = 0) -> None:
+        if not hasattr(model, "create_infer_request"):
+            raise UnsupportedObjectError(
+                f"{type(model).__name__} is not an openvino.CompiledModel: compile the model "
+                "first, samebytes_openvino.compile_model(model, device)"
+            )
+        if jobs < 0:
+            raise LayoutError(f"{jobs} jobs: give a number of requests, or 0 for the optimal one")
+        count = jobs or int(model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
+        self._requests = tuple(InferRequest(model) for _ in range(count))
+        self._callback: Callable[[InferRequest, Any], object] | None = None
+        self._errors: list[Exception] = []
+        self._closed = False
+        self._changed = threading.Condition(Lock())
+        self._idle = deque(range(count))
+        self.userdata: list[Any] = [None] * count
+        for number, request in enumerate(self._requests):
+            request.on_end(partial(self._ended, number))
+
+    def start_async(self, inputs: Any = None, userdata: Any = None, *, copy: bool = False) -> None:
+        """Start an inference on an idle request; without one, wait until there is.
+
+        Args:
+            inputs: as for `InferRequest.infer`. They live until the request gets others.
+            userdata: what the callback is called with.
+            copy: as for `InferRequest.set_tensor`.
+
+        Raises:
+            BusyError: no request is idle, and this is a callback, which cannot wait for one.
+            ClosedError: the queue was closed.
+            And what `InferRequest.start_async` raises. Then the request is idle again.
+        """
+        number = self._take()
+        self.userdata[number] = userdata
+        try:
+            self._requests[number].start_async(inputs, copy=copy)
+        except BaseException:
+            self._give_back(number)
+            raise
+
+    def set_callback(self, callback: Callable[[InferRequest, Any], object] | None) -> None:
+        """Have `callback(request, userdata)` called at the end of each inference that ended well.
+
+        What it can do, and what becomes of its errors, is as for `InferRequest.set_callback`. A
+        request that it starts again is not idle. After it the outputs may be overwritten.
+
+        Raises:
+            UnsupportedObjectError: it is not callable.
+        """
+        if callback is not None and not callable(callback):
+            raise UnsupportedObjectError(f"a callback must be callable, not {callback!r}")
+        self._callback = callback
+
+    def is_ready(self) -> bool:
+        """Whether a request is idle."""
+        with self._changed:
+            self._find_failed()
+            return bool(self._idle)
+
+    def wait_all(self) -> None:
+        """Wait until no inference is running, and no callback.
+
+        Raises:
+            BusyError: this is a callback.
+            RuntimeError: what the first inference failed with, OpenVINO's, since the last call;
+                those of others are in its `__notes__`. All have ended then, too.
+        """
+        if in_callback():
+            raise BusyError("wait_all() inside a callback would wait for this callback")
+        for number in range(len(self)):
+            self._settle(number, None)
+        with self._changed:
+            errors, self._errors = self._errors, []
+        if errors:
+            first, *others = errors
+            for other in others:
+                first.add_note(f"another inference failed too: {other}")
+            raise first
+
+    def close(self) -> None:
+        """Wait for what is running, and release everything that was set. Errors are dropped."""
+        self._closed = True
+        for request in self._requests:
+            request.close()
+        with self._changed:
+            self._changed.notify_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self.wait_all()
+        finally:
+            self.close()
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def __iter__(self) -> Iterator[InferRequest]:
+        return iter(self._requests)
+
+    def __getitem__(self, number: int) -> InferRequest:
+        return self._requests[number]
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"{len(self._idle)} idle"
+        return f"<InferQueue of {len(self)} requests, {state}>"
+
+    def _take(self) -> int:
+        with self._changed:
+            while True:
+                if self._closed:
+                    raise ClosedError("this InferQueue was closed")
+                if not self._idle:
+                    self._find_failed()
+                if self._idle:
+                    return self._idle.popleft()
+                if in_callback():
+                    raise BusyError(
+                        "no request of the InferQueue is idle, and a callback cannot wait for one: "
+                        "start the callback's own request again, or make the queue longer"
+                    )
+                self._changed.wait(_LOOK)
+
+    def _give_back(self, number: int) -> None:
+        with self._changed:
+            if number not in self._idle:
+                self._idle.append(number)
+                self._changed.notify()
+
+    def _ended(self, number: int) -> None:
+        """OpenVINO's callback."""
+        request, callback = self._requests[number], self._callback
+        try:
+            if callback is not None:
+                callback(request, self.userdata[number])
+        finally:
+            if request.idle:
+                self._give_back(number)
+
+    def _find_failed(self) -> None:
+        """Make requests idle again whose inference failed, of which nobody calls back."""
+        for number, request in enumerate(self._requests):
+            if number not in self._idle and request.failed:
+                self._settle(number, 0)
+
+    def _settle(self, number: int, timeout: float | None) -> None:
+        try:
+            self._requests[number].wait(timeout)
+        except RuntimeError as error:
+            with self._changed:
+                self._errors.append(error)
+            self._give_back(number)

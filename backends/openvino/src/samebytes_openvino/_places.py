@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What plugins do with an ordinary tensor: use it in place, or copy it.
+
+The rules of the GPU and NPU plugins are in `_remote/_places.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, Protocol
+
+from samebytes.plugins import Tensor
+
+from ._ports import Port
+
+__all__ = ["HostPlaces", "Place", "Placement", "Places"]
+
+Placement = Literal["in place", "imported", "copied", "unknown"]
+
+
+class Place(NamedTuple):
+    """What a plugin does with one tensor.
+
+    Attributes:
+        placement: see `Binding`.
+        reason: why it is copied.
+        pin: what must live for as long as the tensor is bound, or this would no longer hold.
+    """
+
+    placement: Placement
+    reason: str = ""
+    pin: Any = None
+
+
+class Places(Protocol):
+    """What a plugin does with tensors.
+
+    Attributes:
+        own: what it does with the request's own tensors.
+        gaps: what it would do with gaps between rows.
+        converts: element types that it lacks, and converts at each inference.
+        refuses_remote: element types of which it takes no remote input.
+        takes_remote_batches: set_tensors() takes remote tensors.
+    """
+
+    own: Placement
+    gaps: str
+    converts: frozenset[str]
+    refuses_remote: frozenset[str]
+    takes_remote_batches: bool
+
+    def look(self, native: Any, writes: bool) -> Place:
+        """What happens to a dense openvino.Tensor that is not empty, in memory of the CPU.
+
+        Args:
+            writes: it is an output.
+        """
+
+    def may_be_region(self, tensor: Tensor) -> bool:
+        """Whether a remote tensor of the user's can be a region, and regions are copied."""
+
+    def reads_surface(self, port: Port) -> bool | None:
+        """Whether a port takes images and surfaces alone, or buffers alone; None if not known."""
+
+
+class HostPlaces:
+    """Tensors under the CPU plugin, which uses dense ones in place; or under one not known here.
+
+    Args:
+        placement: "in place" for the CPU plugin, "unknown" for another.
+    """
+
+    gaps = "the plugin would copy it unasked"
+    converts: frozenset[str] = frozenset()
+    refuses_remote: frozenset[str] = frozenset()
+    takes_remote_batches = False
+
+    def __init__(self, placement: Placement) -> None:
+        self.own = placement
+        self._place = Place(placement)
+
+    def look(self, native: Any, writes: bool) -> Place:
+        """As `Places.look`."""
+        return self._place
+
+    def may_be_region(self, tensor: Tensor) -> bool:
+        """As `Places.may_be_region`: there are no remote tensors."""
+        return False
+
+    def reads_surface(self, port: Port) -> bool | None:
+        """As `Places.reads_surface`: there are no surfaces."""
+        return None

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Regions of remote tensors, which OpenVINO gives the handle and the properties of the whole one.
+
+The plugin's inferences and copies use the right bytes. Whoever asks for a handle or a pointer, or
+maps the memory, would get those of the whole tensor. Python can ask for neither the offset nor
+whether a tensor is a region; but a region is smaller than its memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from samebytes.plugins import TensorInfo
+
+from .._element_types import packed_nbytes
+from .._remote._errors import RegionError
+from .._remote._tensor import pinned
+from . import _opencl
+
+__all__ = ["IMAGES", "USM", "check_whole", "may_be_region"]
+
+IMAGES = ("OCL_IMAGE2D", "VA_SURFACE")
+USM = ("USM_USER_BUFFER", "USM_HOST_BUFFER", "USM_DEVICE_BUFFER")
+
+
+def may_be_region(
+    native: Any, params: Mapping[str, int | str], info: TensorInfo, cl_context: int
+) -> bool:
+    """Whether an openvino.RemoteTensor can be a region of another one.
+
+    One that samebytes made, or wrapped as a whole, is not a region. Another one can be a region
+    where its memory is larger than it is.
+    """
+    if pinned(native) is not None:
+        return False
+    handle, kind = int(params["MEM_HANDLE"]), params["SHARED_MEM_TYPE"]
+    if kind in IMAGES:
+        width, height = _opencl.image_size(handle)
+        return info.shape[-3:-1] != (height, width)
+    nbytes = packed_nbytes(info.dtype, math.prod(info.shape)) if info.dtype.packed else info.nbytes
+    if kind in USM:
+        found = _opencl.allocation(cl_context, handle)
+        return found.kind != "unknown" and found.room(handle) > nbytes
+    return _opencl.mem_size(handle) > nbytes
+
+
+def check_whole(
+    native: Any, params: Mapping[str, int | str], info: TensorInfo, cl_context: int
+) -> None:
+    """Raise RegionError if an openvino.RemoteTensor can be a region of another one."""
+    if may_be_region(native, params, info, cl_context):
+        raise RegionError(
+            "this openvino.RemoteTensor is smaller than its memory, so it may be a region of "
+            "another one, and OpenVINO gives a region the handle of the whole: take the part of "
+            "the whole tensor's array or buffer, copy with tensor.map('cpu', copy=True), or, if "
+            "it is not a region, wrap it with context.wrap_tensor(native, whole=True)"
+        )

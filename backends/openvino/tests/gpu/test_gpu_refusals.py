@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ended the process, or was taken without a look, is refused by name."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import openvino
+import pytest
+
+from samebytes.errors import DeviceMismatchError, UnknownNameError, UnsupportedObjectError
+from samebytes_openvino.intel_gpu import (
+    ClContext,
+    PropertyError,
+    VAContext,
+    VirtualAddressMemory,
+)
+
+
+def test_addresses_without_memory(context: Any) -> None:
+    for address in (0x7FFF_0000_0000, ctypes.c_void_p(0x7FFF_0000_0000)):
+        with pytest.raises(PropertyError, match="no 64 bytes of memory of this process"):
+            context.create_tensor("float32", (1, 16), VirtualAddressMemory(address))
+
+
+@pytest.mark.parametrize("size", [(64, 32), (16, 32), (34, 64), (64, 128), (30, 64), (32, 62)])
+def test_sizes_that_a_surface_does_not_have(surface_of: Any, size: tuple[int, int]) -> None:
+    surface = surface_of(np.zeros((32, 64), np.uint8), np.zeros((16, 32, 2), np.uint8))
+    context = VAContext.from_display(surface.display)
+    # A decoder's surface may be larger, up to blocks of 16 pixels.
+    if size in ((30, 64), (32, 62)):
+        assert context.create_tensor_nv12(*size, surface.id)
+        return
+    with pytest.raises(PropertyError, match="height comes before width"):
+        context.create_tensor_nv12(*size, surface.id)
+    with pytest.raises(PropertyError, match="height comes before width"):
+        context.create_tensor("uint8", (1, *size, 1), surface.id)
+
+
+def test_what_is_no_display(surface_of: Any) -> None:
+    surface = surface_of(np.zeros((32, 64), np.uint8), np.zeros((16, 32, 2), np.uint8))
+    memory = ctypes.create_string_buffer(64)
+    for number in (0x1234560, 1 << 47, ctypes.addressof(memory)):
+        with pytest.raises(PropertyError, match="no VADisplay is at"):
+            VAContext.from_display(number)
+    for tile in ("a", None, True, -2):
+        with pytest.raises(PropertyError, match="TILE_ID"):
+            VAContext.from_display(surface.display, tile)  # type: ignore[arg-type]
+
+
+def test_errors_are_ours(context: Any) -> None:
+    for call in (
+        lambda: ClContext.wrap(3),
+        lambda: ClContext.default("x"),
+        lambda: context.wrap_tensor(3),
+    ):
+        with pytest.raises(UnsupportedObjectError):
+            call()
+    tensor = context.create_tensor("float32", (1, 16))
+    with pytest.raises(UnknownNameError, match="cl_mem"):
+        tensor.handle("usm_ptr")
+
+
+def test_natives_of_an_npu(context: Any, core: Any) -> None:
+    if "NPU" not in core.available_devices:
+        pytest.skip("missing device NPU: pytest --softdevices=npu")
+    npu = core.get_default_context("NPU")
+    with pytest.raises(UnsupportedObjectError, match="is of NPU, not of a GPU"):
+        ClContext.wrap(npu)
+    with pytest.raises(DeviceMismatchError, match="is of NPU, not of a GPU"):
+        context.wrap_tensor(npu.create_tensor(openvino.Type.u8, openvino.Shape([8]), {}))

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a model sees of a frame: the same numbers for every format, size, padding and layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import openvino
+import pytest
+from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
+
+import samebytes
+from samebytes import Frame
+from samebytes.formats import known_formats
+from samebytes_openvino import InferRequest, image_model, yuv_inputs
+from samebytes_openvino._image._build import Source, build
+from samebytes_openvino._image._components import is_readable, supported_formats
+from samebytes_openvino._image._target import Target, read
+
+from .pictures import Array, echo, expected, noise
+
+# Rounded before it is weighed; OpenVINO's factors have three digits.
+TOLERANCE = 1.1
+# A number between two whole ones may be rounded the other way.
+AWAY = 1.001
+
+
+def seen(frame: Frame, size: tuple[int, int] = (40, 30), **arguments: Any) -> Array:
+    model = image_model(echo(size[1], size[0]), frame, **arguments)
+    samebytes.reset_stats()
+    image: Array = np.asarray(model.infer(frame).planes[0])[0].copy()
+    assert samebytes.stats().copies == 0
+    return image
+
+
+@pytest.mark.parametrize("format_", supported_formats(), ids=str)
+@pytest.mark.parametrize("padding", [0, 5])
+def test_every_format(format_: Any, padding: int) -> None:
+    frame = noise(format_.name, 63, 45, padding)
+    range_ = "full" if format_.color_model == "gray" else "limited"
+    want = expected(frame, (40, 30), range_=range_)
+    np.testing.assert_allclose(seen(frame), want, atol=TOLERANCE)
+
+
+def test_formats_left_out() -> None:
+    left = {f.name for f in known_formats()} - {f.name for f in supported_formats()}
+    assert {"RGB565", "GRAYF32", "Y410"} <= left
+    assert not {"NV12", "I420", "I422", "I444", "GRAY8", "RGB", "BGR", "RGBX", "BGRX"} & left
+    assert all(not is_readable(samebytes.ImageFormat.of(name)) for name in left)
+
+
+@pytest.mark.parametrize("frame_size", [(320, 180), (720, 400), (854, 480), (961, 541), (17, 9)])
+@pytest.mark.parametrize("format_", ["NV12", "I420"])
+def test_sizes_up_and_down(format_: str, frame_size: tuple[int, int]) -> None:
+    frame = noise(format_, *frame_size, padding=10)
+    for size in ((300, 300), (64, 200), frame_size, (frame_size[0], 50), (50, frame_size[1])):
+        np.testing.assert_allclose(seen(frame, size), expected(frame, size), atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("matrix", ["BT.601", "BT.709", "BT.2020"])
+@pytest.mark.parametrize("range_", ["limited", "full"])
+def test_matrix_and_range(matrix: Any, range_: Any) -> None:
+    frame = noise("I420", 64, 48)
+    image = seen(frame, color_matrix=matrix, color_range=range_, color="RGB")
+    want = expected(frame, (40, 30), "RGB", matrix, range_)
+    np.testing.assert_allclose(image, want, atol=TOLERANCE)
+
+
+def test_what_the_frame_says_of_its_colours() -> None:
+    frame = noise("I420", 64, 48)
+    frame.metadata["color_range"] = "full"
+    want = expected(frame, (40, 30), range_="full")
+    np.testing.assert_allclose(seen(frame), want, atol=TOLERANCE)
+    stated = seen(frame, color_range="limited")
+    np.testing.assert_allclose(stated, expected(frame, (40, 30)), atol=TOLERANCE)
+    frame.metadata["color_range"] = "unknown"
+    np.testing.assert_allclose(seen(frame), expected(frame, (40, 30)), atol=TOLERANCE)
+
+
+def test_gray_of_limited_range() -> None:
+    frame = noise("GRAY8", 64, 48)
+    image = seen(frame, color_range="limited")
+    np.testing.assert_allclose(image, expected(frame, (40, 30)), atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32])
+@pytest.mark.parametrize("frame_size", [(64, 48), (20, 10)])
+def test_layouts_and_element_types(layout: str, dtype: Any, frame_size: tuple[int, int]) -> None:
+    frame = noise("NV12", *frame_size)
+    model = image_model(echo(30, 40, layout, dtype), frame, color="RGB")
+    image = np.asarray(model.infer(frame).planes[0])[0]
+    if layout == "NHWC":
+        image = image.transpose(2, 0, 1)
+    np.testing.assert_allclose(image, expected(frame, (40, 30), "RGB"), atol=TOLERANCE + 0.5)
+
+
+@pytest.mark.parametrize("frame_size", [(64, 48), (20, 10)])
+def test_mean_and_scale(frame_size: tuple[int, int]) -> None:
+    frame = noise("I420", *frame_size)
+    mean, scale = (10.0, 20.0, 30.0), (2.0, 4.0, 8.0)
+    image = seen(frame, color="RGB", mean=mean, scale=scale)
+    column = (3, 1, 1)
+    want = expected(frame, (40, 30), "RGB") - np.array(mean).reshape(column)
+    want /= np.array(scale).reshape(column)
+    np.testing.assert_allclose(image, want, atol=TOLERANCE)
+    np.testing.assert_allclose(
+        seen(frame, scale=255), expected(frame, (40, 30)) / 255, atol=TOLERANCE / 255
+    )
+
+
+def by_openvino(frame: Frame, size: tuple[int, int]) -> Array:
+    """By openvino.preprocess alone."""
+    color, names = {
+        "NV12": (ColorFormat.NV12_TWO_PLANES, ["y", "uv"]),
+        "I420": (ColorFormat.I420_THREE_PLANES, ["y", "u", "v"]),
+    }[frame.format.name]
+    processor = PrePostProcessor(echo(size[1], size[0]))
+    image = processor.input()
+    tensor = image.tensor().set_element_type(openvino.Type.u8).set_color_format(color, names)
+    tensor.set_spatial_static_shape(frame.height, frame.width)
+    steps = image.preprocess().convert_color(ColorFormat.BGR)
+    steps.convert_element_type(openvino.Type.f32).resize(ResizeAlgorithm.RESIZE_LINEAR)
+    image.model().set_layout(openvino.Layout("NCHW"))
+    request = InferRequest(openvino.Core().compile_model(processor.build(), "CPU"))
+    request.set_frame(frame)
+    image_seen: Array = np.asarray(request.infer().planes[0])[0].copy()
+    return image_seen
+
+
+@pytest.mark.parametrize("format_", ["NV12", "I420"])
+@pytest.mark.parametrize("frame_size", [(640, 360), (1920, 1080), (320, 240)])
+@pytest.mark.parametrize("size", [(300, 300), (640, 640), (416, 234)])
+def test_within_one_of_openvino(
+    format_: str, frame_size: tuple[int, int], size: tuple[int, int]
+) -> None:
+    for frame in (noise(format_, *frame_size), smooth(format_, *frame_size)):
+        check_against_openvino(frame, size)
+
+
+def smooth(format_: str, width: int, height: int) -> Frame:
+    """Slow gradients, of which many pixels lie between two whole numbers."""
+    planes = []
+    for layout in samebytes.ImageFormat.of(format_).plane_layouts(width, height):
+        steps = np.indices(layout.shape).sum(0) * 200 / sum(layout.shape) + 20
+        planes.append(steps.astype(np.uint8))
+    return samebytes.frame(planes, format=format_, width=width, height=height)
+
+
+def check_against_openvino(frame: Frame, size: tuple[int, int]) -> None:
+    want = by_openvino(frame, size)
+    assert np.abs(seen(frame, size) - want).max() <= AWAY
+    source = Source.dense(frame.image, "BT.601", "limited")
+    own = read(echo(size[1], size[0]), None)
+    for on_cpu in (True, False):  # both ways, whatever is chosen for such sizes
+        built = build(own, source, Target("NCHW", size, "BGR"), on_cpu)
+        request = InferRequest(openvino.Core().compile_model(built.model, "CPU"))
+        request.set_frame(frame, built.names)
+        assert np.abs(np.asarray(request.infer().planes[0])[0] - want).max() <= AWAY
+    model, names = yuv_inputs(echo(size[1], size[0]), frame.format, frame.width, frame.height)
+    request = InferRequest(openvino.Core().compile_model(model, "CPU"))
+    request.set_frame(frame, names)
+    assert np.abs(np.asarray(request.infer().planes[0])[0] - want).max() <= AWAY

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ended the process, or was taken without a look, is refused by name."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino
+import pytest
+
+import samebytes
+from samebytes.errors import LayoutError, NoRouteError, UnknownNameError, UnsupportedObjectError
+from samebytes_openvino import InferRequest, compile_model
+from samebytes_openvino.intel_npu import (
+    MemType,
+    NpuPropertyError,
+    PropertyError,
+    TensorType,
+    ZeroContext,
+    get_properties,
+    measure_latency,
+    set_properties,
+    set_states,
+)
+
+N = mmap.PAGESIZE
+
+
+def test_no_device_writes_to_memory_made_as_input(
+    npu: Any, shared: Any, doubling: Callable[..., Any]
+) -> None:
+    request = InferRequest(compile_model(doubling((1, N)), npu))
+    for tensor in (
+        npu.create_l0_host_tensor("uint8", (1, N), tensor_type="INPUT"),
+        npu.create_tensor("uint8", (1, N), shared(N).fd, tensor_type=TensorType.INPUT),
+    ):
+        with pytest.raises(LayoutError, match="TENSOR_TYPE INPUT"):
+            request.set_output_tensor(0, tensor)
+        with pytest.raises(NoRouteError, match="TENSOR_TYPE"):
+            tensor.map("level_zero", "w")
+        tensor.host_array()[...] = 3  # the CPU may
+        (y,) = request.infer(tensor)
+        assert (y.host_array() == 6).all()
+
+
+def test_addresses_without_memory(npu: Any) -> None:
+    for address in (0x7FFF_0000_0000, ctypes.c_void_p(0x7FFF_0000_0000)):
+        with pytest.raises(PropertyError, match="no 4096 bytes of memory of this process"):
+            npu.create_tensor("uint8", (1, N), address, mem_type=MemType.CPU_VA)
+
+
+def test_a_c_void_p_is_a_pointer(npu: Any) -> None:
+    memory = np.frombuffer(mmap.mmap(-1, N), np.uint8)
+    pointer = ctypes.c_void_p(memory.ctypes.data)
+    for tensor in (
+        npu.create_tensor("uint8", (1, N), pointer),
+        npu.create_tensor("uint8", (1, N), pointer, MemType.CPU_VA, TensorType.INPUT),
+        npu.create_tensor("uint8", (1, N), {"MEM_TYPE": "CPU_VA", "MEM_HANDLE": pointer}),
+    ):
+        assert tensor.get() == pointer.value
+    with pytest.raises(PropertyError, match="null"):
+        npu.create_tensor("uint8", (1, N), ctypes.c_void_p(None))
+
+
+@pytest.mark.parametrize(
+    ("config", "error"),
+    [
+        ({"NPU_TILES": 99}, NpuPropertyError),
+        ({"NPU_COMPILATION_MODE_PARAMS": "nonsense=3"}, UnknownNameError),
+        ({"NPU_TURBOO": True}, UnknownNameError),
+        ({"DEVICE_ID": "9999"}, NpuPropertyError),
+    ],
+)
+def test_settings_at_compile_model(
+    npu: Any, core: Any, doubling: Callable[..., Any], config: Any, error: Any
+) -> None:
+    for compiling in (
+        lambda: compile_model(doubling((1, N)), "NPU", config),
+        lambda: compile_model(doubling((1, N)), npu, config),
+        lambda: set_properties(core, config),
+    ):
+        with pytest.raises(error):
+            compiling()
+
+
+def test_settings_that_are_right_still_compile(npu: Any, doubling: Callable[..., Any]) -> None:
+    config = {"NUM_STREAMS": 1, "PERFORMANCE_HINT": "THROUGHPUT", "NPU_TURBO": "YES"}
+    for where in ("NPU", npu):
+        (y,) = InferRequest(compile_model(doubling((1, N)), where, config)).infer(
+            samebytes.context("cpu").allocate((1, N))
+        )
+        assert not y.host_array().any()
+
+
+def test_errors_are_ours(npu: Any, core: Any) -> None:
+    assert npu.native
+    for call in (
+        lambda: ZeroContext(3),
+        lambda: get_properties(None),
+        lambda: set_properties(None, {}),
+        lambda: set_states(object(), None),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(UnsupportedObjectError):
+            call()
+    assert get_properties(core, ["NPU_TURBO"])
+
+
+def test_latency_of_a_model_at_a_path(
+    npu: Any, doubling: Callable[..., Any], tmp_path: Path
+) -> None:
+    assert npu.native
+    path = tmp_path / "model.xml"
+    openvino.save_model(doubling((1, N)), path)
+    assert measure_latency(path).feil.total > 0

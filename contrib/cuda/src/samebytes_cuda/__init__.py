@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA memory of NVIDIA GPUs as samebytes tensors, ordered by streams.
+
+    tensor = samebytes.tensor(torch_tensor)                # whatever has DLPack on a GPU
+    with tensor.map("cpu", copy=True) as view:             # downloaded, counted
+        print(view.native)
+    made = samebytes.context("cuda").allocate((1080, 1920, 3), kind="managed")
+    torch.from_dlpack(made)                                # the same bytes
+
+Importing this does not import cuda-bindings, and loads no driver; using one of its names does.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._array import CudaArray
+    from ._context import CudaContext, context
+    from ._frame import frame
+    from ._memory import Kind
+    from ._tensor import CudaTensor, tensor
+
+__version__ = "0.1.0"
+
+__all__ = ["CudaArray", "CudaContext", "CudaTensor", "Kind", "context", "frame", "tensor"]
+
+_HOME = {
+    "CudaArray": "_array",
+    "CudaContext": "_context",
+    "CudaTensor": "_tensor",
+    "Kind": "_memory",
+    "context": "_context",
+    "frame": "_frame",
+    "tensor": "_tensor",
+}
+
+
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+
+    def __getattr__(name: str) -> Any:
+        try:
+            home = _HOME[name]
+        except KeyError:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

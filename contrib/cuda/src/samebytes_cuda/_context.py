@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CudaContext: a CUDA context, where memory is allocated and work is ordered."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
+from samebytes.errors import ClosedError, NativeError, UnsupportedObjectError
+from samebytes.plugins import Context, ContextRegistry, FrameMeta, HandleKey, register_handle_key
+
+from ._array import CudaArray
+from ._devices import describe, names, ordinal_of
+from ._driver import LEGACY_STREAM, Current, attribute, call, driver, initialize
+from ._memory import Kind, allocate
+from ._streams import handle_of
+from ._tensor import CudaTensor, array_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from samebytes.plugins import Tensor
+
+__all__ = ["CudaContext", "context", "home_of"]
+
+for _key in (
+    HandleKey("cuda_ptr", "CUdeviceptr", "tensor", "first element; valid in the tensor's context"),
+    HandleKey("cuda_context", "CUcontext", "context", "owned by its creator or the driver"),
+    HandleKey("cuda_device", "CUdevice", "context", "the device's ordinal; it has no owner"),
+    HandleKey("cuda_stream", "CUstream", "context", "CU_STREAM_LEGACY, which orders all mappings"),
+):
+    register_handle_key(_key)
+
+
+class CudaContext(Context[CudaTensor]):
+    """A CUDA context: `samebytes.context("cuda")`, "cuda:1", or `context(handle)` for your own.
+
+    By default it is a device's primary context, which torch, CuPy, JAX and CUDA's runtime use. It
+    is retained at its first use, to the end of the process.
+
+    All mappings are ordered by the context's legacy default stream. With `map(queue=stream)` the
+    stream waits for what is pending, and nothing waits on the CPU.
+
+    Handles: "cuda_context", "cuda_device", "cuda_stream".
+
+    Attributes:
+        native: the CUcontext of cuda-bindings.
+        ordinal: the device's number.
+        is_primary: whether it is the device's primary context.
+    """
+
+    memory_type = "cuda"
+    node = "cuda"
+    tensor_class = CudaTensor
+    primary_handle = "cuda_ptr"
+
+    native: driver.CUcontext
+    ordinal: int
+    is_primary: bool
+
+    def __init__(self, native: driver.CUcontext, ordinal: int, is_primary: bool) -> None:
+        handles = {
+            "cuda_context": int(native),
+            "cuda_device": ordinal,
+            "cuda_stream": LEGACY_STREAM,
+        }
+        super().__init__(describe(ordinal), handles=handles)
+        self.native = native
+        self.ordinal = ordinal
+        self.is_primary = is_primary
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Self:
+        """The context over the primary CUDA context of a device, by default the first.
+
+        Raises:
+            MissingDependencyError: there is no driver, or no device.
+            UnknownNameError: there is no such device.
+        """
+        initialize()
+        return cls._primary(ordinal_of(device))
+
+    @classmethod
+    def _primary(cls, ordinal: int) -> Self:
+        return cls._over(_retain(ordinal), ordinal, is_primary=True)
+
+    @classmethod
+    def _over(cls, native: driver.CUcontext, ordinal: int, *, is_primary: bool = False) -> Self:
+        key = int(native), ordinal
+        found = _contexts.find_or_make(key, lambda: cls(native, ordinal, is_primary))
+        if is_primary:
+            _primaries[ordinal] = found
+        assert isinstance(found, cls), "there is one class of contexts"
+        return found
+
+    def allocate(
+        self, shape: Sequence[int], dtype: Any = "uint8", kind: Kind = "device"
+    ) -> CudaTensor:
+        """New memory, owned by the tensor that is returned. Its contents are undefined.
+
+        It is given back when its last holder is gone, once all work of the context is done.
+
+        Args:
+            shape: elements along each axis.
+            dtype: the element type.
+            kind: "device" (which the CPU cannot read), "pinned" (memory of the host that the device
+                reads and writes), "managed" (the driver moves it to who uses it), or "exportable"
+                (device memory that other processes and APIs can import: `CudaTensor.export_fd`).
+
+        Raises:
+            LayoutError: a negative extent.
+            UnknownNameError: no such dtype or kind.
+            NativeError: the device has no memory for it, or none of that kind.
+        """
+        self.check_open()
+        info = TensorInfo(dtype, shape)
+        address, pin = allocate(self, info.nbytes, kind)
+        native = CudaArray(self, address, info, kind, pin)
+        return CudaTensor(native, self, pin, None, False, info, (pin,))
+
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int, kind: Kind = "device"
+    ) -> Frame[CudaTensor]:
+        """A new image in one piece of memory, planes one after another without gaps.
+
+        Raises:
+            LayoutError: a size that the format cannot have.
+            UnknownNameError: no such format or kind.
+            NativeError: the device has no memory for it.
+        """
+        self.check_open()
+        image = ImageInfo(ImageFormat.of(format_), width, height)
+        layouts = image.packed_layouts()
+        address, pin = allocate(self, max(p.offset + p.span for p in layouts), kind)
+        planes = tuple(
+            CudaArray(self, address + p.offset, TensorInfo(p.dtype, p.shape, p.strides), kind, pin)
+            for p in layouts
+        )
+        return Frame(planes, self, FrameMeta(image), pin, None, False, (pin,))
+
+    def order(self, item: Tensor | Frame, queue: Any) -> bool:
+        """Let a stream wait for what is pending on memory of this context."""
+        stream = handle_of(queue)
+        for part in item.planes if isinstance(item, Frame) else (item,):
+            array_of(part).order_before(stream)
+        return True
+
+    def readonly_native(self, native: Any) -> Any:
+        """The same array, marked; objects of others cannot be."""
+        return native.as_readonly() if isinstance(native, CudaArray) else native
+
+    def synchronize(self) -> None:
+        """Return when all work of the context is done, on every stream.
+
+        Raises:
+            NativeError: it failed, or the context is gone.
+        """
+        with Current(self.native):
+            call(driver.cuCtxSynchronize)
+
+    def supports(self, name: str) -> bool:
+        """Whether the device has an attribute, by its name in CUdevice_attribute."""
+        return attribute(name, self.ordinal) != 0
+
+
+@cache
+def _retain(ordinal: int) -> driver.CUcontext:
+    """The primary context of a device, retained to the end of the process.
+
+    Retaining it again for each tensor of somebody who holds no context would cost calls of the
+    driver, which may wait for what the device is doing. It is not released at exit: what the
+    driver holds ends with the process.
+    """
+    return call(driver.cuDevicePrimaryCtxRetain, ordinal)
+
+
+_contexts: ContextRegistry[CudaContext] = ContextRegistry()
+# The primary contexts by ordinal, so that wrapping need not ask the driver.
+_primaries: weakref.WeakValueDictionary[int, CudaContext] = weakref.WeakValueDictionary()
+
+
+def context(handle: Any) -> CudaContext:
+    """The context over a CUcontext of yours, which must outlive its memory: it is not held.
+
+    Args:
+        handle: the CUcontext, as an int or of cuda-bindings. For a device's primary context it is
+            what `samebytes.context("cuda:N")` gives.
+
+    Raises:
+        UnsupportedObjectError: it is not a handle.
+        ClosedError: CUDA says that the context is gone. NVIDIA's driver does not always notice.
+        NativeError: the driver fails.
+    """
+    initialize()
+    try:
+        native = driver.CUcontext(int(handle))
+    except (TypeError, ValueError):
+        raise UnsupportedObjectError(f"a {type(handle).__name__} is not a CUcontext") from None
+    try:
+        with Current(native):
+            ordinal = int(call(driver.cuCtxGetDevice))
+    except NativeError as error:
+        raise ClosedError(f"the CUcontext {int(native):#x} cannot be used: {error}") from error
+    if str(ordinal) not in names():  # what NVIDIA's driver may say of a context that is gone
+        raise ClosedError(f"the CUcontext {int(native):#x} cannot be used: it has no device")
+    primary = CudaContext._primary(ordinal)
+    return primary if int(primary.native) == int(native) else CudaContext._over(native, ordinal)
+
+
+def home_of(native: int, ordinal: int) -> CudaContext:
+    """The context of memory of which the driver says these.
+
+    Args:
+        native: the CUcontext; 0 for memory that belongs to the device and not to a context.
+        ordinal: the device's number.
+    """
+    found = _primaries.get(ordinal)
+    if found is None or found.closed:
+        found = CudaContext._primary(ordinal)
+    if not native or int(found.native) == native:
+        return found
+    return CudaContext._over(driver.CUcontext(native), ordinal)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA memory as a DLPack producer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from samebytes.errors import ExportError
+from samebytes.plugins import dlpack_capsule
+
+from ._driver import LEGACY_STREAM
+from ._streams import follow
+
+if TYPE_CHECKING:
+    from ._array import CudaArray
+
+__all__ = ["CPU", "CUDA", "CUDA_HOST", "CUDA_MANAGED", "device_of", "export", "order_before"]
+
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+"""kDLCPU, kDLCUDA, kDLCUDAHost and kDLCUDAManaged of DLDeviceType, dlpack/dlpack.h."""
+
+# What memory may be called, the usual word first: array libraries know 1 and 2 alone. Pinned
+# memory is CUDA's too, as the device uses it by the same pointer.
+_WORDS = {
+    "device": (CUDA,),
+    "exportable": (CUDA,),
+    "pinned": (CPU, CUDA_HOST, CUDA),
+    "managed": (CUDA, CUDA_MANAGED, CPU),
+}
+
+
+def device_of(array: CudaArray) -> tuple[int, int]:
+    """(device type, id) that the memory has for a consumer who asks for none.
+
+    Raises:
+        ClosedError: the context was closed.
+        ExportError: the memory is not in its device's primary context. A consumer knows the device
+            alone, and would use the pointer in that context.
+    """
+    return _place(array, _WORDS[array.kind][0])
+
+
+def _place(array: CudaArray, word: int) -> tuple[int, int]:
+    context = array.context
+    context.check_open()
+    if word in (CUDA_HOST, CPU):
+        return (word, 0)
+    if not context.is_primary:
+        raise ExportError(
+            "the memory belongs to a CUDA context of its own, and a DLPack consumer would use it "
+            "in the primary context of the device: pass the pointer, handle('cuda_ptr')"
+        )
+    return (word, context.ordinal)
+
+
+def export(
+    array: CudaArray,
+    readonly: bool,
+    stream: Any,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> object:
+    """A capsule that holds the memory.
+
+    Args:
+        array: what is exported.
+        readonly: the consumer must not write.
+        stream: the consumer's, as `__dlpack__` of the array API standard defines it for CUDA: None
+            and 1 are the legacy default stream, 2 the thread's, -1 asks for no ordering; others
+            are handles. Memory that is exported as the CPU's has no stream, and is complete.
+
+    Raises:
+        ExportError: the consumer asked for another device, a copy or a stream that there is not, or
+            DLPack cannot express the layout.
+    """
+    device = _asked_device(array, dl_device)
+    if copy:
+        raise ExportError("a copy of CUDA memory is the consumer's to make")
+    if device[0] in (CPU, CUDA_HOST):
+        if stream is not None and stream != -1:
+            raise ExportError(f"memory of the host has no stream {stream!r}: pass stream=None")
+        if stream is None:
+            array.pin.use.wait()
+    elif stream != -1:
+        order_before(array, _checked_stream(stream))
+    capsule = dlpack_capsule(
+        np.asarray(_Addressed(array)),
+        array.info.dtype,
+        max_version=max_version,
+        readonly=readonly,
+        device=device,
+    )
+    array.pin.use.handed_out = True
+    return capsule
+
+
+def _asked_device(array: CudaArray, dl_device: tuple[int, int] | None) -> tuple[int, int]:
+    if dl_device is None:
+        return device_of(array)
+    asked = (int(dl_device[0]), int(dl_device[1]))
+    words = _WORDS[array.kind]
+    found = _place(array, asked[0] if asked[0] in words else words[0])
+    if asked != found:
+        raise ExportError(f"this memory is on DLPack device {found}, not on {asked}")
+    return found
+
+
+def _checked_stream(stream: Any) -> int:
+    if stream is None:
+        return LEGACY_STREAM
+    if isinstance(stream, bool) or not isinstance(stream, int) or stream <= 0:
+        raise ExportError(
+            f"{stream!r} is not a stream of DLPack's for CUDA: 1 is the legacy default stream, "
+            "2 the thread's default stream, -1 asks for no ordering, and all others are handles"
+        )
+    return stream
+
+
+def order_before(array: CudaArray, stream: int) -> None:
+    """Let a stream wait for what is pending on the memory, which it may use from now on."""
+    use = array.pin.use
+    if array.pin.lent is not None:
+        array.pin.lent.ask_again()  # type: ignore[attr-defined]  # a Lent, whose module needs this one
+    follow(use.context, stream)
+    use.handed_out = True
+
+
+class _Addressed:
+    """The array as numpy describes one. Nobody reads it through numpy: the CPU could not."""
+
+    __slots__ = ("__array_interface__", "array")
+
+    def __init__(self, array: CudaArray) -> None:
+        info = array.info
+        self.array = array
+        self.__array_interface__ = {
+            "shape": info.shape,
+            "strides": info.strides,
+            "typestr": info.dtype.carrier.str,
+            "data": (array.address, array.readonly),
+            "version": 3,
+        }

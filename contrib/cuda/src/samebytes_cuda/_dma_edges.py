@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edges between CUDA memory and DMA-BUFs."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from contextlib import ExitStack, suppress
+from typing import Any, cast
+
+from samebytes import Tensor, TensorInfo
+from samebytes.errors import AccessError, LayoutError, NativeError
+from samebytes.plugins import (
+    Access,
+    Fd,
+    MemoryMapper,
+    Refused,
+    Storage,
+    is_linear_modifier,
+    ordering_queue,
+)
+
+from ._array import CudaArray
+from ._context import CudaContext
+from ._driver import Current, call, driver
+from ._streams import handle_of, precede
+from ._tensor import CudaTensor, array_of
+from ._to_cpu import wait_for
+from ._use import CudaStorage, Use
+
+__all__ = ["CudaToDma", "DmaToCuda"]
+
+
+class CudaToDma(MemoryMapper):
+    """cuda -> dma: a DMA-BUF of the whole allocation, and where in it the array lies."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: CudaTensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """An array in a buffer around the exported descriptor."""
+        native = array_of(item)
+        target: Any = self.target  # a class of the dma plugin, which must not be imported here
+        if native.host_visible:
+            raise Refused(
+                f"{native.kind} memory is the host's: the driver exports device memory alone"
+            )
+        if not native.context.supports("DMA_BUF_SUPPORTED"):
+            raise Refused("the device cannot export its memory as a DMA-BUF")
+        mappable = native.context.supports("DMA_BUF_MMAP_SUPPORTED")
+        fd, base = _exported(native)
+        try:
+            buffer = target.import_fd(fd, keep=native.pin, mappable=mappable)
+            plane = buffer.plane(native.info, offset=native.address - base)
+        except (AccessError, LayoutError) as error:
+            raise Refused(str(error)) from error
+        queue = ordering_queue()
+        if queue is not None:
+            native.order_before(handle_of(queue))
+        else:
+            wait_for(native)
+        native.pin.use.handed_out = True
+        return plane, None, buffer.storage
+
+
+def _exported(native: CudaArray) -> tuple[Fd, int]:
+    """A DMA-BUF of the allocation that the array lies in, and the allocation's address."""
+    kind = driver.CUmemRangeHandleType.CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+    try:
+        with Current(native.context.native):
+            base, size = call(driver.cuMemGetAddressRange, native.address)
+            base, size = int(base), int(size)
+            if base % mmap.PAGESIZE:
+                raise Refused(
+                    f"the allocation at {base:#x} does not begin with a page, as a DMA-BUF must: "
+                    'allocate it with kind="exportable"'
+                )
+            whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+            return Fd(int(call(driver.cuMemGetHandleForAddressRange, base, whole, kind, 0))), base
+    except NativeError as error:
+        raise Refused(
+            f'the driver does not export this memory ({error}): allocate it with kind="exportable"'
+        ) from error
+
+
+class DmaToCuda(MemoryMapper):
+    """dma -> cuda: a DMA-BUF as external memory, on drivers that take one."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """Device memory over the same bytes, through the driver's import of the buffer."""
+        target = cast(CudaContext, self.target)
+        modifier = item.handle("drm_modifier")
+        if not is_linear_modifier(modifier):
+            raise Refused(f"memory of modifier {modifier:#x} is not linear")
+        info, offset = item.info, item.handle("offset")
+        low, high = info.extent
+        item.wait()
+        try:
+            address, free = _imported(target, item.handle("dma_fd"), offset + high)
+        except NativeError as error:
+            raise Refused(
+                f"NVIDIA's driver does not import DMA-BUFs here ({error}): copy through the CPU, "
+                'map("cpu") and then map("cuda", copy=True)'
+            ) from error
+        pin = CudaStorage(None, nbytes=high - low, keep=item.storage, at_exit=True)
+        pin.use, pin.lent = Use(target, free), None
+        pin.release, pin.wait = pin.use.give_back, pin.use.wait
+        queue = ordering_queue()
+        if queue is not None:
+            precede(target, handle_of(queue))
+        return CudaArray(target, address + offset, info, "device", pin, access == "r"), info, pin
+
+
+def _imported(target: CudaContext, fd: int, nbytes: int) -> tuple[int, Any]:
+    """The address of the buffer's first byte, and what gives it back."""
+    description = driver.CUDA_EXTERNAL_MEMORY_HANDLE_DESC()
+    kinds = driver.CUexternalMemoryHandleType
+    kind = getattr(kinds, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD", None)
+    if kind is None:
+        raise NativeError("cuImportExternalMemory", 801, "this cuda-bindings knows no DMA-BUFs")
+    with ExitStack() as undo:
+        own = Fd.borrow(fd)
+        undo.callback(_close_if_ours, own, os.fstat(fd))
+        description.type = kind
+        description.handle.fd = own.fileno()
+        description.size = max(os.fstat(fd).st_size, nbytes)
+        with Current(target.native):
+            memory = call(driver.cuImportExternalMemory, description)
+            undo.callback(driver.cuDestroyExternalMemory, memory)
+            part = driver.CUDA_EXTERNAL_MEMORY_BUFFER_DESC()
+            part.offset, part.size = 0, nbytes
+            address = int(call(driver.cuExternalMemoryGetMappedBuffer, memory, part))
+            undo.callback(driver.cuMemFree, address)
+        return address, undo.pop_all().close
+
+
+def _close_if_ours(fd: Fd, was: os.stat_result) -> None:
+    """Close a descriptor, unless the driver took it, of which CUDA's documentation is silent."""
+    number = fd.detach()
+    with suppress(OSError):
+        now = os.fstat(number)
+        if (now.st_dev, now.st_ino) == (was.st_dev, was.st_ino):
+            os.close(number)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of the CUDA driver API, through cuda-bindings."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from cuda.bindings import driver
+
+from samebytes.errors import MissingDependencyError, NativeError
+
+__all__ = ["LEGACY_STREAM", "NO_DRIVER", "Current", "attribute", "call", "driver", "initialize"]
+
+LEGACY_STREAM = 1
+"""CU_STREAM_LEGACY: the default stream, also where a program is built for one in each thread."""
+
+NO_DRIVER = (
+    "install NVIDIA's driver, which brings libcuda.so.1 (in a container: the NVIDIA Container "
+    "Toolkit)"
+)
+
+# The process in which the driver was initialised, as the one element: a fork changes it.
+_initialized_in = [0]
+
+
+def initialize() -> None:
+    """Load the driver and initialise it, once.
+
+    Raises:
+        MissingDependencyError: there is no driver, or it finds no device.
+        NativeError: it fails; in a forked child always.
+    """
+    if _initialized_in[0] == os.getpid():
+        return
+    try:
+        (code,) = driver.cuInit(0)
+    except RuntimeError as error:  # DynamicLibNotFoundError of cuda-pathfinder
+        raise MissingDependencyError(
+            "cuda", "the library libcuda.so.1 of NVIDIA's driver", NO_DRIVER
+        ) from error
+    if code == driver.CUresult.CUDA_ERROR_NO_DEVICE:
+        raise MissingDependencyError("cuda", "a device that CUDA can use", NO_DRIVER)
+    if code:
+        raise _error("cuInit", code)
+    _initialized_in[0] = os.getpid()
+
+
+def call(function: Any, *arguments: Any) -> Any:
+    """What a function of the driver API returns beside its result.
+
+    Raises:
+        NativeError: the result is not CUDA_SUCCESS.
+    """
+    code, *values = function(*arguments)
+    if code:
+        raise _error(function.__name__, code)
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _error(name: str, code: Any) -> NativeError:
+    number = int(code)
+    if number == 3 and _initialized_in[0] not in (0, os.getpid()):
+        return NativeError(
+            name,
+            number,
+            "CUDA_ERROR_NOT_INITIALIZED: this process was forked from one that uses CUDA, which "
+            'does not work: start it by multiprocessing.get_context("spawn")',
+        )
+    try:
+        meaning = getattr(code, "name", "") or driver.CUresult(number).name
+        text = driver.cuGetErrorString(driver.CUresult(number))[1]
+        if text:
+            meaning = f"{meaning}: {text.decode(errors='replace')}"
+    except ValueError:  # a result that this version of cuda-bindings does not know
+        meaning = "a result that cuda-bindings does not know"
+    return NativeError(name, number, meaning)
+
+
+class Current:
+    """A CUDA context that is current in this thread for the length of a block.
+
+    Args:
+        handle: the CUcontext.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    def __enter__(self) -> None:
+        (code,) = driver.cuCtxPushCurrent(self._handle)
+        if code:
+            raise _error("cuCtxPushCurrent", code)
+
+    def __exit__(self, *exc: object) -> None:
+        driver.cuCtxPopCurrent()
+
+
+def attribute(name: str, device: int) -> int:
+    """An attribute of a device by its name in CUdevice_attribute; 0 where the driver lacks it."""
+    key = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}", None)
+    if key is None:  # newer than this cuda-bindings
+        return 0
+    code, value = driver.cuDeviceGetAttribute(key, device)
+    return 0 if code else int(value)

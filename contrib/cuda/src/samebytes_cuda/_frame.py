@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames whose planes are arrays of other libraries in CUDA memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
+from samebytes.errors import DeviceMismatchError, LayoutError
+from samebytes.plugins import FrameMeta, joint_owner
+
+from ._tensor import CudaTensor, tensor
+
+__all__ = ["frame"]
+
+
+def frame(
+    natives: Sequence[Any],
+    format: str | ImageFormat,  # the field's word for it
+    width: int,
+    height: int,
+) -> Frame[CudaTensor]:
+    """An image over arrays in CUDA memory, one for each plane, which are held.
+
+    Args:
+        natives: objects with DLPack on a CUDA device, or with `__cuda_array_interface__`, such as
+            tensors of torch. Rows may be padded.
+        format: the image format ("NV12", "yuv420p", "bgr24" ...).
+        width, height: in pixels.
+
+    Raises:
+        LayoutError: the arrays are not as many, or not of the shapes and dtypes, that the format
+            has.
+        DeviceMismatchError: the arrays lie in several contexts.
+        UnknownNameError: there is no such format.
+        UnsupportedObjectError: one of them lends no CUDA memory.
+    """
+    image = ImageInfo(ImageFormat.of(format), width, height)
+    planes = tuple(tensor(native) for native in natives)
+    layouts = image.plane_layouts()
+    if len(planes) != len(layouts):
+        raise LayoutError(f"{image} has {len(layouts)} planes, {len(planes)} arrays were given")
+    for plane, layout in zip(planes, layouts, strict=True):
+        wanted = TensorInfo(layout.dtype, layout.shape)
+        if (plane.dtype, plane.shape) != (wanted.dtype, wanted.shape):
+            raise LayoutError(
+                f"plane {layout.name} of {image} is {wanted}, the array is {plane.info}"
+            )
+        if plane.context is not planes[0].context:
+            raise DeviceMismatchError(
+                f"the planes lie in {planes[0].context!r} and in {plane.context!r}"
+            )
+    readonly = any(plane.readonly for plane in planes)
+    owner = joint_owner([plane.storage for plane in planes])
+    arrays = tuple(plane.native for plane in planes)
+    return Frame(arrays, planes[0].context, FrameMeta(image), owner, None, readonly)

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edges from CPU memory to CUDA."""
+
+from __future__ import annotations
+
+import mmap
+import weakref
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from samebytes import Tensor, TensorInfo
+from samebytes.errors import LayoutError, NativeError
+from samebytes.plugins import (
+    Access,
+    MemoryMapper,
+    Refused,
+    Storage,
+    data_address,
+    is_mapped,
+    ordering_queue,
+)
+
+from ._array import CudaArray
+from ._context import CudaContext
+from ._driver import LEGACY_STREAM, Current, call, driver
+from ._pointers import look_up
+from ._streams import handle_of, precede
+from ._use import CudaStorage, Use
+
+__all__ = ["CopyToCuda", "KnownToCuda", "PagesToCuda"]
+
+_PORTABLE, _READ_ONLY = 1, 8
+"""CU_MEMHOSTREGISTER_PORTABLE and CU_MEMHOSTREGISTER_READ_ONLY."""
+
+
+class KnownToCuda(MemoryMapper):
+    """cpu -> cuda: an array in memory that the device uses already."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The pointer that it is."""
+        target = cast(CudaContext, self.target)
+        info, address, (low, high) = item.info, data_address(item.native), item.info.extent
+        if not info.size:
+            raise Refused("an empty array lies nowhere")
+        first, last = look_up(address + low), look_up(address + high - 1)
+        registered: object = None
+        if first is None or first.kind == "device" or last != first:
+            if not target.supports("PAGEABLE_MEMORY_ACCESS"):
+                raise Refused(
+                    "the device does not use pageable memory: pass memory of "
+                    'samebytes.context("cuda").allocate(..., kind="pinned"), mapped to "cpu"'
+                )
+            kind = "pinned"
+        else:
+            kind = first.kind
+            registered = registrations.at(address + low)
+            if kind == "managed" and first.ordinal != target.ordinal:
+                raise Refused(f"it is managed memory of CUDA device {first.ordinal}")
+        there = _pointer_for(target, address, low)
+        if there is None:
+            raise Refused("the device uses this memory by another pointer, or not at all")
+        keep = (item.storage, registered)
+        return _over(target, address, info, kind, keep, access == "r")
+
+
+class PagesToCuda(MemoryMapper):
+    """cpu -> cuda: whole pages of the application, registered with the driver meanwhile."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The same address, which the device then uses."""
+        target = cast(CudaContext, self.target)
+        if not target.supports("HOST_REGISTER_SUPPORTED"):
+            raise Refused("the device cannot use registered memory of the host")
+        address = data_address(item.native)
+        first, end = _pages(item, address)
+        registered = registrations.add(target, first, end - first, item.storage)
+        if _pointer_for(target, address, 0) is None:
+            raise Refused("the device uses registered memory by another pointer than the CPU")
+        keep = (item.storage, registered)
+        return _over(target, address, item.info, "pinned", keep, access == "r")
+
+
+class CopyToCuda(MemoryMapper):
+    """cpu -> cuda: an upload into new device memory, dense."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """New memory; the source can be changed when this returns."""
+        target = cast(CudaContext, self.target)
+        dense = TensorInfo(item.info.dtype, item.info.shape)
+        if dense.dtype.packed and not item.info.is_contiguous:
+            raise LayoutError(f"{item.info} shares bytes between elements and is not dense")
+        source = np.ascontiguousarray(item.host_array())
+        made = target.allocate(dense.shape, dense.dtype)
+        native: CudaArray = made.native
+        queue = ordering_queue()
+        stream = LEGACY_STREAM if queue is None else handle_of(queue)
+        if dense.nbytes:
+            with Current(target.native):
+                handle = driver.CUstream(stream)
+                call(
+                    driver.cuMemcpyHtoDAsync,
+                    native.address,
+                    data_address(source),
+                    dense.nbytes,
+                    handle,
+                )
+                if queue is None or look_up(data_address(source)) is not None:
+                    # Pinned memory is read later, and is the caller's to change.
+                    call(driver.cuStreamSynchronize, handle)
+            precede(target, stream)
+        return native.as_readonly(), dense, native.pin
+
+
+def _over(
+    target: CudaContext, address: int, info: TensorInfo, kind: str, keep: Any, readonly: bool
+) -> tuple[CudaArray, TensorInfo, CudaStorage]:
+    low, high = info.extent
+    pin = CudaStorage(None, address=address + low, nbytes=high - low, keep=keep, at_exit=True)
+    pin.use, pin.lent = Use(target), None
+    # The CPU must not change it, nor may it end, while a stream uses it.
+    pin.use.handed_out = True
+    pin.release, pin.wait = pin.use.give_back, pin.use.wait
+    queue = ordering_queue()
+    if queue is not None:
+        precede(target, handle_of(queue))
+    return CudaArray(target, address, info, kind, pin, readonly), info, pin
+
+
+def _pointer_for(target: CudaContext, address: int, low: int) -> int | None:
+    """The address, if the device uses the same."""
+    with Current(target.native):
+        code, found = driver.cuMemHostGetDevicePointer(address + low, 0)
+    if code:
+        pointer = look_up(address + low)
+        return address if pointer is not None and pointer.kind == "managed" else None
+    return address if int(found) == address + low else None
+
+
+def _pages(item: Tensor, address: int) -> tuple[int, int]:
+    """Where the whole pages that hold the array begin and end."""
+    page, (low, high) = mmap.PAGESIZE, item.info.extent
+    start, end = address + low, address + high
+    first, last = start // page * page, -(-end // page) * page
+    if start == end:
+        raise Refused("an empty array has no pages to register")
+    storage = item.storage
+    owned = (
+        storage.address and storage.address <= first and last <= storage.address + storage.nbytes
+    )
+    # The rest of the pages may be somebody else's memory, unless the array's owner owns it too.
+    if (first, last) != (start, end) and not owned:
+        raise Refused(
+            f"{end - start} bytes at {start:#x} are not whole pages of {page}: use memory of "
+            'samebytes.context("cpu").allocate()'
+        )
+    return first, last
+
+
+class _Registrations:
+    """The pages that this backend registered, each once as long as anybody uses them there."""
+
+    def __init__(self) -> None:
+        self._living: weakref.WeakValueDictionary[int, Storage] = weakref.WeakValueDictionary()
+
+    def at(self, address: int) -> Storage | None:
+        """The registration that holds an address."""
+        for first, storage in list(self._living.items()):
+            if first <= address < first + storage.nbytes:
+                return storage
+        return None
+
+    def add(self, context: CudaContext, first: int, nbytes: int, keep: object) -> Storage:
+        """Register pages.
+
+        Raises:
+            Refused: the driver does not take them.
+        """
+        flags = _PORTABLE
+        if not is_mapped(first, nbytes, writable=True):
+            if not context.supports("READ_ONLY_HOST_REGISTER_SUPPORTED"):
+                raise Refused("the device cannot use memory that is mapped for reading alone")
+            flags |= _READ_ONLY
+        try:
+            with Current(context.native):
+                call(driver.cuMemHostRegister, first, nbytes, flags)
+        except NativeError as error:  # another thread or the application may have been faster
+            raise Refused(str(error)) from error
+        free = partial(call, driver.cuMemHostUnregister, first)
+        storage = CudaStorage(None, nbytes=nbytes, keep=keep, at_exit=True)
+        storage.use, storage.lent = Use(context, free), None
+        storage.release = storage.use.give_back
+        self._living[first] = storage
+        return storage
+
+
+registrations = _Registrations()

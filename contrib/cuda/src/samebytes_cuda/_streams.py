@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams, and the one rule by which work on memory is ordered.
+
+The rule: whatever is pending on memory of a context, as far as samebytes can know, is ordered
+before the future of the context's legacy default stream ("home"). Who lends memory to samebytes
+lets home wait; who gets memory from samebytes waits for home. So two streams are ordered by one
+event each, without waiting on the CPU, and nobody needs to remember which stream wrote what.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import DeviceMismatchError, NativeError, UnsupportedObjectError
+
+from ._driver import LEGACY_STREAM, Current, call, driver
+
+if TYPE_CHECKING:
+    from ._context import CudaContext
+
+__all__ = ["follow", "handle_of", "precede", "wait_for_home"]
+
+_PER_THREAD_STREAM = 2
+_DISABLE_TIMING = 2
+"""CU_EVENT_DISABLE_TIMING."""
+_ATTRIBUTES = ("cuda_stream", "ptr", "handle")
+"""Where torch, CuPy and Numba keep the handles of their streams."""
+
+
+def handle_of(queue: Any) -> int:
+    """The CUstream that `queue` means.
+
+    Args:
+        queue: a handle as an int or a CUstream of cuda-bindings; or a stream of cuda.core
+            (`__cuda_stream__`), torch, CuPy or Numba. None and 0 are the legacy default stream.
+
+    Raises:
+        UnsupportedObjectError: it is none of these.
+    """
+    if queue is None:
+        return LEGACY_STREAM
+    protocol = getattr(queue, "__cuda_stream__", None)
+    if protocol is not None:
+        protocol = protocol() if callable(protocol) else protocol
+        return int(protocol[1]) or LEGACY_STREAM
+    for name in _ATTRIBUTES:
+        handle = getattr(queue, name, None)
+        if isinstance(handle, int):
+            return handle or LEGACY_STREAM
+    try:
+        return int(queue) or LEGACY_STREAM
+    except (TypeError, ValueError):
+        raise UnsupportedObjectError(
+            f"a {type(queue).__name__} is not a CUDA stream: pass its handle as an int"
+        ) from None
+
+
+def precede(context: CudaContext, stream: int) -> None:
+    """Let home wait for what is enqueued on `stream`."""
+    _order(context, stream, LEGACY_STREAM)
+
+
+def follow(context: CudaContext, stream: int) -> None:
+    """Let `stream` wait for what is pending on home."""
+    _order(context, LEGACY_STREAM, stream)
+
+
+def wait_for_home(context: CudaContext) -> None:
+    """Return when all that is enqueued on home is done."""
+    with Current(context.native):
+        call(driver.cuStreamSynchronize, driver.CUstream(LEGACY_STREAM))
+
+
+def _order(context: CudaContext, first: int, second: int) -> None:
+    if first == second:
+        return
+    with Current(context.native):
+        for stream in (first, second):
+            _check_device(context, stream)
+        event = call(driver.cuEventCreate, _DISABLE_TIMING)
+        try:
+            call(driver.cuEventRecord, event, driver.CUstream(first))
+            call(driver.cuStreamWaitEvent, driver.CUstream(second), event, 0)
+        finally:
+            # An event that is still waited for lives until that is over.
+            driver.cuEventDestroy(event)
+
+
+def _check_device(context: CudaContext, stream: int) -> None:
+    """Raise DeviceMismatchError for a stream of another context."""
+    if stream in (LEGACY_STREAM, _PER_THREAD_STREAM):
+        return
+    try:
+        found = call(driver.cuStreamGetCtx, driver.CUstream(stream))
+    except NativeError as error:
+        raise DeviceMismatchError(f"{stream:#x} is not a stream of {context!r}: {error}") from error
+    owner = int(found[0] if isinstance(found, tuple) else found)
+    if owner != int(context.native):
+        raise DeviceMismatchError(
+            f"the stream {stream:#x} belongs to the CUcontext {owner:#x}, the memory to that of "
+            f"{context!r}, {int(context.native):#x}"
+        )

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPU under test by its own means, and programs in processes of their own.
+
+The tests run on the software CUDA driver (`pytest --softdevices=cuda`) and, without that option,
+on an NVIDIA GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from samebytes_cuda import CudaContext
+
+pytest.importorskip(
+    "cuda.bindings", reason="missing package cuda-bindings: pip install cuda-bindings"
+)
+
+NO_DEVICE = (
+    "missing device CUDA: pytest --softdevices=cuda (pip install samebytes-softdevices), or "
+    "NVIDIA's driver and a GPU"
+)
+# Milliseconds by which a stream is delayed: a test that does not wait reads in less.
+DELAY = 150
+
+Array = np.ndarray[Any, Any]
+
+# The tests of ordering must fail without the events that order streams: a test runs them so.
+WITHOUT_EVENTS = "SAMEBYTES_TEST_WITHOUT_EVENTS"
+
+
+class Gpu:
+    """A device by cuda-bindings alone, without samebytes, in its primary context."""
+
+    def __init__(self, ordinal: int = 0) -> None:
+        from cuda.bindings import driver
+
+        self.driver = driver
+        self.ok(driver.cuInit(0))
+        self.ordinal = ordinal
+        self.context = self.ok(driver.cuDevicePrimaryCtxRetain(ordinal))
+        libc = ctypes.CDLL(None)
+        self._usleep = ctypes.cast(libc.usleep, ctypes.c_void_p).value
+        self.name = self.ok(driver.cuDeviceGetName(100, ordinal)).split(b"\0")[0].decode()
+
+    @property
+    def is_software(self) -> bool:
+        """Whether this is the software device."""
+        return "software" in self.name
+
+    def ok(self, answer: tuple[Any, ...]) -> Any:
+        """What a call returns beside its result, which must be success."""
+        assert int(answer[0]) == 0, answer[0]
+        return answer[1] if len(answer) == 2 else answer[1:]
+
+    def do(self, function: str, *arguments: Any) -> Any:
+        """Call a function in the device's primary context."""
+        self.ok(self.driver.cuCtxPushCurrent(self.context))
+        try:
+            return self.ok(getattr(self.driver, function)(*arguments))
+        finally:
+            self.driver.cuCtxPopCurrent()
+
+    def allocate(self, nbytes: int) -> int:
+        """Device memory, which is zero."""
+        address = int(self.do("cuMemAlloc", max(nbytes, 1)))
+        self.do("cuMemsetD8", address, 0, max(nbytes, 1))
+        self.synchronize()
+        return address
+
+    def free(self, address: int) -> None:
+        """Free it."""
+        self.do("cuMemFree", address)
+
+    def read(self, address: int, nbytes: int) -> Array:
+        """A copy of bytes, complete when this returns."""
+        data = np.empty(nbytes, np.uint8)
+        if nbytes:
+            self.synchronize()
+            self.do("cuMemcpy", data.ctypes.data, address, nbytes)
+        return data
+
+    def peek(self, address: int, nbytes: int) -> Array:
+        """A copy of the bytes as they are now: it waits for no stream."""
+        data = np.empty(nbytes, np.uint8)
+        stream = self.stream()
+        self.do("cuMemcpyDtoHAsync", data.ctypes.data, address, nbytes, stream)
+        self.do("cuStreamSynchronize", stream)
+        self.do("cuStreamDestroy", stream)
+        return data
+
+    def write(self, address: int, data: Array) -> None:
+        """Set bytes; it is done when this returns."""
+        data = np.ascontiguousarray(data)
+        if data.nbytes:
+            self.synchronize()
+            self.do("cuMemcpy", address, data.ctypes.data, data.nbytes)
+            self.synchronize()
+
+    def stream(self) -> int:
+        """A new stream, which does not wait for the default stream."""
+        return int(self.do("cuStreamCreate", 1))
+
+    def delay(self, stream: int, milliseconds: int = DELAY) -> None:
+        """Let a stream do nothing for a while."""
+        function = self.driver.CUhostFn(self._usleep)
+        self.do("cuLaunchHostFunc", stream, function, milliseconds * 1000)
+
+    def set_later(self, address: int, value: int, nbytes: int, stream: int) -> None:
+        """Let a stream set all bytes, after a delay."""
+        self.delay(stream)
+        self.do("cuMemsetD8Async", address, value, nbytes, stream)
+
+    def is_busy(self, stream: int) -> bool:
+        """Whether a stream has something left to do."""
+        self.ok(self.driver.cuCtxPushCurrent(self.context))
+        try:
+            return int(self.driver.cuStreamQuery(stream)[0]) != 0
+        finally:
+            self.driver.cuCtxPopCurrent()
+
+    def synchronize(self) -> None:
+        """Let all streams be done."""
+        self.do("cuCtxSynchronize")
+
+
+class Lender:
+    """An application's array in device memory, which it frees when the array is gone.
+
+    It orders its stream before the consumer's, as array libraries do.
+    """
+
+    def __init__(self, gpu: Gpu, nbytes: int, stream: int | None = None) -> None:
+        self.gpu = gpu
+        self.nbytes = nbytes
+        self.address = gpu.allocate(nbytes)
+        self.stream = stream
+        self.asked: list[Any] = []
+
+    def interface(self) -> dict[str, Any]:
+        """The CUDA array interface."""
+        return {
+            "shape": (self.nbytes,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+            "strides": None,
+            "version": 3,
+            "stream": self.stream,
+        }
+
+    def __del__(self) -> None:
+        self.gpu.free(self.address)
+
+
+class ByInterface(Lender):
+    """One that has the CUDA array interface."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self.interface()
+
+
+class ByDLPack(Lender):
+    """One that has DLPack."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, self.gpu.ordinal)
+
+    def __dlpack__(self, *, stream: Any = None, **more: Any) -> object:
+        from samebytes.plugins import dlpack_capsule
+
+        self.asked.append(stream)
+        orders = not os.environ.get(WITHOUT_EVENTS)
+        if orders and self.stream is not None and stream is not None and stream != -1:
+            event = self.gpu.do("cuEventCreate", 2)
+            self.gpu.do("cuEventRecord", event, self.stream)
+            self.gpu.do("cuStreamWaitEvent", stream, event, 0)
+            self.gpu.do("cuEventDestroy", event)
+        interface = {**self.interface(), "version": 3}
+        holder = type("Holder", (), {"__array_interface__": interface, "of": self})()
+        return dlpack_capsule(
+            np.asarray(holder),
+            _uint8(),
+            max_version=more.get("max_version"),
+            device=self.__dlpack_device__(),
+        )
+
+
+def _uint8() -> Any:
+    from samebytes.plugins import dtype
+
+    return dtype("uint8")
+
+
+@pytest.fixture(scope="session")
+def gpu() -> Gpu:
+    """The first device, or the test is skipped."""
+    try:
+        return Gpu()
+    except (RuntimeError, AssertionError):  # no library, or no device
+        pytest.skip(NO_DEVICE)
+
+
+@pytest.fixture(scope="session")
+def second_gpu(gpu: Gpu) -> Gpu:
+    """The second device."""
+    if gpu.ok(gpu.driver.cuDeviceGetCount()) < 2:
+        pytest.skip("this machine has one GPU, and this is a test of two")
+    return Gpu(1)
+
+
+@pytest.fixture
+def lend(gpu: Gpu) -> Any:
+    """Makes an application's array: `lend(nbytes, stream, by="dlpack")`."""
+
+    def make(nbytes: int, stream: int | None = None, by: str = "dlpack") -> Lender:
+        return {"dlpack": ByDLPack, "interface": ByInterface}[by](gpu, nbytes, stream)
+
+    return make
+
+
+@pytest.fixture
+def context(request: pytest.FixtureRequest) -> CudaContext:
+    """The context of the first device."""
+    request.getfixturevalue("gpu")
+    import samebytes
+    from samebytes_cuda import CudaContext
+
+    found = samebytes.context("cuda")
+    assert isinstance(found, CudaContext)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _without_events(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """For the test that the tests of ordering can fail."""
+    if not os.environ.get(WITHOUT_EVENTS) or "ordering" not in request.keywords:
+        yield
+        return
+    gpu = request.getfixturevalue("gpu")
+    from samebytes_cuda import _streams
+
+    monkeypatch.setattr(_streams, "_order", lambda *_: None)
+    monkeypatch.setattr("samebytes_cuda._use.wait_for_home", lambda *_: None)
+    monkeypatch.setattr("samebytes_cuda._context.CudaContext.synchronize", lambda *_: None)
+    yield
+    gpu.synchronize()  # one test's work must not meet the next test's
+
+
+class Run(Protocol):
+    """Runs a program, in a process of its own."""
+
+    def __call__(self, program: str, **environment: str) -> str:
+        """Its output; it must end well and write no error."""
+
+
+@pytest.fixture
+def run(request: pytest.FixtureRequest) -> Run:
+    """A program, dedented; its output."""
+    request.getfixturevalue("gpu")
+
+    def run(program: str, **environment: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-X", "faulthandler", "-W", "error", "-c", textwrap.dedent(program)],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert not done.stderr, done.stderr
+        return done.stdout
+
+    return run

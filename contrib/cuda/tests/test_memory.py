@@ -1,0 +1,468 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocating, wrapping, handing out, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes
+import samebytes_cuda
+from samebytes.errors import (
+    BusyError,
+    ClosedError,
+    CopyRequiredError,
+    ExportError,
+    LayoutError,
+    NativeError,
+    NoRouteError,
+    NotHostVisibleError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from samebytes_cuda import CudaContext
+
+KINDS: tuple[samebytes_cuda.Kind, ...] = ("device", "pinned", "managed", "exportable")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_allocations(gpu: Any, context: CudaContext, kind: Any) -> None:
+    tensor = context.allocate((3, 5), "int16", kind)
+    assert (tensor.kind, tensor.shape, str(tensor.dtype)) == (kind, (3, 5), "int16")
+    data = np.arange(15, dtype=np.int16)
+    gpu.write(tensor.handle("cuda_ptr"), data.view(np.uint8))
+    np.testing.assert_array_equal(gpu.read(tensor.handle(), 30).view(np.int16), data)
+    tensor.close()
+    assert context.allocate((0, 4), "uint8", kind).shape == (0, 4)
+
+
+def test_what_cannot_be_allocated(context: CudaContext) -> None:
+    with pytest.raises(UnknownNameError, match="kind of CUDA memory"):
+        context.allocate((4,), "uint8", "shared")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(NativeError, match=r"cuMemAlloc.*OUT_OF_MEMORY"):
+        context.allocate((1 << 50,))
+
+
+def test_nothing_is_left_of_allocations(gpu: Any, context: CudaContext) -> None:
+    def used() -> tuple[int, int]:
+        gc.collect()
+        gpu.synchronize()
+        return gpu.do("cuMemGetInfo")[0], len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - their number
+
+    def work() -> None:
+        for kind in KINDS:
+            tensor = context.allocate((1 << 20,), "uint8", kind)
+            tensor.map("cpu", copy=True)
+            capsule = tensor.__dlpack__()
+            del tensor, capsule
+        with context.allocate((16,), "uint8", "exportable").export_fd():
+            pass
+        samebytes.context("cpu").allocate((4096,)).map("cuda", "rw")
+
+    work()
+    before = used()
+    for _ in range(20):
+        work()
+    assert used() == before
+
+
+def test_device_memory_is_not_read_by_the_cpu(gpu: Any, context: CudaContext) -> None:
+    tensor = context.allocate((16,))
+    gpu.write(tensor.handle(), np.arange(16, dtype=np.uint8))
+    with pytest.raises(NotHostVisibleError, match="copy=True"):
+        tensor.native.array()
+    with pytest.raises(NotHostVisibleError):
+        np.asarray(tensor)
+    with pytest.raises(CopyRequiredError):
+        tensor.map("cpu")
+    samebytes.reset_stats()
+    copied = tensor.map("cpu", copy=True)
+    np.testing.assert_array_equal(copied.native, np.arange(16))
+    assert samebytes.stats().by_edge["cuda -> cpu"].nbytes == 16
+
+
+def test_a_download_of_a_pitched_part(gpu: Any, lend: Any) -> None:
+    array = lend(256)
+    gpu.write(array.address, np.arange(256, dtype=np.uint8))
+    part = samebytes_cuda.tensor(array, (3, 4), offset=10, strides=(64, 2))
+    assert part.handle() == array.address + 10
+    wanted = np.arange(256, dtype=np.uint8)[10:].copy()
+    wanted = np.ndarray((3, 4), np.uint8, wanted, 0, (64, 2))
+    np.testing.assert_array_equal(part.map("cpu", copy=True).native, wanted)
+    reversed_ = samebytes_cuda.tensor(array, (256,), offset=255, strides=(-1,))
+    downloaded = reversed_.map("cpu", copy=True).native
+    np.testing.assert_array_equal(downloaded, np.arange(256, dtype=np.uint8)[::-1])
+    for bad in ({"shape": (257,)}, {"shape": (4,), "offset": 253}, {"shape": (4,), "offset": -1}):
+        with pytest.raises(LayoutError, match="needs bytes"):
+            samebytes_cuda.tensor(array, **bad)
+
+
+def test_elements_that_numpy_lacks(gpu: Any, context: CudaContext) -> None:
+    tensor = context.allocate((3, 6), "bfloat16")
+    gpu.write(tensor.handle(), np.arange(36, dtype=np.uint8))
+    copied = tensor.map("cpu", copy=True)
+    assert copied.info == tensor.info
+    np.testing.assert_array_equal(copied.native.view(np.uint8).ravel(), np.arange(36))
+    with pytest.raises(LayoutError, match="no word for bfloat16"):
+        _ = tensor.__cuda_array_interface__
+    packed = context.allocate((3, 6), "int4")
+    gpu.write(packed.handle(), np.arange(9, dtype=np.uint8))
+    np.testing.assert_array_equal(packed.map("cpu", copy=True).native, np.arange(9))
+
+
+def test_what_the_lender_gets_back(gpu: Any, lend: Any) -> None:
+    """Wrapping holds the array, and gives it back with the last holder."""
+    import weakref
+
+    array = lend(64)
+    held = weakref.ref(array)
+    tensor = samebytes.tensor(array)
+    assert tensor.native is array
+    mapped = tensor.map("cuda", "rw")
+    del array, tensor
+    gc.collect()
+    assert held() is not None
+    gpu.write(mapped.handle(), np.full(64, 3, np.uint8))
+    mapped.close()
+    del mapped
+    gc.collect()
+    assert held() is None
+
+
+def test_capsules_keep_the_memory(context: CudaContext) -> None:
+    tensor = context.allocate((8,))
+    capsule = tensor.__dlpack__()
+    with pytest.raises(BusyError):
+        tensor.close()
+    del capsule
+    gc.collect()
+    tensor.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "others"),
+    [
+        ("device", (2, 0), ()),
+        ("exportable", (2, 0), ()),
+        ("pinned", (1, 0), ((3, 0), (2, 0))),
+        ("managed", (2, 0), ((13, 0), (1, 0))),
+    ],
+)
+def test_dlpack_devices(context: CudaContext, kind: Any, first: Any, others: Any) -> None:
+    """Pinned is the CPU's and managed is CUDA's, unless the consumer asks by their own numbers."""
+    tensor = context.allocate((4, 8), "float32", kind)
+    assert tensor.__dlpack_device__() == first
+    for device in (None, first, *others):
+        wrapped = samebytes_cuda.tensor(Relayed(tensor, device)) if device != (1, 0) else None
+        if wrapped is not None and (device or first)[0] != 1:
+            assert wrapped.handle("cuda_ptr") == tensor.handle("cuda_ptr")
+            assert wrapped.shape == (4, 8)
+    with pytest.raises(ExportError, match="not on"):
+        tensor.__dlpack__(dl_device=(2, 99))
+    with pytest.raises(ExportError, match="not on"):
+        tensor.__dlpack__(dl_device=(10, 0))
+    with pytest.raises(ExportError, match="copy"):
+        tensor.__dlpack__(copy=True)
+
+
+class Relayed:
+    """A producer that hands on another one's capsules for one device."""
+
+    def __init__(self, tensor: Any, device: tuple[int, int] | None) -> None:
+        self.tensor = tensor
+        self.device = device if device is not None else tensor.__dlpack_device__()
+        if self.device[0] == 1:
+            self.device = (3, 0)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, **more: Any) -> Any:
+        return self.tensor.__dlpack__(dl_device=self.device, **more)
+
+
+def test_pinned_memory_is_numpys(context: CudaContext) -> None:
+    tensor = context.allocate((4,), "float32", "pinned")
+    array = np.from_dlpack(tensor)
+    array[...] = 5
+    assert array.ctypes.data == tensor.handle("cuda_ptr") == tensor.handle("data")
+    assert (np.asarray(tensor) == 5).all()
+    with pytest.raises(ExportError, match="no stream"):
+        tensor.__dlpack__(stream=1)
+
+
+def test_the_core_finds_arrays_by_their_protocols(lend: Any) -> None:
+    for by in ("dlpack", "interface"):
+        assert isinstance(samebytes.tensor(lend(16, None, by)), samebytes_cuda.CudaTensor)
+    with pytest.raises(UnsupportedObjectError, match="shares no CUDA memory"):
+        samebytes_cuda.tensor(bytearray(4))
+    with pytest.raises(UnsupportedObjectError, match="lies in CPU memory"):
+        samebytes_cuda.tensor(np.zeros(4))
+
+
+def test_what_lies_about_its_memory(lend: Any) -> None:
+    array = lend(64, None, "interface")
+
+    class Told:
+        def __init__(self, **changed: Any) -> None:
+            self.array = array
+            self.__cuda_array_interface__ = {**array.interface(), **changed}
+
+    plain = np.zeros(64, np.uint8)
+    with pytest.raises(LayoutError, match="knows nothing"):
+        samebytes.tensor(Told(data=(plain.ctypes.data, False)))
+    with pytest.raises(LayoutError, match="ends outside"):
+        samebytes.tensor(Told(shape=(1 << 40,)))
+    wrong: tuple[dict[str, Any], ...] = (
+        {"data": 5}, {"typestr": "zz"}, {"shape": None}, {"strides": 4}, {"data": ("a", False)},
+    )  # fmt: skip
+    for change in wrong:
+        with pytest.raises(LayoutError):
+            samebytes.tensor(Told(**change))
+    with pytest.raises(LayoutError, match="mask"):
+        samebytes.tensor(Told(mask=array))
+    assert samebytes.tensor(Told(data=(array.address, True))).readonly
+
+
+def test_a_freed_pointer(gpu: Any, lend: Any) -> None:
+    array = lend(1 << 22, None, "interface")
+    interface = dict(array.interface())
+    gpu.free(array.address)
+
+    class Freed:
+        __cuda_array_interface__ = interface
+
+    with pytest.raises(LayoutError, match="knows nothing"):
+        samebytes.tensor(Freed())
+    array.address = gpu.allocate(16)  # for its end
+
+
+def test_a_pointer_of_another_device(second_gpu: Any, lend: Any) -> None:
+    array = lend(64)
+    here = array.address
+    array.address = second_gpu.allocate(64)
+    with pytest.raises(LayoutError, match="CUDA that it is on device 1"):
+        samebytes.tensor(array)
+    second_gpu.free(array.address)
+    array.address = here
+    other = samebytes.context("cuda:1")
+    assert isinstance(other, CudaContext)
+    assert other.ordinal == 1
+    tensor = other.allocate((4,))
+    assert tensor.__dlpack_device__() == (2, 1)
+    with pytest.raises(NoRouteError):
+        tensor.map("cuda:0")
+
+
+def test_a_capsule_used_twice(lend: Any) -> None:
+    array = lend(64)
+    capsule = array.__dlpack__(stream=1, max_version=(1, 0))
+
+    class Again:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (2, 0)
+
+        def __dlpack__(self, **_: Any) -> object:
+            return capsule
+
+    first = samebytes.tensor(Again())
+    with pytest.raises(UnsupportedObjectError, match="consumed before"):
+        samebytes.tensor(Again())
+    assert first.shape == (64,)
+
+
+def test_whole_pages_are_registered(gpu: Any) -> None:
+    pages = samebytes.context("cpu").allocate((8192,))
+    pages.native[...] = 7
+    samebytes.reset_stats()
+    with pages.map("cuda", "rw") as mapped:
+        assert isinstance(mapped, samebytes_cuda.CudaTensor)
+        assert mapped.kind == "pinned"
+        assert mapped.handle() == pages.handle("data")
+        np.testing.assert_array_equal(gpu.read(mapped.handle(), 8192), pages.native)
+        gpu.write(mapped.handle(), np.full(8192, 9, np.uint8))
+        # What is registered is known: it is not registered again.
+        with pages.map("cuda") as again:
+            assert again.handle() == mapped.handle()
+    assert (pages.native == 9).all()
+    assert samebytes.stats().copies == 0
+    small = np.zeros(100, np.uint8)
+    with pytest.raises(CopyRequiredError, match="whole pages"):
+        samebytes.tensor(small).map("cuda")
+
+
+def test_a_registration_outlives_the_mapping_that_made_it(gpu: Any) -> None:
+    pages = samebytes.context("cpu").allocate((8192,))
+    pages.native[...] = 7
+    first = pages.map("cuda")
+    second = pages.map("cuda")
+    first.close()
+    np.testing.assert_array_equal(gpu.read(second.handle(), 8192), pages.native)
+
+
+def test_contexts(gpu: Any, context: CudaContext) -> None:
+    assert samebytes.context("cuda") is samebytes.context("cuda:0") is context
+    assert samebytes_cuda.context(gpu.context) is context
+    assert samebytes_cuda.context(int(gpu.context)) is context
+    assert context.handle("cuda_context") == int(gpu.context)
+    assert (context.handle("cuda_device"), context.handle("cuda_stream")) == (0, 1)
+    assert context.device.uuid is not None
+    with pytest.raises(UnknownNameError, match="CUDA device"):
+        samebytes.context("cuda:99")
+    with pytest.raises(UnsupportedObjectError):
+        samebytes_cuda.context("gpu")
+
+
+def test_a_context_of_your_own(gpu: Any, context: CudaContext) -> None:
+    native = gpu.ok(gpu.driver.cuCtxCreate(None, 0, 0))
+    gpu.driver.cuCtxPopCurrent()
+    own = samebytes_cuda.context(native)
+    assert own is not context
+    assert not own.is_primary
+    tensor = own.allocate((16,))
+    assert samebytes_cuda.tensor(tensor.native).context is own
+    assert (tensor.map("cpu", copy=True).native.shape) == (16,)
+    with pytest.raises(ExportError, match="context of its own"):
+        tensor.__dlpack__()
+    del tensor
+    gc.collect()
+    own.close()
+    gpu.ok(gpu.driver.cuCtxDestroy(native))
+
+
+def test_what_is_left_of_a_closed_context(gpu: Any) -> None:
+    native = gpu.ok(gpu.driver.cuCtxCreate(None, 0, 0))
+    gpu.driver.cuCtxPopCurrent()
+    own = samebytes_cuda.context(native)
+    tensor = own.allocate((16,), "uint8", "pinned")
+    array, made = np.asarray(tensor), tensor.native
+    own.close()
+    array[...] = 3  # the memory is there as long as someone holds it
+    uses: tuple[Callable[[], object], ...] = (
+        partial(getattr, made, "__cuda_array_interface__"),
+        made.__dlpack__,
+        partial(tensor.map, "cpu"),
+        partial(samebytes_cuda.tensor, made),
+    )
+    for use in uses:
+        with pytest.raises(ClosedError):
+            use()
+    assert array.sum() == 48
+    uses = ()
+    del array, made, tensor, use
+    gc.collect()
+    gpu.ok(gpu.driver.cuCtxDestroy(native))
+
+
+def test_a_context_that_is_gone(gpu: Any, run: Any) -> None:
+    if not gpu.is_software:
+        pytest.skip("NVIDIA's driver does not define what a CUcontext does that is gone")
+    program = """
+        from cuda.bindings import driver
+        import samebytes_cuda
+        from samebytes.errors import ClosedError, NativeError
+        driver.cuInit(0)
+        handle = driver.cuCtxCreate(None, 0, 0)[1]
+        own = samebytes_cuda.context(handle)
+        tensor = own.allocate((16,))
+        driver.cuCtxDestroy(handle)
+        for use in (lambda: tensor.map("cpu", copy=True), lambda: own.allocate((4,))):
+            try:
+                use()
+            except NativeError as error:
+                print(type(error).__name__)
+        try:
+            samebytes_cuda.context(handle)
+        except ClosedError as error:
+            print("ClosedError")
+        del tensor
+    """
+    assert run(program).split() == ["NativeError", "NativeError", "ClosedError"]
+
+
+def test_wrapping_asks_for_a_device_once(run: Any) -> None:
+    """Also where nobody holds the context: the driver may wait when a context is retained."""
+    program = """
+        import gc, samebytes, samebytes_cuda
+        import samebytes_cuda._context as home
+        from cuda.bindings import driver
+        handle = int(samebytes.context("cuda").native)
+        driver.cuCtxPushCurrent(handle)
+        address = int(driver.cuMemAlloc(16)[1])
+        interface = {"data": (address, False), "shape": (16,), "typestr": "|u1", "version": 3}
+        array = type("Array", (), {"__cuda_array_interface__": interface})()
+        gc.collect()
+        assert not len(home._primaries), "somebody holds the context"
+        for name in [name for name in dir(driver) if name.startswith("cuDevice")]:
+            setattr(driver, name, lambda *_, name=name: print(name))
+        print(samebytes.tensor(array).shape)
+    """
+    assert run(program) == "(16,)\n"
+
+
+def test_a_forked_child(run: Any) -> None:
+    program = """
+        import os, samebytes
+        from samebytes.errors import NativeError
+        context = samebytes.context("cuda")
+        tensor = context.allocate((16,))
+        child = os.fork()
+        if not child:
+            for use in (lambda: context.allocate((4,)), lambda: tensor.map("cpu", copy=True)):
+                try:
+                    use()
+                except NativeError as error:
+                    print("spawn" in str(error), flush=True)
+            del tensor
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        tensor.map("cpu", copy=True)
+    """
+    assert run(program).split() == ["True", "True"]
+
+
+def test_exit_with_living_memory(run: Any) -> None:
+    program = """
+        import numpy as np, samebytes
+        context = samebytes.context("cuda")
+        kinds = "device", "managed", "exportable"
+        kept = [context.allocate((1 << 20,), "uint8", kind) for kind in kinds]
+        array = np.asarray(context.allocate((64,), "uint8", "pinned"))
+        there = samebytes.context("cpu").allocate((4096,)).map("cuda")
+        print("end")
+    """
+    assert run(program) == "end\n"
+
+
+def test_importing_loads_no_driver(run: Any) -> None:
+    program = """
+        import sys
+        import samebytes, samebytes_cuda
+        samebytes.tensor(b"1234")
+        print([name for name in sys.modules if name.split(".")[0] == "cuda"])
+    """
+    assert run(program) == "[]\n"
+
+
+def test_memory_dropped_in_a_function_of_a_stream(gpu: Any, context: CudaContext) -> None:
+    """CUDA cannot be called there: the memory is freed later."""
+    import ctypes
+
+    # More than a block of 2 MiB, of which NVIDIA's driver takes small allocations.
+    kept = [context.allocate((64 << 20,))]
+    free = gpu.do("cuMemGetInfo")[0]
+
+    drop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: kept.clear())
+    address = ctypes.cast(drop, ctypes.c_void_p).value
+    gpu.do("cuLaunchHostFunc", 1, gpu.driver.CUhostFn(address), 0)
+    gpu.synchronize()
+    assert not kept
+    context.allocate((4,)).close()
+    gpu.synchronize()
+    assert gpu.do("cuMemGetInfo")[0] > free

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The framerate in caps of frames that do not say one.
+
+Encoders plan with it. 0/1, GStreamer's word for a rate that varies, makes some of them fail, and
+openh264enc lose a frame; caps without any rate are refused by most.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from samebytes import FrameMeta
+from samebytes.formats import duration_of
+
+__all__ = ["rate_of", "with_rate"]
+
+# Broadcast rates are 24000/1001 and so on; durations in nanoseconds are rounded.
+_MOST_DENOMINATOR = 1001
+# A finer time base is one of clocks and containers (1/1000, 1/90000), not that of frames.
+_FASTEST = 240
+
+
+def rate_of(meta: FrameMeta) -> Fraction | None:
+    """Frames for each second: by the frame's duration, else by a time base that counts frames.
+
+    None if neither says it.
+    """
+    length = duration_of(meta.metadata)
+    if length:
+        rate = (1 / length).limit_denominator(_MOST_DENOMINATOR)
+        if 0 < rate.numerator < 2**31:
+            return rate
+    base = meta.time_base
+    if meta.pts is not None and base and 1 <= 1 / base <= _FASTEST:
+        return 1 / base
+    return None
+
+
+def with_rate(caps: Any, rate: Fraction) -> Any:
+    """Caps of a picture with that framerate, if they have none; others are returned as they are."""
+    structure = caps.get_structure(0)
+    if structure.get_name() != "video/x-raw" or structure.has_field("framerate"):
+        return caps
+    return type(caps).from_string(
+        f"{caps.to_string()},framerate=(fraction){rate.numerator}/{rate.denominator}"
+    )

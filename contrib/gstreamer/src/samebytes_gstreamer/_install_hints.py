@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How to install what this plugin needs, on Debian and its derivatives."""
+
+from __future__ import annotations
+
+__all__ = ["LIBRARIES", "PYGOBJECT", "TYPELIBS", "VA_LIBRARY"]
+
+PYGOBJECT = (
+    "sudo apt install python3-gi, and make the venv with --system-site-packages; or, to build it, "
+    "sudo apt install libgirepository1.0-dev libcairo2-dev gcc pkg-config python3-dev && "
+    'pip install "PyGObject>=3.42,<3.51"'
+)
+TYPELIBS = (
+    "sudo apt install gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 gstreamer1.0-plugins-base"
+)
+LIBRARIES = "sudo apt install libgstreamer1.0-0 libgstreamer-plugins-base1.0-0"
+VA_LIBRARY = "sudo apt install libgstreamer-plugins-bad1.0-0"

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running an RGB model on decoded frames in three ways, as a reader would write them.
+
+Each way takes a decoded frame and gives the model's output. They differ in how the frame becomes
+the small picture that the model takes.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import av
+import cv2
+import numpy as np
+import openvino
+from openvino.preprocess import PrePostProcessor
+
+import samebytes as sb
+import samebytes_opencv
+import samebytes_openvino as sbo
+
+from ._boxes import Array
+from ._net import Network
+from ._reader import Picture
+
+__all__ = ["ByHandRgb", "CopyingRgb", "RgbWay", "SamebytesRgb", "why_not_by_hand"]
+
+_TO_BGR = np.array(
+    [
+        [1.164, 2.018, 0, -1.164 * 16 - 2.018 * 128],
+        [1.164, -0.391, -0.813, -1.164 * 16 + (0.391 + 0.813) * 128],
+        [1.164, 0, 1.596, -1.164 * 16 - 1.596 * 128],
+    ],
+    np.float32,
+)
+"""BT.601 in limited range, as FFmpeg and OpenVINO take frames that do not say."""
+
+
+class RgbWay(ABC):
+    """One way to run the model.
+
+    Attributes:
+        name: of the way.
+        made_bytes: bytes of the pictures that it made between the decoder and the model so far.
+    """
+
+    name: str
+    made_bytes: int = 0
+
+    @abstractmethod
+    def __init__(self, network: Network, picture: Picture) -> None:
+        """Compile the model for such frames."""
+
+    @abstractmethod
+    def infer(self, frame: av.VideoFrame) -> Array:
+        """The model's first output for a frame, valid until the next call."""
+
+
+class SamebytesRgb(RgbWay):
+    """The planes are resized where they lie; the colour conversion is part of the model."""
+
+    name = "samebytes"
+
+    def __init__(self, network: Network, picture: Picture) -> None:
+        self.model = sbo.image_model(
+            network.model,
+            sb.frame(picture.blank()),
+            device=network.device,
+            layout=network.layout,
+            resize=samebytes_opencv.resize,
+            config=network.config,
+        )
+        ports = self.model.compiled.inputs
+        self._nbytes = sum(port.get_element_type().size * math.prod(port.shape) for port in ports)
+
+    def infer(self, frame: av.VideoFrame) -> Array:
+        """One call."""
+        self.made_bytes += self._nbytes  # the resized planes are the model's inputs
+        output: Array = self.model.infer(sb.frame(frame)).planes[0].map("cpu").native
+        return output
+
+
+class ByHandRgb(RgbWay):
+    """The same without samebytes: views on the planes, resized, and coloured when they are small.
+
+    It is for Y, U and V in limited range of BT.601; others need other lines.
+    """
+
+    name = "by hand"
+
+    def __init__(self, network: Network, picture: Picture) -> None:
+        self._size = network.size
+        self._channels = [plane.channels for plane in picture.image.format.planes]
+        self._request = _compile(network).create_infer_request()
+
+    def infer(self, frame: av.VideoFrame) -> Array:
+        """np.frombuffer, cv2.resize of each plane, cv2.merge, cv2.transform."""
+        small = []
+        planes: list[Any] = list(frame.planes)  # PyAV's stubs do not declare that they are buffers
+        for plane, channels in zip(planes, self._channels, strict=True):
+            rows = np.frombuffer(plane, np.uint8).reshape(plane.height, -1, channels)
+            small.append(cv2.resize(rows[:, : plane.width], self._size))
+        yuv = cv2.merge(small)
+        bgr = cv2.transform(yuv, _TO_BGR)
+        self.made_bytes += sum(plane.nbytes for plane in small) + yuv.nbytes + bgr.nbytes
+        tensor = openvino.Tensor(bgr[None], shared_memory=True)
+        self._request.set_input_tensor(tensor)
+        self._request.infer()
+        output: Array = self._request.get_output_tensor(0).data
+        return output
+
+
+class CopyingRgb(RgbWay):
+    """The usual idiom: the whole frame becomes a BGR picture, and that is resized."""
+
+    name = "copying"
+
+    def __init__(self, network: Network, picture: Picture) -> None:
+        self._size = network.size
+        self._request = _compile(network).create_infer_request()
+
+    def infer(self, frame: av.VideoFrame) -> Array:
+        """to_ndarray, cv2.resize, and the array as the input."""
+        bgr = frame.to_ndarray(format="bgr24")
+        small = cv2.resize(bgr, self._size)
+        self.made_bytes += bgr.nbytes + small.nbytes
+        self._request.infer({0: small[None]}, share_inputs=True)
+        output: Array = self._request.get_output_tensor(0).data
+        return output
+
+
+def why_not_by_hand(picture: Picture) -> str | None:
+    """None if `ByHandRgb` takes such frames, else why it does not."""
+    names = "".join(picture.image.format.plane_names)
+    if names != "yuv" or picture.format.startswith("yuvj"):
+        return f"it was written for Y, U and V in limited range, and these are {picture.format}"
+    return None
+
+
+def _compile(network: Network) -> Any:
+    """For pictures of 8-bit BGR and of the model's own size, as OpenCV makes them."""
+    processor = PrePostProcessor(network.model.clone())
+    image = processor.input()
+    image.tensor().set_element_type(openvino.Type.u8).set_layout(openvino.Layout("NHWC"))
+    image.model().set_layout(openvino.Layout(network.layout))
+    return openvino.Core().compile_model(processor.build(), network.device, network.config)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run several variants in turns, several times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ._statistics import Spread
+from ._stopwatch import Timing
+
+__all__ = ["Comparison", "Measure", "take_turns"]
+
+Measure = Callable[[], Timing]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What each way took in each round.
+
+    Attributes:
+        codecs: the stages whose work is the same in every way.
+        passes: the timings of each way, by its name, one for each round; samebytes is the first.
+        missing: why a way did not run, by its name.
+        disagree: the ways that gave other results than the pass before the timed ones.
+    """
+
+    codecs: tuple[str, ...]
+    passes: dict[str, list[Timing]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    disagree: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the ways."""
+        return list(self.passes)
+
+    @property
+    def stages(self) -> list[str]:
+        """In the order of the pipeline."""
+        return list(self._any.stages)
+
+    @property
+    def between(self) -> list[str]:
+        """The stages that lie between the codecs."""
+        return [stage for stage in self.stages if stage not in self.codecs]
+
+    @property
+    def rounds(self) -> int:
+        """How often each way ran."""
+        return len(next(iter(self.passes.values())))
+
+    @property
+    def frames(self) -> int:
+        """Of one pass."""
+        return self._any.frames
+
+    def cpu(self, name: str, *stages: str) -> Spread:
+        """Milliseconds of CPU time a frame, in these stages or in all."""
+        return Spread.of(timing.cpu_ms(*stages) for timing in self.passes[name])
+
+    def wall(self, name: str, *stages: str) -> Spread:
+        """Milliseconds on the clock a frame, in these stages or in all."""
+        return Spread.of(timing.wall_ms(*stages) for timing in self.passes[name])
+
+    def copied_mb(self, name: str, *stages: str) -> float:
+        """Millions of bytes a frame, in these stages or in all: the same in every round."""
+        return self.passes[name][0].copied_mb(*stages)
+
+    @property
+    def _any(self) -> Timing:
+        return next(iter(self.passes.values()))[0]
+
+
+def take_turns(
+    ways: Mapping[str, Measure],
+    rounds: int,
+    codecs: Sequence[str],
+    on_pass: Callable[[int], None] = lambda done: None,
+) -> Comparison:
+    """Run each way once in each round, and begin every round with another one.
+
+    What slows the machine for a while then meets all of them, and none always runs first.
+
+    Args:
+        ways: what runs a pass of each, by its name.
+        rounds: how often each runs.
+        codecs: as in `Comparison`.
+        on_pass: called with the number of passes that are done.
+    """
+    names = list(ways)
+    comparison = Comparison(tuple(codecs), {name: [] for name in names})
+    done = 0
+    for number in range(rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            comparison.passes[name].append(ways[name]())
+            done += 1
+            on_pass(done)
+    return comparison

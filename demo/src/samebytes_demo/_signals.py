@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ending by Ctrl-C and SIGTERM: with temporary files removed, and the status that shells expect."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["Ended", "Ending", "ends_by_signals"]
+
+
+class Ended(KeyboardInterrupt):
+    """A signal asked the program to end. What lets Ctrl-C through lets this through."""
+
+
+class Ending:
+    """Which signal asked the program to end.
+
+    Native libraries call Python and drop or replace what it raises, and so does Python itself in
+    destructors. So the signal is remembered, and asked for between frames and at the end.
+
+    Attributes:
+        signal: its number; None if there was none.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def check(self) -> None:
+        """Raise Ended if a signal came, even if an earlier Ended was dropped."""
+        if self.signal is not None:
+            raise Ended
+
+    @property
+    def status(self) -> int:
+        """What a shell gives to a program that this signal ended; 0 if there was none."""
+        return 0 if self.signal is None else 128 + self.signal
+
+    def handle(self, number: int, _: FrameType | None) -> None:
+        """The handler of the signals. A second one ends nothing twice."""
+        if self.signal is None:
+            self.signal = number
+            raise Ended
+
+
+@contextmanager
+def ends_by_signals() -> Iterator[Ending]:
+    """Let SIGINT and SIGTERM raise Ended in here.
+
+    A signal that is ignored, or that the program has another handler for, is left alone; so are
+    both outside the main thread, where Python sets no handlers.
+    """
+    ending = Ending()
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+        before = {s: handler for s, handler in usual.items() if signal.getsignal(s) is handler}
+    try:
+        for number in before:
+            signal.signal(number, ending.handle)
+        yield ending
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of measurements, with numbers made up."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import pytest
+
+from samebytes_demo._rounds import Comparison, take_turns
+from samebytes_demo._statistics import Spread, differ, verdict
+from samebytes_demo._stopwatch import Cost, Stopwatch, Timing
+from samebytes_demo._tables import as_dict, table, verdicts
+
+
+def timing(decode: float, hand_over: float, copied: int = 0) -> Timing:
+    """A pass of ten frames; milliseconds of CPU time a frame, of which the clock sees twice."""
+    return Timing(
+        {
+            "decode": Cost(decode / 50, decode / 100, 0),
+            "hand over": Cost(hand_over / 50, hand_over / 100, copied * 10),
+        },
+        10,
+    )
+
+
+def comparison(ours: list[Timing], theirs: list[Timing]) -> Comparison:
+    return Comparison(("decode",), {"samebytes": ours, "copying": theirs})
+
+
+def test_the_median_and_the_range() -> None:
+    assert Spread.of([3, 1, 9]) == Spread(3, 1, 9)
+    assert Spread.of([4, 1, 2, 3]) == Spread(2.5, 1, 4)
+    assert Spread.of([5]) == Spread(5, 5, 5)
+    assert str(Spread(1.234, 0.5, 10)) == "1.23 (0.50 to 10.00)"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ((1, 2), (3, 4), True),
+        ((3, 4), (1, 2), True),
+        ((1, 3), (2, 4), False),
+        ((1, 4), (2, 3), False),  # one within the other
+        ((1, 2), (2, 3), False),  # they touch
+        ((2, 2), (2, 2), False),
+    ],
+)
+def test_ranges_that_overlap(
+    one: tuple[float, float], other: tuple[float, float], apart: bool
+) -> None:
+    assert differ(Spread.of(one), Spread.of(other)) is apart
+    assert differ(Spread.of(other), Spread.of(one)) is apart
+
+
+def test_less_is_said_with_how_much() -> None:
+    said = verdict(Spread(8, 7, 9), Spread(10, 9.5, 12), "the other")
+    assert said == (
+        "samebytes took 8.00 (7.00 to 9.00) ms, the other 10.00 (9.50 to 12.00) ms: 2.00 ms less "
+        "(20 %)."
+    )
+
+
+def test_more_is_not_hidden() -> None:
+    said = verdict(Spread(12, 11.5, 13), Spread(10, 9, 11), "the other")
+    assert said.endswith("2.00 ms MORE (20 %).")
+
+
+def test_nothing_is_claimed_where_ranges_overlap() -> None:
+    """However far the medians are apart."""
+    said = verdict(Spread(5, 4, 11), Spread(10, 9, 11), "the other")
+    assert said.endswith(": the ranges overlap, so no difference was shown.")
+    assert "less" not in said
+
+
+def test_milliseconds_and_megabytes_a_frame() -> None:
+    one = timing(3, 1, copied=2_000_000)
+    assert one.cpu_ms() == pytest.approx(4)
+    assert one.cpu_ms("decode") == pytest.approx(3)
+    assert one.wall_ms("decode", "hand over") == pytest.approx(8)
+    assert (one.copied_mb(), one.copied_mb("decode")) == (2, 0)
+    assert Timing({"decode": Cost()}).cpu_ms() == 0  # no frame
+
+
+def test_sums_are_made_before_medians() -> None:
+    """A pass with a slow decoder and a quick rest is one pass."""
+    passes = [timing(1, 9), timing(9, 1), timing(5, 5)]
+    both = comparison(passes, passes)
+    spread = both.cpu("samebytes")
+    assert [spread.low, spread.median, spread.high] == pytest.approx([10, 10, 10])
+    assert both.cpu("samebytes", "decode").median == pytest.approx(5)
+
+
+def test_the_table() -> None:
+    ours = [timing(5.0, 1.0), timing(5.2, 1.1), timing(5.1, 1.2)]
+    theirs = [timing(5.1, 4.0, 3_110_400), timing(5.3, 4.1, 3_110_400), timing(5.2, 4.2, 3_110_400)]
+    lines = [line.split() for line in table(comparison(ours, theirs), "MB saved")]
+    assert lines[0] == [
+        "CPU", "ms", "a", "frame", "samebytes", "copying", "saved", "MB", "saved",
+    ]  # fmt: skip
+    assert lines[1] == ["decode", "5.10", "5.20", "(0.10)", "0.00"]  # they overlap
+    assert lines[2] == ["hand", "over", "1.10", "4.10", "3.00", "3.11"]
+    assert lines[3] == ["all", "6.30", "9.40", "3.10", "3.11"]
+    assert lines[4] == ["all,", "wall", "time", "12.60", "18.80", "6.20", "3.11"]
+
+
+def test_the_table_of_one_way() -> None:
+    alone = Comparison(("decode",), {"samebytes": [timing(5, 1)]})
+    assert [line.split()[-1] for line in table(alone, "MB saved")] == [
+        "samebytes", "5.00", "1.00", "6.00", "12.00",
+    ]  # fmt: skip
+    assert verdicts(alone, "Between", "All") == []
+
+
+def test_each_part_of_the_work_has_its_verdict() -> None:
+    ours = [timing(5.0, 1.0), timing(9.0, 1.1)]
+    theirs = [timing(5.1, 4.0), timing(9.1, 4.1)]
+    between, everything = verdicts(comparison(ours, theirs), "Between", "All")
+    assert between.startswith("Between: samebytes took 1.05 (1.00 to 1.10) ms, the ")
+    assert "the copying idiom 4.05 (4.00 to 4.10) ms: 3.00 ms less (74 %)." in between
+    assert everything.startswith("All: samebytes took")
+    assert everything.endswith("no difference was shown.")
+
+
+def test_json_has_all_of_it() -> None:
+    ours, theirs = [timing(5, 1), timing(6, 2)], [timing(5, 4, 3_000_000)] * 2
+    reported = as_dict(comparison(ours, theirs))
+    assert (reported["frames"], reported["rounds"]) == (10, 2)
+    way = reported["ways"]["samebytes"]
+    assert way["stages"]["decode"]["cpu_ms"] == pytest.approx({"median": 5.5, "low": 5, "high": 6})
+    assert way["without_codecs"]["wall_ms"]["high"] == pytest.approx(4)
+    assert way["all"]["cpu_ms"]["low"] == pytest.approx(6)
+    assert reported["ways"]["copying"]["all"]["mb"] == 3
+
+
+def test_ways_take_turns_and_begin_in_turns() -> None:
+    ran: list[str] = []
+
+    def way(name: str) -> Timing:
+        ran.append(name)
+        return timing(1, 1)
+
+    done: list[int] = []
+    names = ("samebytes", "by hand", "copying")
+    ways = {name: partial(way, name) for name in names}
+    result = take_turns(ways, 4, ["decode"], done.append)
+    rounds = [ran[i : i + 3] for i in range(0, 12, 3)]
+    assert [sorted(r) for r in rounds] == [sorted(names)] * 4
+    assert [r[0] for r in rounds] == ["samebytes", "by hand", "copying", "samebytes"]
+    assert done == list(range(1, 13))
+    assert result.names == list(names)
+    assert result.rounds == 4
+    assert result.between == ["hand over"]
+
+
+def test_the_stopwatch_bills_each_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking at the clock and at the counter is billed to nobody."""
+    now = iter([0.0, 1.0, 5.0, 7.0, 20.0])
+    cpu = iter([0.0, 0.5, 5.0, 6.0, 20.0])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(now))
+    monkeypatch.setattr(time, "process_time", lambda: next(cpu))
+    counter = iter([100, 100, 130])
+    watch = Stopwatch(("decode", "hand over"), lambda: next(counter))
+    watch.lap("decode")
+    watch.lap("hand over")
+    assert watch.timing.stages == {"decode": Cost(1, 0.5, 0), "hand over": Cost(2, 1, 30)}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`dev.py fresh`: its options, and the machines that they choose."""
+
+import argparse
+import time
+
+from devtools.fresh.machine import HARDEST, LEVELS, USERS, Machine, chosen
+from devtools.fresh.trial import COMMANDS, trials
+from devtools.results import Result, table
+from devtools.workspace import CommandError
+
+_HELP = """\
+Tries set-ups on fresh machines: Debian, made with debootstrap in a folder and entered with chroot.
+Needs root, debootstrap, and a way to a Debian archive and the package index. The first run on a
+suite takes two minutes more; its archive is kept in build/fresh for a week.
+
+  demo, setup, test  what is tried there, in turn: `make demo`, `dev.py setup` (what `make test`
+                     installs, without the tests), `make test`; by default demo and setup
+  --suite S          bookworm (Debian 12), trixie (13), another that debootstrap knows, or `host`:
+                     this machine with a new home, without pip's cache and without a compiler,
+                     for which nobody needs root
+  --user U           root or ordinary
+  --level L          what is installed there beside git, make, python3 and pip, each with what is
+                     in the ones before: bare (nothing), venv (python3-venv), gcc, advised (the
+                     packages that dev.py names)
+
+With one of the three options, the others are by default trixie, ordinary and venv. Without any,
+every machine of this list is tried: bookworm as root; trixie as an ordinary user at all levels;
+and `host`. Without root only `host` is tried.
+"""
+
+
+def add_fresh(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to dev.py's."""
+    command = commands.add_parser(
+        "fresh",
+        help="the set-ups on machines that have nothing yet",
+        description=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_argument("what", nargs="*", metavar="demo|setup|test", help=argparse.SUPPRESS)
+    command.add_argument("--suite", help=argparse.SUPPRESS)
+    command.add_argument("--user", choices=USERS, help=argparse.SUPPRESS)
+    command.add_argument("--level", choices=LEVELS, help=argparse.SUPPRESS)
+    command.set_defaults(run=_fresh, takes_more=False)
+
+
+def hardest() -> list[Result]:
+    """What continuous integration tries each time: the demo on the machine that has least.
+
+    Raises:
+        CommandError: this machine cannot make it.
+    """
+    return trials(HARDEST, ["demo"])
+
+
+def _fresh(options: argparse.Namespace, _: list[str]) -> int:
+    began = time.monotonic()
+    names = options.what or ["demo", "setup"]
+    unknown = [name for name in names if name not in COMMANDS]
+    if unknown:
+        known = ", ".join(COMMANDS)
+        raise CommandError(f"fresh does not know {', '.join(unknown)}; it knows {known}")
+    machines = chosen(options.suite, options.user, options.level)
+    results = [result for machine in machines for result in _results(machine, names)]
+    print("\n" + table(results, time.monotonic() - began), flush=True)
+    return 0 if all(result.ok for result in results) else 1
+
+
+def _results(machine: Machine, names: list[str]) -> list[Result]:
+    try:
+        return trials(machine, names)
+    except CommandError as error:
+        return [Result(f"fresh ({machine})", False, str(error))]

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the metadata of all distributions has in common, and what a package page makes of it.
+
+The addresses of the project are in one place, the table [tool.samebytes.urls] of the root
+pyproject.toml. `dev.py metadata` copies them into every distribution, as a build knows no other
+pyproject.toml than its own.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError
+
+AUTHORS = [{"name": "The samebytes authors"}]
+# Besides these, each may have its own topics.
+CLASSIFIERS = (
+    "Development Status :: 3 - Alpha",
+    "Intended Audience :: Developers",
+    "Operating System :: POSIX :: Linux",
+    "Programming Language :: Python :: 3 :: Only",
+    "Programming Language :: Python :: 3.11",
+    "Programming Language :: Python :: 3.12",
+    "Programming Language :: Python :: 3.13",
+    "Programming Language :: Python :: 3.14",
+    "Typing :: Typed",
+)
+_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`[^`\n]*`")
+# [text](target), [name]: target, and what HTML links to or shows.
+_LINK = re.compile(
+    r"\]\(\s*<?([^)\s>]+)|^\s*\[[^\]]+\]:\s*<?([^\s>]+)|(?:href|src)=[\"']([^\"']+)", re.MULTILINE
+)
+_ROW = re.compile(r"^\| `([\w-]+)` \| (.*) \|$", re.MULTILINE)
+_NAME = re.compile(r"`([\w-]+)`")
+_URLS = re.compile(r"\n\[(project|tool\.samebytes)\.urls\]\n(?:[^\n\[]+\n)*")
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """A folder's pyproject.toml."""
+    return tomllib.loads((folder / "pyproject.toml").read_text())
+
+
+def urls() -> dict[str, str]:
+    """The addresses that every distribution gives."""
+    found: dict[str, str] = read(ROOT)["tool"]["samebytes"]["urls"]
+    return found
+
+
+def complaints() -> list[str]:
+    """Every distribution whose metadata is not as it should be, as `folder: what is wrong`."""
+    root, common, core = read(ROOT)["project"], urls(), read(CORE.path)["project"]
+    found = []
+    for distribution in DISTRIBUTIONS:
+        project, readme = read(distribution.path)["project"], _readme(distribution.path)
+        checks = (
+            *_fields(project, core, root, common),
+            *(f"README.md: {link} leads nowhere from a package page" for link in relative(readme)),
+            *_undocumented(project, readme),
+            # Who reads it there has found the package.
+            *(["README.md: a package page cannot say so"] if "on PyPI yet" in readme else []),
+        )
+        found += [f"{distribution.folder}: {check}" for check in checks]
+    for folder in (CORE.path, ROOT):
+        name = folder.relative_to(ROOT) / "README.md"
+        found += [f"{name}: {c}" for c in extras_table(core, _readme(folder))]
+    return [*found, *(f"README.md: {c}" for c in folders_installed(_readme(ROOT)))]
+
+
+def _readme(folder: Path) -> str:
+    return (folder / "README.md").read_text()
+
+
+def _fields(
+    project: Mapping[str, Any],
+    core: Mapping[str, Any],
+    root: Mapping[str, Any],
+    common: Mapping[str, str],
+) -> list[str]:
+    expected = {
+        "version": core["version"],
+        "requires-python": root["requires-python"],
+        "authors": AUTHORS,
+        "license": "Apache-2.0",
+        "license-files": ["LICENSE"],
+        "readme": "README.md",
+        "urls": dict(common),
+    }
+    found = [
+        f"{key} is {project.get(key)!r}, expected {value!r}"
+        for key, value in expected.items()
+        if project.get(key) != value
+    ]
+    classifiers = project.get("classifiers", [])
+    found += [f"the classifier {c} is missing" for c in CLASSIFIERS if c not in classifiers]
+    more = (c for c in classifiers if c not in CLASSIFIERS and not c.startswith("Topic :: "))
+    found += [f"the classifier {c} is not one of all distributions, nor a topic" for c in more]
+    if classifiers != sorted(classifiers):
+        found.append("the classifiers are not in order")
+    return found
+
+
+def relative(text: str) -> list[str]:
+    """The links of a README that work in the repository alone.
+
+    One within the page (`#heading`) is among them: package indexes rename headings.
+    """
+    prose = _CODE.sub("", _FENCE.sub("", text))
+    links = [next(filter(None, groups)) for groups in _LINK.findall(prose)]
+    return [link for link in links if not link.startswith(("https://", "http://", "mailto:"))]
+
+
+def _undocumented(project: Mapping[str, Any], readme: str) -> list[str]:
+    named = set(_NAME.findall(readme))
+    for several in re.findall(rf"{re.escape(project['name'])}\[([\w,-]+)\]", readme):
+        named |= set(several.split(","))
+    extras = project.get("optional-dependencies", {})
+    return [f"README.md does not name the extra {e}" for e in extras if e not in named]
+
+
+def extras_table(core: Mapping[str, Any], readme: str) -> list[str]:
+    """What is wrong with a README's table of the core's extras: | `extra` | what it brings |."""
+    extras: dict[str, list[str]] = core["optional-dependencies"]
+    rows = dict(_ROW.findall(readme.partition("| extra |")[2].partition("\n\n")[0]))
+    found = [f"the table lacks the extra {e}" for e in extras if e not in rows]
+    found += [f"the table has the extra {e}, which does not exist" for e in rows if e not in extras]
+    brought = {
+        extra for text in extras["all"] for extra in text.partition("[")[2].rstrip("]").split(",")
+    }
+    left_out = extras.keys() - brought - {"all"}
+    if set(_NAME.findall(rows.get("all", ""))) != left_out:
+        found.append(
+            f"the row of `all` must name what it leaves out: {', '.join(sorted(left_out))}"
+        )
+    return found
+
+
+def folders_installed(readme: str) -> list[str]:
+    """What is wrong with the `pip install ./FOLDER ...` lines of a README in the root.
+
+    Each has all distributions of this repository that its folders depend on: no index has them.
+    """
+    found, by_folder = [], {d.folder: d for d in DISTRIBUTIONS}
+    for line in re.findall(r"^pip install (.*\./.*)$", readme, re.MULTILINE):
+        named = re.findall(r"\./([\w/]+)", line)
+        found += [f"{folder} is not a distribution" for folder in named if folder not in by_folder]
+        there = {by_folder[folder].name for folder in named if folder in by_folder}
+        for folder in filter(by_folder.__contains__, named):
+            for requirement in read(by_folder[folder].path)["project"]["dependencies"]:
+                name = re.split(r"[^\w-]", requirement)[0]
+                if name.startswith("samebytes") and name not in there:
+                    found.append(f"{folder} needs {name}, which the line does not install")
+    return found
+
+
+def of_repository(address: str) -> dict[str, str]:
+    """The addresses of a project whose home is a repository on GitHub.
+
+    Raises:
+        CommandError: it is not a repository's address.
+    """
+    home = address.rstrip("/")
+    if not re.fullmatch(r"https://[\w.-]+/[\w.-]+/[\w.-]+", home):
+        raise CommandError(f"{address} is not a repository: https://github.com/OWNER/NAME is")
+    return {
+        "Homepage": home,
+        "Documentation": f"{home}/blob/main/docs/README.md",
+        "Source": home,
+        "Changelog": f"{home}/blob/main/CHANGELOG.md",
+        "Issues": f"{home}/issues",
+    }
+
+
+def write(repository: str | None = None) -> None:
+    """Copy the addresses into every distribution; those of `repository` if it is given.
+
+    Raises:
+        CommandError: `repository` is not a repository's address.
+    """
+    if repository is not None:
+        _write_table(ROOT, "tool.samebytes", of_repository(repository))
+    for distribution in DISTRIBUTIONS:
+        _write_table(distribution.path, "project", urls())
+
+
+def _write_table(folder: Path, owner: str, addresses: Mapping[str, str]) -> None:
+    path = folder / "pyproject.toml"
+    lines = "".join(f'{label} = "{address}"\n' for label, address in addresses.items())
+    text, count = _URLS.subn(lambda _: f"\n[{owner}.urls]\n{lines}", path.read_text())
+    if count != 1:
+        raise CommandError(f"{path} has {count} tables [{owner}.urls], expected 1")
+    path.write_text(text)

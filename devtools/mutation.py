@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutation tests: small faults put into the core one at a time, and whether the tests notice them.
+
+A mutant that the closest tests pass shows a line that nothing watches. Mutants are drawn by a seed,
+so that a run can be repeated, and kept out of the checkout: each one is a changed copy of the
+package, found before the installed one.
+"""
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from devtools.venv import PYTHON
+from devtools.workspace import ROOT
+
+_PACKAGE = ROOT / "sdk" / "src" / "samebytes"
+# What is changed, and the tests that should notice, the fastest first.
+TARGETS = {
+    "_core": ("sdk/tests/core", "sdk/tests/plugins", "sdk/tests/conformance"),
+    "_routing": ("sdk/tests/core", "sdk/tests/plugins", "tests/test_closing.py"),
+    "_exchange": ("sdk/tests/exchange", "sdk/tests/core"),
+    "_plugins": ("sdk/tests/plugins",),
+}
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult,
+    ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr, ast.Mod: ast.Mult,
+}  # fmt: skip
+_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change.
+
+    Attributes:
+        path: the module, below the package.
+        line: where.
+        change: the line before and after.
+        source: the whole module with the change.
+    """
+
+    path: Path
+    line: int
+    change: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.change}"
+
+
+def mutants_of(path: Path, package: Path = _PACKAGE) -> Iterator[Mutant]:
+    """Every change of a module that this tool can make."""
+    source = path.read_text()
+    for number in range(_count(source)):
+        mutant = _mutant(path, package, source, number)
+        if mutant is not None:
+            yield mutant
+
+
+def _count(source: str) -> int:
+    return sum(1 for _ in _changes(ast.parse(source)))
+
+
+def _mutant(path: Path, package: Path, source: str, number: int) -> Mutant | None:
+    """The module with its change of that number; None if that is none that a test could notice."""
+    tree = ast.parse(source)
+    change = [*_changes(tree)][number]
+    before = ast.unparse(change.shown)
+    change.apply()
+    after = "(removed)" if change.removed else ast.unparse(change.shown)
+    # What only type checkers read.
+    if before == after or any(w in before for w in ("TYPE_CHECKING", "TypeVar", "__all__")):
+        return None
+    text = f"{_short(before)}  ->  {_short(after)}"
+    return Mutant(path.relative_to(package), change.line, text, ast.unparse(tree))
+
+
+@dataclass
+class _Change:
+    """A change of a tree that has not been made: `apply` makes it."""
+
+    shown: ast.AST
+    line: int
+    make: "list[tuple[object, object, object]]"
+    removed: bool = False
+
+    def apply(self) -> None:
+        for owner, place, value in self.make:
+            if isinstance(owner, list):
+                assert isinstance(place, int)
+                owner[place] = value
+            else:
+                assert isinstance(place, str)
+                setattr(owner, place, value)
+
+
+def _changes(tree: ast.Module) -> Iterator[_Change]:
+    for node in ast.walk(tree):
+        yield from _of_expression(node)
+        for body in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+            if isinstance(body, list):
+                yield from _of_statements(body)
+
+
+def _of_expression(node: ast.AST) -> Iterator[_Change]:
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in _COMPARISONS:
+            yield _Change(node, node.lineno, [(node, "ops", [_COMPARISONS[type(op)]()])])
+        case ast.BoolOp():
+            other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+            yield _Change(node, node.lineno, [(node, "op", other)])
+        case ast.UnaryOp(op=ast.Not()):
+            # What `not` stands before, twice negated, as an expression cannot leave its parent.
+            inner = ast.UnaryOp(ast.Not(), node.operand)
+            yield _Change(node, node.lineno, [(node, "operand", inner)])
+        case ast.BinOp() if type(node.op) in _OPERATORS:
+            yield _Change(node, node.lineno, [(node, "op", _OPERATORS[type(node.op)]())])
+        case ast.Constant(value=bool(value)):
+            yield _Change(node, node.lineno, [(node, "value", not value)])
+        case ast.Constant(value=int(number)):
+            yield _Change(node, node.lineno, [(node, "value", number + 1)])
+        case ast.IfExp():
+            swapped = [(node, "body", node.orelse), (node, "orelse", node.body)]
+            yield _Change(node, node.lineno, [*swapped])
+
+
+def _of_statements(body: list[ast.stmt]) -> Iterator[_Change]:
+    for place, statement in enumerate(body):
+        match statement:
+            case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Delete():
+                change = [(body, place, ast.copy_location(ast.Pass(), statement))]
+                yield _Change(statement, statement.lineno, [*change], removed=True)
+            case ast.Return(value=value) if value is not None and not _is_none(value):
+                nothing = ast.Return(ast.Constant(None))
+                yield _Change(statement, statement.lineno, [(statement, "value", nothing.value)])
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) < 80 else f"{line[:77]}..."
+
+
+def drawn(part: str, count: int, seed: int) -> list[Mutant]:
+    """That many mutants of a part, each change as likely as another."""
+    sources = {path: path.read_text() for path in sorted((_PACKAGE / part).rglob("*.py"))}
+    every = [(path, n) for path, source in sources.items() for n in range(_count(source))]
+    random.Random(seed).shuffle(every)
+    made = (_mutant(path, _PACKAGE, sources[path], number) for path, number in every)
+    return [*islice((mutant for mutant in made if mutant is not None), count)]
+
+
+def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
+    """Whether the tests pass with it. One that makes them hang is noticed."""
+    with tempfile.TemporaryDirectory(prefix="samebytes-mutant-") as folder:
+        copy = Path(folder, "samebytes")
+        shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        (copy / mutant.path).write_text(mutant.source)
+        environment = os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        for test in tests:
+            command: list[str | Path] = [
+                PYTHON,
+                "-m",
+                "pytest",
+                "-x",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                test,
+            ]
+            try:
+                ended = subprocess.run(
+                    command, cwd=ROOT, env=environment, timeout=_SECONDS, check=False,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                )  # fmt: skip
+            except subprocess.TimeoutExpired:
+                return False
+            if ended.returncode != 0:
+                return False
+    return True
+
+
+def mutate(arguments: Sequence[str]) -> int:
+    """The command: draw mutants, run the tests on each, and name those that survive."""
+    parser = argparse.ArgumentParser(prog="dev.py mutate", description=__doc__)
+    parser.add_argument("part", nargs="*", help=f"of {', '.join(TARGETS)} (default: all)")
+    parser.add_argument("--count", type=int, default=20, help="mutants of each part (default 20)")
+    parser.add_argument("--seed", type=int, default=1, help="which ones are drawn (default 1)")
+    options = parser.parse_args(arguments)
+    unknown = set(options.part) - set(TARGETS)
+    if unknown:
+        parser.error(f"not a part: {', '.join(sorted(unknown))}")
+    left = list[Mutant]()
+    tried = 0
+    began = time.monotonic()
+    for part in options.part or TARGETS:
+        for mutant in drawn(part, options.count, options.seed):
+            tried += 1
+            if survives(mutant, TARGETS[part]):
+                left.append(mutant)
+                print(f"survives  {mutant}", flush=True)
+    print(f"{len(left)} of {tried} mutants survive, seed {options.seed}", end="")
+    print(f" ({time.monotonic() - began:.0f} s)", flush=True)
+    return 0

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tier on a newer Python: what the oldest supported Python has no packages of.
+
+PyAV 19, with FFmpeg 9, is for Python 3.12 and later. So where dev.py runs on an older one, `.venv`
+has an older PyAV, and the newest would be tested nowhere.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from devtools import pip
+from devtools.parts import development_parts, group_requirements
+from devtools.pytest_run import on, pytest_run
+from devtools.results import Result, not_run
+from devtools.workspace import CORE, DISTRIBUTIONS, CommandError, Distribution, must
+
+NEWEST_PYAV_NEEDS = (3, 12)
+# Of these all packages have wheels; the highest one that is found is taken.
+SERIES = ((3, 14), (3, 13), NEWEST_PYAV_NEEDS)
+
+# What meets PyAV's frames: its backend, the mappers from it, and the demo, which decodes with it.
+_TESTED = ("samebytes-ffmpeg", "samebytes-mappers", "samebytes-demo")
+# What takes long and sees nothing of PyAV that the rest does not: the demo's models on devices, and
+# its ends on a full disk and without memory; and who holds a frame, on edges other than those of
+# software frames, where the same tests ask it.
+_LEFT_OUT_FILES = tuple(f"demo/tests/test_{name}.py" for name in ("devices", "ending", "model"))
+_LEFT_OUT = "(test_hardware_conformance or test_ffmpeg_openvino) and (lifetimes or nothing_stays)"
+_SECONDS_TO_ANSWER = 20
+_WHAT_CAN_VENV = "import ensurepip, sys, venv; print(*sys.version_info[:2])"
+
+
+def newer(*, strict: bool, may_miss: Sequence[str]) -> Result:
+    """The tests of what meets PyAV's frames, with the newest PyAV, on a newer Python.
+
+    It is `not run` where dev.py's own Python can have the newest PyAV, and where no newer Python
+    is found.
+    """
+    if sys.version_info[:2] >= NEWEST_PYAV_NEEDS:
+        return not_run("newer", "the Python of .venv has the newest PyAV already")
+    found = find_python()
+    if found is None:
+        names = ", ".join(f"python{_spelled(series)}" for series in SERIES)
+        return not_run(
+            "newer",
+            f"no {names} with venv is on PATH or in pyenv, so the newest PyAV was not tested",
+        )
+    with tempfile.TemporaryDirectory(prefix="samebytes-newer-") as folder:
+        python = Path(folder, "venv", "bin", "python")
+        chosen = with_company()
+        try:
+            _fill(found, python, chosen)
+        except CommandError as error:
+            return Result("newer", False, str(error))
+        devices = sorted({device for d in chosen if d.name in _TESTED for device in d.devices})
+        return pytest_run(
+            f"newer ({versions(python)})",
+            python,
+            [
+                *on(devices, strict=strict),
+                *("-p", "no:cacheprovider"),
+                *("-k", f"not ({_LEFT_OUT})"),
+                *(f"--ignore={file}" for file in _LEFT_OUT_FILES),
+                *(f"{d.folder}/tests" for d in _tested()),
+            ],
+            strict=strict,
+            may_miss=[*may_miss, *missing_modules(chosen)],
+        )
+
+
+def find_python() -> Path | None:
+    """A Python of the highest of SERIES, on PATH or among pyenv's; None if there is none."""
+    for series in SERIES:
+        for candidate in _candidates(series):
+            if _makes_venvs(candidate, series):
+                return candidate
+    return None
+
+
+def with_company() -> list[Distribution]:
+    """The tested distributions and those that they are tested with, in the workspace's order."""
+    names = {CORE.name, *_TESTED, *(name for d in _tested() for name in d.alone_with)}
+    return [d for d in DISTRIBUTIONS if d.name in names]
+
+
+def missing_modules(chosen: Sequence[Distribution]) -> list[str]:
+    """The modules of the distributions that are not installed, and of array libraries."""
+    others = [d for d in DISTRIBUTIONS if d not in chosen]
+    return ["jax", "ml_dtypes", "torch", *(module for d in others for module in d.brings)]
+
+
+def _fill(found: Path, python: Path, chosen: Sequence[Distribution]) -> None:
+    """Make a venv by the Python `found`, with the distributions and what they require.
+
+    Build isolation for each of them would take longer than all of the rest.
+    """
+    names = {d.name for d in chosen}
+    parts = [part for part in development_parts() if part.name in names]
+    requirements = {r for part in parts for r in part.requirements}
+    install = (python, *pip.INSTALL, "--quiet")
+    must([found, "-m", "venv", python.parent.parent])
+    must([*install, "--only-binary=:all:", *group_requirements("build"), *sorted(requirements)])
+    must([*install, "--no-build-isolation", "--no-deps", *(d.path for d in chosen)])
+
+
+def versions(python: Path) -> str:
+    """What the tests ran with, for the table."""
+    program = "import av, sys; print(*sys.version_info[:2], av.__version__)"
+    answer = subprocess.run(
+        [python, "-c", program], capture_output=True, text=True, check=False
+    ).stdout.split()
+    return "Python {}.{}, PyAV {}".format(*answer) if len(answer) == 3 else "PyAV does not import"
+
+
+def _tested() -> list[Distribution]:
+    return [d for d in DISTRIBUTIONS if d.name in _TESTED]
+
+
+def _spelled(series: tuple[int, int]) -> str:
+    return ".".join(map(str, series))
+
+
+def _candidates(series: tuple[int, int]) -> Iterator[Path]:
+    on_path = shutil.which(f"python{_spelled(series)}")
+    if on_path:
+        yield Path(on_path)
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    yield from sorted(pyenv.glob(f"versions/{_spelled(series)}.*/bin/python"), reverse=True)
+
+
+def _makes_venvs(python: Path, series: tuple[int, int]) -> bool:
+    """Whether it runs, is of that series, and has ensurepip; pyenv's shims may do none of it."""
+    try:
+        answer = subprocess.run(
+            [python, "-c", _WHAT_CAN_VENV],
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS_TO_ANSWER,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return answer.returncode == 0 and answer.stdout.split() == list(map(str, series))

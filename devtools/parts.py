@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a set-up consists of: the pyproject.toml files say it, part by part.
+
+A part is the smallest thing that can be left out: one distribution with what it requires of
+others, or a group of tools.
+"""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from devtools.system import TO_BUILD_PYGOBJECT, TO_BUILD_SOFTDEVICES, Wanted
+from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution, source_files
+
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)\s*(?:\[(?P<extras>[^\]]*)\])?")
+# PyGObject and its pycairo are published as sources only.
+_COMPILES_OTHERS = {"samebytes-gstreamer": TO_BUILD_PYGOBJECT}
+# They are compiled if their headers are there, so a new header is a reason to install again.
+_COMPILES_ITSELF = {SOFTDEVICES.name: TO_BUILD_SOFTDEVICES}
+
+ARRAYS = ("arrays", "torch")
+# Of these a file is all that tests use: what the code in them requires is left out.
+WITHOUT_REQUIREMENTS = ("models",)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A distribution with what it requires, or a group of tools.
+
+    `requirements` are those that the package index answers, `distribution` what is installed
+    from this repository. Without a part that is `required` the set-up has failed; any other can
+    be left out. What `compiles_with` names must be on the machine to build the requirements,
+    all of which have wheels if it is empty.
+    """
+
+    name: str
+    requirements: tuple[str, ...]
+    distribution: Distribution | None = None
+    required: bool = False
+    compiles_with: tuple[Wanted, ...] = ()
+
+    @property
+    def missing(self) -> tuple[Wanted, ...]:
+        """What the machine lacks to build the requirements."""
+        return tuple(wanted for wanted in self.compiles_with if wanted.missing)
+
+    @property
+    def digest(self) -> str:
+        """Changes when the distribution must be installed again."""
+        return _digest(self.distribution) if self.distribution else ""
+
+
+def demo_parts() -> list[Part]:
+    """What `samebytes demo` needs: its distribution and, without end, what that requires."""
+    found: dict[str, Part] = {}
+    asked: list[tuple[str, frozenset[str]]] = [("samebytes-demo", frozenset())]
+    while asked:
+        name, extras = asked.pop()
+        distribution = _OURS[name]
+        requirements = _requirements(distribution, extras)
+        before = found.get(name)
+        found[name] = _part(distribution, (*(before.requirements if before else ()), *requirements))
+        new = [_name_and_extras(r) for r in requirements if _is_ours(r)]
+        asked += [(n, e) for n, e in new if n not in found or e]
+    return [_group("build", required=True), *_required(found.values())]
+
+
+def development_parts() -> list[Part]:
+    """Every distribution with the extras that its tests need, and the tools."""
+    parts = [_part(d, _requirements(d, frozenset(d.extras))) for d in DISTRIBUTIONS]
+    core = parts[0]
+    return [_group("dev", required=True), *_required([core]), *parts[1:]]
+
+
+def test_parts() -> list[Part]:
+    """The same with the models and array libraries of the tests, torch last."""
+    names = (*WITHOUT_REQUIREMENTS, *ARRAYS)
+    return [*development_parts(), *(_group(name, required=False) for name in names)]
+
+
+def group_requirements(name: str) -> tuple[str, ...]:
+    """The requirements of a dependency group, with those of the groups that it includes."""
+    requirements: list[str] = []
+    for entry in _pyproject(ROOT)["dependency-groups"][name]:
+        if isinstance(entry, str):
+            requirements.append(entry)
+        else:
+            requirements += group_requirements(entry["include-group"])
+    return tuple(requirements)
+
+
+_OURS = {distribution.name: distribution for distribution in DISTRIBUTIONS}
+
+
+def _group(name: str, *, required: bool) -> Part:
+    return Part(name, group_requirements(name), required=required)
+
+
+def _part(distribution: Distribution, requirements: Sequence[str]) -> Part:
+    return Part(
+        distribution.name,
+        tuple(dict.fromkeys(r for r in requirements if not _is_ours(r))),
+        distribution,
+        compiles_with=_COMPILES_OTHERS.get(distribution.name, ()),
+    )
+
+
+def _required(parts: Iterable[Part]) -> list[Part]:
+    return [
+        Part(p.name, p.requirements, p.distribution, required=True, compiles_with=p.compiles_with)
+        for p in parts
+    ]
+
+
+def _requirements(distribution: Distribution, extras: frozenset[str]) -> list[str]:
+    project = _pyproject(distribution.path)["project"]
+    optional = project.get("optional-dependencies", {})
+    # pip prepares a candidate for the first requirement of a name before it reads the second, and a
+    # version that an extra excludes may not build here.
+    return [*(r for e in sorted(extras) for r in optional[e]), *project["dependencies"]]
+
+
+def _name_and_extras(requirement: str) -> tuple[str, frozenset[str]]:
+    found = _REQUIREMENT.match(requirement)
+    assert found, requirement
+    return found["name"], frozenset((found["extras"] or "").replace(" ", "").split(",")) - {""}
+
+
+def _is_ours(requirement: str) -> bool:
+    return _name_and_extras(requirement)[0] in _OURS
+
+
+def _digest(distribution: Distribution) -> str:
+    """Settings of tools do not count, except the build backend's; C sources do."""
+    tables = dict(_pyproject(distribution.path))
+    tables["tool"] = {"hatch": tables.get("tool", {}).get("hatch", {})}
+    digest = hashlib.sha256(json.dumps(tables).encode())
+    for wanted in _COMPILES_ITSELF.get(distribution.name, ()):
+        digest.update(f"{wanted.path} {wanted.missing}".encode())
+    for source in source_files(".c", ".h", "hatch_build.py", below=distribution.path):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _pyproject(folder: Path) -> dict[str, Any]:
+    return tomllib.loads((folder / "pyproject.toml").read_text())

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pip, run so that one line says why it failed and the downloads are counted."""
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from devtools.workspace import ROOT
+
+INSTALL = ("-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off")
+
+_DOWNLOAD = re.compile(r"Downloading (?P<name>\S+) \((?P<size>[\d.]+) (?P<unit>bytes|[kMG]B)\)")
+_BYTES = {"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+# Smaller files would only hide which ones take the time.
+_WORTH_A_LINE = 5e6
+_LAST_LINES = 25
+LOG = ROOT / "build" / "logs" / "set-up.log"
+# How pip, or Python under it, begins a line that gives a cause; the last one that says more than
+# "it failed" is shown.
+_ERROR = re.compile(r"\s*(?:ERROR|error|[\w.]+Error): (?P<reason>.+)")
+_SAYS_NOTHING = re.compile(
+    r"subprocess-exited-with-error|metadata-generation-failed|Failed to build"
+)
+
+
+@dataclass(frozen=True)
+class Installed:
+    """How a run of pip ended: why it failed, or None, and what it downloaded, in bytes.
+
+    `last_lines` are those of its output.
+    """
+
+    reason: str | None
+    downloaded: float
+    last_lines: str = ""
+
+
+def install(python: Path, words: Sequence[str | Path]) -> Installed:
+    """Run `pip install` for the venv of `python`; large downloads are shown as they start.
+
+    Its output goes to the end of LOG.
+    """
+    command = [str(word) for word in (python, *INSTALL, *words)]
+    # A user's pip.conf may ask for --user, which no venv can have.
+    environment = os.environ | {"PIP_USER": "0"}
+    lines: list[str] = []
+    downloaded = 0.0
+    LOG.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        LOG.open("a") as log,
+        subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        assert process.stdout
+        print("$", *command, file=log, flush=True)
+        for line in process.stdout:
+            lines.append(line.rstrip())
+            log.write(line)
+            size, name = download(line)
+            downloaded += size
+            if size >= _WORTH_A_LINE:
+                print(f"  {name}, {size / 1e6:.0f} MB", flush=True)
+    reason = reason_of(lines) if process.returncode else None
+    return Installed(reason, downloaded, "\n".join(lines[-_LAST_LINES:]))
+
+
+def download(line: str) -> tuple[float, str]:
+    """The size in bytes and the file's name, if this line of pip's announces a download."""
+    found = _DOWNLOAD.search(line)
+    if not found:
+        return 0.0, ""
+    return float(found["size"]) * _BYTES[found["unit"]], found["name"].rpartition("/")[2]
+
+
+def reason_of(lines: Sequence[str]) -> str:
+    """Why pip failed, in one line of its own."""
+    errors = [match["reason"] for line in lines if (match := _ERROR.match(line))]
+    informative = [error for error in errors if not _SAYS_NOTHING.search(error)]
+    last = [line.strip() for line in lines if line.strip()][-1:]
+    return next(iter([*informative[-1:], *errors[-1:], *last]), "pip gave no reason")

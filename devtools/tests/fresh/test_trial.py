@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end of a set-up on a fresh machine means, and which machines there are."""
+
+import itertools
+import os
+
+import pytest
+
+from devtools.fresh import machine, trial
+from devtools.fresh.machine import HARDEST, HOST, LEVELS, MACHINES, Machine, chosen
+from devtools.fresh.terminal import Ended
+from devtools.fresh.trial import judged, trials
+from devtools.workspace import CommandError
+
+SAID = [
+    "python3 dev.py demo ",
+    "dev.py: /usr/bin/python3 cannot make a venv. Install what it lacks, then try again:",
+    "sudo apt-get install python3.13-venv",
+    "make: *** [Makefile:7: demo] Error 1",
+]
+SET_UP = "set-up took 51 s, 174 MB were downloaded"
+
+
+def test_a_set_up_says_what_it_took() -> None:
+    good = Ended(0, ["python3 dev.py demo", SET_UP, "the demo's own words"])
+    assert judged(good, "demo", can_make_venv=True) == (True, SET_UP)
+
+
+def test_what_was_there_already_is_no_failure() -> None:
+    assert judged(Ended(0, ["last", ""]), "setup", can_make_venv=True) == (True, "last")
+
+
+def test_more_than_announced_is_a_failure() -> None:
+    ok, why = judged(Ended(0, [SET_UP.replace("174", "201")]), "demo", can_make_venv=True)
+    assert not ok
+    assert "201 MB" in why
+    assert judged(Ended(0, [SET_UP.replace("174", "201")]), "setup", can_make_venv=True)[0]
+
+
+def test_a_failure_says_why() -> None:
+    lines = [SET_UP, "dev.py: the set-up failed: openvino", "make: *** [Makefile:7: demo] Error 1"]
+    ok, why = judged(Ended(2, lines), "demo", can_make_venv=True)
+    assert not ok
+    assert why == "status 2: dev.py: the set-up failed: openvino"
+
+
+def test_without_venv_the_one_command_is_all_that_is_said() -> None:
+    assert judged(Ended(2, SAID), "demo", can_make_venv=False)[0]
+    for wrong in (
+        Ended(0, SAID),
+        Ended(2, ["not installed: gcc", *SAID]),
+        Ended(2, SAID[:2]),
+        Ended(2, [SAID[0], SAID[1], "sudo apt-get install gcc"]),
+    ):
+        assert not judged(wrong, "demo", can_make_venv=False)[0]
+
+
+def test_each_level_has_what_the_one_before_has() -> None:
+    packages = [Machine("trixie", "ordinary", level).packages for level in LEVELS]
+    assert packages[0] == []
+    for less, more in itertools.pairwise(packages):
+        assert more[: len(less)] == less
+        assert len(more) > len(less)
+    assert "python3-venv" in packages[1]
+    assert not {"gcc", "libc6-dev"} & set(packages[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "machine"),
+    [
+        (("bookworm", None, None), Machine("bookworm", "ordinary", "venv")),
+        ((None, "root", None), Machine("trixie", "root", "venv")),
+        ((None, None, "gcc"), Machine("trixie", "ordinary", "gcc")),
+    ],
+)
+def test_options_change_the_hardest(
+    options: tuple[str | None, str | None, str | None], machine: Machine
+) -> None:
+    assert chosen(*options) == [machine]
+    assert HARDEST in MACHINES
+
+
+@pytest.mark.parametrize("reason", [None, "no root"])
+def test_without_root_this_machine_stands_in(
+    monkeypatch: pytest.MonkeyPatch, reason: str | None
+) -> None:
+    monkeypatch.setattr(machine, "why_no_root", lambda: reason)
+    machines = chosen(None, None, None)
+    assert machines[-1].suite == HOST
+    assert machines[:-1] == ([] if reason else list(MACHINES))
+
+
+def test_what_cannot_be_tried_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(CommandError, match="needs root"):
+        trials(HARDEST, ["demo"])
+    assert trial.COMMANDS.keys() == trial._AT_MOST.keys()

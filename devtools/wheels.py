@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The distributions as they are published: sdists and wheels, checked before anyone gets them.
+
+A wheel with compiled libraries says in its name on which systems they run. pip builds it for the
+machine it is on (`linux_x86_64`); the tag for others (`manylinux_2_34_x86_64`, say) is given here,
+after what the libraries really need has been read from them.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from devtools.results import Result, not_run
+from devtools.venv import PYTHON
+from devtools.workspace import (
+    DISTRIBUTIONS,
+    CommandError,
+    Distribution,
+    capture,
+    must,
+    run,
+)
+
+# glibc's own, on every system that a manylinux tag names. What the tags allow beyond them
+# (libX11, libGL, ...) is not on every machine.
+_GLIBC = re.compile(r"(libc|libm|libdl|libpthread|ld-linux[\w-]*)\.so\.\d+")
+_NEEDED = re.compile(r"\(NEEDED\).*\[(.+)\]")
+
+
+class WheelError(Exception):
+    """A wheel must not be published; the message names it and says why."""
+
+
+def wheels(folder: Path) -> Result:
+    """Build every distribution into `folder`, in place of what an earlier build left there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for distribution in DISTRIBUTIONS:
+        for old in folder.glob(f"{distribution.name.replace('-', '_')}-*"):
+            old.unlink()
+    build_all(folder, DISTRIBUTIONS)
+    return audited(folder, strict=True)
+
+
+def build_all(folder: Path, distributions: Iterable[Distribution]) -> None:
+    """Build the sdist of each distribution, and its wheel from the sdist.
+
+    So a file that an sdist lacks shows.
+
+    Raises:
+        CommandError: a build failed.
+    """
+    for distribution in distributions:
+        must([PYTHON, "-m", "build", "--no-isolation", "--outdir", folder, distribution.path])
+
+
+def audited(folder: Path, *, strict: bool) -> Result:
+    """Give the wheels in `folder` their tags, and check them and the sdists as an index would.
+
+    A library that could not be compiled here is a failure of a strict run alone.
+    """
+    name = "packages"
+    missing = [note for wheel in _platform_wheels(folder) for note in notes_in(wheel)]
+    if missing and not strict:
+        return not_run(name, missing[0])
+    try:
+        tags = [tagged(wheel) for wheel in _platform_wheels(folder)]
+    except (CommandError, WheelError) as error:
+        return Result(name, False, str(error))
+    files = sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
+    ok = not run([PYTHON, "-m", "twine", "check", "--strict", *files])
+    summary = f"{len(files)} files, {', '.join(tags)}" if ok else "twine check --strict failed"
+    return Result(name, ok, summary)
+
+
+def _platform_wheels(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*-linux_*.whl"))
+
+
+def notes_in(wheel: Path) -> list[str]:
+    """The notes that stand in a wheel for libraries that could not be compiled."""
+    with zipfile.ZipFile(wheel) as archive:
+        notes = [name for name in archive.namelist() if name.endswith(".so.missing")]
+        return [f"{wheel.name}: {archive.read(name).decode().strip()}" for name in notes]
+
+
+def tagged(wheel: Path) -> str:
+    """Rename a wheel to the platforms that it runs on; their tag.
+
+    Raises:
+        WheelError: a library in it is missing, or needs more than glibc.
+        CommandError: a tool failed.
+    """
+    if notes := notes_in(wheel):
+        raise WheelError(notes[0])
+    if more := needs(wheel):
+        raise WheelError(f"{wheel.name} needs more than glibc: {', '.join(sorted(more))}")
+    report = json.loads(capture([PYTHON, "-m", "auditwheel", "show", "--json", wheel]))
+    tag = str(report["overall_tag"])
+    if not tag.startswith("manylinux_"):
+        raise WheelError(f"{wheel.name} runs on no more systems than this one: {tag}")
+    must([PYTHON, "-m", "wheel", "tags", "--remove", f"--platform-tag={tag}", wheel])
+    return tag
+
+
+def needs(wheel: Path) -> set[str]:
+    """What the libraries in a wheel are linked to, beyond glibc: `file needs library`.
+
+    Raises:
+        WheelError: it holds no library.
+        CommandError: readelf, of binutils, is not there.
+    """
+    with tempfile.TemporaryDirectory(prefix="samebytes-wheel-") as folder:
+        with zipfile.ZipFile(wheel) as archive:
+            libraries = [name for name in archive.namelist() if name.endswith(".so")]
+            archive.extractall(folder, libraries)
+        if not libraries:
+            raise WheelError(f"{wheel.name} holds no library, but is not for any platform")
+        return {
+            f"{library} needs {other}"
+            for library in libraries
+            for other in _linked(Path(folder, library))
+            if not _GLIBC.fullmatch(other)
+        }
+
+
+def _linked(library: Path) -> Iterable[str]:
+    if shutil.which("readelf") is None:
+        raise CommandError("there is no readelf: apt install binutils")
+    output = subprocess.run(
+        ["readelf", "--dynamic", "--wide", library],
+        env={**os.environ, "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return _NEEDED.findall(output)

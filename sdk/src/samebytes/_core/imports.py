@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ImportCache: memory that comes round again, as in a pool, is imported once."""
+
+from __future__ import annotations
+
+import mmap
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from .locks import KeyLocks, Lock
+from .storage import Storage
+
+__all__ = ["ImportCache"]
+
+T = TypeVar("T")
+
+
+class ImportCache(Generic[T]):
+    """What a driver knows of memory that others made. `T` is what ends an import with its holder.
+
+    Which method serves depends on who holds whom:
+
+    * `of_source`: the driver holds the memory by itself, as it does a DMA-BUF. The import is
+      remembered as long as its source lives, so it must hold neither the source nor a native that
+      does: the source would then never end.
+    * `in_use` and `pages`: the memory must outlive its import, which therefore holds the source.
+      The import is remembered while somebody uses it.
+
+    A mapping that uses an import has a storage of its own, `Storage(holds=imported)`, on which the
+    core sets what that mapping lies in.
+
+    Imports are found by storages and addresses, not by the number of a descriptor alone, which is
+    soon another file's. Any thread may use a cache at any time.
+
+    Args:
+        page: the size of the driver's pages, in bytes.
+    """
+
+    __slots__ = ("_by_source", "_in_use", "_lock", "_making", "_page", "_pages")
+
+    def __init__(self, *, page: int = mmap.PAGESIZE) -> None:
+        self._page = page
+        self._lock = Lock()
+        # Held while a driver imports: two at a time of the same memory would be wrong.
+        self._making = KeyLocks()
+        self._by_source: weakref.WeakKeyDictionary[Storage, dict[Hashable, T]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._in_use: weakref.WeakValueDictionary[Hashable, T] = weakref.WeakValueDictionary()
+        self._pages: weakref.WeakValueDictionary[tuple[int, int], T] = weakref.WeakValueDictionary()
+
+    def of_source(self, source: Storage, key: Hashable, make: Callable[[], T]) -> T:
+        """The import of what `source` owns, or the one that `make()` makes.
+
+        Args:
+            source: owns the descriptor.
+            key: what besides tells imports of one source apart: the descriptor, the layout, the
+                access.
+            make: imports the memory. Where two threads do at the same time, both get the import
+                that was entered first, and the other one is dropped.
+        """
+        known = self._by_source.get(source)
+        found = None if known is None else known.get(key)
+        if found is None:
+            made = make()
+            with self._lock:
+                found = self._by_source.setdefault(source, {}).setdefault(key, made)
+        return found
+
+    def in_use(
+        self, key: Hashable, make: Callable[[], T], again: Callable[[T], object] | None = None
+    ) -> T:
+        """The living import of a key, or the one that `make()` makes; one thread at a time does.
+
+        Args:
+            key: what tells imports apart. Of the id() or address of the memory in it, the import
+                holds the owner.
+            make: imports the memory.
+            again: called with an import that was there already.
+        """
+        with self._making.of(key):
+            found = self._in_use.get(key)
+            if found is None:
+                found = self._in_use[key] = make()
+            elif again is not None:
+                again(found)
+        return found
+
+    def pages(
+        self,
+        address: int,
+        nbytes: int,
+        make: Callable[[], T],
+        *,
+        taken: Callable[[T], Exception],
+        again: Callable[[T], object] | None = None,
+        remembers: Callable[[T], bool] = lambda _: True,
+    ) -> tuple[T, int]:
+        """The import of memory of the CPU by its pages, for drivers that take each page once.
+
+        Args:
+            address, nbytes: of the memory.
+            make: imports it.
+            taken: the error for memory that shares a page with a living import, which does not
+                contain all of it.
+            again: called with a living import that contains the memory; it may raise.
+            remembers: whether an import that was made is one of these very pages.
+
+        Returns:
+            (the import, where in it the memory begins, in bytes).
+        """
+        with self._making.of(ImportCache):  # ranges overlap: one lock for all
+            for (first, size), known in list(self._pages.items()):
+                if first <= address and address + nbytes <= first + size:
+                    if again is not None:
+                        again(known)
+                    return known, address - first
+                if self._shares_page((first, size), (address, nbytes)):
+                    raise taken(known)
+            made = make()
+            if remembers(made):
+                self._pages[address, nbytes] = made
+        return made, 0
+
+    def on_pages(self, address: int, nbytes: int) -> list[T]:
+        """The living imports that have a page of that memory."""
+        return [
+            known
+            for range_, known in list(self._pages.items())
+            if self._shares_page(range_, (address, nbytes))
+        ]
+
+    def __len__(self) -> int:
+        """How many imports are remembered."""
+        by_source = sum(map(len, list(self._by_source.values())))
+        return by_source + len(self._in_use) + len(self._pages)
+
+    def clear(self) -> None:
+        """Forget all imports. Those in use live on."""
+        with self._lock:
+            self._by_source.clear()
+            self._in_use.clear()
+            self._pages.clear()
+
+    def _shares_page(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        ends = [-(-(start + nbytes) // self._page) for start, nbytes in (one, other)]
+        return max(one[0], other[0]) // self._page < min(ends)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only locks of samebytes and its plugins: reentrant, and unlocked in a forked child.
+
+The garbage collector runs finalizers between any two instructions, in whichever thread it starts,
+also while that thread holds a lock. A finalizer that takes the same lock must get it, so every lock
+is reentrant, and whoever holds one calls other code only while what the lock guards is whole.
+
+fork() copies locks as they are, and not the threads that would unlock them. So every lock is
+unlocked in the child, before anything else of samebytes runs there.
+
+No lock is held while a driver, an import or a plugin runs: these may wait for a thread that waits
+for the lock. Make first, enter what was made under the lock, and drop it if another thread was
+faster. `KeyLocks` is for the exceptions, where making the same thing twice is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from _thread import RLock
+from collections.abc import Callable, Hashable
+
+__all__ = ["KeyLocks", "Lock", "in_forked_child"]
+
+
+class Lock(RLock):  # type: ignore[misc]  # final for typeshed, not for CPython
+    """A reentrant lock, which a forked child finds unlocked.
+
+    It is written in C: no exception of a signal handler comes between taking and holding it in
+    `with lock:`. A lock that is held by the thread that forks stays held in the child, where that
+    thread lives on.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        _locks.add(self)
+
+
+class KeyLocks:
+    """A lock for each key, made when it is first asked for.
+
+    For what must not be made twice at a time: the lock of its key is held while it is made, and
+    those who want something else do not wait. docs/explanation/design.md lists what uses it.
+    """
+
+    __slots__ = ("_guard", "_locks")
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        # A lock lives as long as somebody holds it or waits for it.
+        self._locks: weakref.WeakValueDictionary[Hashable, Lock] = weakref.WeakValueDictionary()
+
+    def of(self, key: Hashable) -> Lock:
+        """The lock of a key: `with locks.of(key): ...`."""
+        made = Lock()
+        with self._guard:
+            return self._locks.setdefault(key, made)
+
+
+_locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _unlock_all() -> None:
+    for lock in list(_locks):
+        # As threading.Condition asks, and as the standard library unlocks its own.
+        if not lock._is_owned():  # type: ignore[attr-defined]  # not in typeshed
+            lock._at_fork_reinit()  # type: ignore[attr-defined]  # not in typeshed
+
+
+def in_forked_child(function: Callable[[], object]) -> None:
+    """Have `function` called in each child that fork() makes, where every lock is free."""
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(after_in_child=function)
+
+
+in_forked_child(_unlock_all)

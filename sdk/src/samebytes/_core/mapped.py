@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ask the system whether an address is mapped, since reading it could end the process.
+
+An answer is true for the moment only. It finds mistakes; it does not make a number safe.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["bytes_at", "is_mapped"]
+
+_MAPS = Path("/proc/self/maps")
+_MEMORY = "/proc/self/mem"
+
+
+def is_mapped(address: int, nbytes: int, *, writable: bool = False) -> bool:
+    """Whether a range of this process' memory can be read, and written if `writable`.
+
+    True where the system does not say: on systems without /proc/self/maps.
+    """
+    end = address + max(nbytes, 1)
+    needed = "rw" if writable else "r"
+    try:
+        lines = _MAPS.read_text(errors="replace").splitlines()
+    except OSError:
+        return True
+    # proc_pid_maps(5): "start-end perms offset device inode path", by rising address.
+    for line in lines:
+        bounds, permissions = line.split(maxsplit=2)[:2]
+        first, _, last = bounds.partition("-")
+        if int(last, 16) <= address:
+            continue
+        if int(first, 16) > address or not permissions.startswith(needed):
+            return False
+        address = int(last, 16)
+        if address >= end:
+            return True
+    return False
+
+
+def bytes_at(address: int, nbytes: int) -> bytes | None:
+    """The bytes at an address, or None if there is no memory.
+
+    The system reads pages too that are protected from reading.
+
+    Raises:
+        OSError: the system has no /proc/self/mem, or it cannot be opened.
+    """
+    # Not by ctypes: a read of unmapped memory must fail, not end the process.
+    descriptor = os.open(_MEMORY, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.pread(descriptor, nbytes, address)
+    except (OSError, OverflowError, ValueError):
+        return None
+    finally:
+        os.close(descriptor)
+    return data if len(data) == nbytes else None

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The living contexts: find the one over some native handles, or make it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable
+from operator import attrgetter
+from typing import Any, Generic, Protocol, TypeVar
+
+from .context import Context
+from .device import Device
+from .locks import Lock
+
+__all__ = ["Closable", "ContextRegistry", "intern", "living_contexts"]
+
+
+class Closable(Protocol):
+    """What a registry holds: a context, or what a plugin makes for several contexts."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it can no longer be used."""
+
+    def close(self) -> None:
+        """Give back what it owns."""
+
+
+AnyContext = TypeVar("AnyContext", bound=Context)
+T = TypeVar("T", bound=Closable)
+
+
+class _Entry(weakref.ref[T]):
+    """A weak reference that knows its key."""
+
+    __slots__ = ("key",)
+
+    key: Hashable
+
+
+class ContextRegistry(Generic[T]):
+    """The living contexts of one kind, by what they were made from. It keeps none of them alive.
+
+        _devices: ContextRegistry[ToyContext] = ContextRegistry()
+
+        def context_over(handle: int) -> ToyContext:
+            return _devices.find_or_make(handle, partial(ToyContext, handle))
+
+    Keys are numbers, strings, and tuples of them: the native handles, or the name of a device. A
+    context is not found again once it was closed, or one that it was derived from: the number of
+    a native handle is used again when the handle is gone.
+
+    Any thread may use it at any time, and so may finalizers. While `make` runs, no lock is held.
+    """
+
+    __slots__ = ("_entries", "_lock")
+
+    def __init__(self) -> None:
+        self._entries: dict[Hashable, _Entry[T]] = {}
+        self._lock = Lock()
+
+    def find(self, key: Hashable) -> T | None:
+        """The living context of a key, if there is one."""
+        entry = self._entries.get(key)
+        found = None if entry is None else entry()
+        return found if found is not None and _is_current(found) else None
+
+    def find_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The living context of a key, or the one that `make()` makes.
+
+        Args:
+            key: what the context is made from.
+            make: makes a context that nobody else has. Where two threads make one at the same
+                time, both get the one that was entered first, and the other is closed.
+        """
+        found = self.find(key)
+        if found is None:
+            made = make()
+            one: Any = intern(made) if isinstance(made, Context) else made
+            found = self.enter(key, one)
+            if found is not made:
+                made.close()
+        return found
+
+    def enter(self, key: Hashable, made: T) -> T:
+        """Enter what was made, and return it; or the living context of that key."""
+        found = self.find(key)
+        if found is not None:
+            return found
+        mine: _Entry[T] = _Entry(made, self._forget)
+        mine.key = key
+        while True:
+            known = self._entries.setdefault(key, mine)
+            if known is mine:
+                return made
+            found = known()
+            if found is not None and _is_current(found):
+                return found
+            self._replace(known, mine)
+
+    def all(self) -> list[T]:
+        """Every living context."""
+        found = (entry() for entry in list(self._entries.values()))
+        return [context for context in found if context is not None and _is_current(context)]
+
+    def _replace(self, known: _Entry[T], by: _Entry[T] | None) -> None:
+        """Put an entry in the place of another, if that still stands there.
+
+        Between the question and the answer no other code can run, not even a finalizer: there is
+        no call, and nothing is allocated.
+        """
+        entries, key = self._entries, known.key
+        try:
+            with self._lock:
+                if entries[key] is known:
+                    if by is None:
+                        del entries[key]
+                    else:
+                        entries[key] = by
+        except KeyError:
+            pass  # removed meanwhile
+
+    def _forget(self, entry: weakref.ref[T]) -> None:
+        self._replace(entry, None)  # type: ignore[arg-type]  # only entries have this callback
+
+
+# Every context that was asked for by name or made by a registry, and those that live as long as
+# the process.
+_contexts: ContextRegistry[Context] = ContextRegistry()
+_singletons: dict[Hashable, Context] = {}
+_fields = attrgetter(*Device.__slots__)
+
+
+def intern(context: AnyContext) -> AnyContext:
+    """The living context equal to `context`, which is `context` itself if it is the first.
+
+    Contexts of a class that was replaced, as when another release of its plugin is installed into
+    the running process, are not found for the new class.
+    """
+    node, device, handles = context.key
+    # Compared and hashed in C, unlike a Device.
+    key = (type(context), node, _fields(device), handles)
+    found: Any = _contexts.enter(key, context)
+    if found.singleton:
+        _singletons[key] = found
+    return found  # type: ignore[no-any-return]  # of the class of `context`, which is in the key
+
+
+def living_contexts(kind: type[AnyContext]) -> list[AnyContext]:
+    """Every living context of a class that was asked for by name, or entered in a registry."""
+    return [context for context in _contexts.all() if isinstance(context, kind)]
+
+
+def _is_current(thing: Any) -> bool:
+    """Whether neither it nor what it was derived from was closed."""
+    while thing is not None:
+        if thing.closed:
+            return False
+        thing = getattr(thing, "parent", None)
+    return True

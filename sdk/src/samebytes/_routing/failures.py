@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why there is no way: the error, with the reasons of each way that was not taken."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from .._core.context import Context, Level
+from .._core.frame import Frame
+from .._plugins.discovery import tables
+from ..errors import CopyRequiredError, NoRouteError, RouteError, SamebytesError
+from .chain_functions import chains_between, find_chains, mappers_of
+from .search import Chain, copies, usable
+
+__all__ = ["MAX_TRIES", "Reason", "failure"]
+
+MAX_TRIES = 8
+"""How many ways are tried when edges refuse an object; each further one costs more."""
+
+# A way that was not taken, and why.
+Reason = tuple[str, str]
+
+
+def failure(
+    source: Context, target: Context, level: Level, access: str, copy: bool, why: list[Reason],
+    image_format: str | None = None, item: Any = None,
+) -> RouteError:  # fmt: skip
+    """The error that says why there is no way, or that the only ones copy.
+
+    Of ways that were refused for one reason, it names the cheapest.
+    """
+    cheapest = {reason: name for name, reason in reversed(why)}
+    refused = [f"{n}: {r}" for n, r in dict.fromkeys(why) if cheapest[r] == n]
+    if not copy:
+        with_copy = find_chains(source, target, level, access, True, image_format)
+        for chain in islice((c for c in with_copy if copies(c)), MAX_TRIES):
+            if _may_take(chain, source, target, item):
+                edge = next(e for e in chain if copies((e,)))
+                return CopyRequiredError(source.node, target.node, edge.spec.name, refused)
+    unusable = _unusable(source.node, target.node, level, access, image_format)
+    reasons = [*refused, *unusable] or [_nothing_joins(source.node, target.node, level)]
+    return NoRouteError(source.node, target.node, reasons, f' for {level}s, access "{access}"')
+
+
+def _unusable(
+    source: str, target: str, level: Level, access: str, image_format: str | None
+) -> list[str]:
+    """Why there are no other ways: the first edge of each that cannot serve."""
+    good, bad = usable(tables().edges, level, access, image_format)
+    why = dict(bad)
+    ways = chains_between([*good, *why], source, target)
+    tried = islice(ways, MAX_TRIES)
+    # A dense copy on the way has nothing to do with the pair that was asked for.
+    cannot = {e for e in why if e.spec.source != e.spec.target}
+    first = (next((e for e in chain if e in cannot), None) for chain in tried)
+    culprits = dict.fromkeys(e for e in first if e is not None)
+    return [f"{e.spec.name} [{e.plugin}]: {why[e]}" for e in culprits]
+
+
+def _may_take(chain: Chain, source: Context, target: Context, item: Any) -> bool:
+    """Whether a chain can be loaded and its first edge has nothing against the object, if any."""
+    try:
+        (first, *_), _ = mappers_of(chain, source, target)
+    except SamebytesError:
+        return False
+    if item is None:
+        return True
+    parts = item.planes if isinstance(item, Frame) and first.spec.level == "tensor" else [item]
+    return all(first.accepts(part) is None for part in parts)
+
+
+def _nothing_joins(source: str, target: str, level: Level) -> str:
+    specs = [e.spec for e in tables().edges if e.spec.serves(level)]
+    if target not in {s.target for s in specs}:
+        return f"no installed plugin maps {level}s to {target}"
+    if source not in {s.source for s in specs}:
+        return f"no installed plugin maps {level}s from {source}"
+    return f"no chain of installed mappers joins them ({level} level)"

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entries of `frame.metadata` that backends share and that are not about colours.
+
+sample_aspect_ratio     Fraction: width of a pixel by its height
+duration                Fraction: seconds for which the frame is shown, or heard
+field_order             "progressive", "top" or "bottom": the field that is shown first
+repeat_fields           int: how many fields longer than usual the picture is shown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from samebytes.errors import LayoutError, UnknownNameError
+
+__all__ = ["FIELD_ORDERS", "duration_of", "field_order_of", "repeat_fields_of", "sample_aspect_of"]
+
+FIELD_ORDERS = ("progressive", "top", "bottom")
+"""metadata["field_order"]: not interlaced, or interlaced with the top or bottom field first."""
+
+
+def field_order_of(metadata: Mapping[str, Any]) -> str | None:
+    """metadata["field_order"], or None.
+
+    Raises:
+        UnknownNameError: it is not in FIELD_ORDERS.
+    """
+    value = metadata.get("field_order")
+    if value is None:
+        return None
+    if not isinstance(value, str) or value not in FIELD_ORDERS:
+        raise UnknownNameError("metadata['field_order']", str(value), FIELD_ORDERS)
+    return value
+
+
+def repeat_fields_of(metadata: Mapping[str, Any]) -> int | None:
+    """metadata["repeat_fields"], or None.
+
+    Raises:
+        LayoutError: it is not an integer from 0 on.
+    """
+    value = metadata.get("repeat_fields")
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
+        raise LayoutError(f"metadata['repeat_fields'] is a number of fields, not {value!r}")
+    return value
+
+
+def duration_of(metadata: Mapping[str, Any]) -> Fraction | None:
+    """metadata["duration"], or None.
+
+    Raises:
+        LayoutError: it is not a Fraction (or int) from 0 on.
+    """
+    return _fraction(metadata, "duration", "seconds, as fractions.Fraction(1, 25)")
+
+
+def sample_aspect_of(metadata: Mapping[str, Any]) -> Fraction | None:
+    """metadata["sample_aspect_ratio"], or None.
+
+    Raises:
+        LayoutError: it is not a Fraction (or int) above 0.
+    """
+    found = _fraction(metadata, "sample_aspect_ratio", "width by height of a pixel, a Fraction")
+    if found == 0:
+        raise LayoutError("metadata['sample_aspect_ratio'] is 0: a pixel has a width")
+    return found
+
+
+def _fraction(metadata: Mapping[str, Any], key: str, what: str) -> Fraction | None:
+    value = metadata.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, Fraction | int) or isinstance(value, bool) or value < 0:
+        raise LayoutError(f"metadata[{key!r}] is {what}; not {value!r}")
+    return Fraction(value)

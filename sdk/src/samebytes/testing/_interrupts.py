@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exceptions at every step of a call, as a signal handler's may come at any."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+__all__ = ["Interrupted", "at_each_step"]
+
+_MOST_STEPS = 100_000
+
+
+class Interrupted(KeyboardInterrupt):
+    """What is raised."""
+
+
+def at_each_step(work: Callable[[], object], *, opcodes: bool = False) -> Iterator[int]:
+    """Call `work` again and again, and raise `Interrupted` one step later in each call.
+
+    Steps are those of samebytes and its plugins: modules whose name begins with "samebytes", but
+    for this kit. What `work` needs once (imports, compiled routes, caches) must have been made
+    before.
+
+    Args:
+        work: without arguments.
+        opcodes: a step is an instruction of the interpreter, not a line.
+
+    Yields:
+        The number of the step at which `work` was interrupted, from 0. The exception is gone by
+        then, and so is what its traceback held. It ends when a call was not interrupted.
+
+    Raises:
+        AssertionError: no end after 100,000 steps.
+    """
+    for step in range(_MOST_STEPS):
+        with _raising_at(step, opcodes) as state:
+            # In a function of its own, so that nothing of the exception is left here.
+            _swallow(work)
+        if not state.raised:
+            return
+        yield step
+    raise AssertionError(f"the call has not ended after {_MOST_STEPS} steps")
+
+
+def _swallow(work: Callable[[], object]) -> None:
+    with suppress(Interrupted):
+        work()
+
+
+class _Tracer:
+    def __init__(self, step: int, opcodes: bool) -> None:
+        self.left = step
+        self.raised = False
+        self.event = "opcode" if opcodes else "line"
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith("samebytes") or name.startswith("samebytes.testing"):
+            return None
+        frame.f_trace_opcodes = self.event == "opcode"
+        return self._local
+
+    def _local(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == self.event and not self.raised:
+            if self.left == 0:
+                self.raised = True
+                raise Interrupted
+            self.left -= 1
+        return self._local
+
+
+@contextmanager
+def _raising_at(step: int, opcodes: bool) -> Iterator[_Tracer]:
+    tracer, before = _Tracer(step, opcodes), sys.gettrace()
+    # In a finalizer, the exception goes to this hook, as with a real signal.
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda seen: None if seen.exc_type is Interrupted else hook(seen)
+    sys.settrace(tracer)
+    try:
+        yield tracer
+    finally:
+        sys.settrace(before)
+        sys.unraisablehook = hook

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lifetimes as scenarios: whoever holds memory, in whatever order, sees the right bytes.
+
+A scenario draws steps: make, map, hold a native, an array or a slice, write, flush, wait, close,
+drop, collect. A model knows after each step who holds what, and therefore what every part must
+read, which close() must raise BusyError, and when memory is given back.
+
+random.Random draws them, and not hypothesis: its state machines leave rules out of most and
+repeat others, and few mistakes show without all kinds of steps in one scenario.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from samebytes import Frame, Tensor, TensorInfo, Transfer
+from samebytes.errors import AccessError, BusyError, ClosedError
+from samebytes.plugins import Access
+
+from ._cases import Case, allocate, guarded, item_of
+from ._held import Part, Place, Root, check_values, name_of
+from ._memory import Memory, fill_each, views_of
+
+__all__ = ["Plan", "run_lifetimes"]
+
+_STEPS = 25
+_MOST_PARTS = 10
+_SEEDS = 251
+_HELD = ("native", "views", "slices", "array", "storage", "plane")
+# By step, how often it is drawn where it can be taken.
+_WEIGHTS = {
+    "wrap": 2, "allocate": 2, "map": 6, "hold": 5, "write": 2, "settle": 2, "close": 2, "drop": 3,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is played with.
+
+    Attributes:
+        source, target: the two ends; the same one for identities.
+        cases: what is made in the source.
+        accesses, transfer, mixed_access: what the mapping serves, and does.
+        map: the mapping.
+    """
+
+    source: Memory
+    target: Memory
+    cases: Sequence[Case]
+    accesses: Sequence[Access]
+    transfer: Transfer
+    mixed_access: bool
+    map: Callable[[Tensor | Frame, Access], Tensor | Frame]
+
+
+def run_lifetimes(plan: Plan, scenarios: int) -> None:
+    """Play `scenarios` scenarios. They are the same ones each time."""
+    for number in range(scenarios):
+        _say(f"scenario {number}")
+        scenario = _Scenario(plan, random.Random(number))
+        for _ in range(_STEPS):
+            scenario.step()
+        scenario.end()
+
+
+class _Scenario:
+    """What there is, and the steps that can be taken."""
+
+    def __init__(self, plan: Plan, rng: random.Random) -> None:
+        self.plan = plan
+        self.rng = rng
+        self.parts: list[Part] = []
+        self.roots: list[Root] = []
+        gc.disable()  # whatever only the collector would end must not be there
+
+    def step(self) -> None:
+        """One of those that can be taken now, and what must hold after it."""
+        room, objects = len(self.parts) < _MOST_PARTS, bool(self.of_kind("object"))
+        possible = {
+            "wrap": room,
+            "allocate": room and bool(self.owned_cases()),
+            "map": room and objects,
+            "hold": room and objects,
+            "write": bool(self.writable()),
+            "settle": objects,
+            "close": objects,
+            "drop": bool(self.parts),
+        }
+        names = [name for name, can_be in possible.items() if can_be]
+        (name,) = self.rng.choices(names, [_WEIGHTS[n] for n in names])
+        getattr(self, name)()
+        self.check()
+
+    def end(self) -> None:
+        """Drop what is left, in any order."""
+        while self.parts:
+            self.drop()
+            self.check()
+
+    def check(self) -> None:
+        self.every_part_reads_its_values()
+        self.memory_is_given_back_with_its_last_holder()
+
+    def wrap(self) -> None:
+        """Memory of the user's."""
+        chosen = self.rng.choice(self.plan.cases)
+        _say(f"wrap {chosen}")
+        source = self.plan.source
+        guard, native = guarded(source, chosen)
+        item = item_of(source, chosen, native)
+        root = Root(chosen, guard)
+        place = Place(root, self.values(source, item))
+        item.flush()
+        self.roots.append(root)
+        held = frozenset([root])
+        self.parts += [
+            Part("native", native, source, place, False, held),
+            Part("object", item, source, place, False, held),
+        ]
+
+    def allocate(self) -> None:
+        """Memory of samebytes'."""
+        chosen = self.rng.choice(self.owned_cases())
+        _say(f"allocate {chosen}")
+        source = self.plan.source
+        item = allocate(source, chosen)
+        root = Root(chosen, None, weakref.ref(item.storage))
+        place = Place(root, self.values(source, item))
+        item.flush()
+        self.roots.append(root)
+        held = frozenset([root])
+        self.parts.append(Part("object", item, source, place, False, held, ends=root))
+
+    def map(self) -> None:
+        """To the other end, or to itself."""
+        part = self.choose("object")
+        across = (
+            self.rng.random() < 0.6 and part.memory is self.plan.source and not part.place.apart
+        )
+        apart = across and self.plan.transfer in (Transfer.MAP, Transfer.COPY)
+        accesses: Sequence[Access] = self.plan.accesses if across else ("r", "w", "rw")
+        chosen = self.rng.choice(accesses)
+        if across and not self.plan.mixed_access:
+            root = part.place.root
+            if not any(p.memory is self.plan.target and p.place.root is root for p in self.parts):
+                root.access = None
+            chosen = root.access = root.access or chosen
+        if part.place.stale or (apart and self.disturbs(part.place.root, chosen)):
+            return
+        if chosen == "w" and not part.readonly and part not in self.writable():
+            return
+        item = part.value
+        _say(f"map {name_of(part)} {'across' if across else 'to itself'}, access {chosen}")
+        try:
+            mapped = self.plan.map(item, chosen) if across else item.map(item.context, chosen)
+        except AccessError:
+            assert item.readonly, "access was refused to what can be written"
+            return
+        assert chosen == "r" or not item.readonly, "read-only memory became writable"
+        memory = self.plan.target if across else part.memory
+        place = part.place
+        if apart:
+            place = Place(place.root, place.values, True, chosen != "r")
+        made: frozenset[object] = frozenset([object()] if mapped._made else [])
+        holds, may_hold = part.holds, part.may_hold
+        if apart and self.plan.transfer is Transfer.COPY:  # its parent may be closed
+            holds, may_hold = frozenset(), holds | may_hold
+        if not part.memory.natives_hold:  # what its framework counts, close() does not see
+            holds, may_hold = frozenset(), holds | may_hold
+        mine = Part(
+            "object", mapped, memory, place, mapped.readonly, holds | made, may_hold,
+            next(iter(made), None),
+        )  # fmt: skip
+        self.parts.append(mine)
+        if chosen == "w":
+            self.fill_through(mine)
+
+    def hold(self) -> None:
+        """Something else over the same memory."""
+        part, how = self.choose("object"), self.rng.choice(_HELD)
+        item, memory, index = part.value, part.memory, 0
+        value: Any = None
+        if how == "native":
+            value = item.native
+        elif how == "views":
+            value = views_of(memory, item)
+        elif how == "slices":
+            views = views_of(memory, item)
+            if not all(v.ndim for v in views):
+                return
+            value = tuple(v[:1] for v in views)
+            del views
+        elif how == "storage":
+            if isinstance(item, Frame):  # one of several: not all that a frame holds
+                return
+            value = item.storage
+        elif how == "array" or isinstance(item, Frame):
+            if not memory.host_visible:
+                return
+            planes = item.planes if isinstance(item, Frame) else (item,)
+            index = self.rng.randrange(len(planes))
+            if planes[index].closed:
+                return
+            value = planes[index] if how == "plane" else np.asarray(planes[index])
+        else:
+            return
+        _say(f"hold the {how} of {name_of(part)}")
+        holds, may_hold = part.holds, part.may_hold
+        if not memory.natives_hold and how != "storage":
+            holds, may_hold = frozenset[object](), holds | may_hold
+        self.parts.append(
+            Part(how, value, memory, part.place, part.readonly, holds, may_hold, None, index,
+                  part if how == "plane" else None)
+        )  # fmt: skip
+
+    def write(self) -> None:
+        """Through an object, and publish it."""
+        part = self.rng.choice(self.writable())
+        _say(f"write to {name_of(part)}")
+        self.fill_through(part)
+
+    def settle(self) -> None:
+        """flush(), wait() and the garbage collector change no byte, and end nothing."""
+        part, how = self.choose("object"), self.rng.choice(("flush", "wait", "collect"))
+        _say(f"{how} {name_of(part)}")
+        if how == "wait":
+            part.value.wait()
+        elif how == "collect":
+            gc.collect()
+        elif not part.place.stale:  # publishing what was read before would undo a later write
+            part.value.flush()
+
+    def close(self) -> None:
+        """BusyError exactly while somebody else holds what would end."""
+        ending = [p for p in self.parts if p.ends is not None]
+        part = (
+            self.rng.choice(ending) if ending and self.rng.random() < 0.5 else self.choose("object")
+        )
+        _say(f"close {name_of(part)}")
+        others = [p for p in self.parts if p is not part and p.frame is not part]
+        busy = part.ends is not None and any(part.ends in p.holds for p in others)
+        unsure = part.ends is not None and any(part.ends in p.may_hold for p in others)
+        try:
+            part.value.close()
+        except BusyError:
+            assert busy or unsure, "BusyError although nobody holds it"
+            assert not part.value.closed
+            return
+        assert not busy, "close() gave back memory that somebody holds"
+        assert part.value.closed
+        planes = [p for p in self.parts if p.frame is part]
+        for closed in (part, *planes):
+            try:
+                _ = closed.value.native
+            except ClosedError:
+                continue
+            raise AssertionError("a closed object shows its native")
+        self.remove([part, *planes])
+
+    def drop(self) -> None:
+        """The reference alone: whoever still holds the memory keeps it."""
+        part = self.rng.choice(self.parts)
+        _say(f"drop {name_of(part)}")
+        for plane in self.parts:
+            if plane.frame is part:
+                plane.frame = None  # it is a tensor of its own now
+        self.remove([part])
+
+    def every_part_reads_its_values(self) -> None:
+        for part in self.parts:
+            if part.kind != "storage" and not part.place.stale:
+                check_values(part)
+
+    def memory_is_given_back_with_its_last_holder(self) -> None:
+        for root in list(self.roots):
+            held = any(root in p.holds for p in self.parts)
+            maybe = any(root in p.may_hold for p in self.parts)
+            if root.guard is not None:
+                assert not (held and root.guard.released), "given back while it is held"
+                assert root.guard.releases < 2, "given back twice"
+                assert held or maybe or root.guard.released, "not given back with its last holder"
+            if root.storage is not None and not held and not maybe:
+                assert root.storage() is None, "not given back with its last holder"
+            if not held and not maybe:
+                self.roots.remove(root)
+
+    def of_kind(self, kind: str) -> list[Part]:
+        return [p for p in self.parts if p.kind == kind]
+
+    def choose(self, kind: str) -> Part:
+        return self.rng.choice(self.of_kind(kind))
+
+    def values(self, memory: Memory, item: Tensor | Frame) -> list[np.ndarray[Any, Any]]:
+        """Write new ones into it."""
+        seed = self.rng.randrange(_SEEDS)
+        return fill_each(views_of(memory, item), seed)
+
+    def owned_cases(self) -> list[Case]:
+        """What samebytes can allocate, and the mapping then shares."""
+        if self.plan.transfer is Transfer.COPY:
+            return []
+        source = self.plan.source
+        return [
+            c for c in self.plan.cases
+            if (source.allocates and c.strides is not None if isinstance(c, TensorInfo)
+                else source.allocates_frames)
+        ]  # fmt: skip
+
+    def disturbs(self, root: Root, access: Access) -> bool:
+        """Whether a mapping apart would meet another one of which it knows nothing."""
+        apart = [p.place for p in self.parts if p.place.root is root and p.place.apart]
+        return any(p.writable for p in apart) or (access != "r" and bool(apart))
+
+    def writable(self) -> list[Part]:
+        """The objects whose bytes may be written without harm to a mapping apart."""
+        return [
+            p for p in self.of_kind("object")
+            if not p.readonly and not p.place.stale and all(
+                o.place is p.place for o in self.parts
+                if o.place.root is p.place.root and o.place.apart and o.place.writable
+            )
+        ]  # fmt: skip
+
+    def fill_through(self, part: Part) -> None:
+        values = self.values(part.memory, part.value)
+        part.value.flush()
+        root, copies = part.place.root, self.plan.transfer is Transfer.COPY
+        for place in {id(p.place): p.place for p in self.parts}.values():
+            if place.root is not root:
+                continue
+            if place is part.place or not place.apart:
+                place.values = values
+            elif (
+                not copies
+            ):  # what a driver mapped before is not looked at until it is mapped again
+                place.stale = True
+
+    def remove(self, parts: list[Part]) -> None:
+        for part in parts:
+            self.parts.remove(part)
+
+
+def _say(what: str) -> None:
+    """The parent process shows the last of them, if this one ends."""
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()

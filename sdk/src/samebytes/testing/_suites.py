@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public names of `samebytes.testing`, which need pytest; it imports them when one is used."""
+
+from __future__ import annotations
+
+from . import _requirements  # noqa: F401 - first: it says what is missing, and prepares pytest
+
+# isort: split
+from . import strategies
+from ._child import ChildResult, run_method
+from ._contexts import ContextSuite
+from ._device_view import DeviceView
+from ._footprint import assert_nothing_left, assert_steady
+from ._frames import FrameSuite
+from ._guard import GuardedMemory
+from ._interrupts import Interrupted, at_each_step
+from ._layouts import ImageLayout, Layout, Layouts, array_of
+from ._mappers import MapperSuite
+from ._memory import ArrayMemory, DeviceMemory, Memory, address_of, fill
+from ._plugins import PluginSuite
+from ._tensors import TensorSuite
+
+__all__ = [
+    "ArrayMemory",
+    "ChildResult",
+    "ContextSuite",
+    "DeviceMemory",
+    "DeviceView",
+    "FrameSuite",
+    "GuardedMemory",
+    "ImageLayout",
+    "Interrupted",
+    "Layout",
+    "Layouts",
+    "MapperSuite",
+    "Memory",
+    "PluginSuite",
+    "TensorSuite",
+    "address_of",
+    "array_of",
+    "assert_nothing_left",
+    "assert_steady",
+    "at_each_step",
+    "fill",
+    "run_method",
+    "strategies",
+]

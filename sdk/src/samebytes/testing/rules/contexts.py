@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts: one for the same handles, and memory that lives on when one is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..._core.context import Context
+from ...errors import ClosedError, UnsupportedObjectError
+from .book import BrokenRule, NotChecked, rule
+from .sight import SAMEBYTES
+from .subjects import same
+
+__all__ = ["context_closes", "one_context"]
+
+_SHAPE = (64, 64)
+
+
+@rule(
+    "9.1",
+    "a node has one context for the same handles",
+    means="memory of one context does not work in the other, and routes are compiled twice",
+    do="create() returns the singleton; or a context whose handles= are those of a native object "
+    "that it looks up before it makes one",
+)
+def one_context(make: Callable[[], Context]) -> None:
+    """Ask for it twice.
+
+    Raises:
+        NotChecked: `make` cannot make any here.
+    """
+    context = make()
+    if make() is not context:
+        raise BrokenRule("asked for twice, there are two of them")
+    if hash(context) != hash(make()):
+        raise BrokenRule("its hash changes")
+
+
+@rule(
+    "2.5",
+    "a context closes, and its memory lives on",
+    means="closing a context makes arrays of it unusable, or does nothing",
+    do="_release() gives up the handles; tensors hold what they need through their storage",
+)
+def context_closes(make: Callable[[], Context]) -> None:
+    """Close a context. It is closed afterwards, unless it is shared."""
+    context = make()
+    if context.shared:
+        context.close()
+        context.check_open()
+        if make() is not context:
+            raise BrokenRule("a shared context comes as another one after close()")
+        return
+    tensor, values = None, None
+    try:
+        tensor = context.allocate(_SHAPE, "uint8")
+        values = SAMEBYTES.write(tensor, 3)
+    except (UnsupportedObjectError, NotChecked):
+        tensor = None
+    context.close()
+    for use in (context.check_open, lambda: context.derive(context.node)):
+        try:
+            use()
+        except ClosedError:
+            continue
+        raise BrokenRule("it is still open after close()")
+    context.close()
+    fresh = make()
+    if fresh is context:
+        raise BrokenRule("asked for again, the closed one comes back")
+    fresh.check_open()
+    seen = None if tensor is None else SAMEBYTES.views(tensor)
+    if seen is not None and values is not None and not same(values, seen):
+        raise BrokenRule("memory that was allocated before changed with its close()")

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stays when something was done many times."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+from ..._core.context import Context
+from ..._core.holder import Holder
+from ..._core.storage import Storage
+from .book import BrokenRule, rule
+
+__all__ = ["nothing_stays_of_a_mapping", "nothing_stays_of_memory"]
+
+# Far more than the caches that fill on the way.
+_ROUNDS = 64
+_KINDS = {"storages": Storage, "tensors or frames": Holder, "contexts": Context}
+
+
+@rule(
+    "4.1",
+    "nothing stays of memory that was closed or dropped",
+    means="a program that runs for days fills the memory, or runs out of descriptors",
+    do="a Storage releases the memory once, and nothing else holds the Storage: no cycle, no table "
+    "with strong references",
+)
+def nothing_stays_of_memory(*actions: Callable[[], object], nbytes: int) -> None:
+    """Allocate again and again; `nbytes` is the memory that an action takes and gives back."""
+    for action in actions:
+        _require_nothing_left(action, nbytes)
+
+
+@rule(
+    "4.2",
+    "nothing stays of a mapping",
+    means="a program that runs for days fills the memory, or runs out of descriptors",
+    do="no table, no closure and no cycle may hold tensors, natives or storages; each descriptor "
+    "has one samebytes.plugins.Fd",
+)
+def nothing_stays_of_a_mapping(*actions: Callable[[], object]) -> None:
+    """Map again and again."""
+    for action in actions:
+        _require_nothing_left(action)
+
+
+def _require_nothing_left(action: Callable[[], object], nbytes: int = 0) -> None:
+    """Do it many times, and see what it leaves behind.
+
+    Args:
+        nbytes: the memory that it takes and should give back; 0 for none of its own.
+
+    Raises:
+        BrokenRule: descriptors, storages, tensors, contexts or address space stayed, or only the
+            garbage collector took them away.
+    """
+    for _ in range(4):
+        action()
+    gc.collect()
+    gc.disable()
+    try:
+        before, space = _living(), _address_space()
+        for _ in range(_ROUNDS):
+            action()
+        grown = _grown(before)
+        gc.collect()
+        left = _grown(before)
+        taken = _address_space() - space
+    finally:
+        gc.enable()
+    if left:
+        raise BrokenRule(f"after {_ROUNDS} times there are {_said(left)} more")
+    if grown:
+        raise BrokenRule(
+            f"after {_ROUNDS} times there were {_said(grown)} more until the garbage collector "
+            "ran: a reference cycle holds them"
+        )
+    if nbytes and taken > _ROUNDS * nbytes // 2:
+        raise BrokenRule(
+            f"after {_ROUNDS} times {nbytes} bytes the process has {taken} bytes more of addresses"
+        )
+
+
+def _living() -> dict[str, int]:
+    objects = gc.get_objects()
+    count = {what: sum(isinstance(o, kind) for o in objects) for what, kind in _KINDS.items()}
+    descriptors = Path("/proc/self/fd")
+    if descriptors.is_dir():
+        count["descriptors"] = len(list(descriptors.iterdir()))
+    return count
+
+
+def _grown(before: dict[str, int]) -> dict[str, int]:
+    now = _living()
+    # A cache may hold a few; a leak shows up at each time.
+    return {what: n - before[what] for what, n in now.items() if n - before[what] >= _ROUNDS // 2}
+
+
+def _said(count: dict[str, int]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in count.items())
+
+
+def _address_space() -> int:
+    """In bytes; 0 where the system does not tell."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return 0
+    line = next(s for s in status.read_text().splitlines() if s.startswith("VmSize:"))
+    return int(line.split()[1]) * 1024

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements as samebytes itself shows them: in place where the CPU can, else mapped or copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._core.address import data_address
+from ..._core.frame import Frame
+from ..._routing.route import route
+from ...errors import BusyError, NotHostVisibleError, RouteError, SamebytesError
+from .book import BrokenRule, NotChecked
+from .subjects import Array, Item, planes_of
+
+__all__ = ["SAMEBYTES", "ThroughSamebytes"]
+
+_BETWEEN_PLANES = 83
+
+
+class ThroughSamebytes:
+    """A `Sight` that works for every memory type, and notices less than a framework's own means."""
+
+    direct = False
+
+    def views(self, item: Item) -> list[Array] | None:
+        """The arrays of the planes."""
+        try:
+            return [plane.host_array() for plane in planes_of(item)]
+        except NotHostVisibleError:
+            return None
+
+    def read(self, item: Item) -> list[Array]:
+        """In place, or by a copy."""
+        found = self.views(item)
+        if found is None:
+            try:
+                mapped = item.map("cpu", copy=True)
+            except RouteError as error:
+                raise NotChecked(f"its bytes cannot be seen: {error}") from error
+            found = [plane.host_array() for plane in planes_of(mapped)]
+        return [array.copy() for array in found]
+
+    def read_native(self, native: Any, item: type[Item]) -> list[Array] | None:
+        """Wrapped again; None where that does not work."""
+        from ... import frame, tensor
+
+        parts = native if isinstance(native, tuple) else (native,)
+        try:
+            if isinstance(native, tuple) or not issubclass(item, Frame):
+                return [self.read(tensor(part))[0] for part in parts]
+            return self.read(frame(native))
+        except (NotChecked, SamebytesError):
+            return None
+
+    def write(self, item: Item, seed: int) -> list[Array]:
+        """In place, or through a mapping; never by a copy."""
+        found = self.views(item)
+        if found is not None:
+            return _fill_each(found, seed)
+        try:
+            with item.map("cpu", "w") as mapped:
+                values = _fill_each([plane.host_array() for plane in planes_of(mapped)], seed)
+        except RouteError as error:
+            raise NotChecked(f"the CPU cannot write to it in place: {error}") from error
+        except BusyError as error:
+            way = route(item, "cpu", access="w")
+            raise BrokenRule(f"a mapping for writing cannot be closed: {way.explain()}") from error
+        item.wait()
+        return values
+
+    def address(self, view: Array) -> int:
+        """Of the first element."""
+        return data_address(view)
+
+
+SAMEBYTES = ThroughSamebytes()
+
+
+def _fill_each(arrays: list[Array], seed: int) -> list[Array]:
+    """Values that differ from plane to plane, so that planes that changed places show."""
+    return [_fill(array, seed + _BETWEEN_PLANES * n) for n, array in enumerate(arrays)]
+
+
+def _fill(array: Array, seed: int) -> Array:
+    values = ((np.arange(array.size) + seed) % 251).astype(array.dtype).reshape(array.shape)
+    array[...] = values
+    return values

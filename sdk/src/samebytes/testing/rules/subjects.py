@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rules are tried on: memory, and mappings between two memories, as each caller sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..._core.access import Access
+from ..._core.context import Context
+from ..._core.edge import Transfer
+from ..._core.frame import Frame
+from ..._core.tensor import Tensor
+from .book import BrokenRule
+
+__all__ = [
+    "Array", "Item", "MappingSubject", "MemorySubject", "Sight", "planes_of", "require_same",
+    "same",
+]  # fmt: skip
+
+Array = np.ndarray[Any, Any]
+Item = Tensor | Frame
+
+
+class Sight(Protocol):
+    """How the elements of objects of one memory type are seen and written.
+
+    Attributes:
+        direct: by the framework's own means: in the shapes that the format gives them, and while
+            mappings of the memory are alive.
+    """
+
+    @property
+    def direct(self) -> bool:
+        """See above."""
+
+    def views(self, item: Item) -> Sequence[Array] | None:
+        """The elements in place, plane by plane; None where they cannot be seen in place."""
+
+    def read(self, item: Item) -> list[Array]:
+        """Copies of the elements, plane by plane.
+
+        Raises:
+            NotChecked: there is no way to see them.
+        """
+
+    def read_native(self, native: Any, item: type[Item]) -> list[Array] | None:
+        """The same of a native object alone, which is that of a Tensor or of a Frame."""
+
+    def write(self, item: Item, seed: int) -> list[Array]:
+        """Write values that differ from element to element, from plane to plane, and by seed.
+
+        Returns:
+            Copies of what was written.
+
+        Raises:
+            NotChecked: there is no way to write to it.
+        """
+
+    def address(self, view: Array) -> int:
+        """Where a view begins: equal for two views of one place, and only then."""
+
+
+class MemorySubject(Protocol):
+    """Memory that a context allocates."""
+
+    @property
+    def context(self) -> Context:
+        """The context."""
+
+    @property
+    def sight(self) -> Sight:
+        """How it is seen."""
+
+    def allocate(self) -> Item:
+        """A new tensor or frame, always of the same layout."""
+
+    def holders(self, item: Item) -> Sequence[Callable[[], Any]]:
+        """Ways of holding its memory which close() must notice, plane by plane.
+
+        Each returns what holds: a view of elements, or any other object.
+        """
+
+
+class MappingSubject(Protocol):
+    """A mapping from one memory to another, for objects of one layout."""
+
+    @property
+    def source(self) -> Sight:
+        """How the source is seen."""
+
+    @property
+    def target(self) -> Sight:
+        """How the target is seen."""
+
+    @property
+    def transfer(self) -> Transfer:
+        """What it does with the bytes."""
+
+    def item(self) -> Item:
+        """A new source object."""
+
+    def map(self, item: Item, access: Access) -> Item:
+        """The mapping; with a copy where its transfer is one."""
+
+
+def planes_of(item: Item) -> tuple[Tensor, ...]:
+    """The planes of a frame; a tensor itself."""
+    return item.planes if isinstance(item, Frame) else (item,)
+
+
+def same(ours: Sequence[Array], theirs: Sequence[Array]) -> bool:
+    """Whether the elements are the same, plane by plane, in whatever shapes."""
+    pairs = zip(ours, theirs, strict=True)
+    return all(
+        a.size == b.size and np.array_equal(a.reshape(-1), b.reshape(-1).astype(a.dtype))
+        for a, b in ((np.asarray(a), np.asarray(b)) for a, b in pairs)
+    )
+
+
+def require_same(ours: Sequence[Array], theirs: Sequence[Array], otherwise: str) -> None:
+    """See that they are.
+
+    Raises:
+        BrokenRule: they are not.
+    """
+    if not same(ours, theirs):
+        raise BrokenRule(otherwise)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lies behind a descriptor. DMA-BUFs themselves are met in the tests of samebytes-dma."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from samebytes._core import descriptors
+from samebytes.errors import LayoutError
+from samebytes.plugins import Fd, file_behind, is_dma_buf, memory_size
+
+
+def test_the_size_of_a_file_leaves_its_position_alone() -> None:
+    with Fd(os.memfd_create("memory")) as fd:
+        os.write(fd.fileno(), bytes(100))
+        os.lseek(fd.fileno(), 7, os.SEEK_SET)
+        assert memory_size(fd.fileno()) == 100
+        assert os.lseek(fd.fileno(), 0, os.SEEK_CUR) == 7
+        assert not is_dma_buf(fd.fileno())
+        assert file_behind(fd.fileno()).startswith("/memfd:memory")
+
+
+def test_what_has_no_memory_is_named(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    others = {
+        reading: "is a pipe",
+        writing: "is a pipe",
+        os.open(tmp_path, os.O_RDONLY): "is a directory",
+        os.open("/dev/null", os.O_RDWR): "is a character device",
+        os.eventfd(0): r"is anon_inode:\[eventfd\]",
+        os.memfd_create("empty"): "has no bytes",
+        socket.socket().detach(): "is a socket",
+    }
+    for fd, what in others.items():
+        with Fd(fd), pytest.raises(LayoutError, match=f"^descriptor {fd} {what}"):
+            memory_size(fd)
+
+
+def test_what_answers_as_a_dma_buf_and_has_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a seccomp notifier does."""
+    monkeypatch.setattr(descriptors, "is_dma_buf", lambda _: True)
+    reader, writer = os.pipe()
+    with Fd(reader), Fd(writer), pytest.raises(LayoutError, match="which is not a DMA-BUF"):
+        memory_size(reader)
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 20, 1 << 40])
+def test_numbers_that_are_no_open_descriptors(number: int) -> None:
+    for function in (memory_size, is_dma_buf):
+        with pytest.raises(LayoutError, match=f"^{number} is not an open file descriptor"):
+            function(number)
+    assert file_behind(number) == ""

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ImportCache: what is imported once, for how long it is remembered, and what it refuses."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from samebytes.plugins import ImportCache, Storage
+
+PAGE = 4096
+
+
+class Imported:
+    """What ends an import with its last holder."""
+
+    def __init__(self, keep: object = None) -> None:
+        self.keep = keep
+
+
+def never(*_: Any) -> Any:
+    raise AssertionError("not to be called")
+
+
+@pytest.fixture
+def cache() -> ImportCache[Imported]:
+    return ImportCache(page=PAGE)
+
+
+def test_an_import_is_remembered_as_long_as_its_source_lives(cache: ImportCache[Imported]) -> None:
+    source, other = Storage(), Storage()
+    first = weakref.ref(cache.of_source(source, 3, Imported))
+    assert cache.of_source(source, 3, never) is first()
+    assert cache.of_source(source, 4, Imported) is not first()
+    # The same number of a descriptor, of another file.
+    assert cache.of_source(other, 3, Imported) is not first()
+    assert len(cache) == 3
+    alive = weakref.ref(source)
+    del source
+    assert alive() is None, "the cache must not hold the source"
+    assert first() is None
+    assert len(cache) == 1
+
+
+def test_an_import_in_use_holds_its_source(cache: ImportCache[Imported]) -> None:
+    source = Storage()
+    alive = weakref.ref(source)
+    seen: list[Imported] = []
+    key, make = id(source), partial(Imported, source)
+    imported = cache.in_use(key, make, never)
+    assert cache.in_use(key, never, seen.append) is imported
+    assert seen.pop() is imported
+    del source, make
+    assert alive() is not None
+    del imported
+    assert alive() is None
+    assert len(cache) == 0
+
+
+def test_pages_are_taken_once(cache: ImportCache[Imported]) -> None:
+    class TakenError(Exception):
+        pass
+
+    def pages(address: int, nbytes: int, make: Callable[[], Imported] = Imported) -> Any:
+        return cache.pages(address, nbytes, make, taken=lambda _: TakenError())
+
+    whole, start = pages(16 * PAGE, 4 * PAGE)
+    assert start == 0
+    assert pages(16 * PAGE, 4 * PAGE, never) == (whole, 0)
+    assert pages(17 * PAGE + 5, PAGE, never) == (whole, PAGE + 5)
+    for first, last in ((15, 17), (19, 21), (15, 21)):
+        with pytest.raises(TakenError):
+            pages(first * PAGE, (last - first) * PAGE, never)
+    with pytest.raises(TakenError):
+        pages(20 * PAGE - 10, 20, never)
+    behind, _ = pages(20 * PAGE, PAGE)
+    before, _ = pages(15 * PAGE, PAGE)
+    assert len({whole, behind, before}) == 3
+    assert cache.on_pages(20 * PAGE - 1, 2) == [whole, behind]
+    del whole
+    pages(16 * PAGE, PAGE)
+
+
+def test_pages_on_part_of_a_page_share_it(cache: ImportCache[Imported]) -> None:
+    half, _ = cache.pages(PAGE, PAGE // 2, Imported, taken=never)
+    with pytest.raises(KeyError):
+        cache.pages(PAGE + PAGE // 2, 8, never, taken=lambda _: KeyError())
+    assert cache.on_pages(2 * PAGE - 1, 1) == [half]
+    assert cache.on_pages(2 * PAGE, 1) == []
+
+
+def test_hooks_of_pages(cache: ImportCache[Imported]) -> None:
+    def refuse(_: Imported) -> None:
+        raise PermissionError
+
+    held, _ = cache.pages(0, PAGE, Imported, taken=never, again=never)
+    with pytest.raises(PermissionError):
+        cache.pages(0, PAGE, never, taken=never, again=refuse)
+    elsewhere, _ = cache.pages(PAGE, PAGE, Imported, taken=never, remembers=lambda _: False)
+    assert cache.on_pages(0, 2 * PAGE) == [held]
+    del elsewhere
+
+
+def test_what_fails_is_not_remembered(cache: ImportCache[Imported]) -> None:
+    def fails() -> Imported:
+        raise OSError
+
+    source = Storage()
+    ways: list[Callable[[Callable[[], Imported]], Imported]] = [
+        lambda make: cache.of_source(source, 1, make),
+        lambda make: cache.in_use(1, make),
+        lambda make: cache.pages(0, PAGE, make, taken=never)[0],
+    ]
+    for ask in ways:
+        with pytest.raises(OSError):  # noqa: PT011 - it has no message
+            ask(fails)
+        assert ask(Imported) is not None
+
+
+def test_what_is_cleared_lives_on(cache: ImportCache[Imported]) -> None:
+    source = Storage()
+    held = cache.of_source(source, 1, Imported), cache.in_use(1, Imported)
+    cache.clear()
+    assert len(cache) == 0
+    assert cache.of_source(source, 1, Imported) is not held[0]
+
+
+def test_threads_get_one_import_of_a_key(cache: ImportCache[Imported]) -> None:
+    source, started = Storage(), threading.Barrier(4)
+    made: list[int] = []
+    found: list[Imported] = []
+
+    def slowly() -> Imported:
+        made.append(1)
+        gc.collect()
+        return Imported()
+
+    def ask() -> None:
+        started.wait(10)
+        found.append(cache.of_source(source, 1, Imported))
+        found.append(cache.in_use(1, slowly))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(found) == 8
+    assert len(set(found)) == 2
+    assert made == [1]

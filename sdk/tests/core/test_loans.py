@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory lent to a C library, here one that is made of a slot's address and a flag."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import weakref
+from collections import deque
+from ctypes import c_int, c_uint64, c_void_p
+from functools import partial
+from operator import call
+from typing import Any
+
+import pytest
+
+from samebytes._core import loans
+from samebytes._core.loans import Lender, Loan, lent_count, lent_in, sweep_loans
+from samebytes._core.owned_pointer import OwnedPointer, hand_over, owned_pointer_type, untrack
+from samebytes.testing import at_each_step
+
+_libc = ctypes.CDLL(None)
+
+
+class Held:
+    """What is lent."""
+
+
+def _token(_: bool) -> OwnedPointer:
+    return OwnedPointer(0x1000)
+
+
+def _fill(slot: int, token: OwnedPointer) -> None:
+    c_uint64.from_address(slot).value = token.address
+
+
+def _clear(slot: int) -> None:
+    """What the C library would do."""
+    c_uint64.from_address(slot).value = 0
+
+
+@pytest.fixture
+def lender() -> Lender:
+    return Lender(0, _token, _fill)
+
+
+def _lend(lender: Lender, held: object, count: int = 1) -> list[int]:
+    with Loan(lender, held) as loan:
+        slots = [loan.slot() for _ in range(count)]
+        for slot in slots:
+            loan.fill(slot)
+    return slots
+
+
+def test_what_is_lent_lives_until_all_its_slots_are_cleared(lender: Lender) -> None:
+    held = Held()
+    alive = weakref.ref(held)
+    first, second = _lend(lender, held, 2)
+    assert lent_in(first) is held
+    del held
+    assert lent_count(lender) == 2
+    _clear(first)
+    sweep_loans()
+    assert alive() is not None
+    _clear(second)
+    sweep_loans()
+    assert alive() is None
+    assert lent_count(lender) == 0
+    assert lent_in(first) is None
+
+
+def test_a_release_before_the_lending_ends_is_noticed_at_its_end(lender: Lender) -> None:
+    held = Held()
+    alive = weakref.ref(held)
+    with Loan(lender, held) as loan:
+        slot = loan.slot()
+        loan.fill(slot)
+        _clear(slot)
+        del held
+        sweep_loans()
+        assert alive() is not None
+    assert alive() is None
+
+
+def test_a_lending_that_fails_leaves_nothing(lender: Lender) -> None:
+    held = Held()
+    alive = weakref.ref(held)
+
+    def fail(held: Held) -> None:
+        with Loan(lender, held) as loan:
+            loan.slot()
+            raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011 - raised above
+        fail(held)
+    del held
+    assert lent_count(lender) == 0
+    assert alive() is None
+
+
+def test_lending_and_sweeping_may_be_interrupted_at_any_instruction(lender: Lender) -> None:
+    def work() -> None:
+        # As a library does: what was made with a slot clears it when it is dropped.
+        loan = Loan(lender, Held())
+        slot = loan.slot()
+        with _Clearing(slot):
+            loan.fill(slot)
+            loan.done()
+        sweep_loans()
+
+    work()
+    cells = len(loans._table.cells)
+    for step in at_each_step(work, opcodes=True):
+        assert lent_count(lender) == 0, step
+        assert not loans._table.sweepers, step
+    for _ in range(3 * cells):
+        work()
+    # A slot that was interrupted before it was filled is not used again.
+    assert len(loans._table.cells) <= cells + len(loans._table.retired) + 256
+
+
+class _Clearing:
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        _clear(self.slot)
+
+
+def test_many_slots(lender: Lender) -> None:
+    lent = [_lend(lender, Held())[0] for _ in range(700)]
+    assert len(set(lent)) == 700
+    assert lent_count(lender) == 700
+    for slot in lent:
+        _clear(slot)
+    assert lent_count(lender) == 0
+
+
+def test_slots_are_used_again(lender: Lender) -> None:
+    for _ in range(300):
+        _clear(_lend(lender, Held())[0])
+    blocks = len(loans._table.blocks)
+    for _ in range(5000):
+        _clear(_lend(lender, Held())[0])
+    assert len(loans._table.blocks) == blocks
+
+
+def test_a_release_asks_the_main_thread_to_sweep(lender: Lender) -> None:
+    held = Held()
+    alive = weakref.ref(held)
+    (slot,) = _lend(lender, held)
+    del held
+    _clear(slot)
+    _notify()
+    for _ in range(100):  # pending calls run between instructions
+        if alive() is None:
+            break
+    assert alive() is None
+
+
+def test_an_exception_in_that_sweep_reaches_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loans._table, "sweep", _raising)
+    with pytest.raises(KeyboardInterrupt):
+        _notify_and_go_on()
+    assert loans._table.armed
+    monkeypatch.undo()
+    sweep_loans()
+
+
+def _raising(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _notify_and_go_on() -> None:
+    _notify()
+    for _ in range(100):  # pending calls run between instructions
+        pass
+
+
+def _notify() -> None:
+    """What a token does when its last reference is dropped."""
+    add = ctypes.PyDLL(None)["Py_AddPendingCall"]
+    add.restype, add.argtypes = c_int, (c_void_p, c_void_p)
+    assert add(loans.SWEEP_SOON, 0x77) == 0
+
+
+def test_a_sweep_that_finds_the_queue_of_python_full_is_asked_for_again(lender: Lender) -> None:
+    held = Held()
+    alive = weakref.ref(held)
+    (slot,) = _lend(lender, held)
+    del held
+    _clear(slot)
+    add = ctypes.PyDLL(None)["Py_AddPendingCall"]
+    add.restype, add.argtypes = c_int, (c_void_p, ctypes.py_object)
+    # PyObject_Not(True) is 0. One call more than there is room for, and no Python in between.
+    fill: Any = partial(add, ctypes.cast(ctypes.pythonapi.PyObject_Not, c_void_p), True)
+    full: deque[object] = deque(maxlen=1)
+    ask: Any = ctypes.PYFUNCTYPE(c_int)(loans.SWEEP_SOON)
+    full.extend(map(call, [fill] * 1000 + [ask]))
+    assert full.pop() == 0
+    _notify_and_go_on()
+    assert alive() is None
+
+
+def test_a_kept_exception_does_not_stop_later_sweeps(
+    lender: Lender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loans._table, "_take_back", _raising)
+    (slot,) = _lend(lender, Held())
+    _clear(slot)
+    with pytest.raises(KeyboardInterrupt) as kept:
+        sweep_loans()
+    monkeypatch.undo()
+    assert lent_count(lender) == 0
+    del kept
+
+
+def test_a_slot_that_was_retired_is_not_used_by_an_older_hint(
+    lender: Lender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = _lend(lender, Held(), 2)
+    _clear(first)
+    _clear(second)
+    sweep_loans()
+    monkeypatch.setattr(loans._table, "retired", {first})
+    monkeypatch.setattr(loans._table, "free", iter([first, second]))
+    assert _lend(lender, Held()) == [second]
+    _clear(second)
+    assert lent_count(lender) == 0
+
+
+def test_a_child_can_sweep_that_was_forked_during_a_sweep(lender: Lender) -> None:
+    (slot,) = _lend(lender, Held())
+    mark = loans._Mark()
+    loans._table.sweepers.add(weakref.ref(mark, loans._table.sweepers.discard))
+    child = os.fork()
+    if not child:
+        _clear(slot)
+        os._exit(lent_count(lender))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    del mark
+    _clear(slot)
+    assert lent_count(lender) == 0
+
+
+class TestOwnedPointers:
+    def test_dropping_one_frees_what_it_points_to(self) -> None:
+        kind = owned_pointer_type("Blocks", _counting())
+        strdup = _libc["strdup"]
+        strdup.restype, strdup.argtypes = kind, (ctypes.c_char_p,)
+        _freed.clear()
+        made = strdup(b"text")
+        address = made.address
+        assert address
+        del made
+        assert _freed == [address]
+
+    def test_what_was_handed_over_is_not_freed(self) -> None:
+        kind = owned_pointer_type("Blocks", _counting())
+        made = kind(0x1234)
+        _freed.clear()
+        taken = c_uint64()
+        hand_over(made, ctypes.memmove, ctypes.byref(taken), ctypes.byref(made), 8)
+        assert taken.value == 0x1234
+        assert made.address == 0
+        del made
+        assert _freed == [0]
+
+    @pytest.mark.parametrize("first", ["pointer", "user"])
+    def test_in_a_cycle_it_is_freed_after_those_who_use_it(self, first: str) -> None:
+        class User:
+            pointer: OwnedPointer
+            itself: User
+
+            def __del__(self) -> None:
+                seen.append(self.pointer.address)
+
+        def make() -> None:
+            user = User() if first == "user" else None
+            pointer = owned_pointer_type("Blocks", _counting())(0x1234)
+            untrack(pointer)
+            user = user or User()
+            user.pointer, user.itself = pointer, user
+
+        seen: list[int] = []
+        _freed.clear()
+        make()
+        gc.collect()
+        assert seen == [0x1234]
+        assert _freed == [0x1234]
+
+
+_freed: list[int] = []
+
+
+@ctypes.CFUNCTYPE(None, c_void_p)  # type: ignore[untyped-decorator]  # ctypes has no types here
+def _free(place: int) -> None:
+    pointer = c_void_p.from_address(place)
+    _freed.append(pointer.value or 0)
+    pointer.value = None
+
+
+def _counting() -> Any:
+    """A new function object on the same C function."""
+    return ctypes.CFUNCTYPE(None, c_void_p)(ctypes.cast(_free, c_void_p).value or 0)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users call memory types, and what is suggested to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import samebytes as sb
+from samebytes._plugins.words import _WORDS, meant_by, unknown_plugin
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
+
+
+def error_for(name: str) -> UnknownNameError:
+    with pytest.raises(UnknownNameError) as caught:
+        sb.context(name)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("cv2", ("opencv",)),
+        ("Mat", ("opencv",)),
+        ("umat", ("opencv_umat",)),
+        ("av", ("ffmpeg",)),
+        ("PyAV", ("ffmpeg",)),
+        ("gst", ("gstreamer",)),
+        ("ze", ("level_zero",)),
+        ("level-zero-usm", None),
+        ("cl", ("opencl",)),
+        ("gpu", ("openvino:GPU", "opencl")),
+        ("GPU.1", None),
+        ("npu", ("openvino:NPU", "level_zero")),
+        ("va-api", ("vaapi",)),
+        ("dmabuf", ("dma",)),
+        ("opencv:umat", ("opencv_umat",)),
+        ("cv2:0", ("opencv",)),
+        ("rocm", ()),
+        ("nvidia", ("cuda",)),
+        ("apple", None),
+    ],
+)
+def test_words(word: str, meant: tuple[str, ...] | None) -> None:
+    assert meant_by(word) == meant
+    if meant:
+        error = error_for(word)
+        assert error.nearest == meant
+        assert all(repr(name) in str(error) for name in meant)
+
+
+@pytest.mark.parametrize(
+    ("word", "how"),
+    [
+        ("numpy", "tensor.native is a numpy.ndarray"),
+        ("torch", "torch.from_dlpack(tensor)"),
+        ("jax", "jax.dlpack.from_dlpack(tensor)"),
+        ("tensorflow", "the library's from_dlpack(tensor)"),
+    ],
+)
+def test_array_libraries_are_cpu_memory(word: str, how: str) -> None:
+    error = error_for(word)
+    assert error.nearest == ("cpu",)
+    assert 'map("cpu"), ' in str(error)
+    assert how in str(error)
+
+
+def test_rocm_is_not_a_slip_of_another_name() -> None:
+    assert "did you mean" not in str(error_for("rocm"))
+    assert "known: cpu" in str(error_for("rocm"))
+
+
+def test_what_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMEBYTES_DISABLE", "opencv")
+    sb.refresh()
+    try:
+        # The second where the tests run without that plugin.
+        said = str(error_for("cv2"))
+        assert "plugin 'opencv' was set aside" in said or "'opencv' is not installed" in said
+    finally:
+        monkeypatch.undo()
+        sb.refresh()
+    error = unknown_plugin("cv2", ["cpu"])
+    assert error.nearest == ("opencv",)
+    assert 'pip install "samebytes[opencv]"' in str(error)
+
+
+def test_no_word_is_a_name() -> None:
+    """A word that is a name too would never be looked up."""
+    contexts = {p for plugin in sb.installed_plugins() for p in plugin.memory_types}
+    assert not contexts & set(_WORDS)
+
+
+@pytest.mark.parametrize("name", ["CPU", "Cpu", "CPU:0"])
+def test_case(name: str) -> None:
+    assert error_for(name).nearest[0].startswith("cpu")
+
+
+@pytest.mark.parametrize("bad", [3, None, b"cpu", 1.0])
+def test_targets_that_are_not_names(bad: Any) -> None:
+    for ask in (
+        lambda: sb.context(bad),
+        lambda: sb.route(bad, "cpu"),
+        lambda: sb.route("cpu", bad),
+        lambda: sb.tensor(bytearray(4)).map(bad),
+    ):
+        with pytest.raises(UnsupportedObjectError, match="memory type"):
+            ask()
+
+
+def test_suggestions_are_made_when_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def close(word: str, *_: object, **__: object) -> list[str]:
+        compared.append(word)
+        return ["apple"]
+
+    monkeypatch.setattr("difflib.get_close_matches", close)
+    error = UnknownNameError("fruit", "aple", (name for name in ("apple", "pear")))
+    assert compared == []
+    assert "did you mean 'apple'" in str(error)
+    assert compared == ["aple"]

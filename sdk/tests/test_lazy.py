@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages that import their modules when a name is first used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+PACKAGE = """
+from samebytes.plugins import lazy_exports
+__version__ = "1.0"
+__all__ = ["Far", "near"]
+__getattr__, __dir__ = lazy_exports(__name__, {"near": "._near", "Far": ".inner._far"})
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    folder = tmp_path / "lazy_package_of_a_test"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "__init__.py").write_text(PACKAGE)
+    (folder / "_near.py").write_text("near = [1]\n")
+    (folder / "inner" / "__init__.py").write_text("")
+    (folder / "inner" / "_far.py").write_text("class Far: ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield import_module(folder.name)
+    for name in [name for name in sys.modules if name.startswith(folder.name)]:
+        del sys.modules[name]
+
+
+def test_modules_are_imported_when_a_name_is_used(package: ModuleType) -> None:
+    loaded = {name for name in sys.modules if name.startswith(package.__name__)}
+    assert loaded == {package.__name__}
+    assert package.near == [1]
+    assert f"{package.__name__}._near" in sys.modules
+    assert f"{package.__name__}.inner" not in sys.modules
+    assert package.Far.__name__ == "Far"
+    assert vars(package)["near"] is package.near  # looked for once
+
+
+def test_names(package: ModuleType) -> None:
+    assert dir(package) == ["Far", "__version__", "near"]
+    with pytest.raises(AttributeError, match=r"^module '\w+' has no attribute 'nearr'$") as caught:
+        _ = package.nearr
+    assert (caught.value.name, caught.value.obj) == ("nearr", package)
+    assert not hasattr(package, "__path_of_nothing__")

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the checkers must complain of: each such line names mypy's code and pyright's rules."""
+
+from typing import assert_type
+
+import numpy as np
+
+import samebytes as sb
+import samebytes_openvino as ov
+from samebytes_openvino import OpenVINOContext
+
+tensor = sb.tensor(np.zeros(4))
+frame = sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")
+
+# A misspelt class.
+context: object = ov.Misspelt  # mypy attr-defined, pyright AttributeAccessIssue
+# A name as a string is found when it is used, with what was meant.
+assert_type(tensor.map("opencvv"), sb.Tensor)
+
+tensor.map("cpu", "wr")  # mypy call-overload, pyright ArgumentType CallIssue
+frame.map(3)  # mypy call-overload, pyright ArgumentType CallIssue
+frame.map(np.ndarray)  # mypy arg-type, pyright ArgumentType CallIssue
+sb.context("cpu").allocate("4")  # mypy arg-type, pyright ArgumentType
+tensor.shape = (2, 2)  # mypy misc, pyright AttributeAccessIssue
+# A tensor has no planes.
+mapped = tensor.map(OpenVINOContext)
+mapped.planes = ()  # mypy attr-defined, pyright AttributeAccessIssue

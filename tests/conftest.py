@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of several distributions share: the devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import openvino
+import pytest
+
+import samebytes
+
+_DEVICE_NODES = (
+    "dma", "opencl", "opencv_umat", "level_zero", "openvino:GPU", "openvino:NPU",
+    "vaapi", "ffmpeg:DRM", "ffmpeg:VAAPI", "gstreamer", "sycl",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def devices() -> Iterator[None]:
+    """All devices, whose contexts live as long as the tests; or the tests are skipped."""
+    found = openvino.Core().available_devices
+    for kind in ("GPU", "NPU"):
+        if not any(name.startswith(kind) for name in found):
+            pytest.skip(
+                f"missing device {kind}: pytest --softdevices={kind.lower()} "
+                "(pip install samebytes-softdevices)"
+            )
+    try:
+        samebytes.context("vaapi")
+    except samebytes.SamebytesError:
+        pytest.skip(
+            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
+        )
+    held = [samebytes.context(node) for node in _DEVICE_NODES]
+    yield
+    held.clear()

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of random steps over all memory types: make, map, hold, write, close, drop, interrupt.
+
+Only the public API is used. After each step everything that is held must read what the model says
+(model.py), and when all is dropped, no descriptor and no storage may be left.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
+from typing import Any
+
+import samebytes
+from samebytes import Access, Frame, Tensor, Transfer
+from samebytes.errors import BusyError, ClosedError, SamebytesError
+
+from ..matrix.sources import TARGETS
+from .interrupts import interrupted
+from .model import MAKERS, Held, Memory, View, arrays_of, contents, make, pattern, put
+
+__all__ = ["Machine", "WrongBytesError"]
+
+_MOST_HELD = 12
+_LINES = 400  # of samebytes' code; most steps run fewer
+# By step, how often it is drawn where it can be taken.
+_WEIGHTS = {
+    "make": 3, "map": 8, "copy": 1, "hold": 4, "write": 3, "settle": 2, "close": 3, "drop": 3,
+    "leave_a_block": 1, "close_a_context": 0.2,
+}  # fmt: skip
+# Host memory has one context, which never closes; these make others at will.
+_CLOSABLE = ("opencl", "level_zero", "openvino:GPU", "openvino:NPU", "vaapi", "sycl")
+
+
+class WrongBytesError(AssertionError):
+    """Something reads what nobody wrote, or the model and the library disagree."""
+
+
+class Machine:
+    """What is held, and the steps that can be taken.
+
+    Args:
+        seed: of all choices; the same one does the same again.
+        say: gets a line before each step.
+        interrupts: the share of steps that an exception interrupts.
+    """
+
+    def __init__(self, seed: int, say: Callable[[str], None], *, interrupts: float = 0.0) -> None:
+        self.rng = random.Random(seed)
+        self.say = say
+        self.interrupts = interrupts
+        self.held: list[Held] = []
+        self.made = 0
+
+    def run(self, steps: int) -> None:
+        """Take that many steps, then drop everything, in any order."""
+        for _ in range(steps):
+            self.step()
+        while self.held:
+            self.drop()
+            self.check()
+
+    def step(self) -> None:
+        """One step, and what must hold after it."""
+        room, objects = len(self.held) < _MOST_HELD, bool(self.objects())
+        possible = {
+            "make": room,
+            "map": room and objects,
+            "copy": room and objects,
+            "hold": room and objects,
+            "leave_a_block": room and objects,
+            "write": objects,
+            "settle": objects,
+            "close": objects,
+            "drop": bool(self.held),
+            "close_a_context": True,
+        }
+        names = [name for name, can_be in possible.items() if can_be]
+        (name,) = self.rng.choices(names, [_WEIGHTS[n] for n in names])
+        getattr(self, name)()
+        self.check()
+
+    def make(self) -> None:
+        """Memory of any type, by the means of its framework or by samebytes."""
+        name, layout = self.rng.choice(MAKERS)
+        self.say(f"make {name}, {layout}")
+        item = make(name, layout)
+        memory = Memory(f"{name}, {layout}", [()])
+        self.made += 1
+        memory.versions[:] = [self.overwrite(item)]
+        self.held.append(Held(View(memory), item))
+
+    def map(self) -> None:
+        """To another memory type, or another mapping of the same."""
+        source = self.choose()
+        target = self.rng.choice((*TARGETS, source.item.context.node))
+        access: Access = self.rng.choice(("r", "rw"))
+        view = source.view
+        if not self.may_map(view, access):
+            return
+        self.say(f"map {self.name(source)} to {target}, access {access}")
+        mapped: Any = None
+        with self.maybe_interrupted():
+            mapped = self.attempt(lambda: source.item.map(target, access))
+        if mapped is None:
+            return
+        if self.goes_apart(source.item, target, access):
+            since = len(view.memory.versions) - 1 if view.since is None else view.since
+            view = View(view.memory, since, access != "r")
+        self.held.append(Held(view, mapped))
+
+    def copy(self) -> None:
+        """Its own memory with the same contents."""
+        source = self.choose()
+        target = self.rng.choice(TARGETS)
+        if source.view.memory.unknown or self.writers_apart(source.view):
+            return
+        before = samebytes.stats().copies
+        self.say(f"copy {self.name(source)} to {target}")
+        mapped = self.attempt(lambda: source.item.map(target, "r", copy=True))
+        if mapped is None:
+            return
+        if samebytes.stats().copies == before:  # it was possible without
+            if self.goes_apart(source.item, target, "r"):
+                since = source.view.since
+                since = len(source.view.memory.versions) - 1 if since is None else since
+                self.held.append(Held(View(source.view.memory, since, False), mapped))
+            else:
+                self.held.append(Held(source.view, mapped))
+            return
+        memory = Memory(f"copy of {source.view.memory.name}", source.view.may_read())
+        # What is in it was read once, so it is one of these from now on.
+        memory.versions[:] = [self.one_of(mapped, memory)]
+        self.held.append(Held(View(memory), mapped))
+
+    def hold(self) -> None:
+        """Something else over the same memory: the native object, arrays, a slice, a plane."""
+        source = self.choose()
+        item, how = source.item, self.rng.choice(("native", "arrays", "slice", "plane", "storage"))
+        self.say(f"hold the {how} of {self.name(source)}")
+        if how == "native":
+            self.held.append(Held(source.view, native=item.native))
+        elif how == "storage" and isinstance(item, Tensor):
+            self.held.append(Held(source.view, native=item.storage))
+        elif how == "plane" and isinstance(item, Frame):
+            number = self.rng.randrange(len(item.planes))
+            plane = item.planes[number]
+            if plane.context.node == "cpu":
+                self.held.append(Held(source.view, arrays=(plane.native,), planes=(number,)))
+            else:
+                self.held.append(Held(source.view, native=plane))
+        elif item.context.node == "cpu":
+            arrays = arrays_of(item)
+            if how == "slice":
+                number = self.rng.randrange(len(arrays))
+                arrays = (arrays[number][:],)
+                self.held.append(Held(source.view, arrays=arrays, planes=(number,)))
+            else:
+                numbers = tuple(range(len(arrays)))
+                self.held.append(Held(source.view, arrays=arrays, planes=numbers))
+
+    def write(self) -> None:
+        """All of it, through any object, and published."""
+        source = self.choose()
+        if source.item.readonly or not self.may_write(source.view):
+            return
+        self.say(f"write to {self.name(source)}")
+        memory = source.view.memory
+        memory.unknown = True
+        with self.maybe_interrupted():
+            memory.write(self.overwrite(source.item))
+        source.item.flush()
+
+    def leave_a_block(self) -> None:
+        """A block of a mapping for writing that arrays outlive."""
+        source = self.choose()
+        if source.item.readonly or not self.may_write(source.view):
+            return
+        self.say(f"write in a block over {self.name(source)}, and hold its arrays")
+        memory = source.view.memory
+        try:
+            apart = self.goes_apart(source.item, "cpu", "rw")
+        except SamebytesError:
+            return
+        memory.unknown, ended = True, False
+        self.made += 1
+        with self.maybe_interrupted():
+            view = self.attempt(lambda: source.item.map("cpu", "rw"))
+            if view is None:
+                memory.unknown = False
+                return
+            with view:
+                arrays = arrays_of(view)
+                for plane, array in enumerate(arrays):
+                    array[...] = pattern(self.made + plane, array)
+                values = tuple(array.tobytes() for array in arrays)
+            ended = True
+        if not ended:
+            return
+        if not view.closed:
+            raise WrongBytesError("a block was left, and its view is open")
+        memory.write(values)
+        seen = View(memory, len(memory.versions) - 1) if apart else source.view
+        self.held.append(Held(seen, arrays=arrays, planes=tuple(range(len(arrays)))))
+
+    def settle(self) -> None:
+        """What changes no byte, and ends nothing."""
+        source, how = self.choose(), self.rng.choice(("flush", "wait", "repr", "collect"))
+        if how == "flush" and (source.view.since is not None or source.view.memory.unknown):
+            return  # it would publish what was mapped before
+        self.say(f"{how} {self.name(source)}")
+        if how == "collect":
+            gc.collect()
+        elif how == "repr":
+            repr(source.item)
+        else:
+            getattr(source.item, how)()
+
+    def close(self) -> None:
+        """BusyError, after which nothing has changed, or it is closed."""
+        source = self.choose()
+        alone = not [h for h in self.held if h is not source and h.view is source.view]
+        self.say(f"close {self.name(source)}")
+        item = source.item
+        refused = False
+        with self.maybe_interrupted() as may_fail:
+            try:
+                item.close()
+            except BusyError:
+                refused = True
+        if refused and item.closed:
+            raise WrongBytesError("close() raised BusyError, and closed")
+        if not refused and not item.closed and not may_fail:
+            raise WrongBytesError("close() raised nothing, and closed nothing")
+        if refused and alone and len({id(h.view.memory) for h in self.held}) == len(self.held):
+            raise WrongBytesError("BusyError although nobody else holds anything of it")
+        if item.closed:
+            self.held.remove(source)
+            with suppress(ClosedError):
+                _ = item.native
+                raise WrongBytesError("a closed object shows its native object")
+
+    def drop(self) -> None:
+        """One reference; whoever else holds the memory keeps it."""
+        source = self.rng.choice(self.held)
+        self.say(f"drop {self.name(source)}")
+        self.held.remove(source)
+
+    def close_a_context(self) -> None:
+        """What is in it stays usable; the next one is another."""
+        node = self.rng.choice(_CLOSABLE)
+        context = self.attempt(lambda: samebytes.context(node))
+        if context is None or any(h.item is not None for h in self.held):
+            return  # objects of a closed context map no further: that is for its own tests
+        self.say(f"close the context {node}")
+        context.close()
+
+    def check(self) -> None:
+        """Everything that is held reads one of the contents that are right."""
+        for held in self.held:
+            if held.view.memory.unknown:
+                continue
+            if held.arrays:
+                self.compare(held, tuple(a.tobytes() for a in held.arrays), held.planes)
+            elif held.item is not None and not self.writers_apart(held.view):
+                found = self.attempt(partial(contents, held.item))
+                if found is not None:
+                    self.compare(held, found, tuple(range(len(found))))
+
+    def compare(self, held: Held, found: Sequence[bytes], planes: Sequence[int]) -> None:
+        right = held.view.may_read()
+        # Each plane may be seen at another time.
+        for number, values in zip(planes, found, strict=True):
+            if not any(values == version[number] for version in right):
+                raise WrongBytesError(f"plane {number} of {self.name(held)} reads other bytes")
+
+    def one_of(self, item: Tensor | Frame, memory: Memory) -> tuple[bytes, ...]:
+        found = contents(item)
+        self.compare(Held(View(memory, 0), item), found, tuple(range(len(found))))
+        return found
+
+    def overwrite(self, item: Tensor | Frame) -> tuple[bytes, ...]:
+        self.made += 1
+        # "w" where the memory cannot be read, and now and then elsewhere.
+        for access in self.rng.sample(("w", "rw"), 2):
+            with suppress(SamebytesError):
+                return put(item, self.made, access)
+        # Such as device memory, which a queue of the framework's fills: read only.
+        return contents(item)
+
+    def maybe_interrupted(self) -> AbstractContextManager[bool]:
+        """A block that an exception may end; it gets whether."""
+        if self.rng.random() >= self.interrupts:
+            return nullcontext(False)
+        line = self.rng.randrange(1, _LINES)
+        self.say(f"  interrupted at line {line}")
+        return interrupted(line)
+
+    def attempt(self, call: Callable[[], Any]) -> Any:
+        """What the call gives, or None where the library refuses by name."""
+        try:
+            return call()
+        except ClosedError as error:
+            raise WrongBytesError(f"something open says that it is closed: {error}") from error
+        except SamebytesError:
+            return None
+
+    def goes_apart(self, item: Tensor | Frame, target: str, access: Access) -> bool:
+        """Whether a mapping is a driver's, which publishes when it is flushed or ends."""
+        if item.context.node == target:
+            return False
+        hops = samebytes.route(item, target, access=access).hops
+        return any(hop.spec.transfer is Transfer.MAP for hop in hops)
+
+    def may_map(self, view: View, access: Access) -> bool:
+        """Whether drivers define what a further mapping sees, and publishes."""
+        if self.writers_apart(view) or view.memory.unknown:
+            return False
+        return access == "r" or not self.apart(view.memory)
+
+    def may_write(self, view: View) -> bool:
+        """Whether no driver would write back older bytes afterwards."""
+        others = [v for v in self.apart(view.memory) if v is not view]
+        return not any(v.writable for v in others) and (view.since is None or view.writable)
+
+    def writers_apart(self, view: View) -> bool:
+        return any(v.writable and v is not view for v in self.apart(view.memory))
+
+    def apart(self, memory: Memory) -> set[View]:
+        return {h.view for h in self.held if h.view.memory is memory and h.view.since is not None}
+
+    def objects(self) -> list[Held]:
+        return [h for h in self.held if h.item is not None]
+
+    def choose(self) -> Any:
+        return self.rng.choice(self.objects())
+
+    def name(self, held: Held) -> str:
+        where = held.item.context.node if held.item is not None else "arrays or natives"
+        return f"{where} over {held.view.memory.name}"

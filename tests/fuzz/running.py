@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeds in child processes, so that a crash is a finding as any other, with a way to replay it."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import gc
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from samebytes import Storage
+from samebytes.plugins import sweep_loans
+
+__all__ = ["KINDS", "Finding", "fuzz", "main", "run_seeds"]
+
+ROOT = Path(__file__).resolve().parents[2]
+KINDS = ("steps", "interrupts", "threads")
+_STEPS = 40
+_SEEDS_OF_A_CHILD = 40
+_SECONDS_OF_A_RUN = 60
+_SHOWN = 100
+_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A seed that ended wrong: how, and the last steps that it took."""
+
+    kind: str
+    seed: int
+    what: str
+
+    def __str__(self) -> str:
+        replay = f"python3 dev.py fuzz --kind {self.kind} --seed {self.seed} --count 1"
+        return f"seed {self.seed} of {self.kind}: {self.what}\nreplay: {replay}"
+
+
+def run_seeds(kind: str, first: int, count: int) -> None:
+    """In this process: raises at the first seed that ends wrong."""
+    from .interrupts import traced_throughout
+    from .machine import Machine
+    from .threads import run_threads
+
+    def run(seed: int) -> None:
+        faulthandler.dump_traceback_later(_SECONDS_OF_A_RUN, exit=True)
+        match kind:
+            case "steps":
+                Machine(seed, _say).run(_STEPS)
+            case "interrupts":
+                with traced_throughout():
+                    Machine(seed, _say, interrupts=0.3).run(_STEPS)
+            case "threads":
+                run_threads(seed, _say)
+        faulthandler.cancel_dump_traceback_later()
+
+    for seed in range(first, first + count):
+        _say(f"seed {seed}")
+        run(seed)
+        # What lives from now on is not looked at each time that a step collects garbage.
+        gc.collect()
+        gc.freeze()
+        # Once more: by now drivers, caches and pools are there, so nothing may be added. Some of
+        # them fill for a few rounds, such as the contexts that routes remember; a leak goes on.
+        counts = [_left()]
+        while len(counts) < 2 or (len(counts) < _ROUNDS and _grew(*counts[-2:])):
+            run(seed)
+            counts.append(_left())
+        if _grew(*counts[-2:]):
+            raise AssertionError(f"something is left, round by round: {counts}")
+
+
+def fuzz(kinds: Sequence[str], first: int, seconds: float, count: int | None) -> list[Finding]:
+    """Seeds from `first` on, of each kind in turn, until the time or their number is used up."""
+    began, findings, done = time.monotonic(), list[Finding](), dict.fromkeys(kinds, 0)
+    start = dict.fromkeys(kinds, first)
+    while True:
+        for kind in kinds:
+            room = (
+                _SEEDS_OF_A_CHILD if count is None else min(count - done[kind], _SEEDS_OF_A_CHILD)
+            )
+            if room <= 0 or (count is None and time.monotonic() - began > seconds):
+                continue
+            ended, finding = _child(kind, start[kind], room)
+            if finding is not None:
+                findings.append(finding)
+                print(finding, flush=True)
+            done[kind] += ended
+            start[kind] += ended
+        over = time.monotonic() - began > seconds if count is None else min(done.values()) >= count
+        if over:
+            numbers = ", ".join(f"{n} seeds of {kind}" for kind, n in done.items())
+            print(f"{numbers} from {first} on, {len(findings)} findings", flush=True)
+            return findings
+
+
+def _child(kind: str, first: int, count: int) -> tuple[int, Finding | None]:
+    """How many seeds were done, and the one that ended wrong, which is the last of them."""
+    command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz"]
+    command += ["--kind", kind, "--seed", str(first), "--count", str(count), "--in-this-process"]
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        child = subprocess.run(
+            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, check=False
+        )
+        output.seek(0)
+        lines = output.read().splitlines()
+    seeds = [number for number, line in enumerate(lines) if line.startswith("seed ")]
+    if child.returncode == 0:
+        return count, None
+    if not seeds:
+        return count, Finding(kind, first, "\n".join(lines[-_SHOWN:]))
+    last = int(lines[seeds[-1]].split()[1])
+    status = child.returncode
+    how = signal.Signals(-status).name if status < 0 else f"status {status}"
+    steps = "\n".join(["...", *lines[max(seeds[-1], len(lines) - _SHOWN) :]])
+    return last - first + 1, Finding(kind, last, f"{how}\n{steps}")
+
+
+def _left() -> dict[str, int]:
+    gc.collect()
+    sweep_loans()  # what is lent under a tracer waits for it
+    mapped = Path("/proc/self/maps").read_text(errors="replace").splitlines()
+    return {
+        "descriptors": len([*Path("/proc/self/fd").iterdir()]),
+        "storages": sum(isinstance(o, Storage) for o in gc.get_objects()),
+        "mapped files": sum("memfd:" in line for line in mapped),
+    }
+
+
+def _grew(before: dict[str, int], after: dict[str, int]) -> bool:
+    return any(n > before[kind] for kind, n in after.items())
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 1 if there is a finding."""
+    parser = argparse.ArgumentParser(prog="dev.py fuzz", description=__doc__)
+    parser.add_argument("--kind", choices=KINDS, help="one kind only")
+    parser.add_argument("--seed", type=int, default=None, help="the first one (default: the time)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long (default 60)")
+    parser.add_argument("--count", type=int, help="this many seeds of each kind, however long")
+    parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    first = int(time.time()) % 1_000_000 * 1_000 if options.seed is None else options.seed
+    kinds = (options.kind,) if options.kind else KINDS
+    if options.in_this_process:
+        try:
+            run_seeds(kinds[0], first, options.count or 1)
+        except Exception:
+            traceback.print_exc()
+            return 1
+        return 0
+    print(f"the first seed is {first}", flush=True)
+    return 1 if fuzz(kinds, first, options.seconds, options.count) else 0
