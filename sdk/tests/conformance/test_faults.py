@@ -71,7 +71,7 @@ FAULTS = {
         "test_a_refused_close_touches_nothing", "test_an_array_keeps_its_memory",
         "test_the_end_of_a_block",
     },
-    "singleton declared wrong": {"test_one_for_the_same_handles", "test_closing"},
+    "singleton declared wrong": {"test_one_for_the_same_handles"},
     "accesses declared wrong": {"test_accesses_that_are_not_served"},
     "mixed_access declared wrong": {"test_mixed_access"},
     "transfer declared wrong": {"test_the_route_says_what_happens"},

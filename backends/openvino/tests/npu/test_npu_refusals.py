@@ -31,6 +31,7 @@ from samebytes_openvino.intel_npu import (
 N = mmap.PAGESIZE
 
 
+@pytest.mark.usefixtures("level_zero_plugin")
 def test_no_device_writes_to_memory_made_as_input(
     npu: Any, shared: Any, doubling: Callable[..., Any]
 ) -> None:

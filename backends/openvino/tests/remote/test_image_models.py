@@ -89,7 +89,7 @@ def test_a_context_in_place_of_a_name(remote: Any) -> None:
 
 @pytest.mark.usefixtures("gpu")
 def test_what_must_be_copied() -> None:
-    frame = noise("NV12", 62, 46, 1)  # neither the pitch nor the address fits
+    frame = noise("NV12", 62, 46, 3)  # wherever the planes lie, their sizes do not fit
     model = image_model(echo(), frame, device="GPU", config=EXACT)
     with pytest.raises(CopyRequiredError, match=r"GPU[\s\S]*copy=True copies[\s\S]*resize="):
         model.infer(frame)
@@ -116,6 +116,7 @@ def test_resized_by_a_function(remote: Any) -> None:
     np.testing.assert_allclose(image, frame.planes[0].native[:30, :40].transpose(2, 0, 1), atol=0.2)
 
 
+@pytest.mark.usefixtures("opencl_plugin")
 def test_images_and_buffers_of_opencl(gpu: Any) -> None:
     opencl = gpu.derive("opencl")
     pixels = noise("NV12", 64, 64)

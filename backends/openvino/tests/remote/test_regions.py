@@ -219,6 +219,7 @@ for target in ("cpu", "level_zero", "openvino"):
 """
 
 
+@pytest.mark.usefixtures("level_zero_plugin")
 @pytest.mark.parametrize("box", BOXES)
 def test_copies_of_regions_of_the_npu(npu: Any, box: Box, request: pytest.FixtureRequest) -> None:
     """In a child, since the plugin's own copy of a region without gaps ends the process."""

@@ -20,7 +20,7 @@ import weakref
 from _thread import RLock
 from collections.abc import Callable, Hashable
 
-__all__ = ["KeyLocks", "Lock", "in_forked_child"]
+__all__ = ["KeyLocks", "Lock", "held_here", "in_forked_child"]
 
 
 class Lock(RLock):  # type: ignore[misc]  # final for typeshed, not for CPython
@@ -59,6 +59,12 @@ class KeyLocks:
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def held_here() -> list[Lock]:
+    """The locks that the calling thread holds."""
+    owned = (lock for lock in list(_locks) if lock._is_owned())  # type: ignore[attr-defined]
+    return list(owned)
 
 
 def _unlock_all() -> None:
