@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 
 from ._core.locks import Lock
 
-__all__ = ["CopyCount", "Stats", "count_copy", "reset_stats", "stats"]
+__all__ = ["CopyCount", "Stats", "copied_here", "count_copy", "reset_stats", "stats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,23 @@ _lock = Lock()
 _counts: dict[str, list[int]] = {}
 
 
+class _Here(threading.local):
+    """What this thread copied."""
+
+    nbytes = 0
+
+
+_here = _Here()
+
+
+def copied_here() -> int:
+    """How many bytes the calling thread has copied since it began."""
+    return _here.nbytes
+
+
 def count_copy(edge: str, nbytes: int) -> None:
     """Record one copy of `nbytes` bytes on `edge` ("ffmpeg -> ffmpeg (make_writable)")."""
+    _here.nbytes += nbytes
     with _lock:
         count = _counts.setdefault(edge, [0, 0])
         count[0] += 1

@@ -12,6 +12,10 @@
     ├── UnknownNameError (LookupError)      no such format, memory type, handle ...; has `nearest`
     ├── DeviceMismatchError (ValueError)    two objects live on different devices
     ├── NativeError (RuntimeError)          a native call failed; has `call` and `code`
+    ├── ElementError                        an element of a pipeline failed; has `element`, `stream`, `pts`
+    │   ├── ParameterError (ValueError)     a parameter has a value that it cannot have
+    │   ├── NegotiationError                two elements cannot agree on frames; has `reasons`
+    │   └── PoolTimeoutError (TimeoutError) no frame of a pool came back in time
     ├── RouteError
     │   ├── NoRouteError                    no route leads there; has `reasons`
     │   ├── CopyRequiredError               every route copies; has `edge`
@@ -27,7 +31,7 @@ Attributes hold the details, and the message says what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = [
@@ -37,16 +41,20 @@ __all__ = [
     "ClosedError",
     "CopyRequiredError",
     "DeviceMismatchError",
+    "ElementError",
     "ExportError",
     "IncompatiblePluginError",
     "LayoutError",
     "MissingDependencyError",
     "NativeError",
+    "NegotiationError",
     "NoRouteError",
     "NotHostVisibleError",
+    "ParameterError",
     "PluginConflictError",
     "PluginError",
     "PluginLoadError",
+    "PoolTimeoutError",
     "RouteError",
     "SamebytesError",
     "UnknownNameError",
@@ -176,6 +184,78 @@ class NativeError(SamebytesError, RuntimeError):
         self.call = call
         self.code = code
         super().__init__(f"{call} failed with {code}{': ' + meaning if meaning else ''}")
+
+
+class ElementError(SamebytesError):
+    """An element of a pipeline failed. `__cause__` is what it raised, if it raised.
+
+    Attributes:
+        element: its name in the pipeline.
+        stream: the number of the stream whose frame it had, or None.
+        pts: the frame's presentation time in units of its time base, or None.
+        parameters: of the element, by name.
+    """
+
+    def __init__(
+        self,
+        element: str,
+        message: str,
+        *,
+        stream: int | None = None,
+        pts: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.element = element
+        self.stream = stream
+        self.pts = pts
+        self.parameters = dict(parameters or {})
+        places = [f"stream {stream}"] if stream is not None else []
+        places += [f"pts {pts}"] if pts is not None else []
+        places += [f"{name}={value!r}" for name, value in self.parameters.items()]
+        where = f" ({', '.join(places)})" if places else ""
+        super().__init__(f"element {element!r}{where}: {message}")
+
+
+class ParameterError(ElementError, ValueError):
+    """A parameter of an element is unknown, missing, of the wrong type or out of range.
+
+    Attributes:
+        parameter: its name.
+        value: what it was given.
+        expected: what it must be.
+    """
+
+    def __init__(self, element: str, parameter: str, value: object, expected: str) -> None:
+        self.parameter = parameter
+        self.value = value
+        self.expected = expected
+        super().__init__(element, f"parameter {parameter!r} must be {expected}, not {value!r}")
+
+
+class NegotiationError(ElementError):
+    """An element cannot take what the one before gives, or gives what it did not announce.
+
+    Attributes:
+        before: the name of the element before, or "".
+        reasons: one line for each kind of frame that was tried.
+    """
+
+    def __init__(
+        self,
+        element: str,
+        message: str,
+        before: str = "",
+        reasons: Sequence[str] = (),
+        **place: Any,
+    ) -> None:
+        self.before = before
+        self.reasons = tuple(reasons)
+        lines = "".join(f"\n  - {reason}" for reason in self.reasons)
+        super().__init__(element, f"{message}{lines}", **place)
+
+
+class PoolTimeoutError(ElementError, TimeoutError):
+    """All frames of a pool were in use, and none came back in time."""
 
 
 class RouteError(SamebytesError):

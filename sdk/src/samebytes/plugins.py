@@ -60,6 +60,7 @@ from ._plugins.specs import (
     Plugin,
     PluginDeprecationWarning,
     ProbeResult,
+    ElementSpec,
     ProtocolSpec,
 )
 from ._stats import count_copy
@@ -98,6 +99,7 @@ __all__ = [
     "Plugin",
     "PluginDeprecationWarning",
     "ProbeResult",
+    "ElementSpec",
     "ProtocolSpec",
     "Refused",
     "Region",

@@ -45,6 +45,7 @@ class FFmpegFrame(Frame[FFmpegPlane]):
 
     native: VideoFrame | AudioFrame
     readonly_advice = ADVICE
+    may_become_writable = True
 
     @classmethod
     def wrap(cls, native: Any) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, SupportsIndex, cast, overload
 
 from ..errors import ExportError, UnknownNameError, UnsupportedObjectError
 from ..formats import AudioInfo, ImageFormat, ImageInfo
@@ -47,6 +47,9 @@ class Frame(Holder, TypedFrame[TensorT_co]):
 
     __slots__ = ("__weakref__", "_census", "_made", "_owner", "_planes", "context", "meta",
                  "native", "parent", "readonly")  # fmt: skip
+
+    may_become_writable: ClassVar[bool] = False
+    """Whether `readonly` can end by itself, as for frames that a decoder refers to for a while."""
 
     _instead = "use map(), or numpy.array(plane) for a copy of a plane's elements"
 

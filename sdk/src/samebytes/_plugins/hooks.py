@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pluggy
 
-from .specs import ContextSpec, MapperSpec, NativeSpec, ProtocolSpec
+from .specs import ContextSpec, ElementSpec, MapperSpec, NativeSpec, ProtocolSpec
 
 __all__ = ["PROJECT", "hookimpl"]
 
@@ -34,3 +34,8 @@ def samebytes_contexts() -> list[ContextSpec]:  # type: ignore[empty-body]  # a 
 @hookspec
 def samebytes_mappers() -> list[MapperSpec]:  # type: ignore[empty-body]  # a declaration
     """The edges between nodes."""
+
+
+@hookspec
+def samebytes_elements() -> list[ElementSpec]:  # type: ignore[empty-body]  # a declaration
+    """The elements of pipelines, by name. Since API (1, 1)."""

@@ -13,12 +13,13 @@ from .._core.edge import Transfer
 from ..errors import UnknownNameError
 from ..formats import ImageFormat
 from .requirements import parse_requirement
-from .specs import ContextSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
+from .specs import ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
 
 __all__ = ["problem_of_plugin", "problem_of_spec"]
 
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NODE = re.compile(r"[A-Za-z]\w*(:\w+)?")
+_ELEMENT = re.compile(r"[a-z][\w-]*(\.[a-z][\w-]*)+")
 _NATIVE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 
@@ -40,6 +41,8 @@ def problem_of_spec(spec: Any) -> str | None:
         problems = _of_context(spec)
     elif isinstance(spec, ProtocolSpec):
         problems = _of_protocol(spec)
+    elif isinstance(spec, ElementSpec):
+        problems = _of_element(spec)
     else:
         problems = _of_mapper(spec)
     return next((p for p in problems if p is not None), None)
@@ -63,6 +66,14 @@ def _of_protocol(spec: ProtocolSpec) -> Iterator[str | None]:
         yield f"attribute {spec.attribute!r} is not the name of an attribute"
     if not devices and spec.attribute is None:
         yield "neither dlpack_devices nor attribute is given"
+
+
+def _of_element(spec: ElementSpec) -> Iterator[str | None]:
+    if not (isinstance(spec.name, str) and _ELEMENT.fullmatch(spec.name)):
+        yield f'name {spec.name!r} is not the name of an element, "plugin.element"'
+    yield _bad_reference("element", spec.element, "Class")
+    if not isinstance(spec.summary, str):
+        yield f"summary {spec.summary!r} is not a string"
 
 
 def _of_context(spec: ContextSpec) -> Iterator[str | None]:

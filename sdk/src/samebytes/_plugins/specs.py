@@ -16,6 +16,7 @@ from .._core.edge import MapperSpec
 __all__ = [
     "API",
     "ContextSpec",
+    "ElementSpec",
     "MapperSpec",
     "NativeSpec",
     "Plugin",
@@ -24,7 +25,7 @@ __all__ = [
     "ProtocolSpec",
 ]
 
-API = (1, 0)
+API = (1, 1)
 """The plugin API of this samebytes: (major, minor)."""
 
 
@@ -126,6 +127,21 @@ class ContextSpec:
                 PluginDeprecationWarning,
                 stacklevel=3,  # 1 is here, 2 the generated __init__
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementSpec:
+    """An element of pipelines that `samebytes.elements.create` makes by its name. Since API (1, 1).
+
+    Attributes:
+        name: what users write: the plugin's name, a dot and the element's, "ffmpeg.source".
+        element: "module:Class", a class of samebytes.elements.
+        summary: one line for lists.
+    """
+
+    name: str
+    element: str
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from ..errors import PluginConflictError, PluginError
 from .distributions import install_hint
 from .requirements import parse_requirement, satisfies
-from .specs import ContextSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
+from .specs import ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
 
 _Name = TypeVar("_Name", str, int | str)
 
@@ -25,6 +25,7 @@ class Declarations:
     contexts: tuple[ContextSpec, ...] = ()
     mappers: tuple[MapperSpec, ...] = ()
     protocols: tuple[ProtocolSpec, ...] = ()
+    elements: tuple[ElementSpec, ...] = ()
 
 
 @dataclass(slots=True)
@@ -80,11 +81,13 @@ class Tables:
     # By the DLPack device, or by the attribute.
     protocols: dict[int | str, ProtocolSpec] = field(default_factory=dict)
     contexts: dict[str, ContextSpec] = field(default_factory=dict)
+    elements: dict[str, ElementSpec] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     # Which plugin declared a node, or wraps with a class: for errors that name the culprit.
     owner_of_node: dict[str, str] = field(default_factory=dict)
     owner_of_native: dict[str, str] = field(default_factory=dict)
     owner_of_protocol: dict[int | str, str] = field(default_factory=dict)
+    owner_of_element: dict[str, str] = field(default_factory=dict)
 
     def add(self, record: PluginRecord) -> None:
         """Enter a plugin's declarations, all of them or, on a conflict, none.
@@ -97,6 +100,8 @@ class Tables:
         self._check_free(record, "native type", natives, self.owner_of_native)
         protocols = [(key, spec) for spec in record.declared.protocols for key in _keys(spec)]
         self._check_free(record, "context", nodes, self.owner_of_node)
+        elements = [element.name for element in record.declared.elements]
+        self._check_free(record, "element", elements, self.owner_of_element)
         self._check_free(record, "protocol", [key for key, _ in protocols], self.owner_of_protocol)
         for native in record.declared.natives:
             self.natives[native.native] = native
@@ -107,6 +112,9 @@ class Tables:
         for context in record.declared.contexts:
             self.contexts[context.node] = context
             self.owner_of_node[context.node] = record.name
+        for element in record.declared.elements:
+            self.elements[element.name] = element
+            self.owner_of_element[element.name] = record.name
         self.plugins[record.name] = record
 
     def link(self) -> None:

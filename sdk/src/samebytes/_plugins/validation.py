@@ -14,7 +14,7 @@ from ..errors import IncompatiblePluginError, PluginLoadError, UnknownNameError
 from . import hooks
 from .failures import described, shown
 from .spec_checks import problem_of_plugin, problem_of_spec
-from .specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
+from .specs import API, ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
 from .tables import Declarations
 
 __all__ = ["HOOKS", "PluginAPI", "check_hooks", "check_module", "declarations", "plugin_of"]
@@ -24,7 +24,11 @@ HOOKS = {
     "samebytes_protocols": ProtocolSpec,
     "samebytes_contexts": ContextSpec,
     "samebytes_mappers": MapperSpec,
+    "samebytes_elements": ElementSpec,
 }
+# Hooks that the first version of the API did not have: a plugin that declares less would be
+# accepted by a samebytes that does not know them.
+_SINCE = {"samebytes_elements": (1, 1)}
 _MARK = f"{hooks.PROJECT}_impl"  # where pluggy's marker leaves its options
 _Spec = TypeVar("_Spec")
 
@@ -58,6 +62,12 @@ def check_module(name: str, module: ModuleType) -> Plugin:
     """
     plugin = plugin_of(name, module)
     check_hooks(name, module)
+    for hook, _ in _hooks(module):
+        since = _SINCE.get(hook, (1, 0))
+        if tuple(plugin.api) < since:
+            raise PluginLoadError(
+                name, f"{hook} needs PLUGIN = Plugin(api={since}), and it declares {plugin.api}"
+            )
     return plugin
 
 
@@ -131,6 +141,7 @@ def declarations(name: str, module: ModuleType) -> Declarations:
         protocols=_call(manager, name, "samebytes_protocols", ProtocolSpec),
         contexts=_call(manager, name, "samebytes_contexts", ContextSpec),
         mappers=_call(manager, name, "samebytes_mappers", MapperSpec),
+        elements=_call(manager, name, "samebytes_elements", ElementSpec),
     )
 
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements and pipelines: sources, transforms and sinks over mapped memory.
+
+    import samebytes.elements as el
+
+    @el.inplace(takes=el.Image("NV12|I420", memory="cpu", access="rw"))
+    def blur(frame, *, radius: Annotated[int, el.Range(1, 31)] = 5): ...
+
+    pipe = el.Pipeline(el.create("ffmpeg.source", url), blur(radius=7), Detect(model=path))
+    print(pipe.explain())
+    with pipe.start() as out:
+        for frame in out: ...
+
+A pipeline is a list. Each element says what it takes and gives; the pipeline finds the routes between
+them, once, and maps every frame along these. Nothing is copied unless `copy=True` allows it.
+"""
+
+from samebytes.elements._create import available, create, element_class
+from samebytes.elements._element import Element, Sink, Source, Transform, TransformInplace
+from samebytes.elements._functions import inplace, sink, source, transform
+from samebytes.elements._media import Audio, FrameInfo, Image, Media, Tensors, same
+from samebytes.elements._parameters import Choices, Doc, Parameter, Range
+from samebytes.elements._pipeline import Pipeline, Running
+from samebytes.elements._pool import FramePool
+from samebytes.elements._statistics import ElementStatistics, Statistics
+
+__all__ = [
+    "Audio",
+    "Choices",
+    "Doc",
+    "Element",
+    "ElementStatistics",
+    "FrameInfo",
+    "FramePool",
+    "Image",
+    "Media",
+    "Parameter",
+    "Pipeline",
+    "Range",
+    "Running",
+    "Sink",
+    "Source",
+    "Statistics",
+    "Tensors",
+    "Transform",
+    "TransformInplace",
+    "available",
+    "create",
+    "element_class",
+    "inplace",
+    "same",
+    "sink",
+    "source",
+    "transform",
+]

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounded queues between the threads of a pipeline.
+
+    port = channel.port(room=4)      # one for each writer
+    port.put((stream, frame))        # waits while 4 items of this writer are there
+    stream, frame = channel.get()    # whichever came first
+
+Two SimpleQueues make one: tickets say at which port an item lies, credits how many more a writer may
+put. Both are C, take no lock of Python's, and wake one thread for each item. So a ticket that is
+found at an empty port means that its item was dropped, and no item is without a ticket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+from ..errors import UnknownNameError
+
+__all__ = ["END", "STOP", "WHEN_FULL", "Channel", "Port", "Stopped"]
+
+WHEN_FULL = ("wait", "drop-oldest", "drop-newest")
+
+
+class _Mark:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+STOP: Final = _Mark("STOP")
+"""What get() returns once the channel was stopped."""
+
+END: Final = _Mark("END")
+"""Stands for the frame in the last item of a stream."""
+
+
+class Stopped(Exception):
+    """put() was called, or was waiting, when the channel was stopped."""
+
+
+Listener = Callable[[], object]
+
+
+def _tell(listeners: deque[Listener]) -> None:
+    while listeners:
+        with suppress(IndexError, RuntimeError):  # another thread was faster; its loop has ended
+            listeners.popleft()()
+
+
+class Port:
+    """Where one writer puts its items.
+
+    Attributes:
+        items: what waits here.
+        dropped: how many were left out.
+    """
+
+    __slots__ = ("_credits", "_listeners", "_tickets", "_when_full", "dropped", "items")
+
+    def __init__(
+        self, tickets: SimpleQueue[Any], listeners: deque[Listener], room: int, when_full: str
+    ) -> None:
+        self.items: deque[Any] = deque()
+        self.dropped = 0
+        self._tickets = tickets
+        self._listeners = listeners
+        self._when_full = when_full
+        self._credits: SimpleQueue[Any] = SimpleQueue()
+        for _ in range(room):
+            self._credits.put(None)
+
+    def put(self, item: Any) -> bool:
+        """Add an item, or do what was chosen for a full queue.
+
+        Returns:
+            Whether it was added; False where it was dropped itself.
+
+        Raises:
+            Stopped: the channel was stopped.
+        """
+        if self._when_full == "wait":
+            credit = self._credits.get()
+        else:
+            while True:
+                try:
+                    credit = self._credits.get_nowait()
+                    break
+                except Empty:
+                    pass
+                if self._when_full == "drop-newest":
+                    self.dropped += 1
+                    return False
+                try:
+                    self.items.popleft()
+                except IndexError:
+                    continue  # a reader was faster: its credit is on its way
+                # The ticket and the credit of the old item are the new one's.
+                self.dropped += 1
+                self.items.append(item)
+                return True
+        if credit is STOP:
+            self._credits.put(STOP)
+            raise Stopped
+        self._add(item)
+        return True
+
+    def put_mark(self, item: Any) -> None:
+        """Add the end of a stream, which needs no room and is never dropped."""
+        self._add(item)
+
+    def _add(self, item: Any) -> None:
+        self.items.append(item)
+        self._tickets.put(self)
+        if self._listeners:
+            _tell(self._listeners)
+
+    def take(self) -> Any:
+        """The oldest item.
+
+        Raises:
+            IndexError: it was dropped.
+        """
+        item = self.items.popleft()
+        if item[1] is not END:
+            self._credits.put(None)
+        return item
+
+    def stop(self) -> None:
+        """Wake the writer."""
+        self._credits.put(STOP)
+
+
+class Channel:
+    """Where the items of several writers come out, for one or several readers."""
+
+    def __init__(self) -> None:
+        self._tickets: SimpleQueue[Any] = SimpleQueue()
+        self._listeners: deque[Listener] = deque()
+        self.ports: list[Port] = []
+
+    def port(self, room: int, when_full: str = "wait") -> Port:
+        """A place for another writer.
+
+        Raises:
+            UnknownNameError: there is no such policy.
+        """
+        if when_full not in WHEN_FULL:
+            raise UnknownNameError("when_full", when_full, WHEN_FULL)
+        made = Port(self._tickets, self._listeners, room, when_full)
+        self.ports.append(made)
+        return made
+
+    def get(self) -> Any:
+        """The next item, or STOP."""
+        while True:
+            port = self._tickets.get()
+            if port is STOP:
+                self._tickets.put(STOP)  # for the other readers
+                return STOP
+            try:
+                return port.take()
+            except IndexError:
+                continue
+
+    async def wait(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Return when get() does not wait."""
+        while self._tickets.empty():
+            came = asyncio.Event()
+            self._listeners.append(partial(loop.call_soon_threadsafe, came.set))
+            if self._tickets.empty():  # still, so whoever puts sees the listener
+                await came.wait()
+
+    def stop(self) -> None:
+        """Wake all readers and writers; what waits is dropped."""
+        self._tickets.put(STOP)
+        _tell(self._listeners)
+        for port in self.ports:
+            port.stop()
+            port.items.clear()
+
+    def __len__(self) -> int:
+        return sum(len(port.items) for port in self.ports)
+
+    @property
+    def dropped(self) -> int:
+        """How many items were left out."""
+        return sum(port.dropped for port in self.ports)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements by name, from the plugins that are installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._plugins.discovery import tables
+from .._plugins.distributions import install_hint
+from .._plugins.loading import load_class
+from .._plugins.specs import ElementSpec
+from ..errors import UnknownNameError
+from ._element import Element
+
+__all__ = ["available", "create", "element_class"]
+
+
+def create(name: str, *values: Any, **parameters: Any) -> Element:
+    """An element by its name: `create("ffmpeg.source", "in.mp4", threads=2)`.
+
+    Args:
+        name: as `available` lists it.
+        values, parameters: of the element, in their order or by name.
+
+    Raises:
+        UnknownNameError: no plugin that is installed declares it; the message says what to install.
+        MissingDependencyError: a package of its plugin is missing.
+        ParameterError: a parameter is missing, unknown, of the wrong type or out of range.
+    """
+    return element_class(name)(*values, **parameters)
+
+
+def element_class(name: str) -> type[Element]:
+    """The class of the elements of that name.
+
+    Raises:
+        UnknownNameError: no plugin that is installed declares it.
+        MissingDependencyError: a package of its plugin is missing.
+    """
+    found = tables()
+    spec = found.elements.get(name)
+    if spec is None:
+        plugin = str(name).partition(".")[0]
+        hint = install_hint(plugin)
+        missing = bool(hint) and plugin not in found.plugins
+        text = f"(plugin {plugin!r} {found.absence(plugin)})" if missing else ""
+        raise UnknownNameError("element", name, found.elements, text)
+    cls = load_class(spec.element, found.owner_of_element[name], Element)
+    if cls.name != name:
+        cls.name = name
+    return cls
+
+
+def available() -> dict[str, ElementSpec]:
+    """What `create` can make, by name."""
+    return dict(sorted(tables().elements.items()))

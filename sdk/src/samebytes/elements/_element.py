@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What elements are: Source, Transform, TransformInplace and Sink."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from ..errors import ClosedError, ElementError, ParameterError
+from . import _parameters
+from ._media import FrameInfo, Media, patterns, same
+
+if TYPE_CHECKING:
+    from .._core.context import Context
+    from .._core.frame import Frame
+
+__all__ = ["Element", "Sink", "Source", "Transform", "TransformInplace"]
+
+# An object that is neither: what it stands for is `same()`.
+_SAME = type(same())
+
+
+@typing.dataclass_transform(kw_only_default=False)
+class Element:
+    """One step of a pipeline; a subclass of one of the four kinds below.
+
+    Annotated attributes of a subclass are its parameters, which its constructor takes by name or in
+    their order, and checks:
+
+        class Detect(el.Transform):
+            model: Path
+            device: Annotated[str, el.Doc("where the model runs")] = "CPU"
+            takes = el.Image("NV12|I420", memory="openvino:{device}")
+            gives = el.same()
+
+    The constructor only stores them. What costs time or holds resources is made in `open` and given
+    back in `close`, so that an element can be made, looked at and started again. One object is an
+    element of one pipeline.
+
+    Class attributes:
+        name: what the element is called in errors and tables; by default the name of its class.
+        takes, gives: what it takes and gives, patterns or tuples of patterns, best first.
+        concurrent: several threads may call it at the same time, each for another frame.
+        live: of a source: frames come when they come, and the next ones do not wait.
+    """
+
+    name: ClassVar[str] = ""
+    takes: ClassVar[Any] = Media()
+    gives: ClassVar[Any] = same()
+    concurrent: ClassVar[bool] = False
+    live: ClassVar[bool] = False
+    # What users implement: it raises ClosedError after close().
+    _work: ClassVar[str] = ""
+    _declared: ClassVar[dict[str, _parameters.Parameter] | None] = None
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        cls._declared = None
+        if not cls.__dict__.get("name"):
+            cls.name = cls.__name__
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        """Take the parameters.
+
+        Raises:
+            ParameterError: one is missing, unknown, of the wrong type or out of range.
+        """
+        known = self.declared_parameters()
+        if len(values) > len(known):
+            raise ParameterError(self.name, "", values, f"one of at most {len(known)} parameters")
+        for name, value in zip(known, values, strict=False):
+            if name in named:
+                raise ParameterError(self.name, name, value, "given once")
+            named[name] = value
+        for name in named:
+            if name not in known:
+                raise ParameterError(
+                    self.name, name, named[name], f"one of {', '.join(known) or 'no parameters'}"
+                )
+        for name, parameter in known.items():
+            if name in named:
+                setattr(self, name, named[name])
+            elif parameter.required:
+                raise ParameterError(self.name, name, None, parameter.expected)
+            else:
+                vars(self)[name] = parameter.default
+
+    @classmethod
+    def declared_parameters(cls) -> Mapping[str, _parameters.Parameter]:
+        """The parameters by name, in the order of the constructor."""
+        if cls._declared is None:
+            cls._declared = _parameters.of_class(cls, Element)
+        return MappingProxyType(cls._declared)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters' values by name."""
+        return {name: getattr(self, name) for name in self.declared_parameters()}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        parameter = self.declared_parameters().get(name)
+        super().__setattr__(name, value if parameter is None else parameter.check(self.name, value))
+
+    @cached_property
+    def _takes(self) -> tuple[Media, ...]:
+        values = self.parameters
+        return tuple(p.with_parameters(values) for p in patterns(self.takes, f"{self.name}.takes"))
+
+    @cached_property
+    def _gives(self) -> tuple[Media, ...] | None:
+        """None: the frame that it takes."""
+        if isinstance(self.gives, _SAME):
+            return None
+        values = self.parameters
+        return tuple(p.with_parameters(values) for p in patterns(self.gives, f"{self.name}.gives"))
+
+    def open(self, context: Context | None) -> None:
+        """Load and allocate; called once before the first frame, with what was agreed on known.
+
+        Args:
+            context: where the frames are that the element will get; of a source, where the next
+                element wants them. Models and memory for them belong there. None where neither
+                is known before the first frame.
+        """
+
+    def close(self) -> None:
+        """Give back what `open` and `negotiate` made; also called after they failed."""
+
+    def interrupt(self) -> None:
+        """Let a call that waits return soon: the pipeline stops. Called from another thread."""
+
+    def end_of_stream(self, stream: int) -> Iterable[Frame] | None:
+        """What is left to give when a stream has ended, if the element kept some of it back."""
+        return None
+
+    def _forget_agreement(self) -> None:
+        for cached in ("_takes", "_gives"):
+            vars(self).pop(cached, None)
+
+    def _set_open(self) -> None:
+        vars(self).pop(self._work, None)
+
+    def _set_closed(self) -> None:
+        def closed(*_: Any) -> NoReturn:
+            raise ClosedError(f"{self.name}.{self._work}() was called after close()")
+
+        vars(self)[self._work] = closed
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({values})"
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise ElementError(self.name, "an element is part of one pipeline: make another one")
+
+
+class Source(Element):
+    """Where frames come from."""
+
+    _work: ClassVar[str] = "read"
+    gives: ClassVar[Any] = Media()
+
+    def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
+        """What the source will give. Called once before `open`; reading a file's header is right here.
+
+        Args:
+            wanted: what the next element takes, as far as the source offers it: of several formats
+                and memory types the cheapest. None where the source announces none.
+
+        Returns:
+            What it is in full. None: it is known when the first frame is there.
+        """
+        return wanted
+
+    def read(self) -> Any:
+        """The next frame, a samebytes.Frame or a native one; None at the end of the stream."""
+        raise NotImplementedError(f"{type(self).__name__} must define read()")
+
+
+class Transform(Element):
+    """Takes a frame and gives none, one or several."""
+
+    _work: ClassVar[str] = "process"
+
+    def negotiate(self, given: FrameInfo) -> FrameInfo:
+        """What the element will give for such frames.
+
+        Called for each stream before its first frame, and again when its layout changes.
+
+        Args:
+            given: what it will take: format, size and where.
+
+        Raises:
+            ValueError: it cannot take them; the text says why.
+        """
+        gives = self._gives
+        if gives is None:
+            return given
+        return replace(gives[0].offers(given)[0], pool=None)
+
+    def process(self, frame: Frame[Any]) -> Any:
+        """Work on one frame, mapped as `takes` says.
+
+        Returns:
+            A frame (a samebytes.Frame or a native one), an iterator of frames (`yield`), or None:
+            then there is none. The very frame that it was given goes on as it came.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define process()")
+
+
+class TransformInplace(Transform):
+    """Takes a frame and passes it on, changed or with metadata added."""
+
+    def process(self, frame: Frame[Any]) -> Any:
+        """Work on one frame, mapped as `takes` says; False drops it, anything else passes it on."""
+        raise NotImplementedError(f"{type(self).__name__} must define process()")
+
+
+class Sink(Element):
+    """Takes frames and passes them on, so that it may stand anywhere."""
+
+    _work: ClassVar[str] = "write"
+
+    def negotiate(self, given: FrameInfo) -> FrameInfo:
+        """See what will come; what is returned is not used. Called as of a Transform."""
+        return given
+
+    def write(self, frame: Frame[Any]) -> None:
+        """Take one frame, mapped as `takes` says."""
+        raise NotImplementedError(f"{type(self).__name__} must define write()")

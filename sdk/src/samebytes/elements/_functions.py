@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements made of plain functions and generators."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, ClassVar
+
+from .._core.frame import Frame
+from ..errors import UnsupportedObjectError
+from . import _parameters
+from ._element import Element, Sink, Source, Transform, TransformInplace
+from ._media import Media, same
+
+__all__ = ["element_of", "inplace", "sink", "source", "transform"]
+
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class _OfFunction(Element):
+    """Calls a function with the frame and the parameters, which are its keyword-only ones."""
+
+    function: ClassVar[Callable[..., Any]]
+
+    def open(self, context: Any) -> None:
+        super().open(context)
+        vars(self)[self._work] = partial(type(self).function, **self.parameters)
+
+
+class _SourceOfFunction(_OfFunction, Source):
+    """Gives what a generator function yields."""
+
+    def open(self, context: Any) -> None:
+        super().open(context)
+        frames = iter(vars(self)["read"]())
+        vars(self)["read"] = lambda: next(frames, None)
+
+
+class _SourceOfIterable(Source):
+    """Gives the frames of an iterable: a list, a generator, PyAV's container.decode() ..."""
+
+    name = "frames"
+
+    def __init__(self, frames: Iterable[Any]) -> None:
+        super().__init__()
+        self._frames = frames
+        self._iterator: Iterator[Any] = iter(())
+
+    def open(self, context: Any) -> None:
+        super().open(context)
+        self._iterator = iter(self._frames)
+
+    def read(self) -> Any:
+        return next(self._iterator, None)
+
+    def close(self) -> None:
+        super().close()
+        self._iterator = iter(())
+
+
+def source(*, gives: Any = Media(), live: bool = False) -> _Decorator:  # noqa: B008 - frozen
+    """Make a Source of a generator function; its keyword-only parameters are the element's."""
+    return partial(_made, _SourceOfFunction, {"gives": gives, "live": live}, 0)
+
+
+def transform(
+    *,
+    takes: Any = Media(),
+    gives: Any = same(),
+    concurrent: bool = False,  # noqa: B008 - frozen
+) -> _Decorator:
+    """Make a Transform of a function or generator function of one frame."""
+    attributes = {"takes": takes, "gives": gives, "concurrent": concurrent}
+    return partial(_made, _transform, attributes, 1)
+
+
+def inplace(*, takes: Any, concurrent: bool = False) -> _Decorator:
+    """Make a TransformInplace of a function of one frame.
+
+    @el.inplace(takes=el.Image("NV12|I420", memory="cpu", access="rw"))
+    def blur(frame, *, radius: Annotated[int, el.Range(1, 31)] = 5): ...
+
+    pipe = el.Pipeline(frames, blur(radius=7))
+    """
+    return partial(_made, _inplace, {"takes": takes, "concurrent": concurrent}, 1)
+
+
+def sink(*, takes: Any = Media()) -> _Decorator:  # noqa: B008 - frozen
+    """Make a Sink of a function of one frame."""
+    return partial(_made, _sink, {"takes": takes}, 1)
+
+
+_transform = type("_TransformOfFunction", (_OfFunction, Transform), {"__module__": __name__})
+_inplace = type("_InplaceOfFunction", (_OfFunction, TransformInplace), {"__module__": __name__})
+_sink = type("_SinkOfFunction", (_OfFunction, Sink), {"__module__": __name__})
+
+
+def _made(
+    base: type, attributes: dict[str, Any], frames: int, function: Callable[..., Any]
+) -> Callable[..., Any]:
+    declared = _parameters.of_function(function)
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    given = [p for p in inspect.signature(function).parameters.values() if p.kind in kinds]
+    if len(given) != frames:
+        wanted = "one parameter, the frame" if frames else "no parameter"
+        raise TypeError(f"{_name(function)}() must have {wanted} before `*`")
+    made = type(base)(
+        _name(function),
+        (base,),
+        {
+            **attributes,
+            "__doc__": function.__doc__,
+            "__module__": getattr(function, "__module__", __name__),
+            "function": staticmethod(function),
+        },
+    )
+    made._declared = declared
+    return made
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def element_of(thing: Any, *, first: bool) -> Element:
+    """An element of what stands in a pipeline.
+
+    Args:
+        thing: an element, a function of one frame, or, as the first, an iterable of frames.
+        first: it is the pipeline's source.
+
+    Raises:
+        UnsupportedObjectError: it is none.
+    """
+    if isinstance(thing, Element):
+        return thing
+    if isinstance(thing, type) and issubclass(thing, Element):
+        raise UnsupportedObjectError(f"{thing.__name__} is a class of elements: call it")
+    if first and isinstance(thing, Iterable) and not isinstance(thing, str | bytes | Frame):
+        return _SourceOfIterable(thing)
+    if first and inspect.isgeneratorfunction(thing):
+        return source()(thing)()  # type: ignore[no-any-return]  # an element
+    if not first and callable(thing):
+        return transform()(thing)()  # type: ignore[no-any-return]  # an element
+    wanted = "a source or an iterable of frames" if first else "an element or a function of a frame"
+    raise UnsupportedObjectError(f"a pipeline has {wanted} here, not {thing!r}")

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a pipeline, as the list that the user wrote says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..errors import UnsupportedObjectError
+from ._element import Element, Source
+from ._functions import element_of
+
+__all__ = ["Graph", "Step"]
+
+
+class Step:
+    """One element and where its frames go.
+
+    Attributes:
+        element: what the user wrote.
+        name: unique in the pipeline: "blur", "blur#2".
+        before: the step that it takes frames from; None for a source.
+        after: the steps that take its frames; several share them, and may only read.
+        depth: how many branches it lies in.
+    """
+
+    __slots__ = ("after", "before", "depth", "element", "name")
+
+    def __init__(self, element: Element, name: str, before: Step | None, depth: int) -> None:
+        self.element = element
+        self.name = name
+        self.before = before
+        self.after: list[Step] = []
+        self.depth = depth
+
+    @property
+    def shares(self) -> tuple[Step, ...]:
+        """The other steps that get the very same frames."""
+        siblings = () if self.before is None else self.before.after
+        return tuple(step for step in siblings if step is not self)
+
+    def __repr__(self) -> str:
+        return f"<Step {self.name}>"
+
+
+class Graph:
+    """All steps of a pipeline.
+
+    Attributes:
+        sources: one for each stream.
+        first: the steps that take the frames of the sources; the same for all of them.
+        last: the end of the main line, whose frames come out; None if there are only sources.
+        steps: all but the sources, in the order in which they were written.
+    """
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        if not items:
+            raise UnsupportedObjectError("a pipeline begins with a source: Pipeline(source, ...)")
+        self._names: Counter[str] = Counter()
+        self._seen: set[int] = set()
+        self.steps: list[Step] = []
+        sources = items[0]
+        several = isinstance(sources, list | tuple) and sources
+        if not (several and all(isinstance(one, Element) for one in sources)):
+            sources = [sources]
+        self.sources = [self._step(one, None, 0, first=True) for one in sources]
+        for step in self.sources:
+            if not isinstance(step.element, Source):
+                raise UnsupportedObjectError(f"a pipeline begins with a source, not {step.name!r}")
+        # All sources have the same steps after them.
+        root = Step(self.sources[0].element, "", None, 0)
+        self.last = self._line(items[1:], root, 0)
+        if self.last is root:
+            self.last = None
+        self.first = root.after
+        for step in self.first:
+            step.before = self.sources[0]
+        for step in self.sources:
+            step.after = self.first
+
+    def _line(self, items: Sequence[Any], before: Step, depth: int) -> Step | None:
+        last = before
+        for item in items:
+            if isinstance(item, list | tuple):
+                if not item:
+                    raise UnsupportedObjectError("a branch without elements: [] in a pipeline")
+                self._line(item, last, depth + 1)
+                continue
+            step = self._step(item, last, depth, first=False)
+            last.after.append(step)
+            last = step
+        return last
+
+    def _step(self, item: Any, before: Step | None, depth: int, *, first: bool) -> Step:
+        element = element_of(item, first=first)
+        if id(element) in self._seen:
+            raise UnsupportedObjectError(
+                f"the element {element!r} stands in the pipeline twice: make another one"
+            )
+        if not first and isinstance(element, Source):
+            raise UnsupportedObjectError(
+                f"{element.name!r} is a source: sources come first, several as a list"
+            )
+        self._seen.add(id(element))
+        self._names[element.name] += 1
+        count = self._names[element.name]
+        name = element.name if count == 1 else f"{element.name}#{count}"
+        step = Step(element, name, before, depth)
+        if not first:
+            self.steps.append(step)
+        return step
+
+    def __iter__(self) -> Iterator[Step]:
+        yield from self.sources
+        yield from self.steps

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running a pipeline in the caller's thread: debuggers, profilers and exceptions work as ever."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from .._core.frame import Frame
+from ..errors import ElementError
+from ._graph import Step
+from ._run import Run
+
+__all__ = ["frames_here"]
+
+
+def frames_here(run: Run) -> Iterator[Frame]:
+    """The frames that come out. The sources are read in turn, one frame each."""
+    outputs: deque[Frame] = deque()
+    last = run.graph.last
+
+    def push(step: Step | None, frame: Frame, stream: int) -> None:
+        if step is last:
+            outputs.append(frame)
+        for stage in run.after(step):
+            try:
+                for given in stage.feed(frame, stream):
+                    push(stage.step, given, stream)
+            except ElementError:
+                if not run.drops:
+                    raise
+
+    def end(step: Step | None, stream: int) -> None:
+        for stage in run.after(step):
+            for given in stage.end(stream):
+                push(stage.step, given, stream)
+            end(stage.step, stream)
+
+    reading = deque(run.readers)
+    while reading:
+        reader = reading.popleft()
+        frame = reader.read()
+        if frame is None:
+            end(None, reader.stream)
+        else:
+            reading.append(reader)
+            push(None, frame, reader.stream)
+            del frame
+        while outputs:
+            yield outputs.popleft()

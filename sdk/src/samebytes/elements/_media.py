@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What elements take and give: patterns, and FrameInfo, the one thing that was agreed on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from .._core.access import Access, check_access
+from .._core.frame import Frame
+from .._core.info import TensorInfo
+from ..errors import UnknownNameError
+from ..formats import AudioInfo, ImageFormat, ImageInfo
+
+__all__ = ["Audio", "FrameInfo", "Image", "Media", "Tensors", "patterns", "same"]
+
+_MEDIA = {"Image": "image", "Audio": "audio", "Tensors": "tensors", "Media": ""}
+
+
+@dataclass(frozen=True)
+class FrameInfo:
+    """The frames on one link of a pipeline. What is None is not known before a frame is there.
+
+    Attributes:
+        media: "image", "audio" or "tensors".
+        memory: the node where they are: "cpu", "ffmpeg", "openvino:GPU" ...
+        format: the name of the pixel format, of images.
+        width, height: in pixels, of images.
+        audio: samples, channels and rate, of sound.
+        tensors: the layout of each tensor.
+        rate: frames a second, where it is constant.
+        pool: how many frames the source can have out at a time; None where there is no such limit.
+    """
+
+    media: str
+    memory: str
+    format: str | None = None
+    width: int | None = None
+    height: int | None = None
+    audio: AudioInfo | None = None
+    tensors: tuple[TensorInfo, ...] | None = None
+    rate: Fraction | None = None
+    pool: int | None = None
+
+    @classmethod
+    def of(cls, frame: Frame, like: FrameInfo | None = None) -> FrameInfo:
+        """What is known of a frame; rate and pool, which frames do not have, are those of `like`."""
+        info, memory = frame.meta.info, frame.context.node
+        rate, pool = (None, None) if like is None else (like.rate, like.pool)
+        if isinstance(info, ImageInfo):
+            size = {"width": info.width, "height": info.height}
+            return cls("image", memory, info.format.name, **size, rate=rate, pool=pool)
+        if isinstance(info, AudioInfo):
+            return cls("audio", memory, audio=info, rate=rate, pool=pool)
+        infos = tuple(plane.info for plane in frame.planes)
+        return cls("tensors", memory, tensors=infos, rate=rate, pool=pool)
+
+    def __str__(self) -> str:
+        words = [self.media]
+        if self.format is not None:
+            words.append(self.format)
+        if self.width is not None and self.height is not None:
+            words.append(f"{self.width}x{self.height}")
+        if self.audio is not None:
+            words.append(str(self.audio))
+        words += [str(tensor) for tensor in self.tensors or ()]
+        text = f"{' '.join(words)} in {self.memory}"
+        return text if self.rate is None else f"{text}, {float(self.rate):g} fps"
+
+
+@dataclass(frozen=True)
+class Media:
+    """Frames of any kind, wherever they are: see `Image`, `Audio` and `Tensors`.
+
+    Args:
+        memory: where the frames are to be, as `Frame.map` takes it; several, best first: "cpu|opencl".
+            Names in braces are parameters of the element: "openvino:{device}". Empty: as they come.
+        access: what the element does with the bytes: "r", "w" or "rw".
+    """
+
+    memory: str = ""
+    access: Access = "r"
+
+    def __post_init__(self) -> None:
+        check_access(self.access)
+
+    @property
+    def media(self) -> str:
+        """ "image", "audio", "tensors", or "" for any."""
+        return _MEDIA.get(type(self).__name__, "")
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """Where the frames may be, best first; empty where that does not matter."""
+        return tuple(filter(None, self.memory.split("|")))
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Media:
+        """The same with the values of an element's parameters in place of their names."""
+        return replace(self, memory=self.memory.format_map(parameters)) if self.memory else self
+
+    def why_not(self, info: FrameInfo) -> str | None:
+        """Why these frames are others than the pattern says, wherever they are; None if they fit."""
+        if self.media and info.media != self.media:
+            return f"it is {info.media}, not {self.media}"
+        return None
+
+    def offers(self, like: FrameInfo | None) -> list[FrameInfo]:
+        """Every kind of frame that the pattern can mean; what it leaves open is as in `like`."""
+        memories = self.memories or (() if like is None else (like.memory,))
+        if like is not None and (not self.media or self.media == like.media):
+            return [replace(like, memory=memory) for memory in memories]
+        rest = {} if like is None else {"rate": like.rate}
+        return [FrameInfo(self.media or "image", memory, **rest) for memory in memories]
+
+    def __str__(self) -> str:
+        words = [self.media or "any frame", *self._words()]
+        if self.memory:
+            words.append(f"in {' or '.join(self.memories)}")
+        if self.access != "r":
+            words.append(f'(access "{self.access}")')
+        return " ".join(words)
+
+    def _words(self) -> list[str]:
+        return []
+
+
+@dataclass(frozen=True)
+class _Image(Media):
+    format: str = ""
+    width: int | None = None
+    height: int | None = None
+
+
+class Image(_Image):
+    """Images.
+
+    Args:
+        format: pixel formats, best first: "NV12|I420". Empty: any.
+        memory, access: as of `Media`.
+        width, height: in pixels; None for any.
+
+    Raises:
+        UnknownNameError: there is no such pixel format.
+    """
+
+    def __init__(
+        self,
+        format: str = "",  # the field's word for it
+        memory: str = "",
+        access: Access = "r",
+        width: int | None = None,
+        height: int | None = None,
+    ) -> None:
+        super().__init__(memory, access, format, width, height)
+        _ = self.formats
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The names of the formats; empty for any."""
+        return tuple(ImageFormat.of(name).name for name in self.format.split("|") if name)
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Image:
+        """The same with the values of an element's parameters in place of their names."""
+        memory = self.memory.format_map(parameters)
+        return Image(self.format, memory, self.access, self.width, self.height)
+
+    def why_not(self, info: FrameInfo) -> str | None:
+        """Why these images are others than the pattern says; None if they fit."""
+        if (reason := super().why_not(info)) is not None:
+            return reason
+        if self.formats and info.format is not None and info.format not in self.formats:
+            return f"its format is {info.format}, not {' or '.join(self.formats)}"
+        for name in ("width", "height"):
+            wanted, found = getattr(self, name), getattr(info, name)
+            if wanted is not None and found is not None and found != wanted:
+                return f"its {name} is {found}, not {wanted}"
+        return None
+
+    def offers(self, like: FrameInfo | None) -> list[FrameInfo]:
+        """Every kind of image that the pattern can mean; what it leaves open is as in `like`."""
+        found = []
+        for info in super().offers(like):
+            formats = self.formats or (info.format,)
+            if like is not None and info.format in formats:
+                formats = (info.format,)  # it is that already
+            size = {"width": self.width or info.width, "height": self.height or info.height}
+            found += [replace(info, format=name, **size) for name in formats]
+        return found
+
+    def _words(self) -> list[str]:
+        size = f"{self.width or '?'}x{self.height or '?'}" if self.width or self.height else ""
+        return [word for word in ("|".join(self.formats), size) if word]
+
+
+class Audio(Media):
+    """Sound; arguments as of `Media`."""
+
+
+class Tensors(Media):
+    """Plain lists of tensors; arguments as of `Media`."""
+
+
+@dataclass(frozen=True)
+class _Same:
+    def __str__(self) -> str:
+        return "the frame that it takes"
+
+
+def same() -> _Same:
+    """What an element gives that passes on the frames that it takes.
+
+    The frame goes on as it came: the next element maps the first one's memory, not this one's
+    mapping. Metadata and regions that were added are there, since all mappings share them.
+    """
+    return _Same()
+
+
+def patterns(declared: Any, what: str) -> tuple[Media, ...]:
+    """`takes` or `gives` as a tuple.
+
+    Raises:
+        UnknownNameError: it is none.
+    """
+    found = declared if isinstance(declared, tuple | list) else (declared,)
+    for one in found:
+        if not isinstance(one, Media):
+            known = ("Image", "Audio", "Tensors", "Media")
+            raise UnknownNameError(f"pattern of frames in {what}", repr(one), known)
+    return tuple(found)

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which frames two neighbours agree on: the cheapest of what one gives and the other takes.
+
+An agreement is about names and sizes; a frame can still have a layout that an edge refuses. So it is
+a plan until `confirm` has seen a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+from .._core.access import Access
+from .._core.context import Context
+from .._core.frame import Frame
+from .._routing.route import Route, route
+from ..errors import NegotiationError, RouteError, SamebytesError
+from ._contexts import Contexts
+from ._element import Sink, Source, Transform, TransformInplace
+from ._graph import Step
+from ._media import FrameInfo, Media
+
+__all__ = ["Link", "Negotiation"]
+
+_COPY = 10_000.0
+"""What a copy costs, as in routes."""
+
+
+@dataclass(slots=True)
+class Link:
+    """What one step takes of one stream, and how it gets it.
+
+    Attributes:
+        given: the frames that come.
+        taken: the pattern of the element that they are mapped to.
+        target: the context to map to; None where the frames are taken as they come.
+        access: of the mapping.
+        copy: whether a copy was allowed.
+        private: each frame is copied first, since others read it.
+        gives: the frames that the step will give.
+        route: how the frames get there; None where they are there already.
+        confirmed: a frame has been seen that can take the route.
+    """
+
+    given: FrameInfo
+    taken: Media
+    target: Context | None
+    access: Access
+    copy: bool
+    private: bool
+    gives: FrameInfo
+    route: Route | None
+    confirmed: bool = False
+    # Of the frames that were seen: compared for each frame.
+    context: Context | None = None
+    info: Any = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether the element writes into the frame."""
+        return self.access != "r"
+
+
+@dataclass(slots=True)
+class _Option:
+    """One of the ways in which a step can take its frames."""
+
+    cost: float
+    taken: Media
+    memory: str
+    private: bool
+    reason: str = ""
+
+
+class Negotiation:
+    """Finds links. One for each pipeline.
+
+    Args:
+        copy: whether the user allows copies.
+    """
+
+    def __init__(self, *, copy: bool) -> None:
+        self.copy = copy
+        self.contexts = Contexts()
+        self._after: dict[tuple[Step, FrameInfo], float] = {}
+        self._costs: dict[tuple[Any, ...], float | str] = {}
+
+    def source(self, step: Step) -> FrameInfo | None:
+        """What a source will give, as it agrees with those after it; None if it cannot say yet.
+
+        Raises:
+            NegotiationError: it gives nothing that they take, or something else than it announced.
+        """
+        element = step.element
+        assert isinstance(element, Source)
+        offers = [info for pattern in element._gives or () for info in pattern.offers(None)]
+        wanted = None
+        if offers:
+            wanted = min(offers, key=lambda info: self._cost_after(step, info))
+        found = element.negotiate(wanted)
+        if found is None:
+            return None
+        if not isinstance(found, FrameInfo):
+            raise NegotiationError(step.name, f"negotiate() returned {found!r}, not a FrameInfo")
+        self.check_announced(step, found)
+        return found
+
+    def check_announced(self, step: Step, info: FrameInfo) -> None:
+        """See whether a step gives what it announced.
+
+        Raises:
+            NegotiationError: it does not.
+        """
+        gives = step.element._gives
+        if gives is None:
+            return
+        reasons = []
+        for pattern in gives:
+            reason = pattern.why_not(info)
+            if reason is None and pattern.memories and not self._is_in(info, pattern):
+                reason = f"it is in {info.memory}, not {' or '.join(pattern.memories)}"
+            if reason is None:
+                return
+            reasons.append(reason)
+        announced = " or ".join(map(str, gives))
+        raise NegotiationError(
+            step.name, f"it announced {announced}, and gives {info}", reasons=reasons
+        )
+
+    def link(self, step: Step, given: FrameInfo, frame: Frame | None = None) -> Link:
+        """The cheapest way in which a step can take such frames.
+
+        Args:
+            step: the step.
+            given: what comes.
+            frame: one of them, which then can take the route.
+
+        Raises:
+            NegotiationError: there is no way; the error shows both sides.
+        """
+        options = sorted(self._options(step, given, frame), key=lambda option: option.cost)
+        reasons = [option.reason for option in options if option.reason]
+        for option in options:
+            if option.reason:
+                continue
+            try:
+                return self._link(step, given, option, frame)
+            except (ValueError, RouteError) as error:
+                reasons.append(f"{option.taken}: {error}")
+        before = step.before.name if step.before is not None else ""
+        takes = " or ".join(map(str, step.element._takes))
+        raise NegotiationError(
+            step.name, f"{before!r} gives {given}; it takes {takes}", before, reasons
+        )
+
+    def _link(self, step: Step, given: FrameInfo, option: _Option, frame: Frame | None) -> Link:
+        element, taken = step.element, option.taken
+        target, found = None, None
+        memory = given.memory
+        if option.memory:
+            target = self.contexts.find(option.memory)
+            memory = target.node
+            origin: Any = "cpu" if option.private else given.memory if frame is None else frame
+            if not (isinstance(origin, Frame) and origin.context is target):
+                copy = self.copy or option.private
+                found = self._route(origin, target, taken.access, given, copy=copy)
+        assert isinstance(element, Transform | Sink)
+        gives = element.negotiate(replace(given, memory=memory))
+        if not isinstance(gives, FrameInfo):
+            raise NegotiationError(step.name, f"negotiate() returned {gives!r}, not a FrameInfo")
+        if isinstance(element, Sink | TransformInplace) or element._gives is None:
+            gives = given
+        else:
+            self.check_announced(step, gives)
+        return Link(
+            given, taken, target, taken.access, self.copy, option.private, gives, found,
+            confirmed=frame is not None,
+        )  # fmt: skip
+
+    def _options(
+        self, step: Step, given: FrameInfo, frame: Frame | None = None
+    ) -> Iterator[_Option]:
+        for taken in step.element._takes:
+            reason = taken.why_not(given)
+            private = bool(step.shares) and taken.access != "r"
+            if reason is None and private and not self.copy:
+                others = " and ".join(repr(other.name) for other in step.shares)
+                reason = (
+                    f"{others} read the same frame, which may not be written then: "
+                    "write before the branch, or allow a copy (copy=True)"
+                )
+            if reason is not None:
+                yield _Option(inf, taken, "", private, f"{taken}: {reason}")
+                continue
+            after = self._cost_of_rest(step, given, taken)
+            extra = after + (_COPY if private else 0.0)
+            for memory in taken.memories:
+                cost = self._cost(given, memory, taken.access, frame, private=private)
+                if isinstance(cost, str):
+                    yield _Option(inf, taken, memory, private, cost)
+                else:
+                    yield _Option(cost + extra, taken, memory, private)
+            if not taken.memories:
+                yield _Option(extra, taken, "", private)
+
+    def _cost(
+        self, given: FrameInfo, memory: str, access: Access, frame: Frame | None, *, private: bool
+    ) -> float | str:
+        """What the route costs, or why there is none."""
+        origin = "cpu" if private else given.memory
+        if frame is None or private:
+            key = (origin, memory, access, given.format)
+            if key not in self._costs:
+                self._costs[key] = self._new_cost(origin, memory, access, given)
+            return self._costs[key]
+        return self._new_cost(frame, memory, access, given)
+
+    def _new_cost(
+        self, origin: str | Frame, memory: str, access: Access, given: FrameInfo
+    ) -> float | str:
+        try:
+            target = self.contexts.find(memory)
+            at = origin.context if isinstance(origin, Frame) else self.contexts.find(origin)
+            if at is target:
+                return 0.0
+            return self._route(origin, target, access, given, copy=self.copy).cost
+        except SamebytesError as error:
+            return str(error)
+
+    def _route(
+        self, origin: str | Frame, target: Context, access: Access, given: FrameInfo, *, copy: bool
+    ) -> Route:
+        if isinstance(origin, Frame):
+            return route(origin, target, access=_seen(origin, access), copy=copy)
+        source = self.contexts.find(origin)
+        return route(source, target, access=access, level="frame", format=given.format, copy=copy)
+
+    def _is_in(self, info: FrameInfo, pattern: Media) -> bool:
+        """Whether the frames are where the pattern says: "openvino:GPU.1" is in "openvino:GPU"."""
+        return any(
+            info.memory in (name, name.partition(".")[0])
+            or self.contexts.find(name).node == info.memory
+            for name in pattern.memories
+        )
+
+    def _cost_of_rest(self, step: Step, given: FrameInfo, taken: Media) -> float:
+        element = step.element
+        if isinstance(element, Sink | TransformInplace) or element._gives is None:
+            return self._cost_after(step, given)
+        offers = [info for pattern in element._gives for info in pattern.offers(given)]
+        return min((self._cost_after(step, info) for info in offers), default=0.0)
+
+    def _cost_after(self, step: Step, info: FrameInfo) -> float:
+        """What all routes after a step cost at least; much where there is none."""
+        key = (step, info)
+        if key not in self._after:
+            self._after[key] = sum(
+                min(
+                    (o.cost if o.cost < inf else 1e9 for o in self._options(next_, info)),
+                    default=0.0,
+                )
+                for next_ in step.after
+            )
+        return self._after[key]
+
+
+def _seen(frame: Frame, access: Access) -> Access:
+    """The access to ask a route about: a decoder's frame may become writable after this."""
+    return "r" if access != "r" and frame.readonly and frame.may_become_writable else access

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipeline: a list of elements, and what runs it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from .._core.frame import Frame
+from ..errors import ElementError, UnknownNameError
+from ._graph import Graph
+from ._here import frames_here
+from ._negotiation import Negotiation
+from ._plan import Plan
+from ._run import Run
+from ._statistics import Statistics
+from ._threads import Threads
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Pipeline", "Running"]
+
+ON_ERROR = ("stop", "drop")
+
+
+class Pipeline:
+    """Elements, one after another.
+
+        pipe = el.Pipeline(el.create("ffmpeg.source", url), blur(radius=7), Detect(model=path))
+        print(pipe.explain())
+        with pipe.start() as out:
+            for frame in out: ...
+
+    Args:
+        items: first a source, an iterable of frames, or a list of sources, whose streams go through
+            the same elements; then elements and functions of a frame. A list among them is a
+            branch: it gets the frames of the element before it, and so does what follows the list.
+            Frames that are shared in this way may only be read.
+        copy: let routes copy where there is no other way; it is counted. Also frames that somebody
+            still reads, where an element writes into them.
+        hold: how many frames of a stream may wait until a decoder has released them, before an
+            element that writes into them.
+
+    Raises:
+        UnsupportedObjectError: something is no element, stands twice, or is at the wrong place.
+    """
+
+    def __init__(self, *items: Any, copy: bool = False, hold: int = 32) -> None:
+        if hold < 1:
+            raise ValueError(f"hold={hold}: at least one frame waits")
+        self._graph = Graph(items)
+        self._copy = copy
+        self._hold = hold
+        self._running: Running | None = None
+
+    @property
+    def elements(self) -> dict[str, Any]:
+        """The elements by their names in this pipeline, sources first."""
+        return {step.name: step.element for step in self._graph}
+
+    def explain(self) -> str:
+        """What was agreed on each link, and the route that frames take; nothing is opened.
+
+        Lines that say "not confirmed" are about memory of the best layout. They are confirmed by the
+        first frame of each stream: `Running.explain` shows that.
+
+        Raises:
+            NegotiationError: two elements cannot agree; the error shows both sides.
+        """
+        try:
+            return "\n".join(Plan.made(self._graph, Negotiation(copy=self._copy)).lines())
+        finally:
+            if self._running is None:
+                for step in self._graph:
+                    step.element.close()
+
+    def start(
+        self,
+        *,
+        threads: int = 1,
+        queue: int = 4,
+        when_full: str = "wait",
+        on_error: str = "stop",
+        pool_timeout: float = 10.0,
+    ) -> Running:
+        """Open the elements and start.
+
+        Args:
+            threads: 1 runs each element in a thread of its own; more do so for elements that are
+                `concurrent`, and frames keep their order. 0 runs everything in the thread that
+                asks for frames, as a plain loop would.
+            queue: how many frames may wait before each element.
+            when_full: what a source does with a frame for which there is no room: "wait",
+                "drop-oldest" or "drop-newest". A frame that was accepted is never dropped.
+            on_error: "stop", or "drop" to leave out a frame for which an element raised.
+            pool_timeout: seconds to wait for a frame of a source's pool.
+
+        Returns:
+            What gives the frames; a context manager, which stops at the end of the block.
+
+        Raises:
+            ElementError: the pipeline runs already, elements cannot agree, or one cannot open.
+        """
+        if on_error not in ON_ERROR:
+            raise UnknownNameError("on_error", on_error, ON_ERROR)
+        if threads < 0 or queue < 1:
+            raise ValueError(f"threads={threads}, queue={queue}: not below 0 and 1")
+        if self._running is not None and not self._running.stopped:
+            name = self._graph.sources[0].name
+            raise ElementError(name, "the pipeline runs already: stop it first")
+        run = Run(
+            self._graph, copy=self._copy, hold=self._hold, patience=pool_timeout,
+            on_error=on_error,
+        )  # fmt: skip
+        run.open()
+        try:
+            workers = None
+            if threads:
+                workers = Threads(run, threads=threads, queue=queue, when_full=when_full)
+                workers.start()
+        except BaseException:
+            if workers is not None:
+                workers.stop()
+            run.close(failed=True)
+            raise
+        self._running = Running(run, workers)
+        return self._running
+
+    def run(self, **options: Any) -> Statistics:
+        """Start, take what comes out until all streams have ended, and stop.
+
+        Args:
+            options: as of `start`.
+        """
+        with self.start(**options) as running:
+            for _ in running:
+                pass
+            return running.statistics()
+
+    def __repr__(self) -> str:
+        return f"<Pipeline {' -> '.join(step.name for step in self._graph)}>"
+
+
+class Running:
+    """A pipeline that runs. Iterating gives the frames of the main line's last element.
+
+    It stops at the end of the block, at the end of all streams and when an element raises. Then no
+    thread, frame or descriptor of it is left. `async for` waits without blocking the event loop.
+
+    Attributes:
+        stopped: it has stopped.
+    """
+
+    def __init__(self, run: Run, workers: Threads | None) -> None:
+        self._run = run
+        self._workers = workers
+        self._frames = frames_here(run) if workers is None else workers.frames()
+        self.stopped = False
+
+    def __iter__(self) -> Iterator[Frame]:
+        return self
+
+    def __next__(self) -> Frame:
+        try:
+            return next(self._frames)
+        except StopIteration:
+            self.stop()
+            raise
+        except Exception:
+            self._stop(failed=True)
+            raise
+
+    def __aiter__(self) -> AsyncIterator[Frame]:
+        if self._workers is None:
+            name = self._run.graph.sources[0].name
+            raise ElementError(name, "`async for` needs threads: start(threads=1)")
+        return self
+
+    async def __anext__(self) -> Frame:
+        workers = self._workers
+        assert workers is not None
+        await workers.output.wait(asyncio.get_running_loop())
+        try:
+            return self.__next__()
+        except StopIteration:
+            raise StopAsyncIteration from None
+
+    def explain(self) -> str:
+        """As `Pipeline.explain`, with what the frames so far have confirmed."""
+        return "\n".join(self._run.plan().lines())
+
+    def statistics(self) -> Statistics:
+        """What each element did so far."""
+        workers = self._workers
+        if workers is None:
+            return self._run.statistics({}, {})
+        dropped = {step: channel.dropped for step, channel in workers.inputs.items()}
+        queued = {step: len(channel) for step, channel in workers.inputs.items()}
+        return self._run.statistics(dropped, queued)
+
+    def stop(self) -> None:
+        """Stop now. Frames that are under way are dropped.
+
+        Raises:
+            ElementError: an element raised in close(), or does not return from a call.
+        """
+        self._stop(failed=False)
+
+    def _stop(self, *, failed: bool) -> None:
+        if self.stopped:
+            return
+        self.stopped = True
+        self._frames.close()  # type: ignore[attr-defined]  # both are generators
+        left = frozenset() if self._workers is None else self._workers.stop()
+        self._run.close(failed=failed, left=left)
+        if left and not failed:
+            names = [step.name for step in self._run.graph if step.element in left]
+            raise ElementError(
+                names[0], "it does not return, so its thread is left: let interrupt() end the call"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # What ended it and was not asked for yet.
+        error = None if self._workers is None else self._workers.take_error()
+        self._stop(failed=kind is not None or error is not None)
+        if error is not None and kind is None:
+            raise error
+
+    def __del__(self) -> None:
+        if hasattr(self, "stopped"):
+            with suppress(Exception):
+                self._stop(failed=True)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a pipeline: what was agreed on each link before the first frame, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .._core.context import Context
+from ..errors import ElementError
+from ._graph import Graph, Step
+from ._media import FrameInfo
+from ._negotiation import Link, Negotiation
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Plan"]
+
+
+class Plan:
+    """What each source gives, and the links of each stream.
+
+    Attributes:
+        given: what each source gives; None where that is known with its first frame.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        negotiation: Negotiation,
+        given: dict[Step, FrameInfo | None],
+        links: dict[tuple[Step, int], Link],
+    ) -> None:
+        self._graph = graph
+        self._negotiation = negotiation
+        self.given = given
+        self._links = links
+
+    @classmethod
+    def made(cls, graph: Graph, negotiation: Negotiation) -> Self:
+        """Ask every element.
+
+        Raises:
+            NegotiationError: two elements cannot agree.
+            ElementError: an element raised in negotiate().
+        """
+        plan = cls(graph, negotiation, {}, {})
+        plan._make()
+        return plan
+
+    def _make(self) -> None:
+        graph = self._graph
+        self._same: dict[tuple[Step, FrameInfo], Link] = {}
+        for stream, step in enumerate(graph.sources):
+            try:
+                info = self.given[step] = self._negotiation.source(step)
+            except ElementError:
+                raise
+            except Exception as error:
+                raise _raised(step, error) from error
+            if info is not None:
+                for next_ in graph.first:
+                    self._follow(next_, info, stream)
+
+    def _follow(self, step: Step, info: FrameInfo, stream: int) -> None:
+        link = self._same.get((step, info))
+        if link is None:
+            try:
+                link = self._same[step, info] = self._negotiation.link(step, info)
+            except ElementError:
+                raise
+            except Exception as error:
+                raise _raised(step, error) from error
+        self._links[step, stream] = link
+        for next_ in step.after:
+            self._follow(next_, link.gives, stream)
+
+    def links_of(self, step: Step) -> dict[int, Link]:
+        """The links of a step, by stream."""
+        return {number: link for (one, number), link in self._links.items() if one is step}
+
+    def context_of(self, step: Step) -> Context | None:
+        """Where the element of a step gets its frames, or gives them; None if that is not known."""
+        links = self.links_of(step)
+        for link in links.values():
+            return link.target or self._negotiation.contexts.find(link.given.memory)
+        given = self.given.get(step)
+        return None if given is None else self._negotiation.contexts.find(given.memory)
+
+    def lines(self) -> Iterator[str]:
+        """The plan in words, a line or more for each step."""
+        for stream, step in enumerate(self._graph.sources):
+            info = self.given[step]
+            text = "what its first frame is" if info is None else str(info)
+            number = f"stream {stream}: " if len(self._graph.sources) > 1 else ""
+            yield f"{number}{step.name} gives {text}"
+        for step in self._graph.steps:
+            indent = "  " * (step.depth + 1)
+            links = self.links_of(step)
+            if not links:
+                takes = " or ".join(map(str, step.element._takes))
+                yield f"{indent}{step.name} takes {takes}; agreed on with the first frame"
+            told: set[str] = set()
+            for stream, link in links.items():
+                text = "\n".join(_words(step, link, indent))
+                if text not in told:
+                    told.add(text)
+                    yield text
+
+
+def _words(step: Step, link: Link, indent: str) -> Iterator[str]:
+    where = link.given.memory if link.target is None else link.target.node
+    yield f'{indent}{step.name} takes it in {where}, access "{link.access}"'
+    if link.private:
+        yield f"{indent}  COPIES each frame first: others read the same one"
+    if link.route is not None and link.route.hops:
+        for line in link.route.explain().splitlines():
+            if line.startswith("  whether your"):
+                continue
+            yield f"{indent}  {line}"
+        if not link.confirmed:
+            yield f"{indent}  not confirmed: the first frame can have a layout that is refused"
+    if link.gives != link.given:
+        yield f"{indent}  gives {link.gives}"
+
+
+def _raised(step: Step, error: Exception) -> ElementError:
+    message = f"negotiate() raised {type(error).__name__}: {error}"
+    return ElementError(step.name, message, parameters=step.element.parameters)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FramePool: frames that an element gives, used again when nobody holds them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .._core.closing import is_held
+from .._core.frame import Frame
+from .._core.frame_meta import FrameMeta
+from .._core.locks import Lock
+from ..errors import PoolTimeoutError
+
+__all__ = ["FramePool"]
+
+_FIRST_NAP, _LONGEST_NAP = 0.0005, 0.02
+
+
+class FramePool:
+    """At most so many frames, each used again once nobody holds it: no frame, array or mapping.
+
+        self.pool = el.FramePool(lambda: context.allocate_frame("NV12", 1920, 1080), maximum=8)
+        frame = self.pool.acquire()
+
+    Args:
+        make: allocates a frame, which the pool then owns; called at most `maximum` times.
+        maximum: how many frames there are at most.
+        timeout: seconds to wait for one that is free.
+        name: who uses it, for errors.
+
+    Any thread may use it at any time.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Frame[Any]],
+        *,
+        maximum: int = 16,
+        timeout: float = 10.0,
+        name: str = "pool",
+    ) -> None:
+        if maximum < 1:
+            raise ValueError(f"maximum={maximum}: a pool has at least one frame")
+        self._make = make
+        self._maximum = maximum
+        self._timeout = timeout
+        self._name = name
+        self._lock = Lock()
+        self._slots: list[Frame[Any]] = []
+
+    def acquire(self) -> Frame[Any]:
+        """A frame that nobody else holds, to be written; its contents are those of its last use.
+
+        It is a mapping of the pool's own frame, with metadata of its own, and goes back by itself
+        with its last holder.
+
+        Raises:
+            PoolTimeoutError: all are in use, and none came back in time.
+        """
+        until, nap = time.monotonic() + self._timeout, _FIRST_NAP
+        while True:
+            with self._lock:
+                found = self._free()
+            if found is not None:
+                return found
+            if time.monotonic() > until:
+                raise PoolTimeoutError(
+                    self._name,
+                    f"all {self._maximum} frames of its pool are in use, and none came back in "
+                    f"{self._timeout:g} s: drop frames that the program keeps, or copy what it needs",
+                )
+            # Nothing tells when the last array goes: whoever held it just drops it.
+            time.sleep(nap)
+            nap = min(2 * nap, _LONGEST_NAP)
+
+    def close(self) -> None:
+        """Let go of the frames; those that are held live on with their holders."""
+        with self._lock:
+            self._slots.clear()
+
+    def __len__(self) -> int:
+        """How many frames were allocated."""
+        return len(self._slots)
+
+    def _free(self) -> Frame[Any] | None:
+        for slot in self._slots:
+            if not is_held(slot):
+                return _lent(slot)
+        if len(self._slots) == self._maximum:
+            return None
+        self._slots.append(self._make())
+        return _lent(self._slots[-1])
+
+
+def _lent(slot: Frame[Any]) -> Frame[Any]:
+    frame = slot.map(slot.context, "rw")
+    frame.meta = FrameMeta(slot.meta.info)
+    return frame

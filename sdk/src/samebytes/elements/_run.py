@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What both ways of running a pipeline share: opening, planning, closing, and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .._core.context import Context
+from ..errors import ElementError
+from ._element import Element
+from ._graph import Graph, Step
+from ._negotiation import Negotiation
+from ._plan import Plan
+from ._source import Reader
+from ._stage import Stage
+from ._statistics import Statistics
+
+__all__ = ["Run"]
+
+
+class Run:
+    """The steps of a pipeline while it runs.
+
+    Args:
+        graph: its steps.
+        copy, hold: as the user said.
+        patience: seconds to wait for frames of a pool.
+        on_error: "stop", or "drop" to leave out frames for which an element raised.
+    """
+
+    def __init__(
+        self, graph: Graph, *, copy: bool, hold: int, patience: float, on_error: str
+    ) -> None:
+        self.graph = graph
+        self.drops = on_error == "drop"
+        negotiation = Negotiation(copy=copy)
+        self.readers = [
+            Reader(step, number, negotiation, patience) for number, step in enumerate(graph.sources)
+        ]
+        self.stages = {step: Stage(step, negotiation, hold) for step in graph.steps}
+        self._negotiation = negotiation
+        self._touched: list[Element] = []
+
+    def open(self) -> None:
+        """Agree on what is known beforehand, and open every element.
+
+        Raises:
+            ElementError: elements cannot agree, or one raised in open(). All are closed again.
+        """
+        try:
+            for reader in self.readers:
+                self._touched.append(reader.step.element)
+            self._touched += self.stages_elements()
+            plan = Plan.made(self.graph, self._negotiation)
+            for reader in self.readers:
+                reader.info = plan.given[reader.step]
+            for step, stage in self.stages.items():
+                stage.links.update(plan.links_of(step))
+                pools = [info.pool for info in plan.given.values() if info and info.pool]
+                stage.hold_at_most(min(pools) - 1 if pools else None)
+            for step in self.graph:
+                self._open(step, plan.context_of(step))
+        except BaseException:
+            self.close(failed=True)
+            raise
+
+    def plan(self) -> Plan:
+        """What holds now, with what frames have confirmed."""
+        given = {reader.step: reader.info for reader in self.readers}
+        links = {
+            (step, stream): link
+            for step, stage in self.stages.items()
+            for stream, link in sorted(stage.links.items())
+        }
+        return Plan(self.graph, self._negotiation, given, links)
+
+    def stages_elements(self) -> list[Element]:
+        """The elements that are no sources."""
+        return [step.element for step in self.graph.steps]
+
+    def _open(self, step: Step, context: Context | None) -> None:
+        element = step.element
+        element._set_open()
+        try:
+            element.open(context)
+        except ElementError:
+            raise
+        except Exception as error:
+            raise ElementError(
+                step.name, f"open() raised {type(error).__name__}: {error}",
+                parameters=element.parameters,
+            ) from error  # fmt: skip
+
+    def close(self, *, failed: bool = False, left: frozenset[Element] = frozenset()) -> None:
+        """Close every element, last ones first.
+
+        Args:
+            failed: an exception is on its way already: those of close() do not replace it.
+            left: elements that a thread is still in, which are left alone.
+
+        Raises:
+            ElementError: an element raised in close().
+        """
+        first: ElementError | None = None
+        for stage in self.stages.values():
+            stage.forget()
+        while self._touched:
+            element = self._touched.pop()
+            if element in left:
+                continue
+            try:
+                element.close()
+            except Exception as error:
+                if first is None:
+                    message = f"close() raised {type(error).__name__}: {error}"
+                    first = ElementError(element.name, message)
+                    first.__cause__ = error
+            element._set_closed()
+            element._forget_agreement()
+        if first is not None and not failed:
+            raise first
+
+    def after(self, step: Step | None) -> Iterator[Stage]:
+        """The stages that take the frames of a step; None for those of the sources."""
+        steps = self.graph.first if step is None else step.after
+        return (self.stages[one] for one in steps)
+
+    def statistics(self, dropped: dict[Step, int], queued: dict[Step, int]) -> Statistics:
+        """What each element did so far."""
+        rows = [reader.meter.read(reader.name) for reader in self.readers]
+        rows += [
+            stage.meter.read(stage.name, dropped=dropped.get(step, 0), queue=queued.get(step, 0))
+            for step, stage in self.stages.items()
+        ]
+        return Statistics(rows)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading from the sources, and the limit of those whose frames come from a pool."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from .._core.frame import Frame
+from ..errors import ElementError, PoolTimeoutError
+from ._element import Source
+from ._graph import Step
+from ._media import FrameInfo
+from ._negotiation import Negotiation
+from ._stage import announced, wrapped
+from ._statistics import Meter
+
+__all__ = ["Reader"]
+
+
+class Reader:
+    """Reads the frames of one source, which are one stream.
+
+    A source can say that it has a pool of so many frames (`FrameInfo.pool`). Then it is not asked for
+    another frame while all of them are alive: a decoder without a free surface fails, or waits for
+    ever. Queues cannot take that many, since whatever waits in them counts too; a step in which frames
+    wait until they can be written to gives up one frame earlier.
+
+    Args:
+        step: the source.
+        stream: the number of its stream.
+        negotiation: checks what the source gives.
+        patience: how long to wait for a frame of the pool, in seconds.
+    """
+
+    def __init__(self, step: Step, stream: int, negotiation: Negotiation, patience: float) -> None:
+        self.step = step
+        self.stream = stream
+        self.name = step.name
+        self.meter = Meter()
+        self.info: FrameInfo | None = None
+        self.ended = False
+        self._negotiation = negotiation
+        self._patience = patience
+        self._seen: tuple[Any, Any] | None = None
+        self._out: set[weakref.ref[Frame]] = set()
+        self._back: SimpleQueue[weakref.ref[Frame]] = SimpleQueue()
+
+    def read(self) -> Frame | None:
+        """The next frame; None at the end of the stream.
+
+        Raises:
+            ElementError: the source raised, or gave what it did not announce.
+            PoolTimeoutError: all frames of its pool are in use.
+        """
+        source = self.step.element
+        assert isinstance(source, Source)
+        if self.info is not None and self.info.pool is not None:
+            self._wait_for_room(self.info.pool)
+        began = time.perf_counter_ns()
+        try:
+            native = source.read()
+            if native is None:
+                self.ended = True
+                return None
+            frame = wrapped(native, self.name)
+            self._check(frame)
+        except ElementError:
+            self.meter.errors += 1
+            raise
+        except Exception as error:
+            self.meter.errors += 1
+            raise ElementError(
+                self.name, f"{type(error).__name__}: {error}", stream=self.stream,
+                parameters=source.parameters,
+            ) from error  # fmt: skip
+        self.meter.took(began, 0)
+        self.meter.frames_out += 1
+        if self.info is not None and self.info.pool is not None:
+            self._out.add(weakref.ref(frame, self._back.put))
+        return frame
+
+    def _check(self, frame: Frame) -> None:
+        seen = (frame.context, frame.meta.info)
+        if seen == self._seen:
+            return
+        # The layout of a stream may change on its way: then `gives` of the class holds, and not
+        # what negotiate() said of the first frame.
+        plan = self.info if self._seen is None else None
+        found = announced(self._negotiation, self.step, frame, plan)
+        self.info = self.info or found
+        self._seen = seen
+
+    def _wait_for_room(self, pool: int) -> None:
+        while True:
+            try:
+                self._out.discard(self._back.get_nowait())
+            except Empty:
+                if len(self._out) < pool:
+                    return
+                self._wait(pool)
+
+    def _wait(self, pool: int) -> None:
+        try:
+            self._out.discard(self._back.get(timeout=self._patience))
+        except Empty:
+            raise PoolTimeoutError(
+                self.name,
+                f"all {pool} frames of its pool are in use, and none came back in "
+                f"{self._patience:g} s: drop frames that the program keeps, or copy what it needs",
+                stream=self.stream,
+            ) from None

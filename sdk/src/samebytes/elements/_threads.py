@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running a pipeline with a thread for each element, and bounded queues between them."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._core.frame import Frame
+from .._core.locks import Lock
+from ..errors import ElementError
+from ._channel import END, STOP, Channel, Port, Stopped
+from ._element import Element
+from ._graph import Step
+from ._run import Run
+from ._source import Reader
+from ._stage import Stage
+
+__all__ = ["Threads"]
+
+_PATIENCE = 10.0
+"""Seconds that an element may take to return when the pipeline stops."""
+
+
+class Threads:
+    """The threads of a running pipeline.
+
+    Args:
+        run: what they run.
+        threads: how many for each element that is `concurrent`; the others have one.
+        queue: how many frames may wait before each element.
+        when_full: what a source does with a frame for which there is no room.
+    """
+
+    def __init__(self, run: Run, *, threads: int, queue: int, when_full: str) -> None:
+        self._run = run
+        self.output = Channel()
+        self.inputs = {step: Channel() for step in run.stages}
+        self._ports: dict[Step, list[Port]] = {}
+        # What ended the run, if not the end of the streams.
+        self._error: BaseException | None = None
+        self._stopping = False
+        self._threads: list[tuple[threading.Thread, Element]] = []
+        for reader in run.readers:
+            self._ports[reader.step] = self._ports_after(run.graph.first, queue, when_full)
+            if run.graph.last is None:
+                self._ports[reader.step].append(self.output.port(queue, when_full))
+        for step in run.graph.steps:
+            self._ports[step] = self._ports_after(step.after, queue, "wait")
+            if step is run.graph.last:
+                self._ports[step].append(self.output.port(queue))
+        for step, stage in run.stages.items():
+            count = threads if step.element.concurrent and not _writes(stage) else 1
+            order = _InOrder(stage, self._emitter(step))
+            for _ in range(count):
+                self._add(step, self._serve, stage, order)
+        for reader in run.readers:
+            self._add(reader.step, self._read, reader)
+
+    def start(self) -> None:
+        """Start them all."""
+        for thread, _ in self._threads:
+            thread.start()
+
+    def stop(self) -> frozenset[Element]:
+        """End them all.
+
+        Returns:
+            The elements that did not return in time; their threads are left.
+        """
+        self._stopping = True
+        elements = dict.fromkeys(element for _, element in self._threads)
+        for element in elements:
+            element.interrupt()
+        for channel in (*self.inputs.values(), self.output):
+            channel.stop()
+        until = time.monotonic() + _PATIENCE
+        left = set()
+        for thread, element in self._threads:
+            if thread is threading.current_thread() or thread.ident is None:
+                continue
+            thread.join(max(until - time.monotonic(), 0.0))
+            if thread.is_alive():
+                left.add(element)
+        for channel in (*self.inputs.values(), self.output):
+            channel.stop()  # what was put meanwhile
+        return frozenset(left)
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames that come out, until all streams have ended."""
+        running = len(self._run.readers)
+        while running:
+            item = self.output.get()
+            if item is STOP:
+                break
+            if item[1] is END:
+                running -= 1
+            else:
+                frame = item[1]
+                del item
+                yield frame
+                del frame
+        error = self.take_error()
+        if error is not None:
+            raise error
+
+    def take_error(self) -> BaseException | None:
+        """What ended the run, once: its traceback holds frames."""
+        error, self._error = self._error, None
+        return error
+
+    def _ports_after(self, steps: list[Step], queue: int, when_full: str) -> list[Port]:
+        return [self.inputs[step].port(queue, when_full) for step in steps]
+
+    def _emitter(self, step: Step) -> Callable[[int, Any], None]:
+        ports = self._ports[step]
+
+        def emit(stream: int, frame: Any) -> None:
+            for port in ports:
+                if frame is END:
+                    port.put_mark((stream, END))
+                else:
+                    port.put((stream, frame))
+
+        return emit
+
+    def _add(self, step: Step, work: Callable[..., None], *arguments: Any) -> None:
+        thread = threading.Thread(
+            target=self._guarded,
+            args=(work, *arguments),
+            name=f"samebytes {step.name}",
+            daemon=True,
+        )
+        self._threads.append((thread, step.element))
+
+    def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
+        try:
+            work(*arguments)
+        except Stopped:
+            pass
+        except BaseException as error:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._stopping:
+            self._stopping = True
+            self._error = error
+            for channel in (*self.inputs.values(), self.output):
+                channel.stop()
+
+    def _read(self, reader: Reader) -> None:
+        emit = self._emitter(reader.step)
+        while not self._stopping:
+            frame = reader.read()
+            if frame is None:
+                emit(reader.stream, END)
+                return
+            emit(reader.stream, frame)
+            del frame
+
+    def _serve(self, stage: Stage, order: _InOrder) -> None:
+        channel = self.inputs[stage.step]
+        while True:
+            number, item = order.take(channel)
+            if item is STOP:
+                return
+            stream, frame = item
+            del item
+            if frame is END:
+                order.give(number, stream, END)
+                continue
+            try:
+                given: Any = stage.feed(frame, stream)
+                if order.alone:
+                    for one in given:
+                        order.emit(stream, one)
+                        del one
+                    del given, frame
+                    continue
+                given = list(given)
+            except ElementError:
+                if not self._run.drops:
+                    raise
+                given = []
+            del frame
+            order.give(number, stream, given)
+            del given
+
+
+class _InOrder:
+    """Lets several threads serve one element, and emits in the order in which frames came.
+
+    Attributes:
+        alone: only one thread does, and emits at once.
+    """
+
+    def __init__(self, stage: Stage, emit: Callable[[int, Any], None]) -> None:
+        self._stage = stage
+        self.emit = emit
+        self.alone = not stage.step.element.concurrent
+        self._taking, self._giving = Lock(), Lock()
+        self._numbers = itertools.count()
+        self._next = 0
+        self._done: dict[int, tuple[int, Any]] = {}
+
+    def take(self, channel: Channel) -> tuple[int, Any]:
+        """The next item and its number."""
+        if self.alone:
+            return 0, channel.get()
+        with self._taking:
+            return next(self._numbers), channel.get()
+
+    def give(self, number: int, stream: int, given: Any) -> None:
+        """Emit what came of an item, once everything before it was emitted."""
+        if self.alone:
+            self._emit(stream, given)
+            return
+        with self._giving:
+            self._done[number] = (stream, given)
+            while self._next in self._done:
+                one = self._done.pop(self._next)
+                self._next += 1
+                self._emit(*one)
+
+    def _emit(self, stream: int, given: Any) -> None:
+        if given is END:
+            for frame in self._stage.end(stream):
+                self.emit(stream, frame)
+            self.emit(stream, END)
+        else:
+            for frame in given:
+                self.emit(stream, frame)
+
+
+def _writes(stage: Stage) -> bool:
+    """Whether it may write into frames, which then wait in order."""
+    return any(taken.access != "r" for taken in stage.step.element._takes)
