@@ -12,7 +12,7 @@
     ├── UnknownNameError (LookupError)      no such format, memory type, handle ...; has `nearest`
     ├── DeviceMismatchError (ValueError)    two objects live on different devices
     ├── NativeError (RuntimeError)          a native call failed; has `call` and `code`
-    ├── ElementError                        an element of a pipeline failed; has `element`, `stream`, `pts`
+    ├── ElementError                    an element of a pipeline failed; has `element`, `pts`
     │   ├── ParameterError (ValueError)     a parameter has a value that it cannot have
     │   ├── NegotiationError                two elements cannot agree on frames; has `reasons`
     │   └── PoolTimeoutError (TimeoutError) no frame of a pool came back in time

@@ -56,11 +56,11 @@ from ._plugins.hooks import hookimpl
 from ._plugins.specs import (
     API,
     ContextSpec,
+    ElementSpec,
     NativeSpec,
     Plugin,
     PluginDeprecationWarning,
     ProbeResult,
-    ElementSpec,
     ProtocolSpec,
 )
 from ._stats import count_copy
@@ -80,6 +80,7 @@ __all__ = [
     "DType",
     "Device",
     "DeviceArray",
+    "ElementSpec",
     "Fd",
     "Frame",
     "FrameMeta",
@@ -99,7 +100,6 @@ __all__ = [
     "Plugin",
     "PluginDeprecationWarning",
     "ProbeResult",
-    "ElementSpec",
     "ProtocolSpec",
     "Refused",
     "Region",

@@ -11,8 +11,9 @@
     with pipe.start() as out:
         for frame in out: ...
 
-A pipeline is a list. Each element says what it takes and gives; the pipeline finds the routes between
-them, once, and maps every frame along these. Nothing is copied unless `copy=True` allows it.
+A pipeline is a list. Each element says what it takes and gives; the pipeline finds the routes
+between them, once, and maps every frame along these. Nothing is copied unless `copy=True` allows
+it.
 """
 
 from samebytes.elements._create import available, create, element_class

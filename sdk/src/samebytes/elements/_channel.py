@@ -5,9 +5,9 @@
     port.put((stream, frame))        # waits while 4 items of this writer are there
     stream, frame = channel.get()    # whichever came first
 
-Two SimpleQueues make one: tickets say at which port an item lies, credits how many more a writer may
-put. Both are C, take no lock of Python's, and wake one thread for each item. So a ticket that is
-found at an empty port means that its item was dropped, and no item is without a ticket.
+Two SimpleQueues make one: tickets say at which port an item lies, credits how many more a writer
+may put. Both are C, take no lock of Python's, and wake one thread for each item. A ticket that is
+found at an empty port means that its item was dropped; no item is without a ticket.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ END: Final = _Mark("END")
 """Stands for the frame in the last item of a stream."""
 
 
-class Stopped(Exception):
+class Stopped(Exception):  # noqa: N818 - no error: the end of a writer's work
     """put() was called, or was waiting, when the channel was stopped."""
 
 

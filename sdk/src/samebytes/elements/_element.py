@@ -6,7 +6,6 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -105,12 +104,12 @@ class Element:
         parameter = self.declared_parameters().get(name)
         super().__setattr__(name, value if parameter is None else parameter.check(self.name, value))
 
-    @cached_property
+    @property
     def _takes(self) -> tuple[Media, ...]:
         values = self.parameters
         return tuple(p.with_parameters(values) for p in patterns(self.takes, f"{self.name}.takes"))
 
-    @cached_property
+    @property
     def _gives(self) -> tuple[Media, ...] | None:
         """None: the frame that it takes."""
         if isinstance(self.gives, _SAME):
@@ -137,10 +136,6 @@ class Element:
         """What is left to give when a stream has ended, if the element kept some of it back."""
         return None
 
-    def _forget_agreement(self) -> None:
-        for cached in ("_takes", "_gives"):
-            vars(self).pop(cached, None)
-
     def _set_open(self) -> None:
         vars(self).pop(self._work, None)
 
@@ -165,7 +160,7 @@ class Source(Element):
     gives: ClassVar[Any] = Media()
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
-        """What the source will give. Called once before `open`; reading a file's header is right here.
+        """What the source will give. Called once before `open`: the place to read a file's header.
 
         Args:
             wanted: what the next element takes, as far as the source offers it: of several formats

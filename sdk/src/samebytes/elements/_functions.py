@@ -16,6 +16,8 @@ from ._media import Media, same
 
 __all__ = ["element_of", "inplace", "sink", "source", "transform"]
 
+_ANY, _SAME = Media(), same()
+
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -60,16 +62,16 @@ class _SourceOfIterable(Source):
         self._iterator = iter(())
 
 
-def source(*, gives: Any = Media(), live: bool = False) -> _Decorator:  # noqa: B008 - frozen
+def source(*, gives: Any = _ANY, live: bool = False) -> _Decorator:
     """Make a Source of a generator function; its keyword-only parameters are the element's."""
     return partial(_made, _SourceOfFunction, {"gives": gives, "live": live}, 0)
 
 
 def transform(
     *,
-    takes: Any = Media(),
-    gives: Any = same(),
-    concurrent: bool = False,  # noqa: B008 - frozen
+    takes: Any = _ANY,
+    gives: Any = _SAME,
+    concurrent: bool = False,
 ) -> _Decorator:
     """Make a Transform of a function or generator function of one frame."""
     attributes = {"takes": takes, "gives": gives, "concurrent": concurrent}
@@ -87,7 +89,7 @@ def inplace(*, takes: Any, concurrent: bool = False) -> _Decorator:
     return partial(_made, _inplace, {"takes": takes, "concurrent": concurrent}, 1)
 
 
-def sink(*, takes: Any = Media()) -> _Decorator:  # noqa: B008 - frozen
+def sink(*, takes: Any = _ANY) -> _Decorator:
     """Make a Sink of a function of one frame."""
     return partial(_made, _sink, {"takes": takes}, 1)
 
@@ -106,7 +108,7 @@ def _made(
     if len(given) != frames:
         wanted = "one parameter, the frame" if frames else "no parameter"
         raise TypeError(f"{_name(function)}() must have {wanted} before `*`")
-    made = type(base)(
+    made: type[Element] = type(base)(
         _name(function),
         (base,),
         {

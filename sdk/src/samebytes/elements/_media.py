@@ -21,7 +21,7 @@ _MEDIA = {"Image": "image", "Audio": "audio", "Tensors": "tensors", "Media": ""}
 
 @dataclass(frozen=True)
 class FrameInfo:
-    """The frames on one link of a pipeline. What is None is not known before a frame is there.
+    """The frames on one link of a pipeline. What is None is known when a frame is there.
 
     Attributes:
         media: "image", "audio" or "tensors".
@@ -46,12 +46,12 @@ class FrameInfo:
 
     @classmethod
     def of(cls, frame: Frame, like: FrameInfo | None = None) -> FrameInfo:
-        """What is known of a frame; rate and pool, which frames do not have, are those of `like`."""
+        """What is known of a frame; rate and pool, which it does not say, are those of `like`."""
         info, memory = frame.meta.info, frame.context.node
         rate, pool = (None, None) if like is None else (like.rate, like.pool)
         if isinstance(info, ImageInfo):
-            size = {"width": info.width, "height": info.height}
-            return cls("image", memory, info.format.name, **size, rate=rate, pool=pool)
+            name, width, height = info.format.name, info.width, info.height
+            return cls("image", memory, name, width, height, rate=rate, pool=pool)
         if isinstance(info, AudioInfo):
             return cls("audio", memory, audio=info, rate=rate, pool=pool)
         infos = tuple(plane.info for plane in frame.planes)
@@ -75,7 +75,8 @@ class Media:
     """Frames of any kind, wherever they are: see `Image`, `Audio` and `Tensors`.
 
     Args:
-        memory: where the frames are to be, as `Frame.map` takes it; several, best first: "cpu|opencl".
+        memory: where the frames are to be, as `Frame.map` takes it; several, best first:
+            "cpu|opencl".
             Names in braces are parameters of the element: "openvino:{device}". Empty: as they come.
         access: what the element does with the bytes: "r", "w" or "rw".
     """
@@ -101,7 +102,7 @@ class Media:
         return replace(self, memory=self.memory.format_map(parameters)) if self.memory else self
 
     def why_not(self, info: FrameInfo) -> str | None:
-        """Why these frames are others than the pattern says, wherever they are; None if they fit."""
+        """Why these frames are not what the pattern says, wherever they are; None if they are."""
         if self.media and info.media != self.media:
             return f"it is {info.media}, not {self.media}"
         return None
@@ -111,8 +112,8 @@ class Media:
         memories = self.memories or (() if like is None else (like.memory,))
         if like is not None and (not self.media or self.media == like.media):
             return [replace(like, memory=memory) for memory in memories]
-        rest = {} if like is None else {"rate": like.rate}
-        return [FrameInfo(self.media or "image", memory, **rest) for memory in memories]
+        rate = None if like is None else like.rate
+        return [FrameInfo(self.media or "image", memory, rate=rate) for memory in memories]
 
     def __str__(self) -> str:
         words = [self.media or "any frame", *self._words()]
@@ -185,8 +186,8 @@ class Image(_Image):
             formats = self.formats or (info.format,)
             if like is not None and info.format in formats:
                 formats = (info.format,)  # it is that already
-            size = {"width": self.width or info.width, "height": self.height or info.height}
-            found += [replace(info, format=name, **size) for name in formats]
+            width, height = self.width or info.width, self.height or info.height
+            found += [replace(info, format=name, width=width, height=height) for name in formats]
         return found
 
     def _words(self) -> list[str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which frames two neighbours agree on: the cheapest of what one gives and the other takes.
 
-An agreement is about names and sizes; a frame can still have a layout that an edge refuses. So it is
-a plan until `confirm` has seen a frame.
+An agreement is about names and sizes; a frame can still have a layout that an edge refuses. So it
+is a plan until `confirm` has seen a frame.
 """
 
 from __future__ import annotations

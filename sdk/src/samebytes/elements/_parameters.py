@@ -7,7 +7,6 @@ import collections.abc
 import inspect
 import operator
 import types
-import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum

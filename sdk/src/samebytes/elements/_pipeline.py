@@ -45,7 +45,7 @@ class Pipeline:
             element that writes into them.
 
     Raises:
-        UnsupportedObjectError: something is no element, stands twice, or is at the wrong place.
+        UnsupportedObjectError: an item is not an element, stands twice or is at the wrong place.
     """
 
     def __init__(self, *items: Any, copy: bool = False, hold: int = 32) -> None:
@@ -64,8 +64,8 @@ class Pipeline:
     def explain(self) -> str:
         """What was agreed on each link, and the route that frames take; nothing is opened.
 
-        Lines that say "not confirmed" are about memory of the best layout. They are confirmed by the
-        first frame of each stream: `Running.explain` shows that.
+        Lines that say "not confirmed" are about memory of the best layout. The first frame of each
+        stream confirms them, which `Running.explain` shows.
 
         Raises:
             NegotiationError: two elements cannot agree; the error shows both sides.

@@ -101,11 +101,11 @@ class Plan:
             if not links:
                 takes = " or ".join(map(str, step.element._takes))
                 yield f"{indent}{step.name} takes {takes}; agreed on with the first frame"
-            told: set[str] = set()
-            for stream, link in links.items():
+            seen: set[str] = set()
+            for link in links.values():
                 text = "\n".join(_words(step, link, indent))
-                if text not in told:
-                    told.add(text)
+                if text not in seen:
+                    seen.add(text)
                     yield text
 
 

@@ -69,9 +69,9 @@ class FramePool:
                 raise PoolTimeoutError(
                     self._name,
                     f"all {self._maximum} frames of its pool are in use, and none came back in "
-                    f"{self._timeout:g} s: drop frames that the program keeps, or copy what it needs",
+                    f"{self._timeout:g} s: drop frames that the program keeps, or copy them",
                 )
-            # Nothing tells when the last array goes: whoever held it just drops it.
+            # No event says that the last array is gone: whoever held it just drops it.
             time.sleep(nap)
             nap = min(2 * nap, _LONGEST_NAP)
 

@@ -50,7 +50,7 @@ class Run:
         try:
             for reader in self.readers:
                 self._touched.append(reader.step.element)
-            self._touched += self.stages_elements()
+            self._touched += [step.element for step in self.graph.steps]
             plan = Plan.made(self.graph, self._negotiation)
             for reader in self.readers:
                 reader.info = plan.given[reader.step]
@@ -73,10 +73,6 @@ class Run:
             for stream, link in sorted(stage.links.items())
         }
         return Plan(self.graph, self._negotiation, given, links)
-
-    def stages_elements(self) -> list[Element]:
-        """The elements that are no sources."""
-        return [step.element for step in self.graph.steps]
 
     def _open(self, step: Step, context: Context | None) -> None:
         element = step.element
@@ -116,7 +112,6 @@ class Run:
                     first = ElementError(element.name, message)
                     first.__cause__ = error
             element._set_closed()
-            element._forget_agreement()
         if first is not None and not failed:
             raise first
 

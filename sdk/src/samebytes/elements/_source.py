@@ -23,10 +23,10 @@ __all__ = ["Reader"]
 class Reader:
     """Reads the frames of one source, which are one stream.
 
-    A source can say that it has a pool of so many frames (`FrameInfo.pool`). Then it is not asked for
-    another frame while all of them are alive: a decoder without a free surface fails, or waits for
-    ever. Queues cannot take that many, since whatever waits in them counts too; a step in which frames
-    wait until they can be written to gives up one frame earlier.
+    A source can say that it has a pool of so many frames (`FrameInfo.pool`). Then it is not asked
+    for another frame while all of them are alive: a decoder without a free surface fails, or waits
+    forever. Frames in queues count, so queues of any length cannot take more than there are. A step
+    in which frames wait until they can be written to lets one fewer wait, so it gives up first.
 
     Args:
         step: the source.
@@ -109,6 +109,6 @@ class Reader:
             raise PoolTimeoutError(
                 self.name,
                 f"all {pool} frames of its pool are in use, and none came back in "
-                f"{self._patience:g} s: drop frames that the program keeps, or copy what it needs",
+                f"{self._patience:g} s: drop frames that the program keeps, or copy them",
                 stream=self.stream,
             ) from None

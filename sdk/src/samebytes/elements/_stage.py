@@ -138,7 +138,7 @@ class Stage:
             elif frame.may_become_writable:
                 raise ElementError(
                     self.name,
-                    f"a frame cannot be written to: whoever made it, such as a decoder, still reads "
+                    f"a frame cannot be written to: its decoder, or who else made it, still reads "
                     f"it after {self._hold} newer frames; let more wait (hold=), or allow a copy "
                     "(copy=True)",
                     stream=stream,

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..errors import UnknownNameError
+
 __all__ = ["ElementStatistics", "Meter", "Statistics"]
 
 _KEPT = 2048
@@ -47,14 +49,16 @@ class Statistics(tuple[ElementStatistics, ...]):
 
     __slots__ = ()
 
-    def __getitem__(self, key: object) -> ElementStatistics:  # type: ignore[override]  # names too
-        """That of an element, by its number or its name."""
-        if isinstance(key, str):
-            for one in self:
-                if one.element == key:
-                    return one
-            raise KeyError(key)
-        return super().__getitem__(key)  # type: ignore[index,return-value]  # a number
+    def of(self, element: str) -> ElementStatistics:
+        """That of the element of that name.
+
+        Raises:
+            UnknownNameError: there is none.
+        """
+        for one in self:
+            if one.element == element:
+                return one
+        raise UnknownNameError("element", element, [one.element for one in self])
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
