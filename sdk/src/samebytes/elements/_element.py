@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -86,7 +87,8 @@ class Element:
             elif parameter.required:
                 raise ParameterError(self.name, name, None, parameter.expected)
             else:
-                vars(self)[name] = parameter.default
+                # A list of its own: what one element adds is not another one's default.
+                vars(self)[name] = copy(parameter.default)
 
     @classmethod
     def declared_parameters(cls) -> Mapping[str, _parameters.Parameter]:

@@ -188,7 +188,7 @@ class Negotiation:
             if reason is None and private and not self.copy:
                 others = " and ".join(repr(other.name) for other in step.shares)
                 reason = (
-                    f"{others} read the same frame, which may not be written then: "
+                    f"the frame is shared with {others}, so nobody may write to it: "
                     "write before the branch, or allow a copy (copy=True)"
                 )
             if reason is not None:

@@ -244,8 +244,11 @@ def _items(value: Any, origin: Any, kinds: tuple[Any, ...]) -> Any:
         if len(items) != len(kinds):
             raise ValueError(value)
         return tuple(map(_converted, items, kinds))
-    kind = kinds[0] if kinds else Any
-    return (tuple if origin is tuple else list)(_converted(item, kind) for item in items)
+    kind, wanted = kinds[0] if kinds else Any, tuple if origin is tuple else list
+    made = wanted(_converted(item, kind) for item in items)
+    # The user's own list, if nothing in it had to change: what is added to it later is seen.
+    same = isinstance(value, wanted) and all(map(operator.is_, made, value))
+    return value if same else made
 
 
 def _instance(value: Any, kind: type) -> Any:

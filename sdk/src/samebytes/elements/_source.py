@@ -10,6 +10,7 @@ from typing import Any
 
 from .._core.frame import Frame
 from ..errors import ElementError, PoolTimeoutError
+from ._channel import Stopped
 from ._element import Source
 from ._graph import Step
 from ._media import FrameInfo
@@ -46,7 +47,7 @@ class Reader:
         self._patience = patience
         self._seen: tuple[Any, Any] | None = None
         self._out: set[weakref.ref[Frame]] = set()
-        self._back: SimpleQueue[weakref.ref[Frame]] = SimpleQueue()
+        self._back: SimpleQueue[weakref.ref[Frame] | None] = SimpleQueue()
 
     def read(self) -> Frame | None:
         """The next frame; None at the end of the stream.
@@ -93,18 +94,27 @@ class Reader:
         self.info = self.info or found
         self._seen = seen
 
+    def stop(self) -> None:
+        """Let a call of read() that waits for the pool end, with `Stopped`."""
+        self._back.put(None)
+
     def _wait_for_room(self, pool: int) -> None:
         while True:
             try:
-                self._out.discard(self._back.get_nowait())
+                self._returned(self._back.get_nowait())
             except Empty:
                 if len(self._out) < pool:
                     return
                 self._wait(pool)
 
+    def _returned(self, frame: weakref.ref[Frame] | None) -> None:
+        if frame is None:
+            raise Stopped
+        self._out.discard(frame)
+
     def _wait(self, pool: int) -> None:
         try:
-            self._out.discard(self._back.get(timeout=self._patience))
+            self._returned(self._back.get(timeout=self._patience))
         except Empty:
             raise PoolTimeoutError(
                 self.name,

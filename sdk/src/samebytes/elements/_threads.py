@@ -40,6 +40,7 @@ class Threads:
         self.output = Channel()
         self.inputs = {step: Channel() for step in run.stages}
         self._ports: dict[Step, list[Port]] = {}
+        self._marks: dict[Step, Port] = {}
         # What ended the run, if not the end of the streams.
         self._error: BaseException | None = None
         self._stopping = False
@@ -48,10 +49,16 @@ class Threads:
             self._ports[reader.step] = self._ports_after(run.graph.first, queue, when_full)
             if run.graph.last is None:
                 self._ports[reader.step].append(self.output.port(queue, when_full))
+        self._ends = 0
         for step in run.graph.steps:
             self._ports[step] = self._ports_after(step.after, queue, "wait")
             if step is run.graph.last:
                 self._ports[step].append(self.output.port(queue))
+            if not step.after and step is not run.graph.last:
+                # A branch whose frames nobody takes: that it has ended is waited for.
+                self._marks[step] = self.output.port(1)
+            self._ends += not step.after or step is run.graph.last
+        self._ends = max(self._ends, 1)
         for step, stage in run.stages.items():
             count = threads if step.element.concurrent and not _writes(stage) else 1
             order = _InOrder(stage, self._emitter(step))
@@ -75,6 +82,8 @@ class Threads:
         elements = dict.fromkeys(element for _, element in self._threads)
         for element in elements:
             element.interrupt()
+        for reader in self._run.readers:
+            reader.stop()
         for channel in (*self.inputs.values(), self.output):
             channel.stop()
         until = time.monotonic() + _PATIENCE
@@ -91,7 +100,7 @@ class Threads:
 
     def frames(self) -> Iterator[Frame]:
         """The frames that come out, until all streams have ended."""
-        running = len(self._run.readers)
+        running = len(self._run.readers) * self._ends
         while running:
             item = self.output.get()
             if item is STOP:
@@ -117,13 +126,15 @@ class Threads:
 
     def _emitter(self, step: Step) -> Callable[[int, Any], None]:
         ports = self._ports[step]
+        to_mark = [*ports, *([self._marks[step]] if step in self._marks else [])]
 
         def emit(stream: int, frame: Any) -> None:
-            for port in ports:
-                if frame is END:
+            if frame is END:
+                for port in to_mark:
                     port.put_mark((stream, END))
-                else:
-                    port.put((stream, frame))
+                return
+            for port in ports:
+                port.put((stream, frame))
 
         return emit
 

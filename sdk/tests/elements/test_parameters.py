@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Typed parameters: what annotations declare, and what values are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+
+import samebytes.elements as el
+from samebytes.errors import ParameterError
+
+
+class Color(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Many(el.Transform):
+    path: Path
+    number: Annotated[int, el.Range(1, 9), el.Doc("of things"), "counted"] = 5
+    share: Annotated[float, el.Range(0)] = 0.5
+    kind: Literal["a", "b"] = "a"
+    level: Annotated[int, el.Choices(1, 2, 4)] = 2
+    color: Color = Color.RED
+    names: list[str] = []  # noqa: RUF012 - each element gets one of its own
+    size: tuple[int, int] | None = None
+    rate: Fraction = Fraction(25)
+    flag: bool = False
+    anything: Any = None
+    call: Callable[[int], int] | None = None
+    shared: ClassVar[int] = 3
+    _private: int = 4
+
+
+# Type checkers know the parameters as well; these tests pass what they would flag.
+make: Any = Many
+
+
+def test_what_annotations_declare() -> None:
+    declared = Many.declared_parameters()
+    assert list(declared) == [
+        "path", "number", "share", "kind", "level", "color", "names", "size", "rate", "flag",
+        "anything", "call",
+    ]  # fmt: skip
+    assert declared["path"].required
+    number = declared["number"]
+    assert (number.type, number.default, number.required) == (int, 5, False)
+    assert (number.range, number.description) == (el.Range(1, 9), "of things counted")
+    assert declared["kind"].choices == ("a", "b")
+
+
+def test_values_by_place_and_by_name() -> None:
+    made = make("in.mp4", np.int64(7), share=1, size=[2, 3], rate="30000/1001", color="blue")
+    assert (made.path, made.number, made.share) == (Path("in.mp4"), 7, 1.0)
+    assert isinstance(made.share, float)
+    assert (made.size, made.rate, made.color) == ((2, 3), Fraction(30000, 1001), Color.BLUE)
+    assert made.parameters["number"] == 7
+    assert repr(made).startswith("Many(path=")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"number": 10}, "must be an int, 1 to 9, not 10"),
+        ({"number": True}, "an int"),
+        ({"number": 2.0}, "an int"),
+        ({"share": -1}, "a number, >= 0"),
+        ({"share": float("nan")}, "a number"),
+        ({"kind": "c"}, "'a' or 'b'"),
+        ({"level": 3}, "1 or 2 or 4"),
+        ({"color": "green"}, "a Color"),
+        ({"names": "abc"}, "list[str]"),
+        ({"names": [1]}, "list[str]"),
+        ({"size": (1, 2, 3)}, "tuple[int, int] or None"),
+        ({"rate": "fast"}, "a Fraction"),
+        ({"flag": 1}, "True or False"),
+        ({"path": 3}, "a Path"),
+        ({"call": 3}, "Callable"),
+        ({"missing": 3}, "one of path, number"),
+    ],
+    ids=str,
+)
+def test_values_that_are_refused(parameters: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        make(**{"path": "x", **parameters})
+    assert expected in str(caught.value)
+    assert caught.value.element == "Many"
+    assert caught.value.parameter in parameters
+
+
+def test_a_missing_one_and_one_given_twice() -> None:
+    with pytest.raises(ParameterError, match="'path' must be a Path"):
+        make()
+    with pytest.raises(ParameterError, match="given once"):
+        make("x", path="y")
+    with pytest.raises(ParameterError, match="at most 12"):
+        make(*range(13))
+
+
+def test_lists_are_the_users_own_and_defaults_each_elements_own() -> None:
+    names = ["a"]
+    assert make("x", names=names).names is names
+    first, second = make("x"), make("x")
+    first.names.append("b")
+    assert not second.names
+
+
+def test_setting_one_later_checks_it_too() -> None:
+    made = make("x")
+    made.number = 9
+    with pytest.raises(ParameterError):
+        made.number = 0
+    assert made.number == 9
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("number", "7", 7), ("share", "0.25", 0.25), ("flag", "yes", True), ("flag", "0", False),
+        ("level", "4", 4), ("kind", "b", "b"), ("names", "a, b", ["a", "b"]), ("names", "", []),
+        ("size", "3,4", (3, 4)), ("size", "none", None), ("path", "a/b", Path("a/b")),
+        ("rate", "24000/1001", Fraction(24000, 1001)), ("color", "RED", Color.RED),
+    ],
+)  # fmt: skip
+def test_values_from_text(name: str, text: str, value: object) -> None:
+    assert Many.declared_parameters()[name].parse("Many", text) == value
+
+
+@pytest.mark.parametrize(("name", "text"), [("number", "x"), ("flag", "maybe"), ("level", "3")])
+def test_text_that_is_refused(name: str, text: str) -> None:
+    with pytest.raises(ParameterError):
+        Many.declared_parameters()[name].parse("Many", text)
+
+
+def test_parameters_of_bases_come_first() -> None:
+    class More(Many):
+        last: int = 1
+        number: int = 50
+
+    assert [*More.declared_parameters()][-1] == "last"
+    assert More(Path("x")).number == 50
+
+
+def test_annotations_that_are_not_there_when_it_runs() -> None:
+    class Broken(el.Transform):
+        model: Missing  # type: ignore[name-defined]  # noqa: F821 - what is tested
+
+    with pytest.raises(TypeError, match=r"Broken: an annotation names 'Missing'.*TYPE_CHECKING"):
+        Broken(model=1)
+
+
+def test_functions_declare_keyword_only_ones() -> None:
+    with pytest.raises(TypeError, match="one parameter, the frame"):
+        el.transform()(lambda: None)
+    with pytest.raises(TypeError, match=r"\*\*rest has no types"):
+
+        @el.transform()
+        def open_ended(frame: object, **rest: object) -> None: ...
