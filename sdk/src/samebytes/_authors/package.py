@@ -8,11 +8,13 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from .._plugins.specs import API
 from .._version import __version__
 from .names import Names, NewBackendError, names_of
 
 __all__ = ["new_package"]
+
+# The oldest plugin API that has all that the package declares.
+_API = (1, 0)
 
 # The place of each file in the package, and its template.
 _FILES = {
@@ -56,7 +58,7 @@ def new_package(name: str, into: Path) -> Path:
 
 def _filled(template: str, names: Names) -> str:
     text = (files(__package__) / "template" / f"{template}.tmpl").read_text(encoding="utf-8")
-    return Template(text).substitute(asdict(names), samebytes=_pinned(__version__), api=API)
+    return Template(text).substitute(asdict(names), samebytes=_pinned(__version__), api=_API)
 
 
 def _pinned(version: str) -> str:
