@@ -101,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
             "mutation tests: faults in the core that the tests should notice",
         ),
         ("fuzz", _fuzz, True, "random steps over all memory types, on software devices"),
+        ("soak", _soak, True, "pipelines that fail and start again, for a minute or longer"),
         ("docs", _docs, False, "check that the links of the documentation lead somewhere"),
         ("errors", _errors, False, "write docs/reference/errors.md, the list of error messages"),
         ("wheels", _wheels, False, "build and check all sdists and wheels for release, in dist/"),
@@ -248,6 +249,11 @@ def _bench(_: argparse.Namespace, rest: list[str]) -> int:
         raise CommandError(f"there are no benchmarks: {benchmarks}/__main__.py is not there")
     environment.prepare()
     return run([PYTHON, "-m", "tests.bench", *rest])
+
+
+def _soak(_: argparse.Namespace, rest: list[str]) -> int:
+    environment.prepare_tests()
+    return run([PYTHON, "-m", "tests.soak", *rest])
 
 
 def _fuzz(_: argparse.Namespace, rest: list[str]) -> int:

@@ -37,6 +37,12 @@ _REMEDIES = {
     "NativeError": "Look up the code in the documentation of the library that returned it.",
     "OpenVINOError": "Read OpenVINO's own message, which follows the name of the call.",
     "PipelineError": "Read GStreamer's own message; `GST_DEBUG=3` prints more.",
+    "ElementError": "Read what the element raised, which follows; `element`, `stream` and `pts` "
+    "say where.",
+    "ParameterError": "Pass a value that the message asks for.",
+    "NegotiationError": "Each line of the message is a reason; change what one of the elements "
+    "takes or gives, put an element between them, or allow a copy with `copy=True`.",
+    "PoolTimeoutError": "Drop frames and arrays that the program keeps, or copy what it needs.",
     "RouteError": "Print `samebytes.route(source, target)`: it explains every edge.",
     "NoRouteError": "Each line of the message is a reason that blocks a route; remove one of "
     "them. [Find out why it copies](../how-to/find-out-why-it-copies.md) shows how.",
@@ -64,6 +70,16 @@ _REMEDIES = {
 # How a class makes its message from the arguments of its constructor.
 _TEMPLATES = {
     "UnknownNameError": (("kind", "name", "known", "hint"), "unknown {kind} {name}; ... {hint}"),
+    "ElementError": (("element", "message"), "element {element} ...: {message}"),
+    "ParameterError": (
+        ("element", "parameter", "value", "expected"),
+        "element {element}: parameter {parameter} must be {expected}, not {value}",
+    ),
+    "NegotiationError": (
+        ("element", "message", "before", "reasons"),
+        "element {element} ...: {message}: {reasons}",
+    ),
+    "PoolTimeoutError": (("element", "message"), "element {element} ...: {message}"),
     "NativeError": (("call", "code", "meaning"), "{call} failed with {code}: {meaning}"),
     "NoRouteError": (
         ("source", "target", "reasons"),

@@ -11,7 +11,7 @@ from .measure import print_rows
 
 def main() -> None:
     """Run the groups that were asked for."""
-    groups = ("tensors", "frames", "images", "startup", "demo")
+    groups = ("tensors", "frames", "images", "elements", "startup", "demo")
     parser = argparse.ArgumentParser(prog="dev.py bench", description=__doc__)
     parser.add_argument("group", nargs="*", choices=[*groups, []], help="default: all")
     chosen = parser.parse_args().group or groups
@@ -28,6 +28,10 @@ def main() -> None:
         from .images import image_rows
 
         print_rows("Models of images on decoded frames", image_rows())
+    if "elements" in chosen:
+        from .elements import element_rows
+
+        print_rows("Pipelines: microseconds for each frame and element", element_rows())
     if "startup" in chosen:
         from .startup import startup_rows
 
