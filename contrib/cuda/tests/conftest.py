@@ -12,7 +12,9 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -128,9 +130,78 @@ class Gpu:
         finally:
             self.driver.cuCtxPopCurrent()
 
+    @contextmanager
+    def stays_busy(self, stream: int) -> Iterator[None]:
+        """What happens within waits for nothing: the error names the call that did."""
+        watch = Watch(self, stream)
+        with pytest.MonkeyPatch.context() as patch:
+            watch.watch(patch)
+            yield
+            still = watch.is_busy()
+        assert still, watch.report()
+
     def synchronize(self) -> None:
         """Let all streams be done."""
         self.do("cuCtxSynchronize")
+
+
+class Watch:
+    """Looks after every call of the driver whether a stream is still busy.
+
+    Attributes:
+        calls: the name of each, how many milliseconds it took, and whether the stream was busy
+            before and after it.
+    """
+
+    def __init__(self, gpu: Gpu, stream: int) -> None:
+        self.gpu = gpu
+        self.stream = stream
+        self.query = gpu.driver.cuStreamQuery
+        self.push, self.pop = gpu.driver.cuCtxPushCurrent, gpu.driver.cuCtxPopCurrent
+        self.calls: list[tuple[str, float, bool, bool]] = []
+
+    def is_busy(self) -> bool:
+        """Whether the stream has something left to do."""
+        self.push(self.gpu.context)
+        try:
+            return int(self.query(self.stream)[0]) != 0
+        finally:
+            self.pop()
+
+    def watch(self, patch: pytest.MonkeyPatch) -> None:
+        """Look at all calls from now on, by whomever."""
+        import samebytes_cuda._pointers as pointers
+
+        driver = self.gpu.driver
+        for name in dir(driver):
+            function = getattr(driver, name)
+            if name.startswith("cu") and callable(function) and not isinstance(function, type):
+                patch.setattr(driver, name, self._watched(name, function))
+        attributes = self._watched("cuPointerGetAttributes", pointers._function())
+        patch.setattr(pointers, "_function", lambda: attributes)
+
+    def _watched(self, name: str, function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            before, start = self.is_busy(), time.perf_counter()
+            answer = function(*arguments)
+            took = (time.perf_counter() - start) * 1e3
+            self.calls.append((name, took, before, self.is_busy()))
+            return answer
+
+        call.__name__ = name  # by which errors call it
+        return call
+
+    def report(self) -> str:
+        """Which call waited, after those before it."""
+        lines = []
+        for name, took, before, after in self.calls:
+            said = "" if after else ", waited" if before else ", called when the stream was done"
+            lines.append(f"{name}: {took:.2f} ms{said}")
+            if not after:
+                break
+        else:
+            lines.append("no call of the driver waited, but the stream is done")
+        return "\n".join(["something waited on the CPU:", *lines])
 
 
 class Lender:

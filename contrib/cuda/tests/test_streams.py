@@ -73,9 +73,9 @@ def test_a_consumer_waits_on_its_stream(gpu: Any, lend: Any, by: str) -> None:
     stream, consumer, target = gpu.stream(), gpu.stream(), gpu.allocate(BYTES)
     array = lend(BYTES, stream, by)
     gpu.set_later(array.address, 7, BYTES, stream)
-    tensor = samebytes.tensor(array)
-    capsule = tensor.__dlpack__(stream=consumer)
-    assert gpu.is_busy(stream), "exporting waited on the CPU"
+    with gpu.stays_busy(stream):
+        tensor = samebytes.tensor(array)
+        capsule = tensor.__dlpack__(stream=consumer)
     gpu.do("cuMemcpyDtoDAsync", target, array.address, BYTES, consumer)
     gpu.do("cuStreamSynchronize", consumer)
     assert (gpu.peek(target, BYTES) == 7).all()
@@ -121,8 +121,8 @@ def test_mapping_with_a_queue_orders_and_does_not_wait(gpu: Any, lend: Any) -> N
     lender, queue, target = gpu.stream(), gpu.stream(), gpu.allocate(BYTES)
     array = lend(BYTES, lender)
     gpu.set_later(array.address, 7, BYTES, lender)
-    mapped = samebytes.tensor(array).map("cuda", queue=queue)
-    assert gpu.is_busy(lender), "the mapping waited on the CPU"
+    with gpu.stays_busy(lender):
+        mapped = samebytes.tensor(array).map("cuda", queue=queue)
     gpu.do("cuMemcpyDtoDAsync", target, mapped.handle("cuda_ptr"), BYTES, queue)
     gpu.do("cuStreamSynchronize", queue)
     assert (gpu.peek(target, BYTES) == 7).all()
@@ -134,8 +134,8 @@ def test_a_download_with_a_queue(gpu: Any, lend: Any) -> None:
     lender, queue = gpu.stream(), gpu.stream()
     array = lend(BYTES, lender)
     gpu.set_later(array.address, 7, BYTES, lender)
-    mapped = samebytes.tensor(array).map("cpu", copy=True, queue=queue)
-    assert gpu.is_busy(lender), "the mapping waited on the CPU"
+    with gpu.stays_busy(lender):
+        mapped = samebytes.tensor(array).map("cpu", copy=True, queue=queue)
     gpu.do("cuStreamSynchronize", queue)
     assert (np.asarray(mapped) == 7).all()
 
