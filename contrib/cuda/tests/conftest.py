@@ -8,6 +8,7 @@ on an NVIDIA GPU.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import subprocess
 import sys
@@ -134,10 +135,17 @@ class Gpu:
     def stays_busy(self, stream: int) -> Iterator[None]:
         """What happens within waits for nothing: the error names the call that did."""
         watch = Watch(self, stream)
-        with pytest.MonkeyPatch.context() as patch:
-            watch.watch(patch)
-            yield
-            still = watch.is_busy()
+        # Garbage of other tests may be memory, and the driver waits when that is freed.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                watch.watch(patch)
+                yield
+                still = watch.is_busy()
+        finally:
+            if collects:
+                gc.enable()
         assert still, watch.report()
 
     def synchronize(self) -> None:
@@ -256,14 +264,20 @@ class ByDLPack(Lender):
             self.gpu.do("cuEventRecord", event, self.stream)
             self.gpu.do("cuStreamWaitEvent", stream, event, 0)
             self.gpu.do("cuEventDestroy", event)
-        interface = {**self.interface(), "version": 3}
-        holder = type("Holder", (), {"__array_interface__": interface, "of": self})()
         return dlpack_capsule(
-            np.asarray(holder),
+            np.asarray(_Described(self)),
             _uint8(),
             max_version=more.get("max_version"),
             device=self.__dlpack_device__(),
         )
+
+
+class _Described:
+    """The memory as numpy describes memory. It holds its lender."""
+
+    def __init__(self, lender: Lender) -> None:
+        self.lender = lender
+        self.__array_interface__ = lender.interface()
 
 
 def _uint8() -> Any:

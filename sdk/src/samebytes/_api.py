@@ -170,19 +170,20 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
     if isinstance(native, Frame):
         raise UnsupportedObjectError("this is a samebytes.Frame already: use it, or its map()")
     tables = discovery.tables()
-    name = _declared(type(native))
+    cls: type[object] = type(native)
+    name = _declared(cls)
     if name is not None:
         spec = tables.natives[name]
         base: type[Any] = Tensor if spec.level == "tensor" else Frame
         make: Any = load_class(spec.wraps, tables.owner_of_native[name], base)
-        (_tensors if spec.level == "tensor" else _frames)[type(native)] = make.wrap
+        (_tensors if spec.level == "tensor" else _frames)[cls] = make.wrap
         return spec.level, make.wrap
     # The protocols are not entered in the table: whether they work depends on the object.
     return "tensor", _wrap_by_protocol(native, tables) if tables.protocols else CpuTensor.wrap
 
 
 @lru_cache(maxsize=256)
-def _declared(type_: type) -> str | None:
+def _declared(type_: type[object]) -> str | None:
     """The name by which a plugin declares a type or the nearest of its bases."""
     natives = discovery.tables().natives
     names = (f"{cls.__module__}.{cls.__qualname__}" for cls in type_.__mro__)
