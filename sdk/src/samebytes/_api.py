@@ -171,7 +171,7 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
         raise UnsupportedObjectError("this is a samebytes.Frame already: use it, or its map()")
     tables = discovery.tables()
     cls: type[object] = type(native)
-    name = _declared(cls)
+    name = _declared(cls)  # type: ignore[arg-type]  # mypy doubts that types are hashable
     if name is not None:
         spec = tables.natives[name]
         base: type[Any] = Tensor if spec.level == "tensor" else Frame

@@ -74,6 +74,7 @@ def test_the_legacy_default_stream(cuda: Any) -> None:
             data = ctypes.create_string_buffer(1)
             ok(cu.cuMemcpyDtoH(ctypes.addressof(data), address, 1))
             print(data.raw[0])
+        ok(cu.cuCtxSynchronize())
         ok(cu.cuLaunchHostFunc(1, usleep, 200_000))
         ok(cu.cuMemsetD8Async(address, 3, 64, 1))
         ok(cu.cuMemcpyDtoHAsync(ctypes.addressof(data), address, 1, blocking))
