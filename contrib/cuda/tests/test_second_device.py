@@ -64,8 +64,8 @@ def test_streams_there(second_gpu: Gpu) -> None:
     target = second_gpu.allocate(BYTES)
     array = ByDLPack(second_gpu, BYTES, lender)
     samebytes.tensor(array).map("cuda:1", queue=queue)
-    second_gpu.set_later(array.address, 7, BYTES, lender)
     with second_gpu.stays_busy(lender):
+        second_gpu.set_later(array.address, 7, BYTES, lender)
         mapped = samebytes.tensor(array).map("cuda:1", queue=queue)
     second_gpu.do("cuMemcpyDtoDAsync", target, mapped.handle("cuda_ptr"), BYTES, queue)
     second_gpu.do("cuStreamSynchronize", queue)

@@ -51,10 +51,15 @@ def order(first: int, second: int) -> None:
 
 
 def by_function() -> Call:
-    """Delays a stream by a function of the host."""
-    libc = ctypes.CDLL(None)
-    sleep = driver.CUhostFn(ctypes.cast(libc.usleep, ctypes.c_void_p).value)
-    return lambda busy: ok(driver.cuLaunchHostFunc(busy, sleep, DELAY))
+    """Delays a stream by a function of the host.
+
+    Not by cuda-bindings' cuLaunchHostFunc: in version 13.3 that calls the function holding
+    Python's lock, so Python waits where the driver does not.
+    """
+    launch = ctypes.CDLL("libcuda.so.1").cuLaunchHostFunc
+    launch.argtypes = [ctypes.c_void_p] * 3
+    sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
+    return lambda busy: ok((launch(busy, sleep, DELAY), None))
 
 
 def by_copies() -> Call:
