@@ -8,11 +8,15 @@ on an NVIDIA GPU.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -31,6 +35,13 @@ NO_DEVICE = (
 )
 # Milliseconds by which a stream is delayed: a test that does not wait reads in less.
 DELAY = 150
+# Seconds after which a stream that is held goes on all the same: whoever waits for it is to blame,
+# and shall not hang.
+HELD = 5.0
+
+# NVIDIA's driver spreads streams over so many queues of the hardware, 8 by default. One that is
+# delayed delays those that share its queue, which would hide that nothing orders them.
+os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 
 Array = np.ndarray[Any, Any]
 
@@ -48,8 +59,7 @@ class Gpu:
         self.ok(driver.cuInit(0))
         self.ordinal = ordinal
         self.context = self.ok(driver.cuDevicePrimaryCtxRetain(ordinal))
-        libc = ctypes.CDLL(None)
-        self._usleep = ctypes.cast(libc.usleep, ctypes.c_void_p).value
+        self._host = HostFunctions()
         self.name = self.ok(driver.cuDeviceGetName(100, ordinal)).split(b"\0")[0].decode()
 
     @property
@@ -112,8 +122,14 @@ class Gpu:
 
     def delay(self, stream: int, milliseconds: int = DELAY) -> None:
         """Let a stream do nothing for a while."""
-        function = self.driver.CUhostFn(self._usleep)
-        self.do("cuLaunchHostFunc", stream, function, milliseconds * 1000)
+        self._launch(stream, "usleep", milliseconds * 1000)
+
+    def _launch(self, stream: int, function: str, argument: int) -> None:
+        self.ok(self.driver.cuCtxPushCurrent(self.context))
+        try:
+            self._host.launch(stream, function, argument)
+        finally:
+            self.driver.cuCtxPopCurrent()
 
     def set_later(self, address: int, value: int, nbytes: int, stream: int) -> None:
         """Let a stream set all bytes, after a delay."""
@@ -128,15 +144,134 @@ class Gpu:
         finally:
             self.driver.cuCtxPopCurrent()
 
+    @contextmanager
+    def stays_busy(self, stream: int) -> Iterator[None]:
+        """A stream does nothing until the end of this, however long that takes.
+
+        What happens within waits for nothing: the error names the call that did.
+        """
+        watch, gate = Watch(self, stream), self._host.gate()
+        # Garbage of other tests may be memory, and the driver waits when that is freed.
+        collects = gc.isenabled()
+        gc.disable()
+        rescue = threading.Timer(HELD, self._host.open, (gate,))
+        try:
+            self._launch(stream, "sem_wait", gate)
+            rescue.start()
+            with pytest.MonkeyPatch.context() as patch:
+                watch.watch(patch)
+                yield
+                still = watch.is_busy()
+        finally:
+            rescue.cancel()
+            self._host.open(gate)
+            if collects:
+                gc.enable()
+        assert still, watch.report()
+
     def synchronize(self) -> None:
         """Let all streams be done."""
         self.do("cuCtxSynchronize")
+
+
+class HostFunctions:
+    """Functions of libc that streams call, by the driver's own cuLaunchHostFunc.
+
+    That of cuda-bindings does not do: in version 13.3 it calls them holding Python's lock,
+    so the test stops with the stream, and whatever is called next seems to wait.
+    """
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None)
+        self._function = ctypes.CDLL("libcuda.so.1").cuLaunchHostFunc
+        self._function.argtypes = [ctypes.c_void_p] * 3
+        self._gates: list[Any] = []  # the driver's thread may still be in one that was opened
+
+    def launch(self, stream: int, function: str, argument: int) -> None:
+        """Let a stream call a function with one argument."""
+        address = ctypes.cast(getattr(self._libc, function), ctypes.c_void_p)
+        code = self._function(stream, address, argument)
+        assert code == 0, f"cuLaunchHostFunc: {code}"
+
+    def gate(self) -> int:
+        """The address of a semaphore at which `sem_wait` waits until it is opened."""
+        gate = ctypes.create_string_buffer(64)  # a sem_t, which is smaller
+        self._gates.append(gate)
+        address = ctypes.addressof(gate)
+        assert self._libc.sem_init(ctypes.c_void_p(address), 0, 0) == 0
+        return address
+
+    def open(self, gate: int) -> None:
+        """Let who waits at a gate go on."""
+        self._libc.sem_post(ctypes.c_void_p(gate))
+
+
+class Watch:
+    """Looks after every call of the driver whether a stream is still busy.
+
+    Attributes:
+        calls: the name of each, how many milliseconds it took, and whether the stream was busy
+            before and after it.
+    """
+
+    def __init__(self, gpu: Gpu, stream: int) -> None:
+        self.gpu = gpu
+        self.stream = stream
+        self.query = gpu.driver.cuStreamQuery
+        self.push, self.pop = gpu.driver.cuCtxPushCurrent, gpu.driver.cuCtxPopCurrent
+        self.calls: list[tuple[str, float, bool, bool]] = []
+
+    def is_busy(self) -> bool:
+        """Whether the stream has something left to do."""
+        self.push(self.gpu.context)
+        try:
+            return int(self.query(self.stream)[0]) != 0
+        finally:
+            self.pop()
+
+    def watch(self, patch: pytest.MonkeyPatch) -> None:
+        """Look at all calls from now on, by whomever."""
+        import samebytes_cuda._pointers as pointers
+
+        driver = self.gpu.driver
+        for name in dir(driver):
+            function = getattr(driver, name)
+            if name.startswith("cu") and callable(function) and not isinstance(function, type):
+                patch.setattr(driver, name, self._watched(name, function))
+        attributes = self._watched("cuPointerGetAttributes", pointers._function())
+        patch.setattr(pointers, "_function", lambda: attributes)
+
+    def _watched(self, name: str, function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            before, start = self.is_busy(), time.perf_counter()
+            answer = function(*arguments)
+            took = (time.perf_counter() - start) * 1e3
+            self.calls.append((name, took, before, self.is_busy()))
+            return answer
+
+        call.__name__ = name  # by which errors call it
+        return call
+
+    def report(self) -> str:
+        """Which call waited, after those before it."""
+        lines = []
+        for name, took, before, after in self.calls:
+            said = "" if after else ", waited" if before else ", called when the stream was done"
+            lines.append(f"{name}: {took:.2f} ms{said}")
+            if not after:
+                break
+        else:
+            lines.append("no call of the driver waited, but the stream is done")
+        return "\n".join(["something waited on the CPU:", *lines])
 
 
 class Lender:
     """An application's array in device memory, which it frees when the array is gone.
 
     It orders its stream before the consumer's, as array libraries do.
+
+    Attributes:
+        at_end: is called before the memory is freed.
     """
 
     def __init__(self, gpu: Gpu, nbytes: int, stream: int | None = None) -> None:
@@ -145,6 +280,7 @@ class Lender:
         self.address = gpu.allocate(nbytes)
         self.stream = stream
         self.asked: list[Any] = []
+        self.at_end: Callable[[], object] = bool
 
     def interface(self) -> dict[str, Any]:
         """The CUDA array interface."""
@@ -158,6 +294,7 @@ class Lender:
         }
 
     def __del__(self) -> None:
+        self.at_end()
         self.gpu.free(self.address)
 
 
@@ -185,14 +322,20 @@ class ByDLPack(Lender):
             self.gpu.do("cuEventRecord", event, self.stream)
             self.gpu.do("cuStreamWaitEvent", stream, event, 0)
             self.gpu.do("cuEventDestroy", event)
-        interface = {**self.interface(), "version": 3}
-        holder = type("Holder", (), {"__array_interface__": interface, "of": self})()
         return dlpack_capsule(
-            np.asarray(holder),
+            np.asarray(_Described(self)),
             _uint8(),
             max_version=more.get("max_version"),
             device=self.__dlpack_device__(),
         )
+
+
+class _Described:
+    """The memory as numpy describes memory. It holds its lender."""
+
+    def __init__(self, lender: Lender) -> None:
+        self.lender = lender
+        self.__array_interface__ = lender.interface()
 
 
 def _uint8() -> Any:

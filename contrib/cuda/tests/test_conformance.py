@@ -301,6 +301,14 @@ class TestPinnedArraysToCuda(MapperSuite):
 
 
 @pytest.mark.usefixtures("gpu")
+class TestPagesToCuda(MapperSuite):
+    source = WholePages()
+    target = PINNED
+    transfer = Transfer.IMPORT
+    cases = PAGES
+
+
+@pytest.mark.usefixtures("gpu")
 class TestCpuCopies(MapperSuite):
     source = CPU
     target = DEVICE

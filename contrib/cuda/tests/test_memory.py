@@ -26,7 +26,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes_cuda import CudaContext
+from samebytes_cuda import CudaContext, _staging
 
 KINDS: tuple[samebytes_cuda.Kind, ...] = ("device", "pinned", "managed", "exportable")
 
@@ -114,6 +114,34 @@ def test_elements_that_numpy_lacks(gpu: Any, context: CudaContext) -> None:
     packed = context.allocate((3, 6), "int4")
     gpu.write(packed.handle(), np.arange(9, dtype=np.uint8))
     np.testing.assert_array_equal(packed.map("cpu", copy=True).native, np.arange(9))
+
+
+def test_downloads_with_a_queue_use_their_memory_again(gpu: Any, lend: Any) -> None:
+    """And never what somebody still holds."""
+    array, stream = lend(1 << 16), gpu.stream()
+    tensor = samebytes.tensor(array)
+
+    def download(value: int) -> Any:
+        gpu.write(array.address, np.full(1 << 16, value, np.uint8))
+        mapped = tensor.map("cpu", copy=True, queue=stream)
+        gpu.do("cuStreamSynchronize", stream)
+        return mapped
+
+    first = download(1)
+    where = first.handle("data")
+    held, other = np.asarray(first), download(2)
+    assert other.handle("data") != where
+    assert (held == 1).all()
+    assert (np.asarray(other) == 2).all()
+    del first, held, other
+    gc.collect()
+    kept = [download(value) for value in range(3, 15)]
+    assert where in [mapped.handle("data") for mapped in kept]
+    for value, mapped in enumerate(kept, 3):
+        assert (np.asarray(mapped) == value).all()
+    del kept, mapped
+    gc.collect()
+    assert len(_staging._spare[0]) == _staging._SPARE
 
 
 def test_what_the_lender_gets_back(gpu: Any, lend: Any) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -158,6 +159,7 @@ def refresh() -> None:
     contexts.forget_recent()
     _frames.clear()
     _protocols.clear()
+    _declared.cache_clear()
     for type_ in [t for t in _tensors if t is not np.ndarray]:
         del _tensors[type_]
     compiled.forget_compiled()
@@ -168,16 +170,24 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
     if isinstance(native, Frame):
         raise UnsupportedObjectError("this is a samebytes.Frame already: use it, or its map()")
     tables = discovery.tables()
-    for cls in type(native).__mro__:
-        name = f"{cls.__module__}.{cls.__qualname__}"
-        spec = tables.natives.get(name)
-        if spec is not None:
-            base: type[Any] = Tensor if spec.level == "tensor" else Frame
-            make: Any = load_class(spec.wraps, tables.owner_of_native[name], base)
-            (_tensors if spec.level == "tensor" else _frames)[type(native)] = make.wrap
-            return spec.level, make.wrap
+    cls: type[object] = type(native)
+    name = _declared(cls)  # type: ignore[arg-type]  # mypy doubts that types are hashable
+    if name is not None:
+        spec = tables.natives[name]
+        base: type[Any] = Tensor if spec.level == "tensor" else Frame
+        make: Any = load_class(spec.wraps, tables.owner_of_native[name], base)
+        (_tensors if spec.level == "tensor" else _frames)[cls] = make.wrap
+        return spec.level, make.wrap
     # The protocols are not entered in the table: whether they work depends on the object.
     return "tensor", _wrap_by_protocol(native, tables) if tables.protocols else CpuTensor.wrap
+
+
+@lru_cache(maxsize=256)
+def _declared(type_: type[object]) -> str | None:
+    """The name by which a plugin declares a type or the nearest of its bases."""
+    natives = discovery.tables().natives
+    names = (f"{cls.__module__}.{cls.__qualname__}" for cls in type_.__mro__)
+    return next((name for name in names if name in natives), None)
 
 
 def _wrap_by_protocol(native: Any, tables: Tables) -> Wrap:

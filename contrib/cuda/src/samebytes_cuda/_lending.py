@@ -15,7 +15,7 @@ import numpy as np
 
 from samebytes import TensorInfo
 from samebytes.errors import LayoutError, SamebytesError, UnsupportedObjectError
-from samebytes.plugins import data_address, dlpack_array
+from samebytes.plugins import DeviceArray, data_address, dlpack_array
 
 from ._array import CudaArray
 from ._context import CudaContext, home_of
@@ -38,10 +38,11 @@ class Lent:
         native: the object.
         context: where its memory is.
         address, info, kind: its layout there.
+        readonly: the lender wants nobody to write.
         by_dlpack: it was lent by DLPack.
     """
 
-    __slots__ = ("address", "by_dlpack", "context", "info", "kind", "native")
+    __slots__ = ("address", "by_dlpack", "context", "info", "kind", "native", "readonly")
 
     def __init__(
         self,
@@ -50,6 +51,7 @@ class Lent:
         address: int,
         info: TensorInfo,
         kind: str,
+        readonly: bool,
         by_dlpack: bool,
     ) -> None:
         self.native = native
@@ -57,6 +59,7 @@ class Lent:
         self.address = address
         self.info = info
         self.kind = kind
+        self.readonly = readonly
         self.by_dlpack = by_dlpack
 
     def array(self, pin: CudaStorage, readonly: bool) -> CudaArray:
@@ -71,8 +74,8 @@ class Lent:
             _wait_for_stream(self.context, getattr(self.native, _INTERFACE, {}).get("stream"))
 
 
-def borrow(native: Any) -> CudaArray:
-    """The array that an object lends, checked with the driver; it holds the object.
+def borrow(native: Any) -> tuple[Lent, CudaStorage]:
+    """What an object lends, checked with the driver, and its owner, which holds the object.
 
     Raises:
         UnsupportedObjectError: it lends no CUDA memory.
@@ -81,22 +84,19 @@ def borrow(native: Any) -> CudaArray:
         DeviceMismatchError: the stream that it names belongs to another context.
     """
     if hasattr(native, "__dlpack_device__"):
-        lent = _from_dlpack(native)
-    elif hasattr(native, _INTERFACE):
-        lent = _from_interface(native)
-    else:
-        raise UnsupportedObjectError(
-            f"a {type(native).__name__} shares no CUDA memory: it has neither DLPack nor "
-            f"{_INTERFACE}"
-        )
-    return lent
+        return _from_dlpack(native)
+    if hasattr(native, _INTERFACE):
+        return _from_interface(native)
+    raise UnsupportedObjectError(
+        f"a {type(native).__name__} shares no CUDA memory: it has neither DLPack nor {_INTERFACE}"
+    )
 
 
-def _from_dlpack(native: Any) -> CudaArray:
-    array, dtype, readonly, device, complete = _by_dlpack(native)
+def _from_dlpack(native: Any) -> tuple[Lent, CudaStorage]:
+    (array, dtype, readonly, device), complete = _by_dlpack(native)
     address = data_address(array)
     info, extent = _layout(dtype, array.shape, array.strides)
-    if info.size:
+    if extent[0] != extent[1]:
         pointer = _known(address, native)
         if device[0] == CUDA and pointer.ordinal != device[1]:
             raise LayoutError(
@@ -108,7 +108,8 @@ def _from_dlpack(native: Any) -> CudaArray:
     home = home_of(pointer.context, pointer.ordinal)
     if not complete:
         home.synchronize()
-    return _held(home, address, info, extent, pointer.kind, (array, native), readonly, native, True)
+    lent = Lent(native, home, address, info, pointer.kind, readonly, True)
+    return lent, _held(lent, extent, (array, native))
 
 
 @lru_cache(maxsize=256)
@@ -120,20 +121,19 @@ def _layout(
     return info, info.extent
 
 
-def _by_dlpack(native: Any) -> tuple[np.ndarray[Any, Any], Any, bool, tuple[int, int], bool]:
+def _by_dlpack(native: Any) -> tuple[DeviceArray, bool]:
     """What it lends, and whether it ordered what is pending before home."""
-    kind = int(native.__dlpack_device__()[0])
-    stream = LEGACY_STREAM if kind != CUDA_HOST else None
     try:
-        return *dlpack_array(native, _DEVICES, stream), kind != CUDA_HOST
+        found = dlpack_array(native, _DEVICES, LEGACY_STREAM)
     except UnsupportedObjectError as error:
         # A producer without streams, as PyAV's planes are: then everything is waited for.
-        if stream is None or not isinstance(error.__cause__, NotImplementedError | TypeError):
+        if not isinstance(error.__cause__, NotImplementedError | TypeError):
             raise
-    return *dlpack_array(native, _DEVICES), False
+        return dlpack_array(native, _DEVICES), False
+    return found, found.device[0] != CUDA_HOST  # pinned memory is lent without a stream
 
 
-def _from_interface(native: Any) -> CudaArray:
+def _from_interface(native: Any) -> tuple[Lent, CudaStorage]:
     described = getattr(native, _INTERFACE)
     info, address, readonly = _described(native, described)
     if not info.size:
@@ -147,7 +147,8 @@ def _from_interface(native: Any) -> CudaArray:
             )
     home = home_of(pointer.context, pointer.ordinal)
     _wait_for_stream(home, described.get("stream"))
-    return _held(home, address, info, info.extent, pointer.kind, native, readonly, native, False)
+    lent = Lent(native, home, address, info, pointer.kind, readonly, False)
+    return lent, _held(lent, info.extent, native)
 
 
 def _described(native: Any, described: Any) -> tuple[TensorInfo, int, bool]:
@@ -187,29 +188,14 @@ def _known(address: int, native: Any) -> Pointer:
     return pointer
 
 
-def _held(
-    home: CudaContext,
-    address: int,
-    info: TensorInfo,
-    extent: tuple[int, int],
-    kind: str,
-    keep: Any,
-    readonly: bool,
-    native: Any,
-    by_dlpack: bool,
-) -> CudaArray:
+def _held(lent: Lent, extent: tuple[int, int], keep: Any) -> CudaStorage:
+    """The owner of what was lent."""
     low, high = extent
-    pin = CudaStorage(
-        None,
-        address=address + low if kind != "device" else 0,
-        nbytes=high - low,
-        keep=keep,
-        at_exit=True,
-    )
-    lent = Lent(native, home, address, info, kind, by_dlpack)
-    pin.use, pin.lent = Use(home), lent
-    pin.release, pin.wait = pin.use.give_back, pin.use.wait
-    return lent.array(pin, readonly)
+    address = lent.address + low if lent.kind != "device" else 0
+    pin = CudaStorage(None, address=address, nbytes=high - low, keep=keep, at_exit=True)
+    use = pin.use = Use(lent.context)
+    pin.lent, pin.release, pin.wait = lent, use.give_back, use.wait
+    return pin
 
 
 def _name(native: Any) -> str:

@@ -8,8 +8,9 @@ function, whose address cuda-bindings knows, answers four at once in less.
 from __future__ import annotations
 
 import ctypes
+import struct
 import threading
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from samebytes.errors import NativeError
@@ -39,19 +40,24 @@ class Pointer(NamedTuple):
 
 
 class _Answers(threading.local):
-    """Where the driver writes its answers, for each thread."""
+    """Where the driver writes its answers, for each thread: in eight bytes each.
+
+    Attributes:
+        bytes: the answers.
+        places: the address of the addresses of each.
+    """
 
     def __init__(self) -> None:
-        self.context = ctypes.c_uint64()
-        self.type = ctypes.c_uint32()
-        self.managed = ctypes.c_uint32()
-        self.ordinal = ctypes.c_int32()
-        places = (self.context, self.type, self.managed, self.ordinal)
-        self.places = (ctypes.c_void_p * 4)(*map(ctypes.addressof, places))
+        self.bytes = (ctypes.c_uint64 * len(_ASKED))()
+        first = ctypes.addressof(self.bytes)
+        self._places = (ctypes.c_void_p * len(_ASKED))(*range(first, first + 8 * len(_ASKED), 8))
+        self.places = ctypes.addressof(self._places)
 
 
 _answers = _Answers()
-_asked = (ctypes.c_int * 4)(*_ASKED)
+_READ = struct.Struct("=QI4xI4xi4x").unpack_from
+_asked = (ctypes.c_int * len(_ASKED))(*_ASKED)
+_QUESTIONS = ctypes.addressof(_asked)
 
 
 @cache
@@ -71,14 +77,18 @@ def look_up(address: int) -> Pointer | None:
         NativeError: the driver fails.
     """
     answers = _answers
-    code = _function()(4, _asked, answers.places, address)
+    code = _function()(len(_ASKED), _QUESTIONS, answers.places, address)
     if code:
         if code == driver.CUresult.CUDA_ERROR_INVALID_VALUE:
             return None
         call(driver.cuPointerGetAttribute, driver.CUpointer_attribute(_ASKED[1]), address)
         raise NativeError("cuPointerGetAttributes", code)
-    kind = answers.type.value
-    if kind not in (_HOST, _DEVICE):
+    return _pointer(*_READ(answers.bytes))
+
+
+@lru_cache(maxsize=64)
+def _pointer(context: int, type_: int, managed: int, ordinal: int) -> Pointer | None:
+    if type_ not in (_HOST, _DEVICE):
         return None
-    name = "managed" if answers.managed.value else "pinned" if kind == _HOST else "device"
-    return Pointer(answers.context.value, answers.ordinal.value, name)
+    kind = "managed" if managed else "pinned" if type_ == _HOST else "device"
+    return Pointer(context, ordinal, kind)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ._context import CudaContext
+    from ._lending import Lent
 
 __all__ = ["CudaTensor", "array_of", "tensor"]
 
@@ -51,10 +53,8 @@ class CudaTensor(Tensor):
         if isinstance(native, CudaArray):
             native.context.check_open()
             return cls(native, native.context, native.pin, None, native.readonly, native.info)
-        from ._lending import borrow
-
-        array = borrow(native)
-        return cls(native, array.context, array.pin, None, array.readonly, array.info)
+        lent, pin = _borrower()(native)
+        return cls(native, lent.context, pin, None, lent.readonly, lent.info)
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over pinned or managed memory, which keeps it alive. The memory is complete.
@@ -120,6 +120,14 @@ class CudaTensor(Tensor):
         if key == "cuda_ptr":
             return array_of(self).address
         return super()._handle(key)
+
+
+@cache
+def _borrower() -> Callable[[Any], tuple[Lent, CudaStorage]]:
+    """`borrow`, whose module needs this one."""
+    from ._lending import borrow
+
+    return borrow
 
 
 def array_of(item: Tensor) -> CudaArray:

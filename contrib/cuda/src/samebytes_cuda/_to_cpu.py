@@ -14,7 +14,7 @@ from samebytes.plugins import Access, MemoryMapper, Refused, Storage, ordering_q
 
 from ._array import CudaArray
 from ._driver import LEGACY_STREAM, Current, call, driver
-from ._memory import allocate
+from ._staging import staged
 from ._streams import handle_of, precede
 from ._tensor import CudaTensor, array_of
 
@@ -99,7 +99,7 @@ def _downloaded(native: CudaArray, low: int, nbytes: int) -> Storage:
 def _enqueued(native: CudaArray, low: int, nbytes: int, stream: int) -> Storage:
     """A download on a stream of the caller's, into pinned memory: the others are waited for."""
     context = native.context
-    address, pin = allocate(context, nbytes, "pinned")
+    address, pin = staged(context, nbytes)
     native.order_before(stream)
     if nbytes:
         with Current(context.native):

@@ -22,6 +22,7 @@ static void read_environment(void)
     the_config.memory = number("SOFTCUDA_MEMORY", 1ULL << 32);
     the_config.pageable = number("SOFTCUDA_PAGEABLE", 0) != 0;
     the_config.dma_buf_mmap = number("SOFTCUDA_DMA_BUF_MMAP", 0) != 0;
+    the_config.waits = number("SOFTCUDA_WAITS", 0) != 0;
     the_config.dma_buf_import = number("SOFTCUDA_DMA_BUF_IMPORT", 0) != 0;
 }
 

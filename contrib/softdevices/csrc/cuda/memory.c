@@ -4,6 +4,7 @@
 #include "context.h"
 #include "driver.h"
 #include "ranges.h"
+#include "stream.h"
 
 #include <stdlib.h>
 
@@ -34,6 +35,18 @@ static struct range *allocate(enum range_kind kind, size_t size, CUcontext conte
     return range;
 }
 
+/* The current context, in a call that may wait for the device. */
+static CUresult current_when_idle(CUcontext *context)
+{
+    CUresult result = context_current(context);
+
+    if (result == CUDA_SUCCESS && config()->waits) {
+        streams_wait_of(*context);
+        result = context_check(*context);
+    }
+    return result;
+}
+
 static CUresult allocate_into(enum range_kind kind, size_t size, unsigned flags, uintptr_t *address)
 {
     CUcontext context;
@@ -44,7 +57,7 @@ static CUresult allocate_into(enum range_kind kind, size_t size, unsigned flags,
     if (!size)
         return CUDA_ERROR_INVALID_VALUE;
     driver_lock();
-    if ((result = context_current(&context)) != CUDA_SUCCESS)
+    if ((result = current_when_idle(&context)) != CUDA_SUCCESS)
         RETURN_UNLOCKED(result);
     if (!(range = allocate(kind, size, context)))
         RETURN_UNLOCKED(CUDA_ERROR_OUT_OF_MEMORY);
@@ -53,7 +66,7 @@ static CUresult allocate_into(enum range_kind kind, size_t size, unsigned flags,
     RETURN_UNLOCKED(CUDA_SUCCESS);
 }
 
-/* Nothing is waited for: work that still uses the memory fails, with ILLEGAL_ADDRESS. */
+/* Without SOFTCUDA_WAITS, nothing is waited for: work that still uses the memory fails, with ILLEGAL_ADDRESS. */
 static CUresult release(uintptr_t address, unsigned kinds)
 {
     CUcontext context;
@@ -62,11 +75,11 @@ static CUresult release(uintptr_t address, unsigned kinds)
 
     RETURN_UNLESS_READY();
     driver_lock();
+    if ((result = current_when_idle(&context)) != CUDA_SUCCESS)
+        RETURN_UNLOCKED(result);
     range = range_at(address);
     if (!range || range->address != address || !(kinds & 1U << range->kind))
         RETURN_UNLOCKED(CUDA_ERROR_INVALID_VALUE);
-    if ((result = context_current(&context)) != CUDA_SUCCESS)
-        RETURN_UNLOCKED(result);
     range_remove(range);
     RETURN_UNLOCKED(CUDA_SUCCESS);
 }
@@ -138,7 +151,7 @@ EXPORT CUresult cuMemHostRegister_v2(void *address, size_t size, unsigned int fl
     if (!address || !size || flags > 15 || (flags & MEMHOSTREGISTER_IOMEMORY))
         return CUDA_ERROR_INVALID_VALUE;
     driver_lock();
-    if ((result = context_current(&context)) != CUDA_SUCCESS)
+    if ((result = current_when_idle(&context)) != CUDA_SUCCESS)
         RETURN_UNLOCKED(result);
     if (range_touches((uintptr_t)address, size))
         RETURN_UNLOCKED(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
@@ -159,7 +172,7 @@ EXPORT CUresult cuMemHostUnregister(void *address)
 
     RETURN_UNLESS_READY();
     driver_lock();
-    if ((result = context_current(&context)) != CUDA_SUCCESS)
+    if ((result = current_when_idle(&context)) != CUDA_SUCCESS)
         RETURN_UNLOCKED(result);
     if (!(range = range_from((uintptr_t)address, RANGE_REGISTERED)))
         RETURN_UNLOCKED(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);

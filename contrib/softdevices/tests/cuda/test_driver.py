@@ -40,7 +40,7 @@ def test_streams_run_apart_and_in_order(cuda: Any) -> None:
         one, other = ok(cu.cuStreamCreate(1)), ok(cu.cuStreamCreate(1))
         address = int(ok(cu.cuMemAlloc(64)))
         ok(cu.cuMemsetD8(address, 1, 64)), ok(cu.cuCtxSynchronize())
-        ok(cu.cuLaunchHostFunc(one, usleep, 200_000))
+        sleep(one, 200_000)
         ok(cu.cuMemsetD8Async(address, 2, 64, one))
         print(read(address, 1)[0], code(cu.cuStreamQuery(one)))
         event = ok(cu.cuEventCreate(0))
@@ -48,7 +48,7 @@ def test_streams_run_apart_and_in_order(cuda: Any) -> None:
         print(code(cu.cuEventQuery(event)))
         ok(cu.cuStreamSynchronize(other))
         print(read(address, 1)[0], code(cu.cuEventQuery(event)))
-        ok(cu.cuLaunchHostFunc(one, usleep, 200_000))
+        sleep(one, 200_000)
         ok(cu.cuCtxRecordEvent(context, event))
         print(code(cu.cuEventQuery(event)), code(cu.cuEventSynchronize(event)))
         print(code(cu.cuStreamQuery(one)))
@@ -69,12 +69,13 @@ def test_the_legacy_default_stream(cuda: Any) -> None:
         address = int(ok(cu.cuMemAlloc(64)))
         for stream in (blocking, side):
             ok(cu.cuMemsetD8(address, 1, 64)), ok(cu.cuCtxSynchronize())
-            ok(cu.cuLaunchHostFunc(stream, usleep, 200_000))
+            sleep(stream, 200_000)
             ok(cu.cuMemsetD8Async(address, 2, 64, stream))
             data = ctypes.create_string_buffer(1)
             ok(cu.cuMemcpyDtoH(ctypes.addressof(data), address, 1))
             print(data.raw[0])
-        ok(cu.cuLaunchHostFunc(1, usleep, 200_000))
+        ok(cu.cuCtxSynchronize())
+        sleep(1, 200_000)
         ok(cu.cuMemsetD8Async(address, 3, 64, 1))
         ok(cu.cuMemcpyDtoHAsync(ctypes.addressof(data), address, 1, blocking))
         print(data.raw[0])
@@ -85,7 +86,7 @@ def test_the_legacy_default_stream(cuda: Any) -> None:
 def test_memory_freed_while_a_stream_uses_it(cuda: Any) -> None:
     script = """
         address, other = int(ok(cu.cuMemAlloc(64))), int(ok(cu.cuMemAlloc(64)))
-        ok(cu.cuLaunchHostFunc(side, usleep, 100_000))
+        sleep(side, 100_000)
         ok(cu.cuMemcpyDtoDAsync(other, address, 64, side))
         ok(cu.cuMemFree(address))
         print(code(cu.cuStreamSynchronize(side)), code(cu.cuMemAlloc(64)))
@@ -157,7 +158,7 @@ def test_functions_of_the_host_cannot_call_the_driver(cuda: Any) -> None:
 
 def test_a_forked_child(cuda: Any) -> None:
     script = """
-        ok(cu.cuLaunchHostFunc(side, usleep, 100_000))
+        sleep(side, 100_000)
         child = os.fork()
         if not child:
             answers = cu.cuInit(0), cu.cuMemAlloc(64), cu.cuCtxSynchronize(), cu.cuDeviceGetCount()

@@ -9,6 +9,7 @@ Python callback would be entered in a state it must not be entered in.
 from __future__ import annotations
 
 import ctypes
+import struct
 from typing import NamedTuple
 
 from .._core.capsules import get_pointer
@@ -29,6 +30,10 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
 )
 
 
+# Of a DLManagedTensorVersioned, around the pointers of its producer.
+_VERSION_AND_FLAGS = struct.Struct("II8x8xQ").unpack_from
+
+
 class Content(NamedTuple):
     """What an unconsumed capsule holds; valid while the capsule lives and is not consumed."""
 
@@ -45,12 +50,12 @@ def content(capsule: object) -> Content:
     """
     if _is_valid(capsule, VERSIONED_NAME):
         managed = DLManagedTensorVersioned.from_address(get_pointer(capsule, VERSIONED_NAME))
-        if managed.version.major != MAJOR_VERSION:
+        major, minor, flags = _VERSION_AND_FLAGS(managed)
+        if major != MAJOR_VERSION:
             raise ValueError(
-                f"the capsule is DLPack {managed.version.major}.{managed.version.minor}, "
-                f"{MAJOR_VERSION}.x was asked for"
+                f"the capsule is DLPack {major}.{minor}, {MAJOR_VERSION}.x was asked for"
             )
-        return Content(managed.dl_tensor, True, managed.flags)
+        return Content(managed.dl_tensor, True, flags)
     if _is_valid(capsule, LEGACY_NAME):
         legacy = DLManagedTensor.from_address(get_pointer(capsule, LEGACY_NAME))
         return Content(legacy.dl_tensor, False, 0)

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection
+from ctypes import string_at
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +26,13 @@ from ._dlpack_abi import (
     TYPE_UINT,
     DLTensor,
 )
-from ._extent import check_extent
+from ._extent import check_reach, reach
 from ._pinned import pinned_array
 
 __all__ = ["DeviceArray", "device_array", "from_dlpack"]
+
+# A DLTensor: data, device_type, device_id, ndim, code, bits, lanes, shape, strides, byte_offset.
+_HEADER = struct.Struct("PiiiBBHPPQ")
 
 _HOST_DEVICES = frozenset({DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST})
 
@@ -55,28 +61,45 @@ def device_array(obj: Any, devices: Collection[int], stream: Any = None) -> Devi
         obj: a producer, with `__dlpack__` and `__dlpack_device__`.
         devices: the device types that the caller can use, numbers of DLDeviceType in dlpack.h.
         stream: the consumer's, as `__dlpack__` takes it: the producer lets it wait for what is
-            pending on the memory.
+            pending on the memory. Memory of the host has none, and its producer is not asked so.
 
     Raises:
         UnsupportedObjectError: the memory lies elsewhere, or the producer refuses to export it
             uncopied; the producer's error is the cause.
         LayoutError: a dtype or layout that no array can have, or one that makes no sense.
     """
-    _check_wanted(obj, _ask_device(obj), devices)
-    arguments = {} if stream is None else {"stream": stream}
-    capsule, (tensor, versioned, flags) = _ask_content(obj, arguments)
-    device = (int(tensor.device.device_type), int(tensor.device.device_id))
-    _check_wanted(obj, device[0], devices)
-    dtype = _dtype_of(tensor)
-    _check_layout(tensor, dtype)
+    capsule, (tensor, versioned, flags) = _ask_on_device(obj, devices, stream)
+    device = tensor.device
+    kind, number = device.device_type, device.device_id
+    _check_wanted(obj, kind, devices)
+    dtype = _checked_layout(tensor)
     # numpy takes memory of the CPU alone, and reads none that it is not asked to.
-    tensor.device.device_type, tensor.device.device_id = DEVICE_CPU, 0
+    device.device_type, device.device_id = DEVICE_CPU, 0
     try:
         array = _consume(obj, capsule, tensor, dtype)
     finally:
         # Also after an error: an unconsumed capsule is given back as it was.
-        tensor.device.device_type, tensor.device.device_id = device
-    return DeviceArray(array, dtype, versioned and bool(flags & FLAG_READ_ONLY), device)
+        device.device_type, device.device_id = kind, number
+    return DeviceArray(array, dtype, versioned and bool(flags & FLAG_READ_ONLY), (kind, number))
+
+
+def _ask_on_device(obj: Any, devices: Collection[int], stream: Any) -> tuple[object, Content]:
+    """A capsule over memory of a device, whose kind is not checked.
+
+    With a stream, the object is asked where it lies only if it refuses: few things cost a
+    producer in Python more, and the capsule says it as well.
+    """
+    if stream is not None:
+        try:
+            return _ask_content(obj, {"stream": stream})
+        except UnsupportedObjectError:
+            kind = _ask_device(obj)
+            _check_wanted(obj, kind, devices)
+            if kind not in _HOST_DEVICES:
+                raise
+        return _ask_content(obj, {})
+    _check_wanted(obj, _ask_device(obj), devices)
+    return _ask_content(obj, {})
 
 
 class _Handover:
@@ -108,8 +131,7 @@ def from_dlpack(obj: Any) -> tuple[np.ndarray[Any, Any], DType]:
     _check_device(obj, _ask_device(obj))
     capsule, (tensor, versioned, flags) = _ask_content(obj, {})
     _check_device(obj, tensor.device.device_type)
-    dtype = _dtype_of(tensor)
-    _check_layout(tensor, dtype)
+    dtype = _checked_layout(tensor)
     array = _consume(obj, capsule, tensor, dtype)
     if versioned:
         writable = not flags & FLAG_READ_ONLY
@@ -179,8 +201,7 @@ def _ask_capsule(obj: Any, arguments: dict[str, Any]) -> object:
         raise UnsupportedObjectError(f"{_name(obj)} does not export its memory: {error}") from error
 
 
-def _dtype_of(tensor: DLTensor) -> DType:
-    code, bits, lanes = tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes
+def _dtype_of(code: int, bits: int, lanes: int) -> DType:
     if lanes != 1:
         raise LayoutError(
             f"vector elements of {lanes} lanes are not supported: "
@@ -194,16 +215,35 @@ def _dtype_of(tensor: DLTensor) -> DType:
     return dtype
 
 
-def _check_layout(tensor: DLTensor, dtype: DType) -> None:
-    ndim = tensor.ndim
+def _checked_layout(tensor: DLTensor) -> DType:
+    """The dtype of a tensor whose layout numpy may have."""
+    data, _, _, ndim, code, bits, lanes, shape, strides, offset = _HEADER.unpack_from(tensor)
     if not 0 <= ndim <= MAX_AXES:
         raise LayoutError(f"a tensor of {ndim} axes: there can be 0 to {MAX_AXES}")
-    if ndim and not tensor.shape:
+    if ndim and not shape:
         raise LayoutError(f"a tensor of {ndim} axes without a shape")
+    extents = string_at(shape, 8 * ndim) if ndim else b""
+    steps = string_at(strides, 8 * ndim) if ndim and strides else None
+    dtype, found, layout = _understood(code, bits, lanes, extents, steps)
+    check_reach(found, data, offset, layout)
+    return dtype
+
+
+@lru_cache(maxsize=256)
+def _understood(
+    code: int, bits: int, lanes: int, shape: bytes, strides: bytes | None
+) -> tuple[DType, tuple[int, int] | None, tuple[tuple[int, ...], tuple[int, ...] | None]]:
+    """The dtype of a DLTensor, how far it reaches, and its shape and strides in bytes.
+
+    Frames of a video have one layout, which is looked at once.
+    """
+    dtype = _dtype_of(code, bits, lanes)
     itemsize = dtype.carrier.itemsize
-    shape = tensor.shape[:ndim] if ndim else []
-    strides = [s * itemsize for s in tensor.strides[:ndim]] if ndim and tensor.strides else None
-    check_extent(shape, strides, itemsize, tensor.data or 0, tensor.byte_offset)
+    extents = struct.unpack(f"{len(shape) // 8}q", shape)
+    steps = None
+    if strides is not None:
+        steps = tuple([s * itemsize for s in struct.unpack(f"{len(strides) // 8}q", strides)])
+    return dtype, reach(extents, steps, itemsize), (extents, steps)
 
 
 def _consume(obj: object, capsule: object, tensor: DLTensor, dtype: DType) -> np.ndarray[Any, Any]:
