@@ -292,6 +292,13 @@ class Tensor(Holder):
             return data_address(self.host_array())
         return self.context.no_handle(key)
 
+    def _window(self, row: int, column: int, rows: int, columns: int) -> Any:
+        """A native over a part of a plane, which keeps its memory alive. For `Frame.crop`."""
+        raise NotHostVisibleError(
+            f"crop() cuts frames that the CPU reads in place, not {self.memory_type} memory: "
+            'use frame.map("cpu", "rw").crop(...)'
+        )
+
     def _is_reading(self) -> bool:
         return bool(_readonly.__get__(self))
 
