@@ -96,6 +96,7 @@ def test_frozen_equal_hashable(entry: Entry) -> None:
         (lambda: any_.ModelInfo(None), "ModelInfo.name"),
         (lambda: any_.ModelInfo("m", ["x"]), "ModelInfo.inputs[0]"),
         (lambda: any_.LayerInfo("x", "floot32", (1,)), "LayerInfo.dtype"),
+        (lambda: any_.LayerInfo("x", "f" * 65, (1,)), "LayerInfo.dtype"),
         (lambda: any_.LayerInfo("x", "float32", (1, -1)), "LayerInfo.shape[1]"),
         (lambda: any_.LayerInfo("x", "float32", 3), "LayerInfo.shape"),
     ],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .._core.tensor import Tensor
 from .._dtypes import dtype
 from ..errors import MetadataError, SamebytesError
-from ._checks import optional_real, optional_whole, sequence, text, texts, whole
+from ._checks import optional_real, optional_whole, sequence, shown, text, texts, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +25,9 @@ __all__ = [
     "ObjectId",
     "SourceIdentifier",
 ]
+
+# Of element types. Names that look alike are sought for others, which takes a while for long ones.
+_LONGEST_NAME = 64
 
 
 class Checked:
@@ -240,6 +243,8 @@ class LayerInfo(Checked):
 
     def __post_init__(self) -> None:
         self._set("name", text(self.name, self._name("name")))
+        if isinstance(self.dtype, str) and len(self.dtype) > _LONGEST_NAME:
+            raise MetadataError(self._name("dtype"), f"is unknown: {shown(self.dtype)}")
         try:
             self._set("dtype", str(dtype(self.dtype)))
         except SamebytesError as error:
