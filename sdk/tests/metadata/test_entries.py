@@ -74,7 +74,7 @@ def test_frozen_equal_hashable(entry: Entry) -> None:
         (lambda: any_.Detection(None, 0, 1, 1), "Detection.x_min"),
         (lambda: any_.Detection(0, 0, 1, 1, 5), "Detection.label"),
         (lambda: any_.Detection(0, 0, 1, 1, "a", 1, "3"), "Detection.label_id"),
-        (lambda: any_.Detection(0, 0, 1, 1, region="a"), "Detection.region"),
+        (lambda: any_.Detection(0, 0, 1, 1, origin="a"), "Detection.origin"),
         (lambda: any_.Timestamp(1.5), "Timestamp.pts"),
         (lambda: any_.Timestamp(duration=-1), "Timestamp.duration"),
         (lambda: any_.ObjectId(-1), "ObjectId.id"),

@@ -100,6 +100,13 @@ def test_frames_without_results(frame: Frame) -> None:
     assert to_dict(frame, add_tensor_data=True)["tensors"]
 
 
+def test_a_region_without_a_parent(frame: Frame) -> None:
+    metadata.add(frame, Detection(0, 0, 1, 1, id=-1, parent_id=-1))  # as GStreamer has them
+    (document,) = to_dict(frame)["objects"]
+    assert document["region_id"] == -1
+    assert "parent_id" not in document
+
+
 def test_numbers_that_json_lacks(frame: Frame) -> None:
     values = np.array([np.nan, np.inf, 1], np.float32)
     metadata.add(frame, InferenceResult(values))
@@ -160,7 +167,8 @@ def metas(draw: st.DrawFn) -> FrameMeta:
         width, height = draw(st.integers(0, 700)), draw(st.integers(0, 700))
         region = Region(x, y, width, height, draw(names), draw(confidences))
         for key in ("id", "parent_id", "label_id"):
-            if (number := draw(ids)) is not None:
+            number = draw(ids)
+            if number is not None and (number >= 0 or key != "parent_id"):
                 region.metadata[key] = number
         for entry in [*draw(classifications()), *draw(st.lists(results(), max_size=2))]:
             metadata.add(region, entry)
@@ -233,7 +241,7 @@ def test_a_line_of_gvametaconvert() -> None:
     from_json(line.encode(), meta)
     found = metadata.find(meta, Detection)
     assert found == Detection(0.25, 0, 0.5, 1, "vehicle", 0.9, 2, 3)
-    assert found.region is not None
+    assert found is not None
     color, tracked = (metadata.find(found.region, kind) for kind in (Classification, ObjectId))
     assert tracked == ObjectId(5)
     assert isinstance(color, Classification)

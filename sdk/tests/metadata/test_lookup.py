@@ -99,6 +99,13 @@ def test_a_region_and_its_detection_are_one_thing(frame: Frame) -> None:
     assert frame.regions == []
 
 
+def test_a_detection_that_is_not_in_a_frame() -> None:
+    made = Detection(0, 0, 1, 1)
+    assert made.origin is None
+    with pytest.raises(MetadataError, match=r"region is not known: add\(\) returns it"):
+        _ = made.region
+
+
 def test_a_change_keeps_what_changed_meanwhile(frame: Frame) -> None:
     region = metadata.add(frame, Detection(0, 0, 1, 1, "car"))
     found = one(frame, Detection)

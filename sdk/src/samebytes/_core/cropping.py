@@ -25,8 +25,8 @@ def crop_frame(frame: Frame[Any], x: int, y: int, width: int, height: int, fit: 
         )
     if type(frame) is not Frame:
         raise UnsupportedObjectError(
-            f"a {type(frame).__name__} is cut by its own framework, or where the CPU has it: "
-            f'frame.map("cpu", "rw").crop({x!r}, {y!r}, {width!r}, {height!r})'
+            f"crop() cannot cut the native object of a {type(frame).__name__}: use "
+            'frame.map("cpu").crop(...), or frame.map("cpu", "rw") to write to the part'
         )
     grid = grid_of(info.format, field_order_of(frame.metadata) in ("top", "bottom"))
     box = integer(x, "x"), integer(y, "y"), integer(width, "width"), integer(height, "height")

@@ -291,8 +291,8 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         Raises:
             LayoutError: the rectangle is empty, reaches beyond the picture, or splits chroma
                 samples, or the fields of an interlaced picture.
-            NotHostVisibleError: the CPU cannot read this memory in place.
-            UnsupportedObjectError: no picture, or a framework's own frame: map it to "cpu" first.
+            UnsupportedObjectError: no picture, or memory whose planes are not arrays: map it to
+                "cpu" first.
         """
         from .cropping import crop_frame  # deferred: metadata needs the core
 

@@ -111,8 +111,9 @@ def to_dict(
 
 def _of_region(found: Detection, with_tensors: bool) -> dict[str, Any]:
     region = found.region
-    assert region is not None  # all_of() read it from one
-    numbers = (("region_id", found.id), ("parent_id", found.parent_id))
+    # In GStreamer -1 is the parent of a region that has none.
+    parent = None if found.parent_id is None or found.parent_id < 0 else found.parent_id
+    numbers = (("region_id", found.id), ("parent_id", parent))
     detection: dict[str, Any] = {
         "bounding_box": {
             "x_min": found.x_min, "x_max": found.x_max, "y_min": found.y_min, "y_max": found.y_max,

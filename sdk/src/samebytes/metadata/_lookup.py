@@ -128,12 +128,12 @@ def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detecti
     Raises:
         MetadataError: a value that cannot be, or a Detection that is not of this frame.
     """
-    region = found.region
+    region = found.origin
     if region is None or not any(each is region for each in meta_of(frame).regions):
         raise MetadataError(
             "Detection.region", "is not a region of this frame: find() and all_of() give those"
         )
-    unknown = values.keys() - {name for name in found.__slots__ if name != "region"}
+    unknown = values.keys() - {name for name in found.__slots__ if name != "origin"}
     if unknown:
         raise MetadataError("Detection", f"has no {', '.join(sorted(unknown))}")
     # What is not named is taken from the region, which may have changed since.
@@ -153,7 +153,7 @@ def remove(holder: Frame | FrameMeta | Region, entry: Entry) -> None:
     items: list[Any]
     sought: Any = entry
     if isinstance(entry, Detection) and not isinstance(holder, Region):
-        items, sought = meta_of(holder).regions, entry.region
+        items, sought = meta_of(holder).regions, entry.origin
     else:
         metadata = _metadata_of(holder)
         items = metadata.get(KEY, []) if _held(metadata) else []

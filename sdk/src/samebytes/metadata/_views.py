@@ -134,7 +134,7 @@ class Detection(Entry):
         id: the number of the region in its frame, or None. `region.metadata["id"]`
         parent_id: that of the region that this one lies in, or None.
             `region.metadata["parent_id"]`
-        region: the Region that this was read from; it counts in no comparison.
+        origin: the Region that this was read from, or None; it counts in no comparison.
 
     Raises:
         MetadataError: a value that cannot be, or a maximum below its minimum.
@@ -149,7 +149,7 @@ class Detection(Entry):
     label_id: int | None = None
     id: int | None = None
     parent_id: int | None = None
-    region: Region | None = field(default=None, compare=False, repr=False)
+    origin: Region | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for side in ("x_min", "y_min", "x_max", "y_max"):
@@ -167,8 +167,23 @@ class Detection(Entry):
         self._set("confidence", optional_real(self.confidence, self._name("confidence")))
         for name in ("label_id", "id", "parent_id"):
             self._set(name, optional_whole(getattr(self, name), self._name(name)))
-        if self.region is not None and not isinstance(self.region, Region):
-            raise MetadataError(self._name("region"), f"must be a Region, not {self.region!r}")
+        if self.origin is not None and not isinstance(self.origin, Region):
+            raise MetadataError(self._name("origin"), f"must be a Region, not {self.origin!r}")
+
+    @property
+    def region(self) -> Region:
+        """The Region of the frame in which this was found.
+
+        Raises:
+            MetadataError: it was found in no frame, but made.
+        """
+        if self.origin is None:
+            raise MetadataError(
+                self._name("region"),
+                "is not known: add() returns it, and find() and all_of() give Detections that have "
+                "one",
+            )
+        return self.origin
 
     @classmethod
     def of(cls, region: Region, frame: Frame | FrameMeta) -> Detection:
