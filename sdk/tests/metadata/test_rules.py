@@ -11,7 +11,7 @@ import pytest
 
 import samebytes as sb
 from samebytes import Frame, FrameMeta, Region, metadata
-from samebytes.errors import MetadataError
+from samebytes.errors import LayoutError, MetadataError
 from samebytes.metadata import (
     AffineTransform,
     Classification,
@@ -57,6 +57,18 @@ def test_a_part(frame: Frame) -> None:
     assert metadata.all_of(part, Entry) == [Timestamp(100_000_000), SOURCE, MODEL, where]
     metadata.add(part, ObjectId(1))
     assert len(metadata.entries_of(frame)) == 5
+
+
+@pytest.mark.parametrize("box", [(0, 0, 200, 100), (2, 4, 6, 8), (150, 98, 50, 2)])
+def test_the_transform_of_a_part(frame: Frame, box: tuple[int, int, int, int]) -> None:
+    expected = AffineTransform.of_rectangles((200, 100), box[2:], box)
+    assert one(frame.crop(*box), AffineTransform).matrix == pytest.approx(expected.matrix)
+
+
+@pytest.mark.parametrize("box", [(0, 0, 0, 1), (0, 0, 1, -1), (0.5, 0, 1, 1), (0, "0", 1, 1)])
+def test_a_part_that_cannot_be(frame: Frame, box: Any) -> None:
+    with pytest.raises(LayoutError):
+        metadata.meta_of_part(frame, *box)
 
 
 def test_a_part_of_a_part_leads_to_the_first_picture(frame: Frame) -> None:

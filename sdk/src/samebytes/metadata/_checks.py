@@ -28,6 +28,8 @@ def whole(value: Any, field: str, low: int = -_INT64) -> int:
     Raises:
         MetadataError: it is something else; True and False are.
     """
+    if type(value) is int and low <= value < _INT64:
+        return value
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
         if low <= number < _INT64:
@@ -47,6 +49,8 @@ def real(value: Any, field: str) -> float:
     Raises:
         MetadataError: it is something else.
     """
+    if type(value) is float and math.isfinite(value):
+        return value
     if isinstance(value, Real) and not isinstance(value, bool):
         try:
             number = float(value)
@@ -79,6 +83,8 @@ def sequence(value: Any, field: str) -> tuple[Any, ...]:
     Raises:
         MetadataError: it is not a sequence, or is a text.
     """
+    if type(value) is tuple:
+        return value
     if isinstance(value, Sequence) and not isinstance(value, _UNORDERED):
         return tuple(value)
     if hasattr(value, "tolist"):  # a numpy array is not a Sequence

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._core.frame_meta import FrameMeta, Region
+from .._numbers import integer
 from ..errors import MetadataError
 from ..formats import ImageInfo
 from ._affine import AffineTransform
@@ -33,13 +34,22 @@ def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: i
     outside are left out. An AffineTransform leads to the source of the frame, or to the frame.
 
     Raises:
-        LayoutError: a width or height that is not above 0.
+        LayoutError: a width or height that is not above 0, or no integer.
         MetadataError: the frame is not an image, or its list of entries holds something else.
     """
     meta = meta_of(frame)
     image = image_of(meta)
-    part = AffineTransform.of_rectangles(
-        (image.width, image.height), (width, height), (x, y, width, height)
+    info = ImageInfo(image.format, width, height)
+    # AffineTransform.of_rectangles() for the simplest case: parts are cut for every detection.
+    part = AffineTransform(
+        (
+            width / image.width,
+            0.0,
+            integer(x, "x") / image.width,
+            0.0,
+            height / image.height,
+            integer(y, "y") / image.height,
+        )
     )
     entries: list[Entry] = []
     for entry in entries_of(meta):
@@ -49,7 +59,7 @@ def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: i
             entries.append(entry)
     regions = [_moved(r, x, y, width, height) for r in meta.regions]
     return FrameMeta(
-        ImageInfo(image.format, width, height),
+        info,
         meta.pts,
         meta.time_base,
         {**meta.metadata, KEY: [*entries, part]},

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from .._core.frame_meta import FrameMeta, Region
@@ -21,6 +22,7 @@ __all__ = ["Detection", "Timestamp", "image_of", "meta_of"]
 _NANOSECOND = Fraction(1, 10**9)
 # Regions may have coordinates of 64 bits, and reach as far again; beyond that nothing is a place.
 _FARTHEST = 2.0**65
+_INT64 = 1 << 63
 
 
 def meta_of(holder: Frame | FrameMeta) -> FrameMeta:
@@ -46,6 +48,10 @@ def image_of(meta: FrameMeta) -> ImageInfo:
             "frame", "is not an image, so detections have no width and height to refer to"
         )
     return meta.info
+
+
+def _is_whole(value: object) -> bool:
+    return value is None or (type(value) is int and -_INT64 <= value < _INT64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +158,25 @@ class Detection(Entry):
     origin: Region | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not self._is_usual():
+            self._check()
+
+    def _is_usual(self) -> bool:
+        """Whether nothing needs to be converted: detections are read for every frame."""
+        return (
+            type(self.x_min) is type(self.y_min) is type(self.x_max) is type(self.y_max) is float
+            and -_FARTHEST <= self.x_min <= self.x_max <= _FARTHEST
+            and -_FARTHEST <= self.y_min <= self.y_max <= _FARTHEST
+            and type(self.label) is str
+            and (self.confidence is None or type(self.confidence) is float)
+            and (self.confidence is None or isfinite(self.confidence))
+            and _is_whole(self.label_id)
+            and _is_whole(self.id)
+            and _is_whole(self.parent_id)
+            and (self.origin is None or type(self.origin) is Region)
+        )
+
+    def _check(self) -> None:
         for side in ("x_min", "y_min", "x_max", "y_max"):
             number = real(getattr(self, side), self._name(side))
             if abs(number) > _FARTHEST:
