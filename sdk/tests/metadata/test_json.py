@@ -107,6 +107,21 @@ def test_a_region_without_a_parent(frame: Frame) -> None:
     assert "parent_id" not in document
 
 
+def test_a_tensor_stays_with_its_classification(frame: Frame) -> None:
+    """Where others say the same, the name says whose it is."""
+    metadata.add(frame, Classification("same", attribute="a"))
+    metadata.add(frame, Classification("same", result=InferenceResult(np.zeros(1), name="b")))
+    metadata.add(frame, Classification("same", None, None, "c", InferenceResult(np.ones(1))))
+    again = FrameMeta(IMAGE)
+    from_json(to_json(frame, add_tensor_data=True), again)
+    first, second, third = metadata.all_of(again, Classification)
+    assert (first.attribute, first.result) == ("a", None)
+    assert second.result is not None
+    assert (second.attribute, second.result.name, second.result.array[0]) == ("", "b", 0)
+    assert third.result is not None
+    assert (third.attribute, third.result.array[0]) == ("c", 1)
+
+
 def test_numbers_that_json_lacks(frame: Frame) -> None:
     values = np.array([np.nan, np.inf, 1], np.float32)
     metadata.add(frame, InferenceResult(values))
