@@ -26,6 +26,7 @@ _REMEDIES = {
     "AccessError": 'Map the original with access "w" or "rw". Memory that was wrapped read-only '
     "stays read-only.",
     "LayoutError": "Pass the shape, strides, size, format or handle that the message asks for.",
+    "MetadataError": "Pass the value that the message asks for: see [typed metadata](metadata.md).",
     "ExportError": "Let the consumer ask for a copy, or export the bytes as uint8.",
     "NotHostVisibleError": 'Map the tensor to "cpu", with `copy=True` if the message says so.',
     "RegionError": "Use the whole tensor, or copy with `tensor.map('cpu', copy=True)`.",
@@ -102,6 +103,7 @@ _TEMPLATES = {
         ("plugin", "missing", "hint"),
         "plugin {plugin}: {missing} is missing: {hint}",
     ),
+    "MetadataError": (("field", "what"), "{field} {what}"),
     "MessageError": (("field", "what"), "{field}: {what}"),
     "PropertyError": (("property_", "message"), "{property_}: {message}"),
     "ForeignMemoryError": (("property_", "message"), "{property_}: {message}"),

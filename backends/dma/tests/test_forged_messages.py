@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from samebytes import Fd
+from samebytes import Fd, Frame, metadata
 from samebytes.errors import SamebytesError
 from samebytes_dma import DMATensor, EndOfStreamError, MessageError, receive
 
@@ -34,6 +34,7 @@ PLANE: Document = {
 TENSOR: Document = {"readonly": False, "tensor": PLANE}
 REGION: Document = {
     "x": 0, "y": 0, "width": 4, "height": 4, "label": "cat", "confidence": 0.5, "metadata": {},
+    "entries": [],
 }  # fmt: skip
 FRAME: Document = {
     "readonly": False,
@@ -44,6 +45,7 @@ FRAME: Document = {
         "time_base": [1, 30],
         "regions": [REGION],
         "metadata": {"a": 1},
+        "entries": [],
     },
 }
 Y_TILED = 0x0100000000000002  # drm_fourcc.h: I915_FORMAT_MOD_Y_TILED
@@ -108,6 +110,13 @@ def test_the_messages_here_are_right(sockets: Sockets, sealed: MakeMemfd) -> Non
     socket.send_fds(sockets[0], [message(FRAME)], [sealed()])
     frame = receive(sockets[1])
     assert frame.map("cpu").planes[1].shape == (16, 32, 2)  # type: ignore[union-attr]  # a frame
+    socket.send_fds(sockets[0], [message(TYPED)], [sealed()])
+    typed = receive(sockets[1])
+    assert isinstance(typed, Frame)
+    kinds = [type(entry).__name__ for entry in metadata.entries_of(typed)]
+    assert kinds == ["InferenceResult", "Classification", "ModelInfo", "AffineTransform",
+                     "ObjectId", "SourceIdentifier"]  # fmt: skip
+    assert metadata.find(typed.regions[0], metadata.ObjectId) == metadata.ObjectId(4)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +151,89 @@ def test_what_is_no_message(sockets: Sockets, sealed: MakeMemfd, sent: bytes, fi
     assert refused(sockets, sent, [sealed()]).field == field
 
 
+RESULT: Document = {
+    "tensor": None, "model_name": "m", "layer_name": "", "name": "", "format": "", "layout": "",
+    "point_names": [], "point_connections": [],
+}  # fmt: skip
+VALUES: Document = {"dtype": "uint16", "shape": [2], "data": "AQIDBA=="}
+ENTRIES: list[Document] = [
+    {"kind": "inference", **RESULT, "tensor": VALUES},
+    {"kind": "classification", "label": "day", "confidence": 0.5, "label_id": 3, "attribute": "",
+     "result": {**RESULT, "tensor": {"plane": {**PLANE}, "readonly": True}}},
+    {"kind": "model", "name": "m", "outputs": [],
+     "inputs": [{"name": "x", "dtype": "uint8", "shape": [1, None]}]},
+    {"kind": "affine", "matrix": [1, 0, 0, 0, 1.5, 0]},
+    {"kind": "object_id", "id": 4},
+    {"kind": "source", "batch_index": 0, "stream_id": 1, "pts": None, "region_id": None,
+     "object_id": None, "uri": ""},
+]  # fmt: skip
+TYPED: Document = {
+    **FRAME,
+    "frame": {
+        **FRAME["frame"], "entries": ENTRIES, "regions": [{**REGION, "entries": [{**ENTRIES[4]}]}],
+    },
+}  # fmt: skip
+PLACE = "frame.entries.1.result.tensor.plane"
+NAMED = "frame.entries[1].result.tensor.plane"
+WRONG_ENTRIES: list[tuple[str, object, str]] = [
+    ("frame.entries", {}, "frame.entries"),
+    ("frame.entries", ABSENT, "frame"),
+    ("frame.entries", [ENTRIES[4]] * 257, "frame.entries"),
+    ("frame.entries.0", 3, "frame.entries[0]"),
+    ("frame.entries.0", {}, "frame.entries[0]"),
+    ("frame.entries.0.kind", "detection", "frame.entries[0]"),
+    ("frame.entries.0.kind", [], "frame.entries[0]"),
+    ("frame.entries.0.more", 1, "frame.entries[0]"),
+    ("frame.entries.0.layout", ABSENT, "frame.entries[0]"),
+    ("frame.entries.0.layout", 4, "frame.entries[0]"),
+    ("frame.entries.0.layout", "\ud800", "frame.entries[0]['layout']"),
+    ("frame.entries.0.point_names", "abc", "frame.entries[0]"),
+    ("frame.entries.0.point_connections", ["a"], "frame.entries[0]"),
+    ("frame.entries.0.tensor", 3, "frame.entries[0].tensor"),
+    ("frame.entries.0.tensor", {}, "frame.entries[0].tensor"),
+    ("frame.entries.0.tensor.more", 1, "frame.entries[0].tensor"),
+    ("frame.entries.0.tensor.dtype", "uint9", "frame.entries[0].tensor.dtype"),
+    ("frame.entries.0.tensor.dtype", "bfloat16", "frame.entries[0].tensor.dtype"),
+    ("frame.entries.0.tensor.dtype", "object", "frame.entries[0].tensor.dtype"),
+    ("frame.entries.0.tensor.dtype", "bool", "frame.entries[0].tensor.data"),
+    ("frame.entries.0.tensor", {"dtype": "bool", "shape": [1], "data": "Ag=="},
+     "frame.entries[0].tensor.data"),
+    ("frame.entries.0.tensor.shape", [3], "frame.entries[0].tensor.data"),
+    ("frame.entries.0.tensor.shape", [-1], "frame.entries[0].tensor.shape[0]"),
+    ("frame.entries.0.tensor.shape", [1] * 17, "frame.entries[0].tensor.shape"),
+    ("frame.entries.0.tensor.shape", [0, (1 << 31) - 1, (1 << 31) - 1],
+     "frame.entries[0].tensor.shape"),
+    ("frame.entries.0.tensor.data", "AQ", "frame.entries[0].tensor.data"),
+    ("frame.entries.0.tensor.data", "é", "frame.entries[0].tensor.data"),
+    ("frame.entries.0.tensor.data", None, "frame.entries[0].tensor.data"),
+    ("frame.entries.1.label", 4, "frame.entries[1]"),
+    ("frame.entries.1.confidence", "high", "frame.entries[1]"),
+    ("frame.entries.1.label_id", 1 << 63, "frame.entries[1]['label_id']"),
+    ("frame.entries.1.result", [], "frame.entries[1]"),
+    ("frame.entries.1.result.name", None, "frame.entries[1]"),
+    ("frame.entries.1.result.tensor.readonly", 1, "frame.entries[1].result.tensor.readonly"),
+    (PLACE, None, NAMED),
+    (f"{PLACE}.buffer", 1, f"{NAMED}.buffer"),
+    (f"{PLACE}.offset", 4095, NAMED),
+    (f"{PLACE}.shape", [65, 64], NAMED),
+    (f"{PLACE}.shape", [0, 64], f"{NAMED}.shape[0]"),
+    (f"{PLACE}.strides", [0, 0], NAMED),
+    (f"{PLACE}.dtype", "float64", NAMED),
+    ("frame.entries.2.inputs", [3], "frame.entries[2]"),
+    ("frame.entries.2.inputs", {}, "frame.entries[2]"),
+    ("frame.entries.2.inputs.0.shape", [-1], "frame.entries[2]"),
+    ("frame.entries.2.inputs.0.dtype", "x" * 60_000, "frame.entries[2]"),
+    ("frame.entries.3.matrix", [1], "frame.entries[3]"),
+    ("frame.entries.3.matrix.0", True, "frame.entries[3]"),
+    ("frame.entries.3.matrix.0", 10**400, "frame.entries[3]['matrix'][0]"),
+    ("frame.entries.4.id", -1, "frame.entries[4]"),
+    ("frame.entries.5.pts", 0.5, "frame.entries[5]"),
+    ("frame.entries.5.uri", {"$bytes": ""}, "frame.entries[5]"),
+    ("frame.regions.0.entries", None, "frame.regions[0].entries"),
+    ("frame.regions.0.entries.0.id", None, "frame.regions[0].entries[0]"),
+    ("frame.metadata", {"samebytes": []}, "frame.metadata"),
+    ("frame.regions.0.metadata", {"samebytes": [1]}, "frame.regions[0].metadata"),
+]  # fmt: skip
 WRONG: list[tuple[str, object, str]] = [
     ("readonly", 0, "readonly"),
     ("readonly", ABSENT, "description"),
@@ -248,7 +340,9 @@ WRONG_FRAMES: list[tuple[str, object, str]] = [
 
 @pytest.mark.parametrize(
     ("document", "path", "value", "field"),
-    [(TENSOR, *row) for row in WRONG] + [(FRAME, *row) for row in WRONG_FRAMES],
+    [(TENSOR, *row) for row in WRONG]
+    + [(FRAME, *row) for row in WRONG_FRAMES]
+    + [(TYPED, *row) for row in WRONG_ENTRIES],
     ids=lambda x: repr(x)[:40] if not isinstance(x, dict) else "",
 )
 def test_a_wrong_value_is_named(

@@ -10,18 +10,23 @@ import os
 import socket
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samebytes import Frame, Tensor
+from samebytes import Frame, Region, Tensor, metadata
 from samebytes.errors import NoRouteError, SamebytesError
-from samebytes_dma import receive
+from samebytes_dma import DMATensor, receive
 
 PLANE: dict[str, Any] = {
     "buffer": 0, "dtype": "uint8", "shape": [16, 16], "strides": [16, 1], "offset": 0,
     "pitch": None, "modifier": 0,
+}  # fmt: skip
+RESULT: dict[str, Any] = {
+    "tensor": None, "model_name": "", "layer_name": "", "name": "", "format": "", "layout": "",
+    "point_names": [], "point_connections": [],
 }  # fmt: skip
 DOCUMENTS: tuple[dict[str, Any], ...] = (
     {"readonly": False, "tensor": PLANE},
@@ -34,12 +39,41 @@ DOCUMENTS: tuple[dict[str, Any], ...] = (
             "time_base": [1, 30],
             "regions": [],
             "metadata": {"a": [1, {"b": None}]},
+            "entries": [
+                {"kind": "object_id", "id": 3},
+                {
+                    "kind": "model",
+                    "name": "m",
+                    "inputs": [{"name": "x", "dtype": "uint8", "shape": [1, None]}],
+                    "outputs": [],
+                },
+                {"kind": "affine", "matrix": [1, 0, 0, 0, 1, 0]},
+                {
+                    "kind": "classification",
+                    "label": "day",
+                    "confidence": 0.5,
+                    "label_id": None,
+                    "attribute": "",
+                    "result": {
+                        **RESULT,
+                        "tensor": {"dtype": "uint8", "shape": [2], "data": "AQI="},
+                    },
+                },
+                {"kind": "inference", **RESULT, "tensor": {"plane": PLANE, "readonly": False}},
+            ],
         },
     },
 )
 EDGES = [0, 1, -1, 2, 16, 255, 4095, 4096, 1 << 31, 1 << 62, (1 << 63) - 1, 1 << 64, 10**30]
 NAMES = [
     "",
+    "kind",
+    "entries",
+    "samebytes",
+    "affine",
+    "inference",
+    "tensor",
+    "result",
     "y",
     "uint8",
     "uint4",
@@ -81,26 +115,44 @@ MAKERS: tuple[Callable[[], int], ...] = (
 )
 
 
+def change(draw: st.DrawFn, inner: Any) -> None:
+    """Replace, remove or add one value somewhere in it."""
+    while True:
+        keys = list(range(len(inner))) if isinstance(inner, list) else list(inner)
+        if not keys:
+            break
+        key = draw(st.sampled_from(keys))
+        if isinstance(inner[key], list | dict) and draw(st.integers(0, 3)):
+            inner = inner[key]
+            continue
+        if draw(st.integers(0, 5)):
+            inner[key] = draw(values)
+        else:
+            del inner[key]
+        break
+
+
 @st.composite
 def documents(draw: st.DrawFn) -> bytes:
     """A description with up to three values replaced, removed or added."""
     document = copy.deepcopy(draw(st.sampled_from(DOCUMENTS)))
     for _ in range(draw(st.integers(0, 3))):
-        inner: Any = document
-        while True:
-            keys = list(range(len(inner))) if isinstance(inner, list) else list(inner)
-            if not keys:
-                break
-            key = draw(st.sampled_from(keys))
-            if isinstance(inner[key], list | dict) and draw(st.integers(0, 3)):
-                inner = inner[key]
-                continue
-            if draw(st.integers(0, 5)):
-                inner[key] = draw(values)
-            else:
-                del inner[key]
-            break
+        change(draw, document)
     return json.dumps(document).encode()
+
+
+@st.composite
+def typed_entries(draw: st.DrawFn) -> bytes:
+    """A message that is right but for up to two values of the typed entries."""
+    document = copy.deepcopy(DOCUMENTS[1])
+    region = {"x": 0, "y": 0, "width": 1, "height": 1, "label": "", "confidence": None,
+              "metadata": {}, "entries": copy.deepcopy(document["frame"]["entries"])}  # fmt: skip
+    document["frame"]["regions"].append(region)
+    for _ in range(draw(st.integers(0, 2))):
+        holder = draw(st.sampled_from([document["frame"], region]))
+        change(draw, draw(st.sampled_from(holder["entries"])))
+    body = json.dumps(document).encode()
+    return struct.pack("<4sHHI", b"SBDM", 1, 1, len(body)) + body
 
 
 @st.composite
@@ -127,6 +179,15 @@ def _use(item: Tensor | Frame) -> None:
         return
     for array in view if isinstance(view, Frame) else (view,):
         assert array.native.sum() == 0
+    if isinstance(item, Frame):
+        holders: list[Frame | Region] = [item, *item.regions]
+        for holder in holders:
+            for result in metadata.all_of(holder, metadata.InferenceResult):
+                if isinstance(result.tensor, DMATensor):
+                    with suppress(NoRouteError):
+                        assert result.tensor.map("cpu").native.sum() == 0
+                elif result.tensor is not None:
+                    result.array.sum()
 
 
 @settings(deadline=None, max_examples=100)
@@ -137,6 +198,18 @@ def _use(item: Tensor | Frame) -> None:
     trusted=st.booleans(),
 )
 def test_any_message(
+    sent: bytes, makers: list[Callable[[], int]], kind: socket.SocketKind, trusted: bool
+) -> None:
+    _send_and_use(sent, makers, kind, trusted)
+
+
+@settings(deadline=None, max_examples=200)
+@given(sent=typed_entries())
+def test_any_typed_entries(sent: bytes) -> None:
+    _send_and_use(sent, [_sealed_memfd], socket.SOCK_STREAM, trusted=False)
+
+
+def _send_and_use(
     sent: bytes, makers: list[Callable[[], int]], kind: socket.SocketKind, trusted: bool
 ) -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, kind)

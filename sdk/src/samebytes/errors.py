@@ -7,6 +7,7 @@
     ├── AccessError (ValueError)            write access to read-only memory
     ├── LayoutError (ValueError)            shape, strides, dtype or size are not possible
     │   └── ExportError (BufferError)       ... found while handing out a DLPack capsule
+    ├── MetadataError (ValueError)          metadata that cannot be; has `field`
     ├── NotHostVisibleError (BufferError)   the CPU cannot read this memory in place
     ├── UnsupportedObjectError (TypeError)  no plugin wraps an object of this type
     ├── UnknownNameError (LookupError)      no such format, memory type, handle ...; has `nearest`
@@ -45,6 +46,7 @@ __all__ = [
     "ExportError",
     "IncompatiblePluginError",
     "LayoutError",
+    "MetadataError",
     "MissingDependencyError",
     "NativeError",
     "NegotiationError",
@@ -99,6 +101,18 @@ class LayoutError(SamebytesError, ValueError):
 
 class ExportError(LayoutError, BufferError):
     """The layout cannot be expressed in a DLPack capsule. A BufferError, as consumers expect."""
+
+
+class MetadataError(SamebytesError, ValueError):
+    """Metadata of a frame has a value that it cannot have, or is not what its key says.
+
+    Attributes:
+        field: what is wrong, for instance "Classification.confidence" or "objects[2].x".
+    """
+
+    def __init__(self, field: str, what: str) -> None:
+        self.field = field
+        super().__init__(f"{field} {what}")
 
 
 class NotHostVisibleError(SamebytesError, BufferError):

@@ -281,6 +281,26 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             route = self.context.compile_route("frame", target, access, copy)
         return route(self)
 
+    def crop(self, x: int, y: int, width: int, height: int, *, fit: bool = False) -> Self:
+        """A part of the picture, as a frame over the same bytes: nothing is copied.
+
+        It holds the memory as an ALIAS does, with this frame as `parent`. Its `meta` is its own:
+        docs/reference/metadata.md says what it keeps.
+
+        Args:
+            x, y, width, height: pixels from the top left; `*region.box` of a Region.
+            fit: take what lies inside of the picture, widened to whole chroma samples.
+
+        Raises:
+            LayoutError: the rectangle is empty, reaches beyond the picture, or splits chroma
+                samples, or the fields of an interlaced picture.
+            UnsupportedObjectError: no picture, or memory whose planes are not arrays: map it to
+                "cpu" first.
+        """
+        from .cropping import crop_frame  # deferred: metadata needs the core
+
+        return cast("Self", crop_frame(self, x, y, width, height, fit))
+
     def __iter__(self) -> Iterator[TensorT_co]:
         return iter(self.planes)
 

@@ -26,6 +26,11 @@ class Region:
     confidence: float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """x, y, width and height: `frame.crop(*region.box)` is this part of the frame."""
+        return self.x, self.y, self.width, self.height
+
 
 class FrameMeta:
     """What is known of a frame besides its bytes.

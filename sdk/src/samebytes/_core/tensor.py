@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .._dtypes import DType
 from .._exchange import as_array, as_capsule
-from ..errors import NotHostVisibleError
+from ..errors import NotHostVisibleError, UnsupportedObjectError
 from .access import Access
 from .address import data_address
 from .handles import check_handle_key
@@ -291,6 +291,13 @@ class Tensor(Holder):
         if key == "data":
             return data_address(self.host_array())
         return self.context.no_handle(key)
+
+    def _window(self, row: int, column: int, rows: int, columns: int) -> Any:
+        """A native over a part of a plane, which keeps its memory alive. For `Frame.crop`."""
+        raise UnsupportedObjectError(
+            f"crop() cuts planes that are arrays, not {self.memory_type} memory: use "
+            'frame.map("cpu").crop(...), or frame.map("cpu", "rw") to write to the part'
+        )
 
     def _is_reading(self) -> bool:
         return bool(_readonly.__get__(self))

@@ -58,6 +58,9 @@ class CpuTensor(Tensor):
         """`native` itself."""
         return self.native
 
+    def _window(self, row: int, column: int, rows: int, columns: int) -> _Array:
+        return self.native[row : row + rows, column : column + columns]
+
 
 def _carried(array: _Array, dtype: DType) -> TensorInfo:
     if dtype.packed:

@@ -16,7 +16,7 @@ __all__ = ["assert_closed"]
 # Properties, methods and slots; class methods and constants stay as they are.
 _OF_THE_OBJECT = (property, FunctionType, MemberDescriptorType)
 _STILL_WORK = frozenset(("close", "closed"))
-_ARGUMENTS = {"handle": ("data",), "map": ("cpu",)}
+_ARGUMENTS = {"crop": (0, 0, 1, 1), "handle": ("data",), "map": ("cpu",)}
 
 
 def assert_closed(item: Tensor | Frame) -> None:

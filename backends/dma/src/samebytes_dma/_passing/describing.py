@@ -7,17 +7,20 @@ that they become.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, Region, TensorInfo
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.metadata import KEY
 from samebytes.plugins import dtype
 
 from .._buffer import DMABuffer
 from .._modifiers import is_tiled
 from .._plane import DMAPlane
 from .._tensor import DMATensor
+from .entries import describe_entries, read_entries
 from .message import (
     FRAME,
     IMAGE,
@@ -43,27 +46,49 @@ _MAX_BYTES = (1 << 62) - 1
 _MAX_MODIFIER = (1 << 64) - 1
 
 
-def read(value: Value, descriptors: int) -> Description:
+def read(
+    value: Value,
+    descriptors: int,
+    tensor_of: Callable[[PlaneDescription, bool], DMATensor | None],
+) -> Description:
     """The description in a message that came with so many descriptors.
+
+    Args:
+        value: the description.
+        descriptors: how many.
+        tensor_of: makes the tensor of an inference result, which is read-only by the flag.
 
     Raises:
         MessageError: it says something that cannot be.
     """
-    meta = None
+    meta: FrameMeta | None = None
+    results: list[PlaneDescription] = []
     if "frame" in value.keys():  # noqa: SIM118 - no dictionary: it may be anything
         readonly, frame = value.members("readonly", "frame")
-        planes, meta = _read_frame(frame, descriptors)
+        planes, results, meta = _read_frame(frame, descriptors, tensor_of)
     else:
         readonly, tensor = value.members("readonly", "tensor")
         planes = (_read_plane(tensor, descriptors),)
-    unused = set(range(descriptors)).difference(p.buffer for p in planes)
+    unused = set(range(descriptors)).difference(p.buffer for p in (*planes, *results))
     if unused:
         raise MessageError(f"descriptors[{min(unused)}]", "is not referenced by any plane")
     return Description(planes, meta, readonly.flag())
 
 
-def _read_frame(value: Value, descriptors: int) -> tuple[tuple[PlaneDescription, ...], FrameMeta]:
-    planes, image, pts, time_base, regions, metadata = value.members(*FRAME)
+def _read_frame(
+    value: Value,
+    descriptors: int,
+    tensor_of: Callable[[PlaneDescription, bool], DMATensor | None],
+) -> tuple[tuple[PlaneDescription, ...], list[PlaneDescription], FrameMeta]:
+    """The planes of the frame, those of its results, and what is known of it."""
+    planes, image, pts, time_base, regions, metadata, entries = value.members(*FRAME)
+    results: list[PlaneDescription] = []
+
+    def read_result(plane: Value, readonly: bool) -> DMATensor | None:
+        results.append(_read_plane(plane, descriptors))
+        with named(plane.name):
+            return tensor_of(results[-1], readonly)
+
     found = tuple(_read_plane(p, descriptors) for p in planes.items(_MAX_PLANES))
     if not found:
         planes.fail("is empty")
@@ -71,10 +96,21 @@ def _read_frame(value: Value, descriptors: int) -> tuple[tuple[PlaneDescription,
         _read_image(image) if image.optional() else None,
         pts.whole() if pts.optional() else None,
         _read_time_base(time_base) if time_base.optional() else None,
-        metadata.entries(),
-        [_read_region(r) for r in regions.items(_MAX_REGIONS)],
+        _read_metadata(metadata, entries, read_result),
+        [_read_region(r, read_result) for r in regions.items(_MAX_REGIONS)],
     )
-    return found, meta
+    return found, results, meta
+
+
+def _read_metadata(
+    own: Value, entries: Value, read_result: Callable[[Value, bool], DMATensor | None]
+) -> dict[str, Any]:
+    """The user's own entries, and the typed ones under their key."""
+    found = own.entries()
+    if KEY in found:
+        own.fail(f"has the key {KEY!r}, under which the typed entries lie")
+    typed = read_entries(entries, read_result)
+    return {**found, KEY: typed} if typed else found
 
 
 def _read_plane(value: Value, descriptors: int) -> PlaneDescription:
@@ -114,8 +150,8 @@ def _read_time_base(value: Value) -> Fraction:
     return Fraction(parts[0].whole(0, _MAX_EXTENT), parts[1].whole(1, _MAX_EXTENT))
 
 
-def _read_region(value: Value) -> Region:
-    x, y, width, height, label, confidence, metadata = value.members(*REGION)
+def _read_region(value: Value, read_result: Callable[[Value, bool], DMATensor | None]) -> Region:
+    x, y, width, height, label, confidence, metadata, entries = value.members(*REGION)
     return Region(
         x.whole(),
         y.whole(),
@@ -123,27 +159,31 @@ def _read_region(value: Value) -> Region:
         height.whole(0),
         label.text(),
         confidence.number() if confidence.optional() else None,
-        metadata.entries(),
+        _read_metadata(metadata, entries, read_result),
     )
 
 
-def describe(item: DMATensor | Frame) -> tuple[dict[str, Any], list[DMABuffer]]:
+def describe(item: DMATensor | Frame, copy: bool) -> tuple[dict[str, Any], list[DMABuffer]]:
     """The description of a tensor or frame as plain data, and the buffers that it numbers.
 
     Raises:
+        CopyRequiredError: a result holds a tensor in other memory, and copy is False.
         MessageError: its metadata is not plain data.
         UnsupportedObjectError: a frame of sound, or of a format that only this process knows.
     """
     # By storage: it owns the descriptor, and several objects can stand for one buffer.
     buffers: dict[int, DMABuffer] = {}
     natives: list[DMAPlane] = [p.native for p in (item if isinstance(item, Frame) else (item,))]
-    for native in natives:
-        buffers.setdefault(id(native.buffer.storage), native.buffer)
-    numbers = {key: number for number, key in enumerate(buffers)}
-    planes = [_describe_plane(native, numbers[id(native.buffer.storage)]) for native in natives]
+
+    def describe_plane(native: DMAPlane) -> dict[str, Any]:
+        key = id(native.buffer.storage)
+        buffers.setdefault(key, native.buffer)
+        return _describe_plane(native, list(buffers).index(key))
+
+    planes = [describe_plane(native) for native in natives]
     described: dict[str, Any] = {"readonly": item.readonly}
     if isinstance(item, Frame):
-        described["frame"] = _describe_frame(planes, item.meta)
+        described["frame"] = _describe_frame(planes, item.meta, describe_plane, copy)
     else:
         (described["tensor"],) = planes
     return described, list(buffers.values())
@@ -159,21 +199,37 @@ def _describe_plane(plane: DMAPlane, buffer: int) -> dict[str, Any]:
     return dict(zip(PLANE, values, strict=True))
 
 
-def _describe_frame(planes: list[dict[str, Any]], meta: FrameMeta) -> dict[str, Any]:
+def _describe_frame(
+    planes: list[dict[str, Any]],
+    meta: FrameMeta,
+    describe_plane: Callable[[DMAPlane], dict[str, Any]],
+    copy: bool,
+) -> dict[str, Any]:
     base = meta.time_base
-    regions = [
-        {key: plain(getattr(region, key), f"frame.regions[{i}].{key}") for key in REGION}
-        for i, region in enumerate(meta.regions)
-    ]
+    regions = []
+    for i, region in enumerate(meta.regions):
+        name = f"frame.regions[{i}]"
+        described = {key: plain(_own(region, key), f"{name}.{key}") for key in REGION[:-1]}
+        described["entries"] = describe_entries(region, f"{name}.entries", describe_plane, copy)
+        regions.append(described)
     values = (
         planes,
         _describe_image(meta.info),
         plain(meta.pts, "frame.pts"),
         None if base is None else [base.numerator, base.denominator],
         regions,
-        plain(meta.metadata, "frame.metadata"),
+        plain(_own(meta, "metadata"), "frame.metadata"),
+        describe_entries(meta, "frame.entries", describe_plane, copy),
     )
     return dict(zip(FRAME, values, strict=True))
+
+
+def _own(holder: FrameMeta | Region, key: str) -> Any:
+    """A member of a frame or region; of its metadata, what is not a typed entry."""
+    value = getattr(holder, key)
+    if key != "metadata" or KEY not in value:
+        return value
+    return {name: entry for name, entry in value.items() if name != KEY}
 
 
 def _describe_image(info: object) -> dict[str, Any] | None:

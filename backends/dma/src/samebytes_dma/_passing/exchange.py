@@ -25,7 +25,7 @@ from .._plane import DMAPlane
 from .._tensor import DMATensor
 from .._wrapping import frame_with
 from .describing import describe, read
-from .message import Description, named, shown
+from .message import Description, PlaneDescription, named, shown
 from .transport import receive_message, send_message
 from .values import Value, parse
 
@@ -35,21 +35,25 @@ if TYPE_CHECKING:
 __all__ = ["receive", "send"]
 
 
-def send(sock: socket.socket, item: DMATensor | Frame) -> None:
+def send(sock: socket.socket, item: DMATensor | Frame, *, copy: bool = False) -> None:
     """Give another process the memory of a tensor or frame, which stays here as well.
 
     The other process gets it by `receive(sock)`: the same bytes, with shape, strides and modifier;
-    of a frame also format, size, pts, regions and metadata. Both processes have the memory from
-    then on, and each keeps it as long as it needs it. Neither knows when the other is done:
-    let the receiver send a byte of its own. Flush or close a mapping to the CPU before.
+    of a frame also format, size, pts, regions and metadata, typed entries included. Both processes
+    have the memory from then on, and each keeps it as long as it needs it. Neither knows when the
+    other is done: let the receiver send a byte of its own. Flush or close a mapping to the CPU
+    before.
 
     Args:
         sock: a connected Unix socket, SOCK_STREAM or SOCK_SEQPACKET, with or without a timeout.
             After a TimeoutError part of the message may be sent: close the connection.
         item: memory of "dma": map others to "dma" first. If it is read-only, so is the received
             one, but a descriptor that was opened for writing can be written by whoever has it.
+        copy: write tensors of inference results into the message that lie in other memory than
+            "dma". It is counted in `samebytes.stats()`, and there is room for about 45 KiB.
 
     Raises:
+        CopyRequiredError: there is such a tensor, and copy=True was not given.
         UnsupportedObjectError: other memory, a frame of sound, or another kind of socket.
         MessageError: metadata that is not plain data, an array without elements, or so much that
             it does not fit into a message. Nothing was sent.
@@ -63,8 +67,9 @@ def send(sock: socket.socket, item: DMATensor | Frame) -> None:
             f"{item!r} has no file descriptor: allocate it from "
             "samebytes.context('dma'), or send item.map('dma')"
         )
-    described, buffers = describe(item)
-    read(Value(described), len(buffers))  # what receive() would refuse is refused here
+    described, buffers = describe(item, copy)
+    # What receive() would refuse is refused here.
+    read(Value(described), len(buffers), lambda plane, readonly: None)
     body = json.dumps(described, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     item.wait()
     send_message(sock, body.encode(), [b.fileno() for b in buffers])
@@ -94,8 +99,11 @@ def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:
     """
     body, fds = receive_message(sock)
     try:
-        description = read(parse(body), len(fds))
+        value = parse(body)
         buffers = [_buffer(fd, f"descriptors[{i}]", trusted) for i, fd in enumerate(fds)]
+        description = read(
+            value, len(fds), lambda plane, readonly: _tensor(_plane(plane, buffers), readonly)
+        )
         return _build(description, buffers)
     except BaseException:
         for fd in fds:
@@ -115,16 +123,21 @@ def _build(description: Description, buffers: list[DMABuffer]) -> DMATensor | Fr
     planes = []
     for i, plane in enumerate(description.planes):
         with named("tensor" if meta is None else f"frame.planes[{i}]"):
-            planes.append(
-                DMAPlane(buffers[plane.buffer], plane.info, plane.offset, plane.pitch,
-                         plane.modifier)
-            )  # fmt: skip
+            planes.append(_plane(plane, buffers))
     if meta is None:
-        (native,) = planes
-        readonly = native.buffer.readonly or description.readonly
-        return DMATensor(native, DMA, native.buffer.storage, None, readonly)
+        return _tensor(planes[0], description.readonly)
     with named("frame.planes"):
         return frame_with(planes, meta, readonly=description.readonly)
+
+
+def _plane(plane: PlaneDescription, buffers: list[DMABuffer]) -> DMAPlane:
+    buffer = buffers[plane.buffer]
+    return DMAPlane(buffer, plane.info, plane.offset, plane.pitch, plane.modifier)
+
+
+def _tensor(native: DMAPlane, readonly: bool) -> DMATensor:
+    storage = native.buffer.storage
+    return DMATensor(native, DMA, storage, None, native.buffer.readonly or readonly)
 
 
 def _check_untrusted(fd: Fd) -> None:

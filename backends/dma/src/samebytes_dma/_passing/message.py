@@ -23,6 +23,8 @@ __all__ = [
     "MAX_DESCRIPTORS",
     "PLANE",
     "REGION",
+    "TENSOR_PLANE",
+    "TENSOR_VALUES",
     "VERSION",
     "Description",
     "EndOfStreamError",
@@ -46,9 +48,12 @@ MAX_DESCRIPTORS = 64
 
 # The members of the objects in a message.
 PLANE = ("buffer", "dtype", "shape", "strides", "offset", "pitch", "modifier")
-FRAME = ("planes", "image", "pts", "time_base", "regions", "metadata")
+FRAME = ("planes", "image", "pts", "time_base", "regions", "metadata", "entries")
 IMAGE = ("format", "width", "height")
-REGION = ("x", "y", "width", "height", "label", "confidence", "metadata")
+REGION = ("x", "y", "width", "height", "label", "confidence", "metadata", "entries")
+# That of an inference result: memory that goes along, or the elements.
+TENSOR_PLANE = ("plane", "readonly")
+TENSOR_VALUES = ("dtype", "shape", "data")
 
 
 class MessageError(SamebytesError, ValueError):

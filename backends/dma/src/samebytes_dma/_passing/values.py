@@ -96,6 +96,10 @@ class Value:
             self._must_be("a finite number")
         return value
 
+    def limited(self) -> Any:
+        """Any value that a message can carry, without what marks stand for."""
+        return _limited(self._value, self.name, 0, sent=False)
+
     def entries(self) -> dict[str, Any]:
         """An object of any values that a message can carry, as the sender had them."""
         self.keys()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Typed metadata of frames: what was detected, where a picture comes from, when it is shown.
+
+    from samebytes import metadata
+    from samebytes.metadata import Classification, Detection
+
+    region = metadata.add(frame, Detection(0.1, 0.2, 0.3, 0.5, "car", 0.9))
+    metadata.add(region, Classification("red", attribute="color"))
+    for found in metadata.all_of(frame, Detection):
+        print(found.label, metadata.find(found.region, Classification))
+    line = metadata.to_json(frame)
+
+Entries lie in the frame's own `metadata` and `regions`, so that all its mappings share them.
+docs/reference/metadata.md says what becomes of them when frames are mapped, cut and batched.
+"""
+
+from __future__ import annotations
+
+from ._affine import AffineTransform
+from ._entries import (
+    Classification,
+    Entry,
+    InferenceResult,
+    LayerInfo,
+    ModelInfo,
+    ObjectId,
+    SourceIdentifier,
+)
+from ._json import to_dict, to_json
+from ._json_reading import from_json
+from ._lookup import KEY, add, all_of, change, entries_of, find, remove
+from ._plain import from_plain, to_plain
+from ._rules import meta_of_batch, meta_of_part
+from ._views import Detection, Timestamp
+
+__all__ = [
+    "KEY",
+    "AffineTransform",
+    "Classification",
+    "Detection",
+    "Entry",
+    "InferenceResult",
+    "LayerInfo",
+    "ModelInfo",
+    "ObjectId",
+    "SourceIdentifier",
+    "Timestamp",
+    "add",
+    "all_of",
+    "change",
+    "entries_of",
+    "find",
+    "from_json",
+    "from_plain",
+    "meta_of_batch",
+    "meta_of_part",
+    "remove",
+    "to_dict",
+    "to_json",
+    "to_plain",
+]

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entry, and the entries that a frame or a region holds as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .._core.tensor import Tensor
+from .._dtypes import dtype
+from ..errors import MetadataError, SamebytesError
+from ._checks import optional_real, optional_whole, sequence, shown, text, texts, whole
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = [
+    "Checked",
+    "Classification",
+    "Entry",
+    "InferenceResult",
+    "LayerInfo",
+    "ModelInfo",
+    "ObjectId",
+    "SourceIdentifier",
+]
+
+# Of element types. Names that look alike are sought for others, which takes a while for long ones.
+_LONGEST_NAME = 64
+
+
+class Checked:
+    """What the classes of this package share: they set what they were given when it is checked."""
+
+    __slots__ = ()
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _name(self, field: str) -> str:
+        return f"{type(self).__name__}.{field}"
+
+
+class Entry(Checked):
+    """The base of typed metadata: frozen, checked when it is made, compared by value.
+
+    A program may derive classes of its own and add them to frames. They stay in the process:
+    `samebytes_dma.send()` and `to_json()` know the classes of this module alone.
+
+    Attributes:
+        about_the_whole: whether it speaks of the whole picture, so that a part of the picture
+            does not have it.
+    """
+
+    __slots__ = ()
+
+    about_the_whole: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class InferenceResult(Entry):
+    """One output of a model for the frame or region that has this entry.
+
+    Args:
+        tensor: the output: a samebytes Tensor, or an array that shares its bytes (numpy, DLPack,
+            buffer protocol), which becomes one. The entry holds it, and so its memory, until the
+            entry is gone; nothing is copied. Of a request that is used again, pass a copy or hold
+            the result no longer than until the next start: its bytes change. A Tensor that
+            somebody closes is closed here too. None if only the names are known.
+        model_name, layer_name: of the model, and of the output in it.
+        name: of the tensor, if it has another one than its layer.
+        format: what the tensor holds, for instance "boxes" or "landmarks".
+        layout: of its axes, for instance "NCHW".
+        point_names, point_connections: of key points: the name of each, and the names of those to
+            be joined by lines, two by two.
+
+    Two results are equal if all of this is equal; tensors are if they are the same object.
+
+    Raises:
+        MetadataError: a value that cannot be.
+        UnsupportedObjectError, LayoutError: the tensor is none.
+    """
+
+    about_the_whole: ClassVar[bool] = True
+
+    tensor: Tensor | None
+    model_name: str
+    layer_name: str
+    name: str
+    format: str
+    layout: str
+    point_names: tuple[str, ...]
+    point_connections: tuple[str, ...]
+
+    # Written out, since it takes more types than the fields have.
+    def __init__(
+        self,
+        tensor: Any = None,
+        model_name: str = "",
+        layer_name: str = "",
+        name: str = "",
+        format: str = "",  # the word of the field, and of DL Streamer
+        layout: str = "",
+        point_names: Sequence[str] = (),
+        point_connections: Sequence[str] = (),
+    ) -> None:
+        if tensor is not None and not isinstance(tensor, Tensor):
+            # Deferred: the API needs the core, and the core needs this package.
+            from .._api import tensor as tensor_over
+
+            tensor = tensor_over(tensor)
+        self._set("tensor", tensor)
+        self._set("model_name", text(model_name, self._name("model_name")))
+        self._set("layer_name", text(layer_name, self._name("layer_name")))
+        self._set("name", text(name, self._name("name")))
+        self._set("format", text(format, self._name("format")))
+        self._set("layout", text(layout, self._name("layout")))
+        self._set("point_names", texts(point_names, self._name("point_names")))
+        connections = texts(point_connections, self._name("point_connections"))
+        if len(connections) % 2:
+            raise MetadataError(
+                self._name("point_connections"),
+                f"must name points two by two, not {len(connections)} of them",
+            )
+        self._set("point_connections", connections)
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The tensor's bytes as a numpy array that keeps them alive, without a copy.
+
+        Raises:
+            MetadataError: there is no tensor.
+            NotHostVisibleError: the CPU cannot read it in place: map `tensor` to "cpu".
+        """
+        if self.tensor is None:
+            raise MetadataError(self._name("tensor"), "is not known: this result holds only names")
+        return self.tensor.host_array()
+
+
+@dataclass(frozen=True, slots=True)
+class Classification(Entry):
+    """What a classifier says of the frame or region that has this entry.
+
+    Args:
+        label: the name of the class; "" if only its number is known.
+        confidence: of the classifier, usually 0 to 1, or None.
+        label_id: the number of the class, or None.
+        attribute: what was classified: "color", "age". "" if nothing in particular.
+        result: the output that this was read from, or None.
+
+    Raises:
+        MetadataError: a value that cannot be, or neither label nor label_id.
+    """
+
+    about_the_whole: ClassVar[bool] = True
+
+    label: str = ""
+    confidence: float | None = None
+    label_id: int | None = None
+    attribute: str = ""
+    result: InferenceResult | None = None
+
+    def __post_init__(self) -> None:
+        self._set("label", text(self.label, self._name("label")))
+        self._set("confidence", optional_real(self.confidence, self._name("confidence")))
+        self._set("label_id", optional_whole(self.label_id, self._name("label_id")))
+        self._set("attribute", text(self.attribute, self._name("attribute")))
+        if self.result is not None and not isinstance(self.result, InferenceResult):
+            raise MetadataError(
+                self._name("result"), f"must be an InferenceResult, not {self.result!r}"
+            )
+        if not self.label and self.label_id is None:
+            raise MetadataError(self._name("label"), "is empty, and there is no label_id either")
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectId(Entry):
+    """The number that a tracker gave an object: the same one from frame to frame.
+
+    Args:
+        id: from 0 on.
+
+    Raises:
+        MetadataError: a value that cannot be.
+    """
+
+    about_the_whole: ClassVar[bool] = True
+
+    id: int
+
+    def __post_init__(self) -> None:
+        self._set("id", whole(self.id, self._name("id"), 0))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceIdentifier(Entry):
+    """Where a picture comes from: which stream, and which picture of a batch.
+
+    Args:
+        batch_index: which item of a batch, from 0.
+        stream_id: which stream, from 0.
+        pts: presentation time in nanoseconds, or None.
+        region_id: `Detection.id` of the region that was cut out of the picture, or None.
+        object_id: `ObjectId.id` of the object in it, or None.
+        uri: of the stream, as text for people; "" if it has none.
+
+    Raises:
+        MetadataError: a value that cannot be.
+    """
+
+    batch_index: int = 0
+    stream_id: int = 0
+    pts: int | None = None
+    region_id: int | None = None
+    object_id: int | None = None
+    uri: str = ""
+
+    def __post_init__(self) -> None:
+        self._set("batch_index", whole(self.batch_index, self._name("batch_index"), 0))
+        self._set("stream_id", whole(self.stream_id, self._name("stream_id"), 0))
+        for field in ("pts", "region_id", "object_id"):
+            self._set(field, optional_whole(getattr(self, field), self._name(field)))
+        self._set("uri", text(self.uri, self._name("uri")))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerInfo(Checked):
+    """An input or output of a model.
+
+    Args:
+        name: of the layer.
+        dtype: a name of `samebytes.dtype()`, or what that takes.
+        shape: elements along each axis; None where they vary.
+
+    Raises:
+        MetadataError: a value that cannot be.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+
+    def __post_init__(self) -> None:
+        self._set("name", text(self.name, self._name("name")))
+        if isinstance(self.dtype, str) and len(self.dtype) > _LONGEST_NAME:
+            raise MetadataError(self._name("dtype"), f"is unknown: {shown(self.dtype)}")
+        try:
+            self._set("dtype", str(dtype(self.dtype)))
+        except SamebytesError as error:
+            raise MetadataError(self._name("dtype"), f"is unknown: {error}") from None
+        extents = enumerate(sequence(self.shape, self._name("shape")))
+        shape = [optional_whole(n, f"{self._name('shape')}[{i}]", 0) for i, n in extents]
+        self._set("shape", tuple(shape))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo(Entry):
+    """The model that a frame was given to.
+
+    Args:
+        name: of the model.
+        inputs, outputs: its layers.
+
+    Raises:
+        MetadataError: a value that cannot be.
+    """
+
+    name: str
+    inputs: tuple[LayerInfo, ...] = ()
+    outputs: tuple[LayerInfo, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._set("name", text(self.name, self._name("name")))
+        for field in ("inputs", "outputs"):
+            layers = sequence(getattr(self, field), self._name(field))
+            for i, layer in enumerate(layers):
+                if not isinstance(layer, LayerInfo):
+                    raise MetadataError(
+                        f"{self._name(field)}[{i}]", f"must be a LayerInfo, not {layer!r}"
+                    )
+            self._set(field, layers)

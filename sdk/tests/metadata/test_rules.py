@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of metadata when a frame is cut, and when it becomes part of a batch."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes import Frame, FrameMeta, Region, metadata
+from samebytes.errors import LayoutError, MetadataError
+from samebytes.metadata import (
+    AffineTransform,
+    Classification,
+    Detection,
+    Entry,
+    InferenceResult,
+    ModelInfo,
+    ObjectId,
+    SourceIdentifier,
+    Timestamp,
+)
+
+SOURCE, MODEL = SourceIdentifier(0, 3, 5, uri="file.mp4"), ModelInfo("cars")
+
+Kind = TypeVar("Kind", bound=Entry)
+
+
+def one(holder: Any, kind: type[Kind]) -> Kind:
+    """What find() finds."""
+    found = metadata.find(holder, kind)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def frame() -> Frame:
+    made = sb.context("cpu").allocate_frame("NV12", 200, 100)
+    made.meta.pts, made.meta.time_base = 3, Fraction(1, 30)
+    made.metadata["camera"] = ["left"]
+    for entry in (SOURCE, Classification("day"), MODEL, InferenceResult(np.zeros(3)), ObjectId(4)):
+        metadata.add(made, entry)
+    return made
+
+
+def test_a_part(frame: Frame) -> None:
+    part = frame.crop(50, 20, 100, 50)
+    assert part.meta is not frame.meta
+    assert (part.pts, part.meta.time_base) == (3, Fraction(1, 30))
+    assert part.metadata["camera"] is frame.metadata["camera"]
+    part.metadata["camera"] = "right"
+    assert frame.metadata["camera"] == ["left"]
+    where = AffineTransform((0.5, 0, 0.25, 0, 0.5, 0.2))
+    assert metadata.all_of(part, Entry) == [Timestamp(100_000_000), SOURCE, MODEL, where]
+    metadata.add(part, ObjectId(1))
+    assert len(metadata.entries_of(frame)) == 5
+
+
+@pytest.mark.parametrize("box", [(0, 0, 200, 100), (2, 4, 6, 8), (150, 98, 50, 2)])
+def test_the_transform_of_a_part(frame: Frame, box: tuple[int, int, int, int]) -> None:
+    expected = AffineTransform.of_rectangles((200, 100), box[2:], box)
+    assert one(frame.crop(*box), AffineTransform).matrix == pytest.approx(expected.matrix)
+
+
+@pytest.mark.parametrize("box", [(0, 0, 0, 1), (0, 0, 1, -1), (0.5, 0, 1, 1), (0, "0", 1, 1)])
+def test_a_part_that_cannot_be(frame: Frame, box: Any) -> None:
+    with pytest.raises(LayoutError):
+        metadata.meta_of_part(frame, *box)
+
+
+def test_a_part_of_a_part_leads_to_the_first_picture(frame: Frame) -> None:
+    inner = frame.crop(50, 20, 100, 50).crop(10, 10, 20, 20)
+    (found,) = metadata.all_of(inner, AffineTransform)
+    corners = found.apply(0, 0), found.apply(1, 1)
+    assert np.array(corners) == pytest.approx(np.array([(60 / 200, 0.3), (80 / 200, 0.5)]))
+
+
+def test_a_part_of_a_scaled_picture_leads_to_its_source() -> None:
+    """640x360 in the top of 640x640, of 1920x1080."""
+    frame = sb.context("cpu").allocate_frame("BGR", 640, 640)
+    box = AffineTransform.of_rectangles((1920, 1080), (640, 640), None, (0, 0, 640, 360))
+    metadata.add(frame, box)
+    found = one(frame.crop(320, 180, 320, 180), AffineTransform)
+    assert np.array([found.apply(0, 0), found.apply(1, 1)]) == pytest.approx(
+        np.array([(0.5, 0.5), (1, 1)])
+    )
+
+
+def test_regions_are_moved_and_cut(frame: Frame) -> None:
+    frame.regions.extend([
+        Region(60, 30, 10, 10, "inside", 0.5, {"id": 1, "list": []}),
+        Region(40, 10, 20, 20, "at the corner"),
+        Region(0, 0, 200, 100, "around"),
+        Region(0, 0, 50, 20, "beside"),
+        Region(60, 30, 0, 5, "empty"),
+        Region(150, 30, 5, 5, "right of it"),
+    ])  # fmt: skip
+    metadata.add(frame.regions[0], Classification("red"))
+    before = [r.box for r in frame.regions]
+    regions = frame.crop(50, 20, 100, 50).regions
+    assert [(r.label, r.box) for r in regions] == [
+        ("inside", (10, 10, 10, 10)),
+        ("at the corner", (0, 0, 10, 10)),
+        ("around", (0, 0, 100, 50)),
+    ]
+    assert [r.box for r in frame.regions] == before
+    assert regions[0].confidence == 0.5
+    assert regions[0].metadata["list"] is frame.regions[0].metadata["list"]
+    assert metadata.entries_of(regions[0]) == [Classification("red")]
+    metadata.add(regions[0], ObjectId(1))
+    regions[0].metadata["id"] = 2
+    assert metadata.entries_of(frame.regions[0]) == [Classification("red")]
+    assert frame.regions[0].metadata["id"] == 1
+
+
+def test_a_detection_in_a_part_leads_back(frame: Frame) -> None:
+    frame.regions.append(Region(60, 30, 40, 20))
+    part = frame.crop(50, 20, 100, 50)
+    whole, found = one(frame, Detection), one(part, Detection)
+    where = one(part, AffineTransform)
+    assert where.apply(found.x_min, found.y_min) == pytest.approx((whole.x_min, whole.y_min))
+    assert where.apply(found.x_max, found.y_max) == pytest.approx((whole.x_max, whole.y_max))
+
+
+def test_a_batch(frame: Frame) -> None:
+    other = FrameMeta(None, 7, Fraction(1, 10**9))
+    frame.regions.append(Region(0, 0, 1, 1))
+    batch = metadata.meta_of_batch([frame, other])
+    assert metadata.all_of(batch, Entry) == [
+        SourceIdentifier(0, 3, 5, uri="file.mp4"), SourceIdentifier(1, 0, 7),
+    ]  # fmt: skip
+    assert (batch.info, batch.pts, batch.regions) == (None, None, [])
+    assert metadata.find(frame, SourceIdentifier) is SOURCE
+    numbered = metadata.meta_of_batch([other, other], [8, 9])
+    assert [s.stream_id for s in metadata.all_of(numbered, SourceIdentifier)] == [8, 9]
+    with pytest.raises(MetadataError, match="2 frames, but 1 stream id"):
+        metadata.meta_of_batch([other, other], [8])
