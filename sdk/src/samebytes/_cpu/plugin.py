@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .._core.edge import Transfer
 from .._plugins.hooks import hookimpl
-from .._plugins.specs import API, ContextSpec, MapperSpec, NativeSpec, Plugin
+from .._plugins.specs import API, ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin
 
 __all__ = ["PLUGIN"]
 
@@ -47,4 +47,16 @@ def samebytes_mappers() -> list[MapperSpec]:
             level="frame",
             access=("r",),
         ),
+    ]
+
+
+@hookimpl
+def samebytes_elements() -> list[ElementSpec]:
+    """Elements that need no framework."""
+    return [
+        ElementSpec(
+            name="json.sink",
+            element="samebytes.elements._json:JsonSink",
+            summary="a line of JSON for each frame",
+        )
     ]

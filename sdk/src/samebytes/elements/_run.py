@@ -35,7 +35,8 @@ class Run:
         self.drops = on_error == "drop"
         negotiation = Negotiation(copy=copy)
         self.readers = [
-            Reader(step, number, negotiation, patience) for number, step in enumerate(graph.sources)
+            Reader(step, number, negotiation, patience, identify=len(graph.sources) > 1)
+            for number, step in enumerate(graph.sources)
         ]
         self.stages = {step: Stage(step, negotiation, hold) for step in graph.steps}
         self._negotiation = negotiation

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._core.frame import Frame
 from ..errors import ElementError, PoolTimeoutError
+from ..metadata import SourceIdentifier, add, find
 from ._channel import Stopped
 from ._element import Source
 from ._graph import Step
@@ -34,9 +35,18 @@ class Reader:
         stream: the number of its stream.
         negotiation: checks what the source gives.
         patience: how long to wait for a frame of the pool, in seconds.
+        identify: note in each frame which stream it is of, unless it says so already.
     """
 
-    def __init__(self, step: Step, stream: int, negotiation: Negotiation, patience: float) -> None:
+    def __init__(
+        self,
+        step: Step,
+        stream: int,
+        negotiation: Negotiation,
+        patience: float,
+        *,
+        identify: bool = False,
+    ) -> None:
         self.step = step
         self.stream = stream
         self.name = step.name
@@ -45,6 +55,7 @@ class Reader:
         self.ended = False
         self._negotiation = negotiation
         self._patience = patience
+        self._identify = identify
         self._seen: tuple[Any, Any] | None = None
         self._out: set[weakref.ref[Frame]] = set()
         self._back: SimpleQueue[weakref.ref[Frame] | None] = SimpleQueue()
@@ -68,6 +79,8 @@ class Reader:
                 return None
             frame = wrapped(native, self.name)
             self._check(frame)
+            if self._identify and find(frame, SourceIdentifier) is None:
+                add(frame, SourceIdentifier(stream_id=self.stream))
         except ElementError:
             self.meter.errors += 1
             raise

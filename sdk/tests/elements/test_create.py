@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements by name: what plugins declare, what is refused, and json.sink."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes import metadata
+from samebytes.errors import ParameterError, UnknownNameError
+from samebytes.metadata import Detection, SourceIdentifier
+
+from .pictures import frame, frames, numbers
+
+if TYPE_CHECKING:
+    from sdk.tests.conftest import Site
+
+DECLARES = """
+@hookimpl
+def samebytes_elements():
+    return [ElementSpec(name="alpha.blur", element="alpha_elements:Blur", summary="blurs")]
+"""
+ELEMENTS = """
+import samebytes.elements as el
+class Blur(el.TransformInplace):
+    radius: int = 3
+    def process(self, frame): frame.metadata["radius"] = self.radius
+"""
+
+
+def test_by_name(site: Site) -> None:
+    site.module("alpha_elements", ELEMENTS)
+    site.plugin("alpha", DECLARES)
+    assert el.available()["alpha.blur"].summary == "blurs"
+    assert "alpha_elements" not in sys.modules
+    made = el.create("alpha.blur", radius=5)
+    assert (made.name, made.parameters) == ("alpha.blur", {"radius": 5})
+    with el.Pipeline(frames(1), made).start(threads=0) as out:
+        assert next(out).metadata == {"radius": 5}
+    with pytest.raises(ParameterError, match=r"'alpha\.blur'.*'radius' must be an int"):
+        el.create("alpha.blur", radius="x")
+    with pytest.raises(UnknownNameError, match=r"unknown element 'alpha.blurr'; did you mean"):
+        el.create("alpha.blurr")
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (DECLARES.replace("alpha.blur", "blur"), "is not the name of an element"),
+        (DECLARES.replace("alpha_elements:Blur", "Blur"), "element 'Blur' is not"),
+        (DECLARES.replace('"blurs"', "3"), "summary 3 is not a string"),
+        (DECLARES.replace("alpha.blur", "json.sink"), "element 'json.sink' that plugin 'cpu'"),
+    ],
+)
+def test_wrong_declarations(site: Site, code: str, why: str) -> None:
+    site.plugin("alpha", code)
+    (found,) = [plugin for plugin in sb.installed_plugins() if plugin.name == "alpha"]
+    assert why in str(found.error)
+
+
+def test_the_hook_needs_its_version(site: Site) -> None:
+    header = "from samebytes.plugins import *\nPLUGIN = Plugin(api=(1, 0), summary='old')\n"
+    site.plugin("alpha", DECLARES, header=header)
+    (found,) = [plugin for plugin in sb.installed_plugins() if plugin.name == "alpha"]
+    assert "samebytes_elements needs PLUGIN = Plugin(api=(1, 1))" in str(found.error)
+
+
+def detected(count: int) -> Any:
+    for number in range(count):
+        made = frame(number)
+        if number % 2:
+            metadata.add(made, Detection(0.0, 0.0, 0.5, 0.5, "car", confidence=0.5))
+        yield made
+
+
+def test_lines_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "boxes.jsonl"
+    el.Pipeline(detected(5), el.create("json.sink", path)).run()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["objects"][0]["detection"]["label"] for line in lines] == ["car", "car"]
+    el.Pipeline(detected(2), el.create("json.sink", path, append=True)).run()
+    assert len(path.read_text().splitlines()) == 3
+    el.Pipeline(detected(4), el.create("json.sink", add_empty_results=True)).run()
+    assert len(capsys.readouterr().out.splitlines()) == 4
+
+
+def test_frames_say_their_stream() -> None:
+    with el.Pipeline([numbers(count=2), numbers(count=2, start=100)]).start() as out:
+        found = {picture.pts: metadata.find(picture, SourceIdentifier) for picture in out}
+    assert {pts: one and one.stream_id for pts, one in found.items()} == {
+        0: 0,
+        1: 0,
+        100: 1,
+        101: 1,
+    }
+    with el.Pipeline(numbers(count=1)).start() as out:
+        assert metadata.find(next(out), SourceIdentifier) is None
+
+
+def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "elements.md"
+    if not page.exists():
+        pytest.skip("missing file docs/reference/elements.md: run it in a checkout")
+    code, rest = page.read_text().split("```python\n", 1)[1].split("```", 1)
+    exec(compile(code, str(page), "exec"), {"__name__": "page"})
+    printed = rest.split("```\n", 1)[1].split("```", 1)[0]
+    assert capsys.readouterr().out == printed
