@@ -38,6 +38,44 @@ def tensor_rows() -> list[Row]:
     rows.append(
         compare("cpu -> opencv, against ndarray.view()", picture.view, lambda: mat.map("opencv"))
     )
+    return [*rows, *_exchanged()]
+
+
+class _Foreign:
+    """An object of a library that samebytes does not know, with DLPack."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        return self.array.__dlpack__(**asked)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def _exchanged() -> list[Row]:
+    """DLPack both ways, each with the arguments that consumers pass, and tensor() itself."""
+    array = np.zeros((1080, 1920, 3), np.uint8)
+    tensor, foreign = sb.tensor(array), _Foreign(array)
+    asked: Any = {"max_version": (1, 0), "dl_device": None, "copy": None}
+    rows = [
+        compare("tensor(array), against array.view()", array.view, lambda: sb.tensor(array)),
+        compare("__dlpack__ of a tensor, against the array's",
+                lambda: array.__dlpack__(**asked), lambda: tensor.__dlpack__(**asked), 2),
+        compare("np.from_dlpack(tensor), against that of the array",
+                lambda: np.from_dlpack(array), lambda: np.from_dlpack(tensor), 2),
+        compare("tensor() of a foreign object, against np.from_dlpack",
+                lambda: np.from_dlpack(foreign), lambda: sb.tensor(foreign), 6),
+    ]  # fmt: skip
+    try:
+        import torch
+    except ImportError:
+        return rows
+    rows.append(
+        compare("torch.from_dlpack(tensor), against that of the array",
+                lambda: torch.from_dlpack(array), lambda: torch.from_dlpack(tensor), 2)
+    )  # fmt: skip
     return rows
 
 

@@ -41,6 +41,8 @@ Context.router = _Router()
 # Type of the native object -> how to wrap it. Filled as types are met.
 _tensors: dict[type, Wrap] = {np.ndarray: wrap_array}
 _frames: dict[type, Wrap] = {}
+# How many are remembered: a program that makes classes all the time would fill it.
+_MOST_TYPES = 256
 # "module:Class" of a protocol's wrapper -> how it wraps.
 _protocols: dict[str, Wrap] = {}
 
@@ -176,11 +178,20 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
             make: Any = load_class(spec.wraps, tables.owner_of_native[name], base)
             (_tensors if spec.level == "tensor" else _frames)[type(native)] = make.wrap
             return spec.level, make.wrap
-    # The protocols are not entered in the table: whether they work depends on the object.
-    return "tensor", _wrap_by_protocol(native, tables) if tables.protocols else CpuTensor.wrap
+    # Not which protocol, but that they are to be asked: which one works depends on the object.
+    if len(_tensors) < _MOST_TYPES:
+        _tensors[type(native)] = _wrap_undeclared
+    return "tensor", _wrap_undeclared
 
 
-def _wrap_by_protocol(native: Any, tables: Tables) -> Wrap:
+def _wrap_undeclared(native: Any) -> Tensor:
+    tables = discovery.tables()
+    if tables.protocols:
+        return _by_protocol(native, tables)(native)  # type: ignore[no-any-return]
+    return CpuTensor.wrap(native)
+
+
+def _by_protocol(native: Any, tables: Tables) -> Wrap:
     """How to wrap an object whose type nobody declared: as what it says itself to be."""
     key: int | str | None = None
     try:

@@ -341,6 +341,11 @@ class Frame(Holder, TypedFrame[TensorT_co]):
     def _holds(self) -> list[tuple[object, ...]]:
         return [(p.native, p._owner) for p in self.planes]
 
+    def _drop_caches(self) -> None:
+        for plane in self._planes or ():
+            if not plane.closed:
+                plane._drop_caches()
+
     def _is_closed_plane(self, index: int) -> bool:
         return self._planes is not None and self._planes[index].closed
 

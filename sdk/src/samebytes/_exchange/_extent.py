@@ -17,17 +17,20 @@ def check_extent(
     shape: Sequence[int],
     strides: Sequence[int] | None,
     itemsize: int,
-    address: int,
+    address: int | None,
     offset: int = 0,
-) -> None:
+) -> tuple[int, int]:
     """Refuse an array whose elements cannot all have addresses.
 
     Args:
         shape: elements along each axis.
         strides: in bytes; None for row-major memory without gaps.
         itemsize: bytes of one element.
-        address: where the memory begins.
+        address: where the memory begins; None where that is not asked.
         offset: bytes from there to the first element.
+
+    Returns:
+        Where the bytes begin and end, from the first element on; (0, 0) where there are none.
 
     Raises:
         LayoutError: too many axes, a negative extent, no memory for elements that there are, or
@@ -35,13 +38,12 @@ def check_extent(
     """
     check_shape(shape, itemsize * 8)
     if 0 in shape:
-        return
+        return 0, 0
     if address == 0:
         raise LayoutError(f"a null pointer for an array of shape {tuple(shape)}")
-    first = address + offset
-    low, high = first, first + itemsize
+    low, high = 0, itemsize
     if strides is None:
-        high = first + math.prod(shape) * itemsize
+        high = math.prod(shape) * itemsize
     else:
         for n, stride in zip(shape, strides, strict=True):
             reach = (n - 1) * stride
@@ -49,8 +51,10 @@ def check_extent(
                 low += reach
             else:
                 high += reach
-    if low <= 0 or high - low > MAX_BYTES or high > 2 * sys.maxsize:
+    first = 1 - low if address is None else address + offset
+    if first + low <= 0 or high - low > MAX_BYTES or first + high > 2 * sys.maxsize:
         raise LayoutError(
             f"shape {tuple(shape)} with strides {strides and tuple(strides)} from {first:#x} on "
             "exceeds the address space"
         )
+    return low, high
