@@ -11,7 +11,7 @@ import openvino as ov
 
 import samebytes as sb
 
-from .measure import Row, compare
+from .measure import Row, compare, plain
 
 __all__ = ["frame_rows", "tensor_rows"]
 
@@ -32,12 +32,16 @@ def tensor_rows() -> list[Row]:
         rows += _to_openvino(np.zeros((1, height, width, 3), np.uint8), f"{width}x{height}")
     made = ov.Tensor(array, shared_memory=True)
     back = sb.tensor(made)
-    rows.append(compare("openvino -> cpu", lambda: made.data, lambda: back.map("cpu", "rw")))
+    rows.append(
+        compare("openvino -> cpu, against tensor.data", lambda: made.data,
+                lambda: back.map("cpu", "rw"), 2)
+    )  # fmt: skip
     picture = array[0]
     mat = sb.tensor(picture)
     rows.append(
         compare("cpu -> opencv, against ndarray.view()", picture.view, lambda: mat.map("opencv"))
     )
+    rows.append(plain("cpu -> opencv", lambda: mat.map("opencv"), 1))
     return [*rows, *_exchanged()]
 
 
@@ -89,8 +93,8 @@ def _to_openvino(array: np.ndarray[Any, Any], size: str) -> list[Row]:
         return sb.tensor(array).map("openvino")
 
     return [
-        compare(f"cpu -> openvino, {size}", native, lambda: tensor.map("openvino"), 1.5),
-        compare(f"tensor() + map(), {size}", native, both, 1.7),
+        compare(f"cpu -> openvino, {size}", native, lambda: tensor.map("openvino"), 1.3),
+        compare(f"tensor() + map(), {size}", native, both, 1.5),
     ]
 
 
@@ -111,7 +115,27 @@ def by_hand(frame: av.VideoFrame) -> list[tuple[ov.Tensor, ov.Tensor]]:
 
 def frame_rows() -> list[Row]:
     """Frames: the joined edge, and the two hops it joins."""
-    return [row for width, height in SIZES for row in _of_size(width, height)]
+    return [*(row for width, height in SIZES for row in _of_size(width, height)), *_of_one_frame()]
+
+
+def _of_one_frame() -> list[Row]:
+    """What a program asks of each frame besides."""
+    frame = sb.frame(av.VideoFrame(1920, 1080, "yuv420p"))
+    held = sb.frame(av.VideoFrame(1920, 1080, "yuv420p"))
+    mapped = held.map("cpu")
+    rows = [
+        plain("FFmpegFrame.readonly", lambda: frame.readonly, 3),
+        plain("FFmpegFrame.readonly, while it is mapped", lambda: held.readonly, 3),
+        plain("ffmpeg -> cpu, map and close", lambda: frame.map("cpu").close(), 20),
+        plain("ffmpeg -> cpu, a block with access rw", lambda: _block(frame), 20),
+    ]
+    mapped.close()
+    return rows
+
+
+def _block(frame: sb.Frame) -> None:
+    with frame.map("cpu", "rw"):
+        pass
 
 
 def _of_size(width: int, height: int) -> list[Row]:
@@ -125,9 +149,9 @@ def _of_size(width: int, height: int) -> list[Row]:
 
     return [
         compare(f"ffmpeg -> openvino joined, {name}", native,
-                lambda: list(frame.map("openvino")), 1.6),
+                lambda: list(frame.map("openvino")), 1.25),
         compare(f"frame() + map(), {name}", native,
-                lambda: list(sb.frame(av_frame).map("openvino"))),
+                lambda: list(sb.frame(av_frame).map("openvino")), 1.6),
         compare(f"ffmpeg -> cpu -> openvino, {name}", native,
                 lambda: list(two_hops.map(frame)), 1.6),
     ]  # fmt: skip
