@@ -8,8 +8,10 @@ from typing import Any
 import av
 import numpy as np
 import openvino as ov
+from openvino import opset13 as ops
 
 import samebytes as sb
+import samebytes_openvino as sbo
 
 from .measure import Row, compare, plain
 
@@ -42,7 +44,33 @@ def tensor_rows() -> list[Row]:
         compare("cpu -> opencv, against ndarray.view()", picture.view, lambda: mat.map("opencv"))
     )
     rows.append(plain("cpu -> opencv", lambda: mat.map("opencv"), 1))
-    return [*rows, *_exchanged()]
+    return [*rows, *_exchanged(), *_bound()]
+
+
+def _bound() -> list[Row]:
+    """A tensor as an input of a request."""
+    array = np.zeros((1, 1080, 1920, 3), np.uint8)
+    x = ops.parameter(array.shape, np.uint8, name="x")
+    x.output(0).set_names({"x"})
+    model = ov.Model([ops.result(ops.reduce_max(x, ops.constant(np.array([1, 2, 3]))))], [x])
+    compiled = ov.Core().compile_model(model, "CPU")
+    native, ours = compiled.create_infer_request(), sbo.InferRequest(compiled)
+    made = ov.Tensor(array, shared_memory=True)
+    tensor, host = sb.tensor(made), sb.tensor(array)
+
+    def by_hand() -> None:
+        native.set_tensor("x", ov.Tensor(array, shared_memory=True))
+
+    return [
+        compare("set_tensor() by name", lambda: native.set_tensor("x", made),
+                lambda: ours.set_tensor("x", tensor), 1.2),
+        compare("set_input_tensor() by index", lambda: native.set_input_tensor(0, made),
+                lambda: ours.set_input_tensor(0, tensor), 1.2),
+        compare("set_tensor() of an openvino.Tensor", lambda: native.set_tensor("x", made),
+                lambda: ours.set_tensor("x", made)),
+        compare("set_tensor() of a CPU tensor", by_hand, lambda: ours.set_tensor("x", host), 1.2),
+        compare("set_tensor() of an array", by_hand, lambda: ours.set_tensor("x", array)),
+    ]  # fmt: skip
 
 
 class _Foreign:
