@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import argparse
 import platform
+import subprocess
+import sys
 
 from .measure import print_rows
 
 
 def main() -> None:
     """Run the groups that were asked for."""
-    groups = ("tensors", "frames", "images", "elements", "startup", "demo")
+    groups = ("tensors", "frames", "images", "elements", "startup", "devices", "demo")
     parser = argparse.ArgumentParser(prog="dev.py bench", description=__doc__)
     parser.add_argument("group", nargs="*", choices=[*groups, []], help="default: all")
     chosen = parser.parse_args().group or groups
@@ -36,6 +38,12 @@ def main() -> None:
         from .startup import startup_rows
 
         print_rows("Starting", startup_rows())
+    if "devices" in chosen:
+        # In a process of its own: a library that was loaded before would see no software device.
+        software = [sys.executable, "-m", "samebytes_softdevices", "run", "--gpu", "--vaapi", "--"]
+        here = [sys.executable, "-m", "tests.bench.devices"]
+        sys.stdout.flush()
+        subprocess.run([*software, *here], check=True)
     if "demo" in chosen:
         from .pipeline import pipeline_rows
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Row", "compare", "interleaved", "print_rows"]
+__all__ = ["Row", "compare", "interleaved", "plain", "print_rows"]
 
 _ROUNDS = 15
 _ROUND_SECONDS = 0.02
@@ -56,6 +56,13 @@ def compare(
         statistics.median(ratios),
         target,
     )
+
+
+def plain(name: str, ours: Callable[[], object], target: float | None = None) -> Row:
+    """Time one way by itself, in microseconds."""
+    count = max(5, int(_ROUND_SECONDS / max(_seconds(ours, 20), 1e-7)))
+    took = [_seconds(ours, count) for _ in range(_ROUNDS)]
+    return Row(name, None, min(took) * 1e6, None, target)
 
 
 def interleaved(ways: Mapping[str, Callable[[], object]], rounds: int = 40) -> dict[str, float]:

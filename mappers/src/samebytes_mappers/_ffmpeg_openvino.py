@@ -8,13 +8,12 @@ buffers for them. It is faster as well.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import openvino
-from av import VideoFrame
 
 from samebytes import Frame, TensorInfo
+from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 from samebytes_ffmpeg import whole_rows
 from samebytes_openvino import PinnedTensor
@@ -34,12 +33,17 @@ class FFmpegToOpenVINO(MemoryMapper):
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """A tuple of tensors, one over each plane."""
-        if not isinstance(item.native, VideoFrame):
-            raise Refused("it takes images only: sound goes through CPU memory")
         readonly = access == "r"
+        try:
+            planes = whole_rows(item.native)
+        except UnsupportedObjectError:
+            raise Refused("it takes images only: sound goes through CPU memory") from None
         tensors = []
-        for rows, info in whole_rows(item.native):
-            full, element, begin, end = _layout(info)
+        for rows, info in planes:
+            try:
+                _, full, element, begin, end = _layouts[id(info)]
+            except KeyError:
+                _, full, element, begin, end = _remember(info)
             tensor = PinnedTensor(rows, full, element)
             if end is not None:
                 whole, tensor = tensor, PinnedTensor(tensor, begin, end)
@@ -49,9 +53,22 @@ class FFmpegToOpenVINO(MemoryMapper):
         return tuple(tensors), None, None
 
 
-@lru_cache(maxsize=1024)
+# (info, shape with padding, element type, first corner, last corner or None without padding), by
+# the id of the info, of which FFmpeg's backend has one for each layout: to hash its contents takes
+# a tenth of the whole mapping. An entry keeps its info, so that the id is no other's.
+_layouts: dict[int, tuple[Any, ...]] = {}
+_MOST_LAYOUTS = 1024
+
+
+def _remember(info: TensorInfo) -> tuple[Any, ...]:
+    layout = info, *_layout(info)
+    if len(_layouts) >= _MOST_LAYOUTS:
+        _layouts.clear()
+    _layouts[id(info)] = layout
+    return layout
+
+
 def _layout(info: TensorInfo) -> tuple[Any, Any, Any, Any]:
-    """(shape with padding, element type, first corner, last corner or None without padding)."""
     assert info.strides is not None
     rows, columns, *rest = info.shape
     channels = rest[0] if rest else 1

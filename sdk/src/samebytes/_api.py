@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -42,6 +41,8 @@ Context.router = _Router()
 # Type of the native object -> how to wrap it. Filled as types are met.
 _tensors: dict[type, Wrap] = {np.ndarray: wrap_array}
 _frames: dict[type, Wrap] = {}
+# How many are remembered: a program that makes classes all the time would fill it.
+_MOST_TYPES = 256
 # "module:Class" of a protocol's wrapper -> how it wraps.
 _protocols: dict[str, Wrap] = {}
 
@@ -159,7 +160,6 @@ def refresh() -> None:
     contexts.forget_recent()
     _frames.clear()
     _protocols.clear()
-    _declared.cache_clear()
     for type_ in [t for t in _tensors if t is not np.ndarray]:
         del _tensors[type_]
     compiled.forget_compiled()
@@ -170,27 +170,28 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
     if isinstance(native, Frame):
         raise UnsupportedObjectError("this is a samebytes.Frame already: use it, or its map()")
     tables = discovery.tables()
-    cls: type[object] = type(native)
-    name = _declared(cls)  # type: ignore[arg-type]  # mypy doubts that types are hashable
-    if name is not None:
-        spec = tables.natives[name]
-        base: type[Any] = Tensor if spec.level == "tensor" else Frame
-        make: Any = load_class(spec.wraps, tables.owner_of_native[name], base)
-        (_tensors if spec.level == "tensor" else _frames)[cls] = make.wrap
-        return spec.level, make.wrap
-    # The protocols are not entered in the table: whether they work depends on the object.
-    return "tensor", _wrap_by_protocol(native, tables) if tables.protocols else CpuTensor.wrap
+    for cls in type(native).__mro__:
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        spec = tables.natives.get(name)
+        if spec is not None:
+            base: type[Any] = Tensor if spec.level == "tensor" else Frame
+            make: Any = load_class(spec.wraps, tables.owner_of_native[name], base)
+            (_tensors if spec.level == "tensor" else _frames)[type(native)] = make.wrap
+            return spec.level, make.wrap
+    # Not which protocol, but that they are to be asked: which one works depends on the object.
+    if len(_tensors) < _MOST_TYPES:
+        _tensors[type(native)] = _wrap_undeclared
+    return "tensor", _wrap_undeclared
 
 
-@lru_cache(maxsize=256)
-def _declared(type_: type[object]) -> str | None:
-    """The name by which a plugin declares a type or the nearest of its bases."""
-    natives = discovery.tables().natives
-    names = (f"{cls.__module__}.{cls.__qualname__}" for cls in type_.__mro__)
-    return next((name for name in names if name in natives), None)
+def _wrap_undeclared(native: Any) -> Tensor:
+    tables = discovery.tables()
+    if tables.protocols:
+        return _by_protocol(native, tables)(native)  # type: ignore[no-any-return]
+    return CpuTensor.wrap(native)
 
 
-def _wrap_by_protocol(native: Any, tables: Tables) -> Wrap:
+def _by_protocol(native: Any, tables: Tables) -> Wrap:
     """How to wrap an object whose type nobody declared: as what it says itself to be."""
     key: int | str | None = None
     try:

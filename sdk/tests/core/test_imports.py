@@ -48,6 +48,29 @@ def test_an_import_is_remembered_as_long_as_its_source_lives(cache: ImportCache[
     assert len(cache) == 1
 
 
+def test_an_import_ends_before_its_source_gives_the_memory_back(
+    cache: ImportCache[Imported],
+) -> None:
+    order: list[str] = []
+    source = Storage(partial(order.append, "memory"))
+    for key in (1, 2):
+        imported = cache.of_source(source, key, Imported)
+        weakref.finalize(imported, order.append, "import")
+    del imported, source
+    assert order == ["import", "import", "memory"]
+
+
+def test_a_cache_that_is_gone_leaves_the_release_of_its_sources() -> None:
+    order: list[str] = []
+    source = Storage(partial(order.append, "memory"))
+    cache: ImportCache[Imported] = ImportCache(page=PAGE)
+    imported = weakref.ref(cache.of_source(source, 1, Imported))
+    del cache
+    assert imported() is None
+    del source
+    assert order == ["memory"]
+
+
 def test_an_import_in_use_holds_its_source(cache: ImportCache[Imported]) -> None:
     source = Storage()
     alive = weakref.ref(source)

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from ctypes import c_int
+from ctypes import c_ubyte
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from av import AudioFrame, VideoFrame
 
 from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObjectError
+from samebytes.formats import ImageInfo
 from samebytes.plugins import Frame, count_copy
 
-from ._avutil import PYAV, AVFrame, get_pix_fmt
+from ._avutil import FRAME_HEAD, PYAV, get_pix_fmt
 from ._loans import sweep
 from ._meta import FFmpegMeta
 from ._plane import ADVICE, FFmpegPlane
@@ -28,7 +29,11 @@ __all__ = ["FFmpegFrame"]
 _slot: Any = vars(Frame)["readonly"]
 
 
-_FORMAT = AVFrame.format.offset
+_unpack = FRAME_HEAD.unpack
+_head_at = (c_ubyte * FRAME_HEAD.size).from_address
+# What a picture of an AVPixelFormat, width and height holds: to ask PyAV takes a quarter of wrap().
+_images: dict[tuple[int, int, int], ImageInfo] = {}
+_MOST_IMAGES = 256
 # Their frames have their own nodes, "ffmpeg:VAAPI" and "ffmpeg:DRM".
 _OF_DEVICES = frozenset({get_pix_fmt(b"vaapi"), get_pix_fmt(b"drm_prime")} - {-1})
 
@@ -60,11 +65,18 @@ class FFmpegFrame(Frame[FFmpegPlane]):
         """
         if not isinstance(native, VideoFrame | AudioFrame):
             raise UnsupportedObjectError(f"{native!r} is not an av frame")
-        if c_int.from_address(frame_address(native) + _FORMAT).value in _OF_DEVICES:
+        *_, width, height, _, format_, _ = _unpack(_head_at(frame_address(native)))
+        if format_ in _OF_DEVICES:
             return _on_device(native)  # type: ignore[return-value]  # it has its own class
         meta = FFmpegMeta(native)
-        meta.info  # found out here, where the error helps most  # noqa: B018
-        return cls.borrowed(native, _context(), meta)
+        image = _images.get((format_, width, height)) if type(native) is VideoFrame else None
+        if image is not None:
+            meta.info = image
+        else:
+            # Found out here, where the error helps most.
+            _remember((format_, width, height), native, meta.info)
+        # By position and without a call between: this wraps every decoded frame.
+        return cls(native, _context(), meta, native, None, False)
 
     @property
     def readonly(self) -> bool:  # evaluated each time
@@ -125,6 +137,14 @@ class FFmpegFrame(Frame[FFmpegPlane]):
     def _on_closed(self) -> None:
         # What was lent to this frame is the lender's again, not only after the next lending.
         sweep()
+
+
+def _remember(key: tuple[int, int, int], native: Any, info: Any) -> None:
+    # Not of frames of a device, whose format in memory is another question.
+    if type(native) is VideoFrame and native.format.name == info.format.ffmpeg_name:
+        if len(_images) >= _MOST_IMAGES:
+            _images.clear()
+        _images[key] = info
 
 
 @cache

@@ -30,6 +30,7 @@ class PlaneLocation(NamedTuple):
         info: the same as a TensorInfo.
         whole: bytes of all rows, the padding of the last one too; 0 where that is no more.
         whole_at: as `memory_at`, for so many bytes.
+        rows: (how many, bytes from one to the next): the shape of the whole rows as bytes.
     """
 
     memory_at: Any
@@ -41,6 +42,7 @@ class PlaneLocation(NamedTuple):
     info: TensorInfo
     whole: int
     whole_at: Any
+    rows: tuple[int, int]
 
 
 class Places(NamedTuple):
@@ -145,4 +147,5 @@ def _place(layout: PlaneLayout) -> PlaneLocation:
         TensorInfo(layout.dtype, layout.shape, layout.strides),
         whole if padded else 0,
         _memory(whole).from_address if padded else memory_at,
+        (layout.shape[0], layout.strides[0]),
     )

@@ -91,27 +91,30 @@ def own_reference(
         data: its data[0], or whatever else identifies its buffers.
         clone: from `cloning`, of the library that made the frame.
     """
-    reference = made(clone(address), "av_frame_clone")
+    reference = clone(address)
+    if not reference:
+        made(reference, "av_frame_clone")  # says that it is NULL
     reference.native = native
     key = (address, data)
     entry = _own.get(key)
     peers = None if entry is None else entry()
     if peers is None:
-        peers = _new_peers(key)
+        peers = _Peers()
+        ref = weakref.ref(peers)
+        if len(_own) >= _most_dead or _own.setdefault(key, ref) is not ref:
+            peers = _entered(key, peers, ref)
     reference.peers = peers
     return reference
 
 
-def _new_peers(key: _Key) -> _Peers:
-    """Peers for a key that has none, or those that another thread entered meanwhile."""
+def _entered(key: _Key, peers: _Peers, ref: weakref.ref[_Peers]) -> _Peers:
+    """`peers`, entered for a key, or those that another thread entered meanwhile."""
     global _most_dead  # noqa: PLW0603 - grows with what is alive
     if len(_own) >= _most_dead:
-        for old, ref in list(_own.items()):
-            if ref() is None:
-                _replace(old, ref, None)
+        for old, entry in list(_own.items()):
+            if entry() is None:
+                _replace(old, entry, None)
         _most_dead = 2 * len(_own) + 64
-    peers = _Peers()
-    ref = weakref.ref(peers)
     while True:
         entered = _own.setdefault(key, ref)
         if entered is ref:
@@ -164,7 +167,7 @@ def is_writable(native: Any) -> bool:
     if not frame.buf[0]:
         # Memory of an av frame's own, which FFmpeg does not count.
         return bool(frame.data[0])
-    return writable_at(PYAV, address, frame.data[0])
+    return _is_ours(PYAV, frame, address, frame.data[0])
 
 
 def writable_at(library: Libavutil, address: int, data: int) -> bool:
@@ -176,15 +179,22 @@ def writable_at(library: Libavutil, address: int, data: int) -> bool:
     """
     if library.frame_is_writable(address):
         return True
-    return (
-        _count((address, data)) > 0
-        and not shared_at(library, address, data)
-        and not any(
-            AVBuffer.from_address(AVBufferRef.from_address(reference).buffer).flags
-            & AV_BUFFER_FLAG_READONLY
-            for reference in _buffers(library.AVFrame.from_address(address))
-        )
-    )
+    return _is_ours(library, library.AVFrame.from_address(address), address, data)
+
+
+def _is_ours(library: Libavutil, frame: Any, address: int, data: int) -> bool:
+    """`writable_at`, where FFmpeg has said that there are other references."""
+    ours = _count((address, data))
+    if ours <= 0:
+        return False
+    uses = library.buffer_get_ref_count
+    for reference in _buffers(frame):
+        if uses(reference) != ours + 1:
+            return False
+        buffer = AVBuffer.from_address(AVBufferRef.from_address(reference).buffer)
+        if buffer.flags & AV_BUFFER_FLAG_READONLY:
+            return False
+    return True
 
 
 def shared_at(library: Libavutil, address: int, data: int) -> bool:
@@ -204,7 +214,7 @@ def buffer_references(library: Libavutil, address: int) -> int:
 
 def _buffers(frame: Any) -> list[int]:
     """Every AVBufferRef* of a frame."""
-    found = [reference for reference in frame.buf if reference]
+    found: list[int] = list(filter(None, frame.buf[:]))
     count = frame.nb_extended_buf
     if count:
         found += (ctypes.c_void_p * count).from_address(frame.extended_buf)

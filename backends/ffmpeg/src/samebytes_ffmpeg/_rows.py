@@ -61,17 +61,23 @@ def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
     pointers = (first, second, third, fourth)
     # Without padding the rows end with the last pixel, which is in the buffer.
     room = room_from(address, pointers) if padded else _ENOUGH
-    rows = []
-    for index, (pointer, bytes_left, plane) in enumerate(zip(pointers, room, planes, strict=False)):
-        count, pitch = plane.shape[0], plane.strides[0]
-        if pitch < 0:
-            raise Refused(f"plane {index} is stored bottom up (line size {pitch})")
-        if bytes_left < plane.whole:
-            raise Refused(
-                f"plane {index} has {count} rows of {pitch} bytes, and its buffer ends "
-                "before the padding of the last one does"
-            )
-        memory = plane.whole_at(pointer)
+    rows: list[_Rows] = []
+    # There are four pointers, whatever the number of planes.
+    for pointer, bytes_left, place in zip(pointers, room, planes):  # noqa: B905
+        _, _, _, _, _, _, info, whole, memory_at, shape = place
+        if shape[1] < 0 or bytes_left < whole:
+            raise _refusal(len(rows), shape)
+        memory = memory_at(pointer)
         memory.owner = owner
-        rows.append((ndarray((count, pitch), _BYTE, memory), plane.info))
+        rows.append((ndarray(shape, _BYTE, memory), info))
     return tuple(rows)
+
+
+def _refusal(index: int, shape: tuple[int, int]) -> Refused:
+    count, pitch = shape
+    if pitch < 0:
+        return Refused(f"plane {index} is stored bottom up (line size {pitch})")
+    return Refused(
+        f"plane {index} has {count} rows of {pitch} bytes, and its buffer ends "
+        "before the padding of the last one does"
+    )

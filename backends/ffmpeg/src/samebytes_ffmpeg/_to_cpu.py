@@ -54,7 +54,7 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
     arrays = []
     # There are four pointers, whatever the number of planes.
     for pointer, bytes_left, place in zip(pointers, room, places):  # noqa: B905
-        memory_at, low, shape, dtype, offset, strides, _, whole, whole_at = place
+        memory_at, low, shape, dtype, offset, strides, _, whole, whole_at, _ = place
         memory = whole_at(pointer) if 0 < whole <= bytes_left else memory_at(pointer + low)
         memory.owner = owner
         array = ndarray(shape, dtype, memory, offset, strides)

@@ -65,15 +65,15 @@ def map_buffer(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMapp
 
     def begin() -> tuple[int, TensorInfo]:
         # Bytes between padded rows may be somebody else's: they must survive.
-        pointer = _map_buffer(queue, handle, _flags(access, info.is_contiguous), nbytes)
-        return pointer, info
+        every_byte = access == "w" and info.is_contiguous
+        return _map_buffer(queue, handle, _flags(access, every_byte), nbytes), info
 
-    in_place = bool(ask(handle, mem_info.FLAGS, c_uint64) & _USE_HOST_PTR)
-    publish = _publish_in_place if in_place else _publish_buffer
-    return _mapping(
-        ("buffer", handle, nbytes), item, access, queue, begin,
-        lambda pointer, _: partial(publish, queue, handle, pointer, nbytes),
-    )  # fmt: skip
+    def publisher(pointer: int, _: TensorInfo) -> Callable[[], object]:
+        in_place = bool(ask(handle, mem_info.FLAGS, c_uint64) & _USE_HOST_PTR)
+        publish = _publish_in_place if in_place else _publish_buffer
+        return partial(publish, queue, handle, pointer, nbytes)
+
+    return _mapping(("buffer", handle, nbytes), item, access, queue, begin, publisher)
 
 
 def map_image(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMapping:

@@ -19,6 +19,9 @@ from ._usm import copy_usm
 __all__ = ["DeviceUSMToCpu", "HostUSMToCpu", "OpenCLToCpu"]
 
 
+_MAPS = {"buffer": map_buffer, "image": map_image, "svm": map_svm}
+
+
 class OpenCLToCpu(MemoryMapper):
     """Buffers, images and SVM, which the driver makes host-visible until the mapping is released.
 
@@ -43,9 +46,8 @@ class OpenCLToCpu(MemoryMapper):
         info, kind = item.info, item.kind
         if not info.size:
             return np.empty(info.shape, info.dtype.carrier), _lazy(info), None
-        maps = {"buffer": map_buffer, "image": map_image, "svm": map_svm}
         try:
-            mapping = maps[kind](item, access, queue)
+            mapping = _MAPS[kind](item, access, queue)
         except NativeError as error:
             raise Refused(
                 f"{error}; another mapping of these bytes may have to be closed first"

@@ -34,6 +34,7 @@ from ._fit import (
     check_surface,
     is_dense,
 )
+from ._in_place import InPlace, dense_input
 from ._places import Placement, Places
 from ._ports import Port
 from ._remote._context import RemoteContext
@@ -60,13 +61,16 @@ class Bindings:
         must_run_async: an output is bound to memory that OpenVINO's infer() cannot return.
     """
 
-    __slots__ = ("_bound", "_context", "_identities", "_native", "_places", "must_run_async")
+    __slots__ = ("_bound", "_context", "_identities", "_native", "_places", "_takes_dense",
+                 "must_run_async")  # fmt: skip
 
     def __init__(self, native: Any, context: RemoteContext | None, places: Places) -> None:
         self._native = native
         self._context = context
         self._places = places
         self._bound: dict[Port, Bound] = {}
+        # The CPU plugin uses every dense input where it lies.
+        self._takes_dense = context is None and places.own == "in place"
         self._identities: dict[Access, Callable[[Tensor], Tensor]] = {}
         self.must_run_async = False
 
@@ -76,6 +80,10 @@ class Bindings:
         Args:
             copied: `value` is a copy already, of what the user gave.
         """
+        if self._takes_dense and port.dense and not copied:
+            found = dense_input(port, value)
+            if found is not None and self._bind_dense(port, *found):
+                return
         source = value if isinstance(value, Tensor) else self._wrapped(port, value)
         bound = self._find(port, source, copy)
         if source is not value and isinstance(value, openvino.RemoteTensor):
@@ -90,6 +98,15 @@ class Bindings:
             # The plugin's import ends before the memory does.
             pin(bound.pin, bound.given.storage)
         self._hold(port, bound)
+
+    def _bind_dense(self, port: Port, native: Any, source: Any) -> bool:
+        try:
+            self._native.set_input_tensor(port.index, native)
+        except RuntimeError:
+            return False  # the other way meets it again, and says what it means
+        before = self._bound.get(port)
+        self._bound[port] = InPlace(native, source, None if before is None else before.dense)
+        return True
 
     def bind_batch(self, port: Port, values: Sequence[Any], copy: bool) -> None:
         """Give OpenVINO one tensor for each item of a batch, and hold them.

@@ -31,6 +31,8 @@ class Port:
         shape: None if some dimension of it is dynamic.
         strides: bytes between the elements of a dense tensor, along each axis; None for a dynamic
             shape, strings, and elements below eight bits.
+        type: the openvino.Type.
+        dense: it is an input that takes one layout of memory, which is dense and not empty.
     """
 
     kind: Literal["input", "output"]
@@ -40,6 +42,8 @@ class Port:
     element: DType | None
     shape: tuple[int, ...] | None
     strides: tuple[int, ...] | None
+    type: Any
+    dense: bool
 
     @property
     def name(self) -> str:
@@ -113,7 +117,8 @@ def _port(kind: Literal["input", "output"], index: int, native: Any) -> Port:
     names = tuple(sorted(native.names))
     shape = tuple(native.shape) if native.partial_shape.is_static else None
     if native.element_type == openvino.Type.string:
-        return Port(kind, index, names, native, None, shape, None)
+        return Port(kind, index, names, native, None, shape, None, native.element_type, False)
     element = from_element_type(native.element_type)
     strides = None if shape is None else TensorInfo(element, shape).strides
-    return Port(kind, index, names, native, element, shape, strides)
+    dense = kind == "input" and strides is not None and 0 not in (shape or ())
+    return Port(kind, index, names, native, element, shape, strides, native.element_type, dense)

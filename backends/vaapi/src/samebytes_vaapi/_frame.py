@@ -38,6 +38,7 @@ class VAFrame(Frame[VATensor]):
         return self._planes_over([VAPlane(native, index) for index in planes])
 
     def _drop_caches(self) -> None:
+        super()._drop_caches()
         self.native.exports.clear()  # their buffers hold the surface
 
     def _native_parts(self) -> tuple[object, ...]:

@@ -92,7 +92,9 @@ class Census:
                     count + sum(thing is part for part in held)
                     for count, thing in zip(counts, self._objects, strict=True)
                 ]
-        exceeds = any(now > then for now, then in zip(counts, self._counts, strict=True))
+        exceeds = counts != self._counts and any(
+            now > then for now, then in zip(counts, self._counts, strict=True)
+        )
         return exceeds or item._native_uses() > self._uses
 
     def follow(self, item: Countable, change: Callable[[], None]) -> None:

@@ -15,7 +15,7 @@ from .handles import check_handle_key
 from .holder import Holder
 from .one_array import why_not_one_array
 from .ordering import map_in_order
-from .storage import Storage, owners_of_planes, parts_of
+from .storage import JointStorage, Storage, owners_of_planes, parts_of
 from .typed import TensorT_co, TypedFrame
 
 if TYPE_CHECKING:
@@ -364,6 +364,11 @@ class Frame(Holder, TypedFrame[TensorT_co]):
     def _holds(self) -> list[tuple[object, ...]]:
         return [(p.native, p._owner) for p in self.planes]
 
+    def _drop_caches(self) -> None:
+        for plane in self._planes or ():
+            if not plane.closed:
+                plane._drop_caches()
+
     def _is_closed_plane(self, index: int) -> bool:
         return self._planes is not None and self._planes[index].closed
 
@@ -383,9 +388,12 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             natives: one for each plane.
             infos: their layouts, if they are known.
         """
-        context, parent = self.context, self.parent
+        context, parent, owner = self.context, self.parent, self._owner
         make, readonly = context.tensor_class, self._is_reading()
-        owners = owners_of_planes(self._owner, len(natives))
+        if infos is None and type(owner) is not JointStorage:  # the most frequent case
+            made = [make(native, context, owner, parent, readonly) for native in natives]
+            return cast("tuple[TensorT_co, ...]", tuple(made))
+        owners = owners_of_planes(owner, len(natives))
         if infos is None:
             made = [
                 make(native, context, owner, parent, readonly)

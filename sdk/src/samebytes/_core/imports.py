@@ -6,7 +6,8 @@ from __future__ import annotations
 import mmap
 import weakref
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from .locks import KeyLocks, Lock
 from .storage import Storage
@@ -16,14 +17,29 @@ __all__ = ["ImportCache"]
 T = TypeVar("T")
 
 
+class _OfSource(dict[Hashable, T]):
+    """The imports of one source."""
+
+    __slots__ = ("__weakref__",)
+
+
+def _end_first(imports: weakref.ref[_OfSource[Any]], release: Callable[[], object]) -> None:
+    """Release memory after its imports, which are remembered until the source itself is gone."""
+    known = imports()
+    if known is not None:
+        known.clear()
+    release()
+
+
 class ImportCache(Generic[T]):
     """What a driver knows of memory that others made. `T` is what ends an import with its holder.
 
     Which method serves depends on who holds whom:
 
-    * `of_source`: the driver holds the memory by itself, as it does a DMA-BUF. The import is
-      remembered as long as its source lives, so it must hold neither the source nor a native that
-      does: the source would then never end.
+    * `of_source`: the import is remembered as long as its source lives, and ends before the
+      source gives its memory back. So it must hold neither the source nor a native that does: the
+      source would then never end. Whoever uses it holds the source besides, unless the driver
+      holds the memory by itself, as it does a DMA-BUF.
     * `in_use` and `pages`: the memory must outlive its import, which therefore holds the source.
       The import is remembered while somebody uses it.
 
@@ -44,7 +60,7 @@ class ImportCache(Generic[T]):
         self._lock = Lock()
         # Held while a driver imports: two at a time of the same memory would be wrong.
         self._making = KeyLocks()
-        self._by_source: weakref.WeakKeyDictionary[Storage, dict[Hashable, T]] = (
+        self._by_source: weakref.WeakKeyDictionary[Storage, _OfSource[T]] = (
             weakref.WeakKeyDictionary()
         )
         self._in_use: weakref.WeakValueDictionary[Hashable, T] = weakref.WeakValueDictionary()
@@ -65,7 +81,13 @@ class ImportCache(Generic[T]):
         if found is None:
             made = make()
             with self._lock:
-                found = self._by_source.setdefault(source, {}).setdefault(key, made)
+                if known is None:
+                    known = self._by_source.get(source)
+                if known is None:
+                    known = self._by_source[source] = _OfSource()
+                    if source.release is not None:
+                        source.release = partial(_end_first, weakref.ref(known), source.release)
+                found = known.setdefault(key, made)
         return found
 
     def in_use(

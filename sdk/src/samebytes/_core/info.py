@@ -46,12 +46,15 @@ class TensorInfo:
         UnknownNameError: no such dtype.
     """
 
-    __slots__ = ("_key", "dtype", "shape", "strides")
+    __slots__ = ("_extent", "_is_contiguous", "_key", "dtype", "shape", "strides")
 
     dtype: DType
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None
     _key: tuple[DType, tuple[int, ...], tuple[int, ...] | None]
+    # Worked out when they are first asked for: mappings ask at each call.
+    _extent: tuple[int, int]
+    _is_contiguous: bool
 
     def __init__(
         self,
@@ -112,6 +115,14 @@ class TensorInfo:
         Raises:
             LayoutError: the memory has no linear layout.
         """
+        try:
+            return self._extent
+        except AttributeError:
+            found = self._find_extent()
+            object.__setattr__(self, "_extent", found)
+            return found
+
+    def _find_extent(self) -> tuple[int, int]:
         if self.strides is None or self.dtype.itemsize is None:
             if self.dtype.packed:
                 return 0, self.nbytes
@@ -126,6 +137,14 @@ class TensorInfo:
     @property
     def is_contiguous(self) -> bool:
         """Row-major without gaps; strides of axes of extent 1 do not matter."""
+        try:
+            return self._is_contiguous
+        except AttributeError:
+            found = self._find_contiguous()
+            object.__setattr__(self, "_is_contiguous", found)
+            return found
+
+    def _find_contiguous(self) -> bool:
         if self.strides is None or self.dtype.itemsize is None:
             return self.dtype.packed
         if self.size == 0:

@@ -211,6 +211,15 @@ def settle(owners: Iterable[object]) -> None:
 def outwards(owners: Iterable[object]) -> list[Storage]:
     """The storages among `owners` and what they lie in, each one before what it lies in."""
     found: list[Storage] = []
+    if type(owners) is tuple and len(owners) == 1:
+        # Mostly each lies in one other.
+        inner = owners[0]
+        while isinstance(inner, Storage):
+            found.append(inner)
+            inner = inner.keep
+        if type(inner) is not tuple:
+            return found
+        found.clear()
     seen: set[int] = set()
     # Post-order from the inside out, and then reversed. A storage is visited twice: when it is
     # reached, and when all that it lies in was found.

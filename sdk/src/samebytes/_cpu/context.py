@@ -134,4 +134,5 @@ def wrap_array(native: np.ndarray[Any, Any]) -> CpuTensor:
     """`CpuTensor.wrap` for what is a numpy.ndarray and no subclass: most objects are."""
     if native.dtype not in BY_NUMPY:
         from_numpy(native.dtype)  # says what is wrong with it
-    return CpuTensor.borrowed(native, CPU, readonly=not native.flags.writeable)
+    # By position and without a call between: this is the call that wraps most arrays.
+    return CpuTensor(native, CPU, native, None, not native.flags.writeable)

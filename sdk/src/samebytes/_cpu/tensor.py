@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from .._core.info import TensorInfo
 from .._core.tensor import Tensor
 from .._dtypes import DType
-from .._exchange import from_foreign
+from .._exchange import as_capsule, from_foreign, lasting_export
 
 if TYPE_CHECKING:
     from typing import Self
@@ -30,9 +32,13 @@ class CpuTensor(Tensor):
     unsigned type of the same size, and `info.dtype` says what they are.
     """
 
-    __slots__ = ()
+    __slots__ = ("_lent",)
 
     native: _Array
+    # How `__dlpack__` exports the memory, once that was found good: a method of a view that nobody
+    # else has, since the layout of `native` can be changed where it is. None where each export has
+    # to be made by hand.
+    _lent: Callable[..., Any] | None
     # Set by the module of the context, which needs this class first.
     home: ClassVar[Context]
 
@@ -60,6 +66,36 @@ class CpuTensor(Tensor):
 
     def _window(self, row: int, column: int, rows: int, columns: int) -> _Array:
         return self.native[row : row + rows, column : column + columns]
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        try:
+            lent = self._lent
+        except AttributeError:
+            lent = self._lent = lasting_export(self.native, self.info.dtype, self.readonly)
+        usual = stream is None and not copy and (dl_device is None or dl_device == (1, 0))
+        if usual and lent is not None:
+            if max_version is not None and max_version[0] >= 1:
+                return lent(max_version=(1, 0))
+            try:
+                return lent()
+            except BufferError:  # read-only, which a legacy capsule cannot say
+                pass
+        return as_capsule(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        self.native  # noqa: B018 - a closed tensor has none
+        return (1, 0)
+
+    def _drop_caches(self) -> None:
+        with suppress(AttributeError):
+            del self._lent
 
 
 def _carried(array: _Array, dtype: DType) -> TensorInfo:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ._export import dlpack, to_capsule
+from ._export import dlpack, lasting_export, to_capsule
 from ._from_dlpack import DeviceArray, device_array
 from ._import import Imported, from_foreign
 from ._tensor import as_array, as_capsule
@@ -16,5 +16,6 @@ __all__ = [
     "device_array",
     "dlpack",
     "from_foreign",
+    "lasting_export",
     "to_capsule",
 ]

@@ -9,8 +9,8 @@ Python callback would be entered in a state it must not be entered in.
 from __future__ import annotations
 
 import ctypes
-import struct
-from typing import NamedTuple
+from struct import Struct
+from typing import Any, NamedTuple
 
 from .._core.capsules import get_pointer
 from ._dlpack_abi import (
@@ -22,16 +22,12 @@ from ._dlpack_abi import (
     DLTensor,
 )
 
-__all__ = ["Content", "content", "still_holds"]
+__all__ = ["Content", "Described", "content", "describe", "still_holds", "tensor_at"]
 
 # A prototype of our own: see samebytes._core.capsules.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi)
 )
-
-
-# Of a DLManagedTensorVersioned, around the pointers of its producer.
-_VERSION_AND_FLAGS = struct.Struct("II8x8xQ").unpack_from
 
 
 class Content(NamedTuple):
@@ -50,16 +46,55 @@ def content(capsule: object) -> Content:
     """
     if _is_valid(capsule, VERSIONED_NAME):
         managed = DLManagedTensorVersioned.from_address(get_pointer(capsule, VERSIONED_NAME))
-        major, minor, flags = _VERSION_AND_FLAGS(managed)
-        if major != MAJOR_VERSION:
+        if managed.version.major != MAJOR_VERSION:
             raise ValueError(
-                f"the capsule is DLPack {major}.{minor}, {MAJOR_VERSION}.x was asked for"
+                f"the capsule is DLPack {managed.version.major}.{managed.version.minor}, "
+                f"{MAJOR_VERSION}.x was asked for"
             )
-        return Content(managed.dl_tensor, True, flags)
+        return Content(managed.dl_tensor, True, managed.flags)
     if _is_valid(capsule, LEGACY_NAME):
         legacy = DLManagedTensor.from_address(get_pointer(capsule, LEGACY_NAME))
         return Content(legacy.dl_tensor, False, 0)
     raise ValueError(f"{capsule!r} is not a DLPack capsule, or one that was consumed before")
+
+
+# The address of what a capsule holds, and its fields: major and minor version, context, deleter,
+# flags (all 0 in a legacy capsule, which lacks most of them), and those of DLTensor: data, device
+# type, device id, ndim, code, bits, lanes, the addresses of shape and strides, byte offset.
+# Plain tuples, since to make a named one takes as long as to read the fields.
+Described = tuple[int, tuple[int, ...]]
+
+# The structures' fields, unpacked at once: ctypes takes longer for each than this for all.
+_TENSOR = "PiiiBBHPPQ"
+_LEGACY = Struct(f"@{_TENSOR}")
+_VERSIONED = Struct(f"@IIPPQ{_TENSOR}")
+_legacy_at: Any = (ctypes.c_char * _LEGACY.size).from_address
+_versioned_at: Any = (ctypes.c_char * _VERSIONED.size).from_address
+_TENSOR_AT = DLManagedTensorVersioned.dl_tensor.offset
+
+
+def describe(capsule: object) -> Described:
+    """As `content`, in a third of its time.
+
+    Raises:
+        ValueError: as `content`.
+    """
+    try:
+        at = get_pointer(capsule, VERSIONED_NAME)
+    except ValueError:
+        content(capsule)  # says what is wrong with it
+        at = get_pointer(capsule, LEGACY_NAME)
+        return at, (0, 0, 0, 0, 0, *_LEGACY.unpack_from(_legacy_at(at)))
+    fields = _VERSIONED.unpack_from(_versioned_at(at))
+    if fields[0] != MAJOR_VERSION:
+        content(capsule)
+    return at, fields
+
+
+def tensor_at(found: Described) -> DLTensor:
+    """The DLTensor of an unconsumed capsule, to be changed."""
+    at, fields = found
+    return DLTensor.from_address(at + _TENSOR_AT if fields[0] else at)
 
 
 def still_holds(capsule: object) -> bool:

@@ -16,7 +16,7 @@ from ._capsule import content
 from ._dlpack_abi import DEVICE_CPU
 from ._pinned import pinned_array
 
-__all__ = ["dlpack", "to_capsule"]
+__all__ = ["dlpack", "lasting_export", "to_capsule"]
 
 
 def dlpack(
@@ -109,6 +109,28 @@ def to_capsule(
         exported = content(capsule).tensor.device
         exported.device_type, exported.device_id = device
     return capsule
+
+
+def lasting_export(
+    array: np.ndarray[Any, Any], dtype: DType, readonly: bool
+) -> Callable[..., object] | None:
+    """What makes versioned capsules over `array`, in place, at any later time.
+
+    It holds a view of its own, which has the layout and the read-only state that `array` has now.
+
+    Args:
+        array, dtype, readonly: as for `to_capsule`.
+
+    Returns:
+        A function that takes `max_version`; None where numpy lacks the dtype.
+
+    Raises:
+        ExportError: the layout cannot be expressed.
+    """
+    if dtype.numpy is None:
+        return None
+    own = _lent(array, True, readonly, None).view()
+    return own.__dlpack__
 
 
 def _lent(

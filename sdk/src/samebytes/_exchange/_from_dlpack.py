@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Collection
-from ctypes import string_at
+import sys
+from collections.abc import Callable, Collection
+from ctypes import c_char
 from functools import lru_cache
+from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from samebytes._dtypes import DType, from_dlpack_code
 from samebytes._numbers import MAX_AXES
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
-from ._capsule import Content, content, still_holds
+from ._capsule import Described, describe, still_holds, tensor_at
 from ._dlpack_abi import (
     DEVICE_CPU,
     DEVICE_CUDA_HOST,
@@ -24,15 +25,11 @@ from ._dlpack_abi import (
     FLAG_IS_COPIED,
     FLAG_READ_ONLY,
     TYPE_UINT,
-    DLTensor,
 )
-from ._extent import check_reach, reach
+from ._extent import check_extent
 from ._pinned import pinned_array
 
 __all__ = ["DeviceArray", "device_array", "from_dlpack"]
-
-# A DLTensor: data, device_type, device_id, ndim, code, bits, lanes, shape, strides, byte_offset.
-_HEADER = struct.Struct("PiiiBBHPPQ")
 
 _HOST_DEVICES = frozenset({DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST})
 
@@ -61,29 +58,30 @@ def device_array(obj: Any, devices: Collection[int], stream: Any = None) -> Devi
         obj: a producer, with `__dlpack__` and `__dlpack_device__`.
         devices: the device types that the caller can use, numbers of DLDeviceType in dlpack.h.
         stream: the consumer's, as `__dlpack__` takes it: the producer lets it wait for what is
-            pending on the memory. Memory of the host has none, and its producer is not asked so.
+            pending on the memory.
 
     Raises:
         UnsupportedObjectError: the memory lies elsewhere, or the producer refuses to export it
             uncopied; the producer's error is the cause.
         LayoutError: a dtype or layout that no array can have, or one that makes no sense.
     """
-    capsule, (tensor, versioned, flags) = _ask_on_device(obj, devices, stream)
-    device = tensor.device
-    kind, number = device.device_type, device.device_id
-    _check_wanted(obj, kind, devices)
-    dtype = _checked_layout(tensor)
+    capsule, found = _ask_on_device(obj, devices, stream)
+    fields = found[1]
+    device = (fields[6], fields[7])
+    _check_wanted(obj, device[0], devices)
+    dtype = _checked(found)
     # numpy takes memory of the CPU alone, and reads none that it is not asked to.
-    device.device_type, device.device_id = DEVICE_CPU, 0
+    there = tensor_at(found).device
+    there.device_type, there.device_id = DEVICE_CPU, 0
     try:
-        array = _consume(obj, capsule, tensor, dtype)
+        array = _consume(obj, capsule, found, dtype)
     finally:
         # Also after an error: an unconsumed capsule is given back as it was.
-        device.device_type, device.device_id = kind, number
-    return DeviceArray(array, dtype, versioned and bool(flags & FLAG_READ_ONLY), (kind, number))
+        there.device_type, there.device_id = device
+    return DeviceArray(array, dtype, bool(fields[4] & FLAG_READ_ONLY), device)
 
 
-def _ask_on_device(obj: Any, devices: Collection[int], stream: Any) -> tuple[object, Content]:
+def _ask_on_device(obj: Any, devices: Collection[int], stream: Any) -> tuple[object, Described]:
     """A capsule over memory of a device, whose kind is not checked.
 
     With a stream, the object is asked where it lies only if it refuses: few things cost a
@@ -107,8 +105,7 @@ class _Handover:
 
     __slots__ = ("capsule",)
 
-    def __init__(self, capsule: object) -> None:
-        self.capsule = capsule
+    capsule: object
 
     def __dlpack__(self, **_: object) -> object:
         return self.capsule
@@ -128,13 +125,17 @@ def from_dlpack(obj: Any) -> tuple[np.ndarray[Any, Any], DType]:
         UnsupportedObjectError: no host memory, or the producer refuses to export it uncopied.
         LayoutError: a dtype or layout that no array can have, or one that makes no sense.
     """
-    _check_device(obj, _ask_device(obj))
-    capsule, (tensor, versioned, flags) = _ask_content(obj, {})
-    _check_device(obj, tensor.device.device_type)
-    dtype = _checked_layout(tensor)
-    array = _consume(obj, capsule, tensor, dtype)
-    if versioned:
-        writable = not flags & FLAG_READ_ONLY
+    device = _ask_device(obj)
+    if device not in _HOST_DEVICES:
+        _check_device(obj, device)
+    capsule, found = _ask_content(obj, {})
+    fields = found[1]
+    if fields[6] not in _HOST_DEVICES:
+        _check_device(obj, fields[6])
+    dtype = _checked(found)
+    array = _consume(obj, capsule, found, dtype)
+    if fields[0]:
+        writable = not fields[4] & FLAG_READ_ONLY
     else:
         writable = getattr(getattr(obj, "flags", None), "writeable", None) is True
     # numpy before 2.2.5 makes every array of a capsule read-only.
@@ -177,14 +178,14 @@ def _check_device(obj: object, device: int) -> None:
         )
 
 
-def _ask_content(obj: Any, arguments: dict[str, Any]) -> tuple[object, Content]:
+def _ask_content(obj: Any, arguments: dict[str, Any]) -> tuple[object, Described]:
     """A capsule over the object's own memory, and what is in it."""
     capsule = _ask_capsule(obj, arguments)
     try:
-        found = content(capsule)
+        found = describe(capsule)
     except ValueError as error:
         raise UnsupportedObjectError(f"{_name(obj)}.__dlpack__: {error}") from error
-    if found.flags & FLAG_IS_COPIED:
+    if found[1][4] & FLAG_IS_COPIED:
         raise UnsupportedObjectError(
             f"{_name(obj)} exported a copy, although copy=False was requested"
         )
@@ -194,6 +195,8 @@ def _ask_content(obj: Any, arguments: dict[str, Any]) -> tuple[object, Content]:
 def _ask_capsule(obj: Any, arguments: dict[str, Any]) -> object:
     try:
         try:
+            if not arguments:  # the most frequent case
+                return obj.__dlpack__(max_version=(1, 0), copy=False)
             return obj.__dlpack__(max_version=(1, 0), copy=False, **arguments)
         except TypeError:  # a producer from before DLPack 1.0, which knows no such arguments
             return obj.__dlpack__(**arguments)
@@ -215,48 +218,78 @@ def _dtype_of(code: int, bits: int, lanes: int) -> DType:
     return dtype
 
 
-def _checked_layout(tensor: DLTensor) -> DType:
-    """The dtype of a tensor whose layout numpy may have."""
-    data, _, _, ndim, code, bits, lanes, shape, strides, offset = _HEADER.unpack_from(tensor)
+def _checked(found: Described) -> DType:
+    """The element type of a tensor whose elements all have addresses."""
+    data, _, _, ndim, code, bits, lanes, at, strides_at, offset = found[1][5:]
     if not 0 <= ndim <= MAX_AXES:
         raise LayoutError(f"a tensor of {ndim} axes: there can be 0 to {MAX_AXES}")
-    if ndim and not shape:
+    if ndim and not at:
         raise LayoutError(f"a tensor of {ndim} axes without a shape")
-    extents = string_at(shape, 8 * ndim) if ndim else b""
-    steps = string_at(strides, 8 * ndim) if ndim and strides else None
-    dtype, found, layout = _understood(code, bits, lanes, extents, steps)
-    check_reach(found, data, offset, layout)
+    layout: tuple[bytes, bytes | None]
+    if not ndim or not strides_at:
+        layout = (_words(at, ndim), None)
+    elif strides_at == at + 8 * ndim:  # in one piece, as most producers have them
+        layout = (_words(at, 2 * ndim), _BEHIND)
+    else:
+        layout = (_words(at, ndim), _words(strides_at, ndim))
+    dtype, low, high = _extent(code, bits, lanes, ndim, *layout)
+    first = data + offset
+    if high and (not data or first + low <= 0 or first + high > 2 * sys.maxsize):
+        shape, strides = _numbers(ndim, *layout)
+        steps = strides and [s * dtype.carrier.itemsize for s in strides]
+        check_extent(shape, steps, dtype.carrier.itemsize, data, offset)
     return dtype
 
 
 @lru_cache(maxsize=256)
-def _understood(
-    code: int, bits: int, lanes: int, shape: bytes, strides: bytes | None
-) -> tuple[DType, tuple[int, int] | None, tuple[tuple[int, ...], tuple[int, ...] | None]]:
-    """The dtype of a DLTensor, how far it reaches, and its shape and strides in bytes.
+def _extent(
+    code: int, bits: int, lanes: int, ndim: int, shape: bytes, strides: bytes | None
+) -> tuple[DType, int, int]:
+    """The element type, and where the bytes begin and end, from the first element on.
 
-    Frames of a video have one layout, which is looked at once.
+    What is found good is remembered: the same layouts come again and again, at other addresses.
     """
     dtype = _dtype_of(code, bits, lanes)
     itemsize = dtype.carrier.itemsize
-    extents = struct.unpack(f"{len(shape) // 8}q", shape)
-    steps = None
-    if strides is not None:
-        steps = tuple([s * itemsize for s in struct.unpack(f"{len(strides) // 8}q", strides)])
-    return dtype, reach(extents, steps, itemsize), (extents, steps)
+    extents, counts = _numbers(ndim, shape, strides)
+    steps = None if counts is None else [s * itemsize for s in counts]
+    return dtype, *check_extent(extents, steps, itemsize, None)
 
 
-def _consume(obj: object, capsule: object, tensor: DLTensor, dtype: DType) -> np.ndarray[Any, Any]:
+_BEHIND = b"the strides follow the shape"
+_words_at: tuple[Callable[[int], Any], ...] = tuple(
+    (c_char * (8 * count)).from_address for count in range(2 * MAX_AXES + 1)
+)
+
+
+def _words(address: int, count: int) -> bytes:
+    """So many int64_t, unread."""
+    return _words_at[count](address).raw if count else b""
+
+
+def _numbers(
+    ndim: int, shape: bytes, strides: bytes | None
+) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """Shape and strides."""
+    if strides == _BEHIND:
+        shape, strides = shape[: 8 * ndim], shape[8 * ndim :]
+    read = Struct(f"@{ndim}q").unpack
+    return read(shape), None if strides is None else read(strides)
+
+
+def _consume(obj: object, capsule: object, found: Described, dtype: DType) -> np.ndarray[Any, Any]:
     """Let numpy consume the capsule; a dtype that it lacks is an unsigned integer meanwhile."""
-    real, lent = tensor.dtype.code, dtype.numpy is None
-    if lent:
-        tensor.dtype.code = TYPE_UINT
+    element = tensor_at(found).dtype if dtype.numpy is None else None
+    if element is not None:
+        real, element.code = element.code, TYPE_UINT
+    handover = _Handover()
+    handover.capsule = capsule
     try:
-        array = np.from_dlpack(_Handover(capsule))  # type: ignore[arg-type]  # it gives (1, 0)
+        array = np.from_dlpack(handover)  # type: ignore[arg-type]  # it gives (1, 0)
     except Exception as error:
-        if lent and still_holds(capsule):
-            tensor.dtype.code = real
+        if element is not None and still_holds(capsule):
+            element.code = real
         raise UnsupportedObjectError(f"{_name(obj)}: numpy refuses its capsule: {error}") from error
-    if lent:
-        tensor.dtype.code = real
+    if element is not None:
+        element.code = real
     return array

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from samebytes.plugins import Context, Device
 
 from .._version import check_for_devices
+from ._leases import Leases
 from ._tensor import RemoteTensor
 from ._values import params_of
 
@@ -26,6 +27,7 @@ class RemoteContext(Context[RemoteTensor]):
 
     Attributes:
         core: the openvino.Core that it was made with.
+        leases: the natives over memory of other frameworks, remembered by that memory.
 
     Raises:
         MissingDependencyError: OpenVINO is too old for remote contexts.
@@ -46,6 +48,7 @@ class RemoteContext(Context[RemoteTensor]):
         super().__init__(device, handles=handles, parent=parent)
         self._native = native
         self.core = core
+        self.leases = Leases()
 
     @property
     def native(self) -> Any:
@@ -76,3 +79,4 @@ class RemoteContext(Context[RemoteTensor]):
 
     def _release(self) -> None:
         self._native = None
+        self.leases.forget()

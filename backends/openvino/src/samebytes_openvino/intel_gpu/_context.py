@@ -13,16 +13,17 @@ from samebytes.plugins import Context, ContextRegistry, FrameMeta, Storage
 
 from .._remote._core import core_of
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
-from .._remote._tensor import RemoteTensor, pin
+from .._remote._tensor import pin
 from .._remote._values import params_of
 from . import _devices, _opencl, _properties
 from ._arguments import handle_of
 from ._checks import check_object
 from ._creation import TensorMaker, nhwc
+from ._frame import GpuFrame
 from ._tensors import GpuTensor
 
 if TYPE_CHECKING:
-    from samebytes import Frame, ImageFormat
+    from samebytes import ImageFormat
 
 __all__ = ["CONTEXTS", "ClContext", "handle_or_none"]
 
@@ -46,6 +47,7 @@ class ClContext(TensorMaker):
 
     node = "openvino:GPU"
     tensor_class = GpuTensor
+    frame_class = GpuFrame
     primary_handle = "cl_mem"
     may_be_opaque = True
 
@@ -205,16 +207,14 @@ class ClContext(TensorMaker):
         """
         return self.create_tensor(dtype, shape)
 
-    def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int
-    ) -> Frame[RemoteTensor]:
+    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> GpuFrame:
         """A new image, whose planes are cl_mem buffers [1, rows, columns, channels].
 
         Raises:
             LayoutError: a size that the format cannot have.
             UnknownNameError: no such format.
         """
-        from samebytes import Frame, ImageInfo
+        from samebytes import ImageInfo
 
         image = ImageInfo.of(format_, width, height)
         natives = tuple(
@@ -222,7 +222,7 @@ class ClContext(TensorMaker):
             for plane in image.plane_layouts()
         )
         storage = Storage(keep=natives)
-        return Frame.owned(natives, self, FrameMeta(image), storage)
+        return GpuFrame.owned(natives, self, FrameMeta(image), storage)
 
 
 def handle_or_none(context: Context, key: str) -> int | None:

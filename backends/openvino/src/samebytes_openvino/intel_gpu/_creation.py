@@ -176,7 +176,7 @@ class TensorMaker(RemoteContext):
         return kind.borrowed(native, self, keep=pinned(native), readonly=plan.readonly, info=info)
 
     def native_over(self, plan: Plan, element: Any, extents: Any) -> Any:
-        """The openvino.RemoteTensor of a plan. It keeps what the plan says."""
+        """The openvino.RemoteTensor of a plan. It keeps what the plan says, and the context."""
         native = self.make_native(plan.properties, element, extents)
         # The openvino.RemoteContext keeps the queue or display that it was made from.
         return pin(native, Storage(keep=(self.native, plan.keep), readonly=plan.readonly))

@@ -6,6 +6,7 @@ That is the shape in which OpenVINO's preprocessing takes the planes of NV12 and
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import samebytes
@@ -67,7 +68,7 @@ class CpuFrameToGpu(MemoryMapper):
         target = gpu(self.target)
         return (
             tuple(
-                over_array(plane.native, TensorInfo(plane.dtype, shape), target, access)
+                over_array(plane, TensorInfo(plane.dtype, shape), target, access)
                 for plane, shape in zip(item.planes, _shapes(item), strict=True)
             ),
             None,
@@ -147,12 +148,23 @@ class VaapiToGpu(MemoryMapper):
         """A VASurfaceTensor's native for each plane."""
         target = gpu(self.target)
         assert isinstance(target, VAContext)
-        surface = item.planes[0].handle("va_surface")
+        surface, source = item.planes[0].handle("va_surface"), item.storage
+        height, width = item.height, item.width
         try:
-            pair = target.nv12_of(item.height, item.width, surface, item.storage)
+            return (
+                tuple(
+                    target.leases.lend(
+                        source,
+                        (surface, height, width, plane),
+                        partial(target.native_plane, height, width, surface, plane),
+                    )
+                    for plane in (0, 1)
+                ),
+                None,
+                None,
+            )
         except PropertyError as error:
             raise Refused(str(error)) from error
-        return tuple(plane.native for plane in pair), None, None
 
 
 def _shapes(frame: Frame) -> list[tuple[int, ...]]:

@@ -71,7 +71,7 @@ class CpuToGpu(MemoryMapper):
     def connect(self, item: Tensor, access: Access) -> Connected:
         """The remote tensor over the array's bytes."""
         info = item.info
-        return over_array(item.native, info, gpu(self.target), access), info, None
+        return over_array(item, info, gpu(self.target), access), info, None
 
 
 class CpuToGpuCopy(MemoryMapper):

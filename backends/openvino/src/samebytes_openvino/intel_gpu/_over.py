@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 import samebytes
 from samebytes import Context, Tensor, TensorInfo
 from samebytes.errors import NativeError, UnknownNameError
-from samebytes.plugins import Access, Refused, Storage, count_copy, ordering_queue
+from samebytes.plugins import Access, Refused, Storage, count_copy, data_address, ordering_queue
 
 from .._element_types import element_type, packed_nbytes
 from .._layout import carried_tensor, layout_of, memory_of, tensor_over
@@ -72,7 +73,7 @@ def is_image(info: TensorInfo) -> bool:
 
 
 def over_opencl(item: Tensor, info: TensorInfo, target: ClContext, access: Access) -> Any:
-    """The remote tensor over the cl_mem or USM pointer of an OpenCL tensor.
+    """The lease of a remote tensor over the cl_mem or USM pointer of an OpenCL tensor.
 
     Args:
         item: the tensor.
@@ -81,6 +82,25 @@ def over_opencl(item: Tensor, info: TensorInfo, target: ClContext, access: Acces
     Raises:
         Refused: OpenVINO cannot use it.
     """
+    try:
+        mem = item.handle("cl_mem")
+        pointer = 0
+    except UnknownNameError:
+        mem = 0
+        try:
+            pointer = item.handle("usm_ptr")
+        except UnknownNameError as error:
+            raise Refused("it has neither a cl_mem nor a USM pointer") from error
+    # A native retains its cl_mem, whose number is no other's therefore. Whatever was checked when
+    # it was made is in the key: it was found good for the same memory, layout and access.
+    key = (mem, pointer, info.shape, item.info.strides, info.dtype, access == "r")
+    make = partial(_make_over_opencl, item, info, target, access, mem, pointer)
+    return target.leases.lend(item.storage, key, make)
+
+
+def _make_over_opencl(
+    item: Tensor, info: TensorInfo, target: ClContext, access: Access, mem: int, pointer: int
+) -> Any:
     image = is_image(item.info)
     if image and access != "r":
         raise Refused("OpenVINO takes images as inputs only: it does not write to them")
@@ -88,15 +108,12 @@ def over_opencl(item: Tensor, info: TensorInfo, target: ClContext, access: Acces
     _check_element(info)
     cl_context = target.handle("cl_context")
     try:
-        mem = _handle_or_none(item, "cl_mem")
-        if mem is None:
-            plan = usm_plan(item.handle("usm_ptr"), item.storage, info, cl_context)
+        if not mem:
+            plan = usm_plan(pointer, None, info, cl_context)
         elif image:
-            plan = image_plan(mem, item.storage, info, cl_context)
+            plan = image_plan(mem, None, info, cl_context)
         else:
-            plan = buffer_plan(mem, item.storage, info, cl_context)
-    except UnknownNameError as error:
-        raise Refused("it has neither a cl_mem nor a USM pointer") from error
+            plan = buffer_plan(mem, None, info, cl_context)
     except (PropertyError, ForeignMemoryError, NativeError) as error:
         raise Refused(str(error)) from error
     if plan.readonly and access != "r":
@@ -104,16 +121,38 @@ def over_opencl(item: Tensor, info: TensorInfo, target: ClContext, access: Acces
     return _made(target, plan, info, access)
 
 
-def over_array(array: Array, info: TensorInfo, target: ClContext, access: Access) -> Any:
-    """The remote tensor over the bytes of an array of the CPU.
+def over_array(item: Tensor, info: TensorInfo, target: ClContext, access: Access) -> Any:
+    """The remote tensor over the bytes of a tensor of the CPU, or the lease of one.
 
     Args:
-        array: what carries the elements.
+        item: the tensor.
         info: the layout that OpenVINO sees, dense.
 
     Raises:
         Refused: it has gaps, is not aligned, or the GPU has its own memory.
     """
+    array, source = item.native, item.storage
+    make = partial(_make_over_array, array, info, target, access)
+    address = data_address(array)
+    if not _holds(source, address, array.nbytes):
+        return make(array)
+    # The user may change shape, strides, dtype and flags of an array where it is.
+    key = (address, info.shape, array.shape, array.strides, array.dtype.num, info.dtype,
+           array.flags.writeable, access == "r")  # fmt: skip
+    return target.leases.lend(source, key, make, array)
+
+
+def _holds(source: Storage, address: int, nbytes: int) -> bool:
+    """Whether memory is surely there as long as its storage is."""
+    if source.address:
+        return source.address <= address and address + nbytes <= source.address + source.nbytes
+    # Of another object that shares its memory nobody knows whether it alone keeps that.
+    return type(source.keep) is np.ndarray
+
+
+def _make_over_array(
+    array: Array, info: TensorInfo, target: ClContext, access: Access, keep: Any = None
+) -> Any:
     _check(TensorInfo.of(array))
     _check_element(info)
     mode: Literal["READ", "READ_WRITE"] = "READ" if access == "r" else "READ_WRITE"
@@ -122,7 +161,7 @@ def over_array(array: Array, info: TensorInfo, target: ClContext, access: Access
         plan = cpu_plan(whole, info, target.handle("cl_context"))
     except PropertyError as error:
         raise Refused(str(error)) from error
-    return _made(target, plan, info, access)
+    return _made(target, replace(plan, keep=keep), info, access)
 
 
 def over_host_memory(item: GpuTensor) -> tuple[Array, Storage]:
@@ -255,10 +294,3 @@ def _check_queue(queue: Any, cl_context: int) -> None:
             f"it belongs to cl_context {home:#x}, the memory to {cl_context:#x}: use a queue of "
             "the memory's own cl_context",
         )
-
-
-def _handle_or_none(item: Tensor, key: str) -> int | None:
-    try:
-        return item.handle(key)
-    except UnknownNameError:
-        return None

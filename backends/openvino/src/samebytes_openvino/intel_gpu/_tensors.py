@@ -8,10 +8,13 @@ from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
+import openvino
 
+from samebytes import Context, Frame, Tensor
 from samebytes.errors import NotHostVisibleError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Storage, TensorInfo
 
+from .._remote._leases import Lease, native_of
 from .._remote._tensor import RemoteTensor, layout_of
 from . import _opencl
 from ._regions import IMAGES, USM, check_whole
@@ -52,6 +55,32 @@ class GpuTensor(RemoteTensor):
     kinds: ClassVar[Collection[str]] = ()
     keys: ClassVar[Collection[str]] = ("MEM_HANDLE",)
 
+    def __init__(
+        self,
+        native: Any,
+        context: Context,
+        owner: Any,
+        parent: Tensor | Frame | None,
+        readonly: bool,
+        info: TensorInfo | None = None,
+        made: tuple[Storage, ...] = (),
+    ) -> None:
+        if isinstance(parent, GpuTensor):
+            lent = _slot.__get__(parent)
+            if type(lent) is Lease and lent.native is native:
+                native = lent  # by the same lease, or the native would count as taken
+        super().__init__(native, context, owner, parent, readonly, info, made)
+
+    @property
+    def native(self) -> openvino.RemoteTensor:
+        """The openvino.RemoteTensor, which keeps its memory alive."""
+        native: openvino.RemoteTensor = native_of(_slot.__get__(self))
+        return native
+
+    @native.setter
+    def native(self, native: Any) -> None:
+        _slot.__set__(self, native)
+
     @classmethod
     def matches(cls, params: Params) -> bool:
         """Whether a tensor with those properties is of this class, as C++'s type_check says."""
@@ -83,7 +112,7 @@ class GpuTensor(RemoteTensor):
                 f"{kind.__name__}"
             )
         return kind.borrowed(
-            self.native,
+            _slot.__get__(self),
             self.context,
             keep=self.storage,
             readonly=self.readonly,
@@ -143,6 +172,10 @@ class GpuTensor(RemoteTensor):
         params = self.params
         check_whole(self.native, params, self.info, self.context.handle("cl_context"))
         return int(params[key])
+
+
+# Where a tensor has its native, or the lease of one.
+_slot: Any = vars(Tensor)["native"]
 
 
 class ClBufferTensor(GpuTensor):

@@ -17,6 +17,7 @@ from .._remote._errors import PropertyError
 from . import _opencl
 from ._arguments import display_of
 from ._context import ClContext
+from ._creation import nv12_planes
 from ._maps import surface_in
 from ._surfaces import context_over, surface_pair, surface_tensor
 from ._tensors import ClImage2DTensor, GpuTensor, VASurfaceTensor
@@ -115,16 +116,21 @@ class VAContext(ClContext):
         """
         if surface is _TWO_IMAGES:
             return super().create_tensor_nv12(height, width)
-        return self.nv12_of(height, width, _surface_of(surface), surface)
-
-    def nv12_of(
-        self, height: int, width: int, surface: int, keep: Any
-    ) -> tuple[VASurfaceTensor, VASurfaceTensor]:
-        """As `create_tensor_nv12`, where the tensors keep something else than the surface."""
-        pair = surface_pair(self, height, width, surface, keep)
-        for plane in pair:
-            _check_size(plane)
+        pair = surface_pair(self, height, width, _surface_of(surface), surface)
+        for made in pair:
+            _check_size(made)
         return cast("tuple[VASurfaceTensor, VASurfaceTensor]", pair)
+
+    def native_plane(self, height: int, width: int, surface: int, plane: int) -> Any:
+        """The native over one plane of an NV12 surface, which it does not keep.
+
+        Raises:
+            PropertyError, OpenVINOError: as `create_tensor_nv12`.
+        """
+        info = nv12_planes(height, width, "VA_PLANE")[plane]
+        made = surface_tensor(self, info.dtype, info.shape, surface, plane, None)
+        _check_size(made)
+        return made.native
 
 
 def _check_display(pointer: int) -> None:

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The most frequent binding: a dense tensor in memory of the CPU, as an input of the CPU plugin.
+
+It is given to OpenVINO as it is. What is reported of it is made when somebody asks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import openvino
+
+import samebytes
+from samebytes import Tensor
+from samebytes.errors import SamebytesError
+from samebytes.plugins import CpuTensor
+
+from ._binding import Bound
+from ._context import OPENVINO
+from ._pinned import PinnedTensor
+from ._places import Placement
+from ._ports import Port
+from ._tensor import OpenVINOTensor
+
+__all__ = ["InPlace", "dense_input"]
+
+
+class InPlace(Bound):
+    """A port that is bound to a tensor of OpenVINO's, which this holds.
+
+    Attributes:
+        native: the openvino.Tensor.
+        source: the tensor that it is the native of, which may be closed by now; or the user's own
+            openvino.Tensor, which is `native` then.
+    """
+
+    __slots__ = ("_tensor", "native", "source")
+
+    placement: Placement = "in place"
+    plugin_copies = 0
+    pin = None
+    batch: tuple[Tensor, ...] = ()
+
+    def __init__(self, native: Any, source: Any, dense: Tensor | None) -> None:
+        self.native = native
+        self.source = source
+        self.dense = dense
+        self._tensor: Tensor | None = None
+
+    @property
+    def tensor(self) -> Tensor:  # type: ignore[override]  # read only: made when it is asked for
+        """What get_tensor() gives, for reading."""
+        found = self._tensor
+        if found is None:
+            source = self.source
+            if not isinstance(source, Tensor) or source.closed:
+                source = OpenVINOTensor.wrap(self.native)
+            found = self._tensor = source.map(OPENVINO, "r")
+        return found
+
+    @property
+    def given(self) -> Tensor:  # type: ignore[override]  # as `tensor`
+        """What OpenVINO was given: the same."""
+        return self.tensor
+
+
+def dense_input(port: Port, value: Any) -> tuple[Any, Any] | None:
+    """The openvino.Tensor for an input, and what it is the native of.
+
+    None where more must be asked: the tensor is not of the port's very layout, or not in memory of
+    the CPU; or the port takes more than one layout.
+    """
+    kind = type(value)
+    if kind is np.ndarray or kind is CpuTensor:
+        try:
+            value = (samebytes.tensor(value) if kind is np.ndarray else value).map(OPENVINO, "r")
+        except SamebytesError:
+            return None  # who looks at it closely says why
+    elif kind is openvino.Tensor or kind is PinnedTensor:
+        if value.element_type != port.type or port.type is None:
+            return None
+        array = value.data
+        if array.shape != port.shape or array.strides != port.strides:
+            return None
+        return value, value
+    elif kind is not OpenVINOTensor:
+        return None
+    info = value.info
+    if info.dtype is port.element and info.shape == port.shape and info.strides == port.strides:
+        return value.native, value
+    return None

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remote tensors over memory that comes round again, as in a pool: made once, and lent.
+
+To make one takes the driver up to half a millisecond. So it is remembered by the storage that owns
+the memory. Its memory must outlive it, but what is remembered of a storage must not hold that
+storage, or neither would ever end. So a native is pinned to its memory while it is lent, and
+remembered without a pin when nobody has it any more:
+
+    storage ──▶ remembered native          while it is lent:  native ──▶ storage
+
+What tensors have in their slot for the native is a `Lease`. When the last lease of a native ends
+and somebody holds the native itself, as may who asked a tensor for it, the native is theirs from
+then on: it stays pinned, and the next mapping makes another one. (A weak reference to the native is
+no holder: whoever makes a strong one of it after the last tensor is gone holds no memory by it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from sys import getrefcount
+from typing import Any
+
+from samebytes.plugins import ImportCache, Lock, Storage
+
+from ._tensor import pinned
+
+__all__ = ["Lease", "Leases", "native_of"]
+
+# Whatever is counted and lent. Reentrant: a lease may end by the garbage collector at any time.
+_lock = Lock()
+
+
+class _Remembered:
+    """A native, and how many leases of it there are.
+
+    Attributes:
+        native: None after somebody took it over.
+        pin: what the native keeps alive: see `_tensor.pin`.
+        home: what it keeps alive in any case.
+    """
+
+    __slots__ = ("home", "leases", "native", "pin")
+
+    native: Any
+    pin: Storage
+
+    def __init__(self, native: Any) -> None:
+        self.leases = 0
+        self.set(native)
+
+    def set(self, native: Any) -> None:
+        """Remember a new native, which must be pinned to a storage of its own."""
+        pin = pinned(native)
+        assert pin is not None, "whoever makes it pins it"
+        self.pin, self.home = pin, pin.keep
+        self.native = native
+
+    def forget(self) -> None:
+        """Leave the native, and what it is pinned to, to those who hold it."""
+        self.native = self.home = None
+        del self.pin
+
+
+class Lease:
+    """One use of a remembered native, by the tensors of one mapping."""
+
+    __slots__ = ("_remembered",)
+
+    def __init__(self, remembered: _Remembered) -> None:
+        self._remembered = remembered
+
+    @property
+    def native(self) -> Any:
+        """The openvino.RemoteTensor."""
+        return self._remembered.native
+
+    def __del__(self) -> None:
+        # An exception of a signal handler in here leaves the native pinned: memory may stay, but
+        # nothing dangles.
+        remembered = self._remembered
+        with _lock:
+            remembered.leases -= 1
+            if remembered.leases:
+                return
+            if getrefcount(remembered.native) > _ALONE:
+                remembered.forget()
+            else:
+                remembered.pin.keep = remembered.home
+
+
+class Leases:
+    """The remembered natives of one context."""
+
+    __slots__ = ("_cache",)
+
+    def __init__(self) -> None:
+        self._cache: ImportCache[_Remembered] = ImportCache()
+
+    def lend(
+        self, source: Storage, key: Hashable, make: Callable[[], Any], keep: object = None
+    ) -> Lease:
+        """A lease of the native over memory of `source`.
+
+        Args:
+            source: owns the memory.
+            key: what tells natives over memory of one source apart.
+            make: makes the native, which must not hold `source`, and is pinned by `_tensor.pin`.
+            keep: what else must live while the native is lent.
+        """
+        found = self._cache.of_source(source, key, lambda: _Remembered(make()))
+        while True:
+            with _lock:
+                if found.native is not None:
+                    # Pinned first: an interruption must not leave one that is lent unpinned.
+                    found.pin.keep = (found.home, source, keep)
+                    found.leases += 1
+                    return Lease(found)
+            native = make()  # no lock is held while the plugin runs
+            with _lock:
+                if found.native is None:
+                    found.set(native)
+
+    def forget(self) -> None:
+        """Remember none any more. Those that are lent live on."""
+        self._cache.clear()
+
+
+def native_of(held: Any) -> Any:
+    """The native that a tensor's slot stands for."""
+    return held.native if type(held) is Lease else held
+
+
+def _alone() -> int:
+    """What getrefcount() says of a native that is remembered, and that nobody else holds."""
+    remembered = _Remembered.__new__(_Remembered)
+    remembered.native = Storage()
+    return getrefcount(remembered.native)
+
+
+_ALONE = _alone()
