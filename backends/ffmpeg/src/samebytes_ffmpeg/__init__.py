@@ -9,6 +9,8 @@ from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._context import FFmpegContext
+    from ._elements._sink import FFmpegSink
+    from ._elements._source import FFmpegSource
     from ._frame import FFmpegFrame
     from ._hardware.device import HardwareDevice
     from ._hardware.frame import HardwareFrame
@@ -23,6 +25,8 @@ __all__ = [
     "FFmpegHardwareFrame",
     "FFmpegHardwarePlane",
     "FFmpegPlane",
+    "FFmpegSink",
+    "FFmpegSource",
     "HardwareDevice",
     "HardwareFrame",
     "HardwareFramePool",
@@ -34,6 +38,8 @@ _HOME = {
     "FFmpegFrame": "._frame",
     "FFmpegHardwareFrame": "._hardware.objects",
     "FFmpegHardwarePlane": "._hardware.objects",
+    "FFmpegSink": "._elements._sink",
+    "FFmpegSource": "._elements._source",
     "HardwareDevice": "._hardware.device",
     "HardwareFrame": "._hardware.frame",
     "HardwareFramePool": "._hardware.pool",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from samebytes.plugins import (
     ContextSpec,
+    ElementSpec,
     MapperSpec,
     NativeSpec,
     Plugin,
@@ -15,7 +16,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=(1, 0),
+    api=(1, 1),
     summary="FFmpeg frames, in memory and of devices",
     packages={"av": 'pip install "samebytes[ffmpeg]"'},
     probe="samebytes_ffmpeg._probe:probe",
@@ -160,5 +161,22 @@ def _device_mappers() -> list[MapperSpec]:
             level="frame",
             access=("r",),
             opaque=True,
+        ),
+    ]
+
+
+@hookimpl
+def samebytes_elements() -> list[ElementSpec]:
+    """The elements that decode and encode."""
+    return [
+        ElementSpec(
+            name="ffmpeg.source",
+            element="samebytes_ffmpeg._elements._source:FFmpegSource",
+            summary="the frames of a video file or connection",
+        ),
+        ElementSpec(
+            name="ffmpeg.sink",
+            element="samebytes_ffmpeg._elements._sink:FFmpegSink",
+            summary="a video file of the frames",
         ),
     ]

@@ -19,13 +19,23 @@ from ._in_place import in_place
 from ._tensor import OpenCVTensor
 
 if TYPE_CHECKING:
+    from ._elements._draw import OpenCVDraw
     from ._resize import resize
     from ._umat_context import UMatContext
     from ._umat_tensor import UMatTensor
 
-__all__ = ["OpenCVContext", "OpenCVTensor", "UMatContext", "UMatTensor", "in_place", "resize"]
+__all__ = [
+    "OpenCVContext",
+    "OpenCVDraw",
+    "OpenCVTensor",
+    "UMatContext",
+    "UMatTensor",
+    "in_place",
+    "resize",
+]
 
 _HOME = {
+    "OpenCVDraw": "._elements._draw",
     "UMatContext": "._umat_context",
     "UMatTensor": "._umat_tensor",
     "resize": "._resize",

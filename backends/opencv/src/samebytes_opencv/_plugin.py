@@ -3,12 +3,20 @@
 
 from __future__ import annotations
 
-from samebytes.plugins import ContextSpec, MapperSpec, NativeSpec, Plugin, Transfer, hookimpl
+from samebytes.plugins import (
+    ContextSpec,
+    ElementSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    Transfer,
+    hookimpl,
+)
 
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=(1, 0),
+    api=(1, 1),
     summary="OpenCV: Mat, which in Python is a numpy array, and UMat",
     packages={"cv2": 'pip install "samebytes[opencv]"'},
     probe="samebytes_opencv._probe:probe",
@@ -79,4 +87,16 @@ def samebytes_mappers() -> list[MapperSpec]:
             # Less than a copy, more than all else: on the way from elsewhere no memory is one.
             cost=9_000.0,
         ),
+    ]
+
+
+@hookimpl
+def samebytes_elements() -> list[ElementSpec]:
+    """The element that draws."""
+    return [
+        ElementSpec(
+            name="opencv.draw",
+            element="samebytes_opencv._elements._draw:OpenCVDraw",
+            summary="draws a frame's regions into it",
+        )
     ]

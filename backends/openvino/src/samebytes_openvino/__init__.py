@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._binding import Binding
     from ._compiled import CompiledModel, compile_model
     from ._context import OpenVINOContext
+    from ._elements._infer import OpenVINOInfer
     from ._image._model import ImageModel, image_model
     from ._image._request import ImageRequest
     from ._image._rows import take_whole_rows
@@ -44,6 +45,7 @@ __all__ = [
     "InferQueue",
     "InferRequest",
     "OpenVINOContext",
+    "OpenVINOInfer",
     "OpenVINOTensor",
     "OutputFrame",
     "PinnedTensor",
@@ -63,6 +65,7 @@ _HOME = {
     "InferQueue": "._infer_queue",
     "InferRequest": "._request",
     "OpenVINOContext": "._context",
+    "OpenVINOInfer": "._elements._infer",
     "OpenVINOTensor": "._tensor",
     "OutputFrame": "._outputs",
     "PinnedTensor": "._pinned",

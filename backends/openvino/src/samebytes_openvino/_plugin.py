@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from samebytes.plugins import (
     ContextSpec,
+    ElementSpec,
     MapperSpec,
     NativeSpec,
     Plugin,
@@ -18,7 +19,7 @@ from .intel_npu import _specs as npu
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=(1, 0),
+    api=(1, 1),
     summary="OpenVINO tensors in host memory, and remote tensors of GPUs and NPUs",
     packages={"openvino": 'pip install "samebytes[openvino]"'},
     probe="samebytes_openvino._probe:probe",
@@ -90,4 +91,16 @@ def samebytes_mappers() -> list[MapperSpec]:
         ),
         *gpu.MAPPERS,
         *npu.MAPPERS,
+    ]
+
+
+@hookimpl
+def samebytes_elements() -> list[ElementSpec]:
+    """The element that runs models."""
+    return [
+        ElementSpec(
+            name="openvino.infer",
+            element="samebytes_openvino._elements._infer:OpenVINOInfer",
+            summary="runs a model on each frame, on any device",
+        )
     ]

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One opened file or connection, and the frames of one of its video streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+
+from samebytes.elements import FrameInfo
+from samebytes.errors import ElementError, LayoutError, UnknownNameError
+
+from .._pixel_formats import image_format_named
+from ._waking import Waking
+
+__all__ = ["RATE", "Input"]
+
+RATE = Fraction(25)
+"""Frames a second of a video that does not say."""
+
+
+class Input:
+    """A video stream that is read from its beginning, or from `start`.
+
+    Args:
+        element: whose input it is, for errors.
+        url: a file, or what FFmpeg opens.
+        number: which of the video streams.
+        threads: of the decoder; 0 for as many as FFmpeg likes.
+        start: seconds after the beginning.
+        timeout: seconds without data after which a connection counts as broken; None for files.
+        lenient: leave out what cannot be decoded.
+        options: of FFmpeg, for the container and its streams.
+
+    Attributes:
+        rate: frames a second, guessed where the file does not say.
+
+    Raises:
+        ElementError: it cannot be opened, or has no such stream.
+    """
+
+    def __init__(
+        self,
+        element: str,
+        url: str,
+        *,
+        number: int,
+        threads: int,
+        start: float,
+        timeout: float | None,
+        lenient: bool,
+        options: Mapping[str, str],
+    ) -> None:
+        self._element = element
+        self._lenient = lenient
+        self._start = start
+        self._waking = None if timeout is None else Waking(timeout)
+        limit = None if self._waking is None else self._waking.timeout
+        path = Path(url)
+        # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
+        name = str(path.absolute()) if path.exists() else url
+        try:
+            self._container: Any = av.open(name, options=dict(options), timeout=limit)
+        except (av.FFmpegError, OSError) as error:
+            raise ElementError(element, f"FFmpeg cannot open it: {error}") from error
+        try:
+            self._stream: Any = self._find(number)
+            context = self._stream.codec_context
+            context.thread_count = threads
+            self._stream.thread_type = "NONE" if threads == 1 else "AUTO"
+            self.rate = self._stream.average_rate or context.framerate or RATE
+            self._said = self._stream.average_rate
+            self._frames: Iterator[av.VideoFrame] = self._decoded()
+        except BaseException:
+            self.close()
+            raise
+
+    def info(self) -> FrameInfo | None:
+        """What its header says; None where it does not name a format."""
+        context = self._stream.codec_context
+        if context.pix_fmt is None or not context.width:
+            return None
+        try:
+            format_ = image_format_named(context.pix_fmt).name
+        except (LayoutError, UnknownNameError) as error:
+            raise ElementError(self._element, f"its frames cannot be used: {error}") from error
+        return FrameInfo("image", "ffmpeg", format_, context.width, context.height, rate=self._said)
+
+    def read(self) -> av.VideoFrame | None:
+        """The next frame; None at the end. Raises what PyAV raises."""
+        return next(self._frames, None)
+
+    def wake(self) -> None:
+        """End a read that waits, from another thread."""
+        container = self._container
+        if self._waking is not None and container is not None:
+            self._waking.wake(container)
+
+    def close(self) -> None:
+        """End the decoder, and with it its references to frames."""
+        container, self._container = self._container, None
+        if container is not None:
+            self._frames = iter(())
+            container.close()
+        # PyAV frees a codec with the last object that can reach it.
+        self._stream = None
+
+    def _find(self, number: int) -> Any:
+        videos = self._container.streams.video
+        if number >= len(videos):
+            kinds = ", ".join(stream.type for stream in self._container.streams) or "nothing known"
+            raise ElementError(
+                self._element, f"it has no video stream {number}: it has {kinds}, counted from 0"
+            )
+        if videos[number].codec_context is None:
+            raise ElementError(self._element, "this FFmpeg has no decoder for its video")
+        return videos[number]
+
+    def _decoded(self) -> Iterator[av.VideoFrame]:
+        container, stream = self._container, self._stream
+        begin = None
+        if self._start:
+            origin = stream.start_time or 0
+            begin = origin + int(self._start / stream.time_base)
+            container.seek(begin, stream=stream)  # to the key frame before it
+        for packet in container.demux(stream):
+            try:
+                frames = packet.decode()
+            except av.error.InvalidDataError:
+                if not self._lenient:
+                    raise
+                continue
+            for frame in frames:
+                if begin is None or frame.pts is None or frame.pts >= begin:
+                    yield frame

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One video file that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import av
+from av.video.frame import PictureType
+
+__all__ = ["Output"]
+
+_MPEG4_MOST = 65535
+"""Parts of a second that MPEG-4 can count at most."""
+
+
+class Output:
+    """A container with one video stream, made for frames like the first one.
+
+    Args:
+        url: where to; its ending decides about the container.
+        format: FFmpeg's name of the container's format; "" for what the ending says.
+        options: of the container.
+    """
+
+    def __init__(self, url: str, format_: str, options: Mapping[str, str]) -> None:
+        self._container: Any = av.open(
+            url, "w", format=format_ or None, container_options=dict(options)
+        )
+        self._stream: Any = None
+        self._rate = Fraction(0)
+        self._time_base = Fraction(0)
+        self._like: tuple[Any, ...] = ()
+        self._last: int | None = None
+        self._flushed = False
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a stream."""
+        return self._stream is not None
+
+    def start(
+        self, native: av.VideoFrame, time_base: Fraction | None, codec: str, rate: Fraction,
+        bit_rate: int | None, options: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        """Add the stream.
+
+        Args:
+            native: a frame like those that follow.
+            time_base: of its time; None if it has none.
+        """
+        stream = self._container.add_stream(codec, rate=rate, options=dict(options))
+        stream.width, stream.height = native.width, native.height
+        stream.pix_fmt = native.format.name
+        context = stream.codec_context
+        base = time_base or 1 / rate
+        if codec == "mpeg4" and base.denominator > _MPEG4_MOST:
+            base = Fraction(1, _MPEG4_MOST)
+        context.time_base = base
+        context.color_range, context.colorspace = native.color_range, native.colorspace
+        # PyAV exposes these of frames since 15.
+        for name in ("color_primaries", "color_trc"):
+            if hasattr(native, name):
+                setattr(context, name, getattr(native, name))
+        if bit_rate is not None:
+            stream.bit_rate = bit_rate
+        elif codec == "mpeg4":
+            # Its default, 200 kbit/s, is a mosaic at any size of today.
+            stream.bit_rate = int(native.width * native.height * rate) // 4
+        self._stream, self._rate, self._time_base = stream, rate, base
+        self._like = _likeness(native)
+
+    def write(self, native: av.VideoFrame, pts: int | None, time_base: Fraction | None) -> None:
+        """Encode a frame; the av frame is afterwards as it was.
+
+        Raises:
+            ValueError: it is of another layout than the first one, or not after the one before.
+        """
+        if self._flushed:
+            raise ValueError("the stream has ended: one sink writes one stream")
+        if _likeness(native) != self._like:
+            # PyAV would convert it.
+            raise ValueError(
+                f"a frame is {_words(native)}, and the file has {_words_of(self._like)}: scale or "
+                "convert it before"
+            )
+        if pts is None or not time_base:
+            last = -1 if self._last is None else self._last
+            step = max(round(1 / self._rate / self._time_base), 1)
+            pts, time_base = (last + step if self._last is not None else 0), self._time_base
+        count = round(pts * time_base / self._time_base)
+        if self._last is not None and count <= self._last:
+            raise ValueError(
+                f"its time, {float(count * self._time_base):.6g} s, is not after the one before, "
+                f"{float(self._last * self._time_base):.6g} s: one sink writes one stream, so give "
+                "each stream a pipeline of its own"
+            )
+        kept = native.pts, native.time_base, native.pict_type
+        native.pts, native.time_base = count, self._time_base
+        # Else the encoder would make it an I-, P- or B-frame as it was in the file it came from.
+        native.pict_type = PictureType.NONE
+        try:
+            packets = self._stream.encode(native)
+        finally:
+            native.pts, native.pict_type = kept[0], kept[2]
+            if kept[1]:
+                native.time_base = kept[1]
+        self._last = count
+        self._container.mux(packets)
+
+    def flush(self) -> None:
+        """Write what the encoder still holds."""
+        if self._stream is not None and not self._flushed:
+            self._flushed = True
+            self._container.mux(self._stream.encode(None))
+
+    def close(self) -> None:
+        """Write the trailer."""
+        container, self._container = self._container, None
+        self._stream = None
+        if container is not None:
+            container.close()
+
+
+def _likeness(native: av.VideoFrame) -> tuple[Any, ...]:
+    return native.format.name, native.width, native.height
+
+
+def _words(native: av.VideoFrame) -> str:
+    return _words_of(_likeness(native))
+
+
+def _words_of(likeness: tuple[Any, ...]) -> str:
+    name, width, height = likeness
+    return f"{name} {width}x{height}"

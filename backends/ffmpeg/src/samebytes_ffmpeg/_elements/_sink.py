@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ffmpeg.sink: frames into a video file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import av
+
+from samebytes import Context, Frame
+from samebytes.elements import Doc, FrameInfo, Image, Range, Sink
+from samebytes.errors import ElementError
+from samebytes.formats import ImageFormat, ImageInfo
+
+from .._pixel_formats import pixel_format_name
+from ._encoders import encoder_for, why_not
+from ._input import RATE
+from ._output import Output
+
+__all__ = ["FFmpegSink"]
+
+
+class FFmpegSink(Sink):
+    """Encodes frames into a video file, without converting or copying them.
+
+    Frames in memory of the CPU are lent to FFmpeg. Their own times are kept; frames without one get
+    it by the rate. The file has its trailer when the pipeline has stopped, also when it was stopped
+    early. One sink writes one stream.
+
+    Raises:
+        ElementError: the file cannot be written, or the encoder does not take the frames as they
+            are.
+    """
+
+    name = "ffmpeg.sink"
+    takes = Image(memory="ffmpeg")
+
+    url: Annotated[Path | str, Doc("a file, or what FFmpeg can write to")]
+    codec: Annotated[
+        str, Doc("FFmpeg's encoder; by default H.264, else MPEG-4, else FFV1, as the frames allow")
+    ] = ""
+    options: Annotated[Mapping[str, str] | None, Doc("of the encoder: preset, crf ...")] = None
+    rate: Annotated[Fraction | None, Doc("frames a second; None for the source's")] = None
+    bit_rate: Annotated[int | None, Range(1), Doc("bits a second; None for the encoder's")] = None
+    format: Annotated[str, Doc("of the container; by default what the ending says")] = ""
+    container_options: Annotated[Mapping[str, str] | None, Doc("of the container")] = None
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        self._output: Output | None = None
+        self._rate: Fraction | None = None
+
+    def negotiate(self, given: FrameInfo) -> FrameInfo:
+        """See whether the encoder takes such frames.
+
+        Raises:
+            ValueError: it does not; the message lists what it takes.
+        """
+        self._rate = given.rate
+        if given.format is not None and given.width and given.height:
+            image = ImageInfo.of(given.format, given.width, given.height)
+            self._encoder(pixel_format_name(ImageFormat.of(given.format)), image)
+        return given
+
+    def open(self, context: Context | None) -> None:
+        """Create the file."""
+        super().open(context)
+        url = str(self.url)
+        if "://" not in url:
+            # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
+            path = Path(url).absolute()
+            if not path.parent.is_dir():
+                raise self._error(f"FFmpeg cannot create it: there is no folder {path.parent}")
+            url = str(path)
+        try:
+            self._output = Output(url, self.format, self.container_options or {})
+        except (av.FFmpegError, OSError, ValueError) as error:
+            raise self._error(f"FFmpeg cannot create it: {error}") from error
+
+    def write(self, frame: Frame[Any]) -> None:
+        """Encode a frame."""
+        output, meta = self._output, frame.meta
+        assert output is not None, "open() comes first"
+        native: av.VideoFrame = frame.native
+        try:
+            if not output.started:
+                image = ImageInfo.of(frame.image.format, native.width, native.height)
+                codec = self._encoder(native.format.name, image)
+                rate = self.rate or self._rate or RATE
+                output.start(native, meta.time_base, codec, rate, self.bit_rate, self.options or {})
+            output.write(native, meta.pts, meta.time_base)
+        except (av.FFmpegError, OSError, ValueError) as error:
+            raise self._error(f"FFmpeg cannot write the frame: {error}", meta.pts) from error
+
+    def end_of_stream(self, stream: int) -> Iterable[Frame[Any]] | None:
+        """Write what the encoder still holds."""
+        if self._output is not None:
+            self._output.flush()
+        return None
+
+    def close(self) -> None:
+        """Write the trailer, and close the file."""
+        super().close()
+        output, self._output = self._output, None
+        if output is not None:
+            try:
+                # It may have been stopped early.
+                with suppress(av.FFmpegError):
+                    output.flush()
+            finally:
+                output.close()
+
+    def _encoder(self, pixel_format: str, image: ImageInfo) -> str:
+        if not self.codec:
+            return encoder_for(pixel_format, image)
+        reason = why_not(self.codec, pixel_format, image)
+        if reason is not None:
+            raise ValueError(reason)
+        return self.codec
+
+    def _error(self, text: str, pts: int | None = None) -> ElementError:
+        return ElementError(self.name, text, pts=pts, parameters=self.parameters)

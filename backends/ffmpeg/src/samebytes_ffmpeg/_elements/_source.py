@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ffmpeg.source: the frames of a video file or connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Annotated, Any
+
+import av
+
+from samebytes.elements import Doc, FrameInfo, Image, Range, Source
+from samebytes.errors import ElementError
+
+from ._clock import Clock
+from ._input import Input
+
+__all__ = ["FFmpegSource"]
+
+_LONGEST = 30.0
+"""Seconds between two attempts to connect, at most."""
+
+
+class FFmpegSource(Source):
+    """Decodes a video file or connection, in the decoder's own memory.
+
+    `pts` and `time_base` of the frames are those of the file. The decoder ends with the stream, so
+    that the last frames can be written to.
+
+    A live source connects again when the connection breaks or ends: `reconnect` times in a row,
+    after pauses that double. Times go on where they were. What cannot be decoded, as in the middle
+    of a group of pictures, is left out.
+
+    Raises:
+        ElementError: it cannot be opened, has no such stream, or is damaged; or a live source could
+            not be reached again.
+    """
+
+    name = "ffmpeg.source"
+    gives = Image(memory="ffmpeg")
+
+    url: Annotated[Path | str, Doc("a file, or what FFmpeg opens: rtsp://..., tcp://...")]
+    stream: Annotated[int, Range(0), Doc("which of its video streams, from 0")] = 0
+    threads: Annotated[int, Range(0, 64), Doc("of the decoder; 0 for as many as it likes")] = 0
+    start: Annotated[float, Range(0), Doc("seconds after the beginning")] = 0.0
+    frames: Annotated[int | None, Range(1), Doc("how many at most; None for all")] = None
+    loop: Annotated[bool, Doc("begin again at the end; times go on")] = False
+    live: Annotated[  # type: ignore[misc]  # of each element, not of the class
+        bool, Doc("frames come when they come, and the connection is made again")
+    ] = False
+    reconnect: Annotated[int, Range(0), Doc("attempts in a row of a live source")] = 5
+    pause: Annotated[float, Range(0, 30), Doc("seconds before the first of them")] = 0.5
+    timeout: Annotated[
+        float, Range(0.1, 600), Doc("seconds without data until a connection counts as broken")
+    ] = 5.0
+    options: Annotated[Mapping[str, str] | None, Doc("FFmpeg's, of container and codec")] = None
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        self._input: Input | None = None
+        self._clock = Clock()
+        self._given = 0
+        self._ended = False
+        self._stopping = False
+        self._stops: SimpleQueue[None] = SimpleQueue()
+
+    def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
+        """Open it, and say what its header says."""
+        self._stopping, self._stops = False, SimpleQueue()
+        self._clock, self._given, self._ended = Clock(), 0, False
+        self._input = self._opened()
+        return self._input.info()
+
+    def read(self) -> av.VideoFrame | None:
+        """The next frame, with its own time."""
+        if self._ended or self._stopping or self._given == self.frames:
+            self._end()
+            return None
+        frame = self._next()
+        if frame is None:
+            self._end()
+            return None
+        self._given += 1
+        return frame
+
+    def interrupt(self) -> None:
+        """End a read that waits for data, or for the next attempt."""
+        self._stopping = True
+        self._stops.put(None)
+        source = self._input
+        if source is not None:
+            source.wake()
+
+    def close(self) -> None:
+        """Close the file and the decoder."""
+        super().close()
+        self._let_go()
+
+    def _next(self) -> av.VideoFrame | None:
+        attempts, empty = 0, False
+        while True:
+            failed: Exception | None = None
+            try:
+                if self._input is None:
+                    self._input = self._opened()
+                frame = self._input.read()
+                if frame is not None:
+                    self._clock.set(frame, self._input.rate)
+                    return frame
+            except (av.FFmpegError, OSError, ElementError) as error:
+                failed = error
+            if self._stopping:
+                return None
+            self._let_go()
+            self._clock.begin_again()
+            if not self.live:
+                if failed is not None:
+                    raise self._error(failed) from failed
+                if not self.loop or empty:
+                    return None
+                empty = True  # and if the next pass has no frame either, none will
+                continue
+            if not self.reconnect:
+                if failed is not None:
+                    raise self._error(failed) from failed
+                return None
+            if attempts == self.reconnect:
+                raise ElementError(
+                    self.name,
+                    f"{attempts} attempts to connect again failed, the last one: "
+                    f"{failed or 'it ended at once'}",
+                    parameters=self.parameters,
+                ) from failed
+            if self._stopped_within(min(self.pause * 2**attempts, _LONGEST)):
+                return None
+            attempts += 1
+
+    def _stopped_within(self, seconds: float) -> bool:
+        try:
+            self._stops.get(timeout=seconds)
+        except Empty:
+            return False
+        return True
+
+    def _error(self, failed: Exception) -> ElementError:
+        if isinstance(failed, ElementError):
+            return failed
+        text = f"FFmpeg cannot decode it: {failed}"
+        return ElementError(self.name, text, parameters=self.parameters)
+
+    def _opened(self) -> Input:
+        is_file = not self.live and Path(self.url).exists()
+        return Input(
+            self.name,
+            str(self.url),
+            number=self.stream,
+            threads=self.threads,
+            start=self.start,
+            timeout=None if is_file else self.timeout,
+            lenient=self.live,
+            options=self.options or {},
+        )
+
+    def _end(self) -> None:
+        self._ended = True
+        self._let_go()
+
+    def _let_go(self) -> None:
+        source, self._input = self._input, None
+        if source is not None:
+            source.close()

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ending a read that waits for data, from another thread.
+
+FFmpeg asks PyAV ten times a second whether a wait has lasted too long, and PyAV compares with a
+number of seconds that it keeps in its object. There is no call to change it while a read
+waits, so it is found by its value.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from typing import Any
+
+__all__ = ["Waking"]
+
+_DOUBLE = ctypes.sizeof(ctypes.c_double)
+_numbers = itertools.count(1)
+
+
+class Waking:
+    """The time-out of one container, and its end.
+
+    Args:
+        seconds: how long a read may wait for data.
+
+    Attributes:
+        timeout: what av.open() takes: very nearly `seconds`, and no other container's.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        # No other number in a container's object is this one.
+        self.timeout = seconds + (next(_numbers) % 100_000) * 1e-7 + 1e-8
+
+    def wake(self, container: Any) -> bool:
+        """End a read of the container that waits now, with av.ExitError.
+
+        Returns:
+            False: none waits, or this PyAV keeps the number elsewhere, and it ends by the time-out.
+        """
+        size = type(container).__basicsize__
+        numbers = (ctypes.c_double * (size // _DOUBLE)).from_address(id(container))
+        found = [n for n, value in enumerate(numbers) if value == self.timeout]
+        if len(found) != 1:
+            return False
+        numbers[found[0]] = 0.0
+        return True

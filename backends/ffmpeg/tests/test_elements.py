@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ffmpeg.source and ffmpeg.sink in pipelines."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes.errors import ElementError, NegotiationError, ParameterError
+from samebytes_ffmpeg import FFmpegSink, FFmpegSource
+from samebytes_ffmpeg._elements._clock import Clock
+from samebytes_ffmpeg._elements._waking import Waking
+
+
+@el.inplace(takes=el.Image("NV12|I420", memory="cpu", access="rw"))
+def mark(frame: sb.Frame[Any]) -> None:
+    frame.planes[0].native[:10] = 200
+
+
+@el.source(gives=el.Image("I420", memory="cpu", width=64, height=48))
+def numbers(*, count: int = 8) -> Iterator[sb.Frame[Any]]:
+    for number in range(count):
+        frame = sb.context("cpu").allocate_frame("I420", 64, 48)
+        for plane in frame.planes:
+            plane.native[...] = 16 + 8 * number
+        frame.meta.pts, frame.meta.time_base = number, Fraction(1, 25)
+        yield frame
+
+
+def seconds(frames: Any) -> list[Fraction]:
+    return [frame.meta.pts * frame.meta.time_base for frame in frames]
+
+
+def at(frame: av.VideoFrame) -> Fraction:
+    assert frame.pts is not None
+    assert frame.time_base is not None
+    return frame.pts * frame.time_base
+
+
+def decoded(path: Path) -> list[av.VideoFrame]:
+    with av.open(str(path)) as container:
+        return list(container.decode(video=0))
+
+
+def test_the_source_says_what_the_header_says(clip: Path) -> None:
+    text = el.Pipeline(FFmpegSource(clip), lambda frame: frame).explain()
+    assert text.startswith("ffmpeg.source gives image I420 322x242 in ffmpeg, 30 fps\n")
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_frames_of_a_decoder_are_changed_in_place_and_encoded(
+    threads: int, clip: Path, tmp_path: Path
+) -> None:
+    sb.reset_stats()
+    made = tmp_path / "made.mp4"
+    count = len(decoded(clip))
+    pipe = el.Pipeline(FFmpegSource(clip), mark(), FFmpegSink(made))
+    with pipe.start(threads=threads) as out:
+        times = seconds(out)
+        frames = out.statistics()["ffmpeg.sink"].frames_in
+    assert frames == count  # the last ones too, which a decoder that lives would keep
+    assert times == [Fraction(number, 30) for number in range(count)]
+    assert sb.stats().copied_bytes == 0
+    written = decoded(made)
+    assert [at(frame) for frame in written] == times
+    for frame in written:
+        assert abs(frame.to_ndarray()[4, :300].astype(int) - 200).max() < 20
+
+
+def test_a_part_of_a_file(clip: Path) -> None:
+    pipe = el.Pipeline(FFmpegSource(clip, start=0.5, frames=5))
+    assert seconds(pipe.start(threads=0)) == [Fraction(15 + number, 30) for number in range(5)]
+
+
+def test_times_go_on_when_a_file_begins_again(clip: Path) -> None:
+    count = 2 * len(decoded(clip)) + 3
+    pipe = el.Pipeline(FFmpegSource(clip, loop=True, frames=count))
+    assert seconds(pipe.start(threads=0)) == [Fraction(number, 30) for number in range(count)]
+
+
+def test_a_loop_without_end_is_stopped_from_outside(clip: Path) -> None:
+    with el.Pipeline(FFmpegSource(clip, loop=True)).start() as out:
+        for _ in range(100):
+            next(out)
+    with pytest.raises(StopIteration):
+        next(out)
+
+
+def test_a_second_run_begins_again(clip: Path) -> None:
+    pipe = el.Pipeline(FFmpegSource(clip, frames=3))
+    assert pipe.run(threads=0)["ffmpeg.source"].frames_out == 3
+    assert pipe.run()["ffmpeg.source"].frames_out == 3
+
+
+def test_several_inputs_go_through_the_same_elements(clip: Path) -> None:
+    sources = [FFmpegSource(clip, frames=count) for count in (2, 5)]
+    assert len(list(el.Pipeline(sources, lambda frame: frame).start())) == 7
+
+
+def test_what_cannot_be_opened_is_named(tmp_path: Path, clip: Path) -> None:
+    (tmp_path / "text.mp4").write_text("no video")
+    for url, words in (
+        (tmp_path / "none.mp4", "No such file"),
+        (tmp_path / "text.mp4", "cannot open"),
+    ):
+        with pytest.raises(ElementError, match=words) as caught:
+            el.Pipeline(FFmpegSource(url)).run()
+        assert caught.value.element == "ffmpeg.source"
+    with pytest.raises(ElementError, match="no video stream 1: it has video"):
+        el.Pipeline(FFmpegSource(clip, stream=1)).run()
+    with pytest.raises(ParameterError, match="threads"):
+        el.create("ffmpeg.source", clip, threads=-1)
+
+
+def test_frames_of_the_cpu_are_lent_and_unchanged(tmp_path: Path) -> None:
+    sb.reset_stats()
+    made = tmp_path / "made.mkv"
+    pipe = el.Pipeline(numbers(), el.create("ffmpeg.sink", made, codec="ffv1"))
+    frames = list(pipe.start())
+    assert sb.stats().copied_bytes == 0
+    written = decoded(made)
+    assert len(written) == len(frames) == 8
+    for frame, other in zip(frames, written, strict=True):
+        assert np.array_equal(frame.planes[0].native, other.to_ndarray()[:48])
+    assert seconds(frames) == [at(frame) for frame in written]
+
+
+def test_the_sink_leaves_the_av_frame_as_it_was(clip: Path, tmp_path: Path) -> None:
+    before = [(f.pts, f.time_base, f.pict_type) for f in decoded(clip)[:9]]
+    pipe = el.Pipeline(FFmpegSource(clip, frames=9), FFmpegSink(tmp_path / "made.mp4"))
+    natives = [frame.native for frame in pipe.start(threads=0)]
+    assert [(f.pts, f.time_base, f.pict_type) for f in natives] == before
+
+
+def test_a_file_is_whole_when_it_was_stopped_early(clip: Path, tmp_path: Path) -> None:
+    made = tmp_path / "made.mp4"
+    with el.Pipeline(FFmpegSource(clip, loop=True), FFmpegSink(made)).start(threads=0) as out:
+        for _ in range(20):
+            next(out)
+    assert len(decoded(made)) == 20
+
+
+def test_the_sink_refuses_what_it_would_have_to_convert(tmp_path: Path) -> None:
+    rgb = FFmpegSink(tmp_path / "made.mp4", codec="mjpeg")
+    source = el.source(gives=el.Image("BGR", memory="cpu", width=64, height=48))(lambda: iter(()))
+    with pytest.raises(ElementError, match=r"mjpeg takes .*, not bgr24"):
+        el.Pipeline(source(), rgb).explain()
+    with pytest.raises(ElementError, match="no encoder 'none'"):
+        el.Pipeline(numbers(), FFmpegSink(tmp_path / "made.mp4", codec="none")).run()
+
+    def sizes() -> Iterator[av.VideoFrame]:
+        yield av.VideoFrame(64, 48, "yuv420p")
+        yield av.VideoFrame(32, 48, "yuv420p")
+
+    with pytest.raises(ElementError, match="yuv420p 32x48, and the file has yuv420p 64x48"):
+        el.Pipeline(sizes(), FFmpegSink(tmp_path / "made.mp4")).run()
+
+
+def test_one_sink_writes_one_stream(tmp_path: Path) -> None:
+    pipe = el.Pipeline([numbers(), numbers()], FFmpegSink(tmp_path / "made.mkv"))
+    with pytest.raises(ElementError, match="one sink writes one stream"):
+        pipe.run(threads=0)
+
+
+def test_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ElementError, match="cannot create it"):
+        el.Pipeline(numbers(), FFmpegSink(tmp_path / "none" / "made.mp4")).run()
+
+
+def test_the_sink_takes_no_tensors(tmp_path: Path) -> None:
+    source = el.source(gives=el.Tensors(memory="cpu"))(lambda: iter(()))
+    with pytest.raises(NegotiationError):
+        el.Pipeline(source(), FFmpegSink(tmp_path / "made.mp4")).explain()
+
+
+def test_frames_without_times_are_numbered() -> None:
+    clock = Clock()
+    frames = [av.VideoFrame(16, 16, "gray") for _ in range(4)]
+    for number, frame in enumerate(frames):
+        if number == 2:
+            clock.begin_again()
+        clock.set(frame, Fraction(20))
+    assert [at(frame) for frame in frames] == [Fraction(number, 20) for number in range(4)]
+
+
+# Connections: to this machine alone.
+
+
+def transport_stream(path: Path, frames: int) -> bytes:
+    with av.open(str(path), "w", format="mpegts") as container:
+        stream = container.add_stream("mpeg2video", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 320, 240, "yuv420p"
+        noise = np.random.default_rng(1)
+        for number in range(frames):
+            picture = noise.integers(0, 255, (360, 320), np.uint8)
+            frame = av.VideoFrame.from_ndarray(picture, "yuv420p")
+            frame.pts, frame.time_base = number, Fraction(1, 25)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path.read_bytes()
+
+
+@contextmanager
+def camera(*parts: bytes | None) -> Iterator[str]:
+    """A server that gives each connection one part and ends; after None it sends nothing more."""
+    server = socket.create_server(("127.0.0.1", 0))
+    silent: list[socket.socket] = []
+
+    def serve() -> None:
+        for number, part in enumerate(parts):
+            if part is None:
+                return
+            connection, _ = server.accept()
+            with suppress(OSError):
+                connection.sendall(part)
+            if parts[number + 1 : number + 2] == (None,):
+                silent.append(connection)
+            else:
+                connection.close()
+        server.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+    finally:
+        server.close()
+        for connection in silent:
+            connection.close()
+        thread.join(10)
+
+
+QUICK = {"probesize": "65536", "analyzeduration": "100000"}
+
+
+def test_a_live_source_connects_again_and_gives_up(tmp_path: Path) -> None:
+    part = transport_stream(tmp_path / "part.ts", 20)
+    with camera(part, part) as url:
+        source = FFmpegSource(url, live=True, reconnect=2, pause=0.01, options=QUICK)
+        given: list[Fraction] = []
+        with pytest.raises(ElementError, match="2 attempts to connect again failed") as caught:
+            given.extend(seconds(iter_into(el.Pipeline(source).start(), given)))
+    assert caught.value.element == "ffmpeg.source"
+    assert len(given) > 20
+    assert given == sorted(set(given))
+
+
+def iter_into(frames: Any, given: list[Fraction]) -> Iterator[Any]:
+    for frame in frames:
+        given.append(frame.meta.pts * frame.meta.time_base)
+        del frame
+    yield from ()
+
+
+class Watched(FFmpegSource):
+    """Counts the reads that have begun."""
+
+    reads = 0
+
+    def read(self) -> av.VideoFrame | None:
+        self.reads += 1
+        return super().read()
+
+
+def stop_in_read(source: Watched) -> None:
+    """Stop a pipeline whose source has given all that there is, and waits."""
+    with el.Pipeline(source).start(queue=100) as out:
+        next(out)
+        before = -1
+        while source.reads != before:
+            before = source.reads
+            time.sleep(0.3)
+    # A read that goes on waiting would have been an ElementError here.
+    assert out.stopped
+
+
+def test_a_read_that_waits_is_ended_from_outside(tmp_path: Path) -> None:
+    part = transport_stream(tmp_path / "part.ts", 40)
+    with camera(part, None) as url:
+        stop_in_read(Watched(url, live=True, timeout=600, options=QUICK))
+
+
+def test_a_wait_for_the_next_attempt_is_ended_from_outside(tmp_path: Path) -> None:
+    part = transport_stream(tmp_path / "part.ts", 20)
+    with camera(part) as url:
+        stop_in_read(Watched(url, live=True, reconnect=50, pause=30, options=QUICK))
+
+
+def test_a_time_out_is_found_in_the_container(clip: Path) -> None:
+    waking = Waking(3.0)
+    with av.open(str(clip), timeout=waking.timeout) as container:
+        assert not waking.wake(container)  # no read runs
+        packets: Any = container.demux(video=0)
+        next(packets)
+        assert waking.wake(container)
+        packets.close()

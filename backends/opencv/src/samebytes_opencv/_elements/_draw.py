@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opencv.draw: the regions of a frame, drawn into it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from samebytes import Frame
+from samebytes.elements import Doc, Image, Range, TransformInplace
+
+from ._drawing import FORMATS, components_of, draw, line_width
+
+__all__ = ["OpenCVDraw"]
+
+
+class OpenCVDraw(TransformInplace):
+    """Draws the boxes of `frame.regions`, with label and confidence, into the frame's own planes.
+
+    In YUV the edges of boxes are those of whole chroma pixels. What is outside the picture is left
+    out.
+    """
+
+    name = "opencv.draw"
+    takes = Image(FORMATS, memory="opencv", access="rw")
+    concurrent = True
+
+    color: Annotated[
+        tuple[int, int, int], Range(0, 255), Doc("red, green and blue, each 0 to 255")
+    ] = (255, 208, 0)
+    line: Annotated[
+        int | None, Range(1, 100), Doc("pixels of the lines; None for what suits the size")
+    ] = None
+    labels: Annotated[bool, Doc("write label and confidence")] = True
+
+    def process(self, frame: Frame[Any]) -> None:
+        """Draw."""
+        regions = frame.regions
+        if not regions:
+            return
+        image = frame.image
+        planes = [plane.native for plane in frame.planes]
+        line = self.line or line_width(image)
+        draw(planes, image, regions, components_of(self.color), line, self.labels)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opencv.draw in pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes import Region
+from samebytes.errors import NegotiationError, ParameterError
+from samebytes_opencv._elements._drawing import FORMATS, components_of
+
+
+def pictures(format_: str, *regions: Region, width: int = 96, height: int = 64) -> el.Element:
+    @el.source(gives=el.Image(format_, memory="cpu", width=width, height=height))
+    def made() -> Iterator[sb.Frame[Any]]:
+        frame = sb.context("cpu").allocate_frame(format_, width, height)
+        for plane in frame.planes:
+            plane.native[...] = 128
+        frame.regions.extend(regions)
+        yield frame
+
+    element: el.Element = made()
+    return element
+
+
+def drawn(format_: str, *regions: Region, **parameters: Any) -> sb.Frame[Any]:
+    sb.reset_stats()
+    draw = el.create("opencv.draw", **parameters)
+    (frame,) = el.Pipeline(pictures(format_, *regions), draw).start(threads=0)
+    assert sb.stats().copied_bytes == 0
+    return frame
+
+
+@pytest.mark.parametrize("format_", FORMATS.split("|"))
+def test_boxes_have_their_colour_in_every_plane(format_: str) -> None:
+    color = (250, 40, 90)
+    frame = drawn(format_, Region(16, 8, 32, 24), color=color, line=2)
+    parts = components_of(color)
+    image = frame.image
+    for plane, layout, names in zip(
+        frame.planes, image.format.planes, image.format.plane_names, strict=True
+    ):
+        x, y = layout.x_shift, layout.y_shift
+        expected = np.full(plane.native.shape, 128, np.uint8)
+        expected[8 >> y : 32 >> y, 16 >> x : 48 >> x] = [parts[n] for n in names][
+            : plane.native.shape[2] if plane.native.ndim == 3 else 1
+        ]
+        expected[10 >> y : 30 >> y, 18 >> x : 46 >> x] = 128
+        assert np.array_equal(plane.native, expected), names
+
+
+def test_the_colour_is_the_one_of_opencv() -> None:
+    for color in ((255, 208, 0), (10, 20, 200), (255, 255, 255), (0, 0, 0)):
+        pixels = np.full((2, 2, 3), color, np.uint8)
+        y, u, v = cv2.cvtColor(pixels, cv2.COLOR_RGB2YUV_I420).reshape(-1)[[0, 4, 5]]
+        parts = components_of(color)
+        assert np.allclose((parts["y"], parts["u"], parts["v"]), (y, u, v), atol=1)
+
+
+@pytest.mark.parametrize("format_", ["I420", "GRAY8", "BGRA"])
+def test_labels_are_written_on_a_ground_of_the_same_colour(format_: str) -> None:
+    region = Region(16, 32, 32, 24, "cat", 0.75)
+    with_label = drawn(format_, region).planes[0].native
+    without = drawn(format_, region, labels=False).planes[0].native
+    differs = np.argwhere(with_label != without)
+    assert len(differs)
+    assert differs[:, 0].max() < 32  # above the box
+    assert (with_label[:32] == 16).any()  # dark ink, since the ground is bright
+
+
+def test_what_is_outside_is_left_out() -> None:
+    regions = [Region(-20, -10, 40, 30, "a"), Region(90, 60, 50, 50, "b"), Region(500, 500, 9, 9)]
+    frame = drawn("NV12", *regions)
+    assert frame.planes[0].native[0:60, 60:90].min() == 128
+
+
+def test_a_frame_without_regions_is_as_it_was() -> None:
+    assert drawn("I420").planes[0].native.min() == 128
+
+
+def test_what_cannot_be_drawn_into_is_refused() -> None:
+    with pytest.raises(NegotiationError, match="YUY2"):
+        el.Pipeline(pictures("YUY2"), el.create("opencv.draw")).explain()
+    with pytest.raises(ParameterError, match="color"):
+        el.create("opencv.draw", color=(0, 0, 256))
+    with pytest.raises(ParameterError, match="line"):
+        el.create("opencv.draw", line=0)

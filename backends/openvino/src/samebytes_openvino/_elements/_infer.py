@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""openvino.infer: a model runs on each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import openvino
+
+from samebytes import Context, Frame
+from samebytes.elements import Doc, FrameInfo, Image, Range, Tensors, TransformInplace
+from samebytes.formats import ImageFormat
+
+from .._compiled import CompiledModel, compile_model, read_model
+from .._image._components import components_of
+from .._image._model import ImageModel, image_model
+from .._image._request import ImageRequest, Resize
+from .._remote._core import default_core
+from .._request import InferRequest
+from ._runners import Runners, bound, new_outputs
+
+__all__ = ["OpenVINOInfer"]
+
+_PerChannel = float | tuple[float, float, float] | None
+_Compiled = openvino.CompiledModel
+
+
+class OpenVINOInfer(TransformInplace):
+    """Runs a model on each frame, where the frame lies, and passes the frame on with the result.
+
+    Images go through `image_model`: any format, size and padding that it takes, on any device.
+    Frames of tensors are bound to the inputs of the model in their order.
+
+    With `postprocess`, the result is what that makes of the outputs: postprocess(frame, outputs)
+    reads `outputs`, an OutputFrame, before the next inference overwrites them. It returns regions,
+    which are added to `frame.regions`, or None. Without it, `frame.metadata[key]` is a dict with a
+    tensor for each output, by name, which lies in memory of the device and belongs to the frame.
+
+    Several threads run as many requests, `Pipeline.start(threads=4)`, as far as `requests` allows;
+    on an NPU that is one, since frames of a decoder share pages, which it imports once. Each holds
+    the frame of its last inference until the next one, or until the pipeline has stopped.
+
+    Raises:
+        ElementError: the model cannot be read or compiled, or the device cannot use a frame in
+            place and `copy` is False.
+    """
+
+    name = "openvino.infer"
+    takes = (Image(), Tensors())
+    concurrent = True
+
+    model: Annotated[
+        Path | openvino.Model | openvino.CompiledModel,
+        Doc("a file, a model, or for tensors one that is compiled"),
+    ]
+    device: Annotated[str, Doc("what OpenVINO calls it: CPU, GPU, GPU.1, NPU ...")] = "CPU"
+    postprocess: Annotated[
+        Callable[..., Any] | None, Doc("postprocess(frame, outputs), which may return regions")
+    ] = None
+    key: Annotated[str, Doc("of the entry in the frame's metadata")] = "inference"
+    color: Annotated[Literal["BGR", "RGB"], Doc("as the model was trained")] = "BGR"
+    layout: Annotated[str | None, Doc("NCHW or NHWC; None for what the model says")] = None
+    mean: Annotated[_PerChannel, Doc("taken from the image, of 0 to 255")] = None
+    scale: Annotated[_PerChannel, Doc("by which the image is divided then")] = None
+    size: Annotated[
+        tuple[int, int] | None, Doc("(width, height) at which the model works; None for its own")
+    ] = None
+    resize: Annotated[
+        Resize | None, Doc("resizes one plane into another, such as samebytes_opencv.resize")
+    ] = None
+    color_range: Annotated[
+        Literal["limited", "full"] | None, Doc("None for what the frame says")
+    ] = None
+    color_matrix: Literal["BT.601", "BT.709", "BT.2020"] = "BT.601"
+    requests: Annotated[
+        int | None,
+        Range(1),
+        Doc("how many run at a time; None for one a thread, and on an NPU for one"),
+    ] = None
+    config: Annotated[Mapping[Any, Any] | None, Doc("OpenVINO's properties, for compiling")] = None
+    copy: Annotated[bool, Doc("copy what the device cannot use in place; it is counted")] = False
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        self._read: Any = None
+        self._images: ImageModel | None = None
+        self._tensors: Any = None
+        self._runners: dict[bool, Runners] = {}
+
+    def negotiate(self, given: FrameInfo) -> FrameInfo:
+        """See whether a model can be given such frames.
+
+        Raises:
+            UnknownNameError: a pixel format that is not supported.
+        """
+        if given.media == "image":
+            if isinstance(self.model, _Compiled):
+                raise ValueError(
+                    "a compiled model takes tensors, not images: give the openvino.Model or its "
+                    "file, which is compiled for the frames"
+                )
+            if given.format is not None:
+                components_of(ImageFormat.of(given.format))
+        return given
+
+    def open(self, context: Context | None) -> None:
+        """Read the model. It is compiled for the first frame, whose row pitch it must know."""
+        super().open(context)
+        model = self.model
+        self._read = model if isinstance(model, _Compiled) else read_model(default_core(), model)
+        most = self.requests
+        if most is None and self.device.startswith("NPU"):
+            # Frames of a decoder share pages, and an NPU imports a page once.
+            most = 1
+        self._runners = {
+            True: Runners(self._new_image_request, most),
+            False: Runners(self._new_request, most),
+        }
+
+    def process(self, frame: Frame[Any]) -> None:
+        """Run the model, and add the result to the frame."""
+        with self._runners[frame.meta.info is not None].one(frame) as idle:
+            request = bound(idle, frame, copy=self.copy)
+            if self.postprocess is None:
+                results = new_outputs(request, self._context_of())
+                request.infer()
+                frame.metadata[self.key] = results
+                return
+            regions = self.postprocess(frame, request.infer())
+        if regions is not None:
+            frame.regions.extend(regions)
+
+    def explain(self, frame: Frame[Any] | None = None) -> str:
+        """Where images go, and what is converted where: `ImageModel.explain`.
+
+        Returns:
+            "" before the first frame, and for tensors.
+        """
+        return "" if self._images is None else self._images.explain(frame)
+
+    def close(self) -> None:
+        """Release the model, and the frames that its requests hold."""
+        super().close()
+        for runners in self._runners.values():
+            runners.close()
+        if self._images is not None:
+            self._images.close()
+        self._runners = {}
+        self._read = self._images = self._tensors = None
+
+    def _context_of(self) -> Any:
+        compiled = self._tensors if self._images is None else self._images.compiled
+        return compiled.context if isinstance(compiled, CompiledModel) else None
+
+    def _new_request(self, frame: Frame[Any]) -> InferRequest:
+        if self._tensors is None:
+            model = self._read
+            if not isinstance(model, _Compiled):
+                model = compile_model(model, self.device, self.config)
+            self._tensors = model
+        return InferRequest(self._tensors)
+
+    def _new_image_request(self, frame: Frame[Any]) -> ImageRequest:
+        if self._images is None:
+            self._images = image_model(
+                self._read,
+                frame,
+                device=self.device,
+                color=self.color,
+                layout=self.layout,
+                mean=self.mean,
+                scale=self.scale,
+                size=self.size,
+                resize=self.resize,
+                color_range=self.color_range,
+                color_matrix=self.color_matrix,
+                config=self.config,
+            )
+        return self._images.create_infer_request()
