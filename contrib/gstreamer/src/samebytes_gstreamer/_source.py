@@ -124,8 +124,7 @@ class GStreamerSource:
                 return None
             if self._sink.is_eos():
                 self._ended = True
-                self._let_go()
-                return None
+                return None  # the appsink keeps the last sample until it is stopped
         buffer, caps = sample.get_buffer(), sample.get_caps()
         del sample
         self._let_go()

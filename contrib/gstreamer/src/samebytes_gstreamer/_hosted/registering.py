@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import samebytes.elements as el
@@ -20,7 +21,7 @@ _OURS: set[str] = set()
 
 
 def register(
-    element_class: type[el.Element], *, name: str | None = None, rank: int | None = None
+    element_class: Callable[..., Any], *, name: str | None = None, rank: int | None = None
 ) -> str:
     """Make an element of samebytes.elements one of GStreamer's, in this process.
 
@@ -48,15 +49,16 @@ def register(
             no caps for what it takes and gives; or a parameter is called like a property that all
             elements have.
     """
-    base = _base_of(element_class)
-    kind = element_class.name
+    made_of = _checked(element_class)
+    base = _base_of(made_of)
+    kind = made_of.name
     name = re.sub(r"[^A-Za-z0-9_-]", "_", kind) if name is None else name
     registry = Gst.Registry.get()
     found = registry.lookup_feature(name)
     if found is not None and name not in _OURS:
         raise UnsupportedObjectError(f"GStreamer has an element {name!r} already: pass name=")
-    taken = caps_of(patterns_of(element_class, "takes") or (), kind)
-    gives = patterns_of(element_class, "gives")
+    taken = caps_of(patterns_of(made_of, "takes") or (), kind)
+    gives = patterns_of(made_of, "gives")
     given = taken if gives is None else caps_of(gives, kind)
     unique = _type_name(kind)
     made = type(base)(
@@ -64,15 +66,15 @@ def register(
         (base,),
         {
             "__gtype_name__": unique,
-            "__gproperties__": properties_of(element_class.declared_parameters(), base, kind),
-            "made_of": element_class,
+            "__gproperties__": properties_of(made_of.declared_parameters(), base, kind),
+            "made_of": made_of,
             "taken": taken,
             "given": given,
         },
     )
-    text = (element_class.__doc__ or kind).strip().partition("\n")[0]
+    text = (made_of.__doc__ or kind).strip().partition("\n")[0]
     where = "Sink" if base is Writing else "Filter"
-    made.set_metadata(kind, where, text, element_class.__module__)
+    made.set_metadata(kind, where, text, made_of.__module__)
     _add_template(made, "sink", Gst.PadDirection.SINK, taken)
     if base is not Writing:
         _add_template(made, "src", Gst.PadDirection.SRC, given)
@@ -85,12 +87,16 @@ def register(
     return name
 
 
-def _base_of(element_class: Any) -> Any:
+def _checked(element_class: Any) -> type[el.Element]:
     if not (isinstance(element_class, type) and issubclass(element_class, el.Element)):
         raise UnsupportedObjectError(
             f"{element_class!r} is not a class of samebytes.elements: pass the class, not an "
             "object, and a function with el.inplace, el.transform or el.sink before it"
         )
+    return element_class
+
+
+def _base_of(element_class: type[el.Element]) -> Any:
     if issubclass(element_class, el.Sink):
         return Writing
     if not issubclass(element_class, el.Transform):
