@@ -21,7 +21,7 @@ import pytest
 import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
-from samebytes.errors import UnsupportedObjectError
+from samebytes.errors import SamebytesError, UnsupportedObjectError
 from samebytes_gstreamer._gi import GObject, Gst
 
 GRAY = "video/x-raw,format=GRAY8,width=64,height=48,framerate=30/1"
@@ -529,3 +529,41 @@ def test_memory_stays_flat() -> None:
         pipeline.set_state(Gst.State.NULL)
     # A thousand buffers are 300 MB.
     assert resident() - before < 30_000_000
+
+
+@pytest.mark.parametrize(
+    ("package", "memory", "access"),
+    [("samebytes_gpu_opencl", "opencl", "rw"), ("samebytes_openvino", "openvino:GPU", "r")],
+)
+def test_devices_get_the_buffers_without_a_copy(package: str, memory: str, access: Any) -> None:
+    missing = package.replace("_", "-")
+    pytest.importorskip(package, reason=f"missing package {missing}: pip install {missing}")
+    try:
+        sb.context(memory)
+    except SamebytesError:
+        pytest.skip(
+            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
+        )
+    seen = []
+
+    @el.inplace(takes=el.Image("NV12", memory=memory, access=access))
+    def look(frame: Any) -> None:
+        seen.append(frame.context.memory_type)
+
+    name = sbg.register(look, name=f"sb_on_{package}")
+    big = "video/x-raw,format=NV12,width=64,height=64"
+    # Those before are asked for whole pages, be it through other elements.
+    for between in ("", "! sb_mark"):
+        frames = frames_of(f"videotestsrc num-buffers=2 ! {big} {between} ! {name} ! sb_mark")
+        assert [frame.regions[0].label for frame in frames] == ["thing", "thing"]
+    assert seen == [memory.partition(":")[0]] * 4
+    assert sb.stats().copies == 0
+
+
+def test_memory_that_is_not_there() -> None:
+    @el.inplace(takes=el.Image(memory="nowhere"))
+    def lost(_: Any) -> None:
+        pass
+
+    name = sbg.register(lost, name="sb_lost")
+    assert "element 'lost': unknown memory type 'nowhere'" in error_of(f"{SOURCE} ! {name}")

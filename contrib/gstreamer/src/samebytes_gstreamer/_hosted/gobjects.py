@@ -11,6 +11,7 @@ that others hold without a word. Other buffers than the one that came are pushed
 from __future__ import annotations
 
 import atexit
+import mmap
 import traceback
 import weakref
 from typing import Any, ClassVar
@@ -70,6 +71,14 @@ def _close(self: Any) -> None:
         post(self, error, "close()")
 
 
+def _ask_for_pages(self: Any, query: Any) -> None:
+    """Devices share whole pages of the CPU's memory: ask those before for such."""
+    if self.on_devices:
+        params = Gst.AllocationParams()
+        params.align = mmap.PAGESIZE - 1
+        query.add_allocation_param(None, params)
+
+
 def _end(self: Any, pad: Any) -> bool:
     """Whether it went well."""
     try:
@@ -100,6 +109,7 @@ def _agree(self: Any, caps: Any, out_caps: Any = None) -> bool:
 
 class _Transform(GstBase.BaseTransform):  # type: ignore[misc]  # gi has no types
     made_of: ClassVar[Any] = None
+    on_devices: ClassVar[bool] = False
 
     def __init__(self) -> None:
         _set_up(self, GstBase.BaseTransform)
@@ -129,6 +139,11 @@ class InPlace(_Transform):
     def do_set_caps(self, caps: Any, out_caps: Any) -> bool:
         return _agree(self, caps)
 
+    def do_propose_allocation(self, _: Any, query: Any) -> bool:
+        # Those after it get the buffers, so they are asked as well.
+        _ask_for_pages(self, query)
+        return bool(self.srcpad.peer_query(query)) or self.on_devices
+
     def do_transform_ip(self, buffer: Any) -> Any:
         goes_on, answer = _take(self, buffer, self.srcpad)
         return _DROPPED if not goes_on and answer == int(_OK) else Gst.FlowReturn(answer)
@@ -149,6 +164,10 @@ class Making(_Transform):
     def do_set_caps(self, caps: Any, out_caps: Any) -> bool:
         return _agree(self, caps, out_caps)
 
+    def do_propose_allocation(self, _: Any, query: Any) -> bool:
+        _ask_for_pages(self, query)
+        return True
+
     def do_prepare_output_buffer(self, buffer: Any) -> Any:
         _, answer = _take(self, buffer, self.srcpad)
         return (_DROPPED if answer == int(_OK) else Gst.FlowReturn(answer)), None
@@ -161,6 +180,7 @@ class Writing(GstBase.BaseSink):  # type: ignore[misc]  # gi has no types
     """A sink."""
 
     made_of: ClassVar[Any] = None
+    on_devices: ClassVar[bool] = False
 
     def __init__(self) -> None:
         _set_up(self, GstBase.BaseSink)
@@ -178,6 +198,10 @@ class Writing(GstBase.BaseSink):  # type: ignore[misc]  # gi has no types
 
     def do_set_caps(self, caps: Any) -> bool:
         return _agree(self, caps)
+
+    def do_propose_allocation(self, query: Any) -> bool:
+        _ask_for_pages(self, query)
+        return True
 
     def do_unlock(self) -> bool:
         if _root(self).target_state < Gst.State.PAUSED:

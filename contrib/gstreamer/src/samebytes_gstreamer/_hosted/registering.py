@@ -57,7 +57,8 @@ def register(
     found = registry.lookup_feature(name)
     if found is not None and name not in _OURS:
         raise UnsupportedObjectError(f"GStreamer has an element {name!r} already: pass name=")
-    taken = caps_of(patterns_of(made_of, "takes") or (), kind)
+    takes = patterns_of(made_of, "takes") or ()
+    taken = caps_of(takes, kind)
     gives = patterns_of(made_of, "gives")
     given = taken if gives is None else caps_of(gives, kind)
     unique = _type_name(kind)
@@ -68,6 +69,7 @@ def register(
             "__gtype_name__": unique,
             "__gproperties__": properties_of(made_of.declared_parameters(), base, kind),
             "made_of": made_of,
+            "on_devices": any(set(p.memories) - {"cpu", "gstreamer"} for p in takes),
             "taken": taken,
             "given": given,
         },
