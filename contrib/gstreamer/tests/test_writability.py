@@ -46,6 +46,13 @@ def test_a_second_holder() -> None:
     frame.map("cpu", "rw").close()
 
 
+def test_the_last_frame_of_a_stream_stays_writable() -> None:
+    with sbg.GStreamerSource(f"videotestsrc num-buffers=2 ! {GRAY}", access="rw") as source:
+        frames = list(source)
+        for frame in frames:
+            frame.map("cpu", "rw").close()
+
+
 def test_a_sample_counts_as_one_with_its_buffer() -> None:
     sample = Gst.Sample.new(
         new_buffer(),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ._dlstreamer import add_gva_metas
     from ._element_context import context_of
     from ._frame import GStreamerFrame, frame_of, frames_of
+    from ._hosted.registering import register
     from ._opencl_in_buffer import GStreamerOpenCLContext
     from ._pipeline import PipelineError, PipelineTimeoutError
     from ._plane import GStreamerPlane
@@ -37,6 +38,7 @@ __all__ = [
     "context_of",
     "frame_of",
     "frames_of",
+    "register",
 ]
 
 _HOME = {
@@ -54,6 +56,7 @@ _HOME = {
     "context_of": "._element_context",
     "frame_of": "._frame",
     "frames_of": "._frame",
+    "register": "._hosted.registering",
 }
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "audio_format_name",
     "image_format_named",
     "image_format_of",
+    "known_formats",
     "sample_dtype",
     "video_format_name",
     "video_format_of",
@@ -48,6 +49,11 @@ def _numbers() -> dict[ImageFormat, tuple[int, str]]:
         except UnknownNameError:
             continue
     return found
+
+
+def known_formats() -> list[str]:
+    """GStreamer's names of all formats that samebytes knows."""
+    return [name for _, name in _numbers().values()]
 
 
 def image_format_named(name: str) -> ImageFormat:

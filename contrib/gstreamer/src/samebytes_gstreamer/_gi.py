@@ -15,7 +15,17 @@ from samebytes.errors import MissingDependencyError
 
 from ._install_hints import PYGOBJECT, TYPELIBS
 
-__all__ = ["GObject", "Gst", "GstApp", "GstAudio", "GstVideo", "check_pointers", "pointer_of"]
+__all__ = [
+    "GLib",
+    "GObject",
+    "Gst",
+    "GstApp",
+    "GstAudio",
+    "GstBase",
+    "GstVideo",
+    "check_pointers",
+    "pointer_of",
+]
 
 # GStreamer's libraries need libunwind, which has functions of libgcc's names and which gi makes
 # visible to all others. Where numpy loaded libgcc for itself alone, other C++ libraries find those,
@@ -28,7 +38,7 @@ try:
 except ImportError as error:
     raise MissingDependencyError("gstreamer", f"PyGObject ({error})", PYGOBJECT) from error
 
-for _namespace in ("Gst", "GstApp", "GstAudio", "GstVideo"):
+for _namespace in ("Gst", "GstApp", "GstAudio", "GstBase", "GstVideo"):
     try:
         gi.require_version(_namespace, "1.0")
     except ValueError as error:
@@ -36,7 +46,7 @@ for _namespace in ("Gst", "GstApp", "GstAudio", "GstVideo"):
 
 try:
     # With GstApp, appsink and appsrc have their methods.
-    from gi.repository import GObject, Gst, GstApp, GstAudio, GstVideo
+    from gi.repository import GLib, GObject, Gst, GstApp, GstAudio, GstBase, GstVideo
 except ImportError as error:
     raise MissingDependencyError("gstreamer", f"GStreamer ({error})", TYPELIBS) from error
 

@@ -26,7 +26,7 @@ from ._libraries import glib, video
 from ._metas import Metas
 from ._structures import dicts_in, list_items, new_structure, read_structure, structure_name
 
-__all__ = ["GStreamerMeta", "read_meta", "write_meta"]
+__all__ = ["GStreamerMeta", "add_regions", "read_meta", "write_meta"]
 
 _NANOSECOND = Fraction(1, 10**9)
 _MOST = 2**32 - 1
@@ -142,14 +142,20 @@ def write_meta(buffer: int, meta: FrameMeta) -> None:
     duration = duration_of(meta.metadata)
     if duration is not None:
         head.duration = min(round(duration / _NANOSECOND), GST_CLOCK_TIME_NONE - 1)
-    _add_regions(buffer, meta.regions)
+    add_regions(buffer, meta.regions)
 
 
-def _add_regions(buffer: int, regions: Iterable[Region]) -> None:
+def add_regions(buffer: int, regions: Iterable[Region], left: int = 0, top: int = 0) -> None:
+    """Attach regions to a GstBuffer*, as `write_meta` does.
+
+    Args:
+        left, top: where the picture begins that they are in.
+    """
     for region in regions:
         try:
             # index(): results of inference are often numpy's integers.
-            numbers = [index(n) for n in (region.x, region.y, region.width, region.height)]
+            x, y = index(region.x) + left, index(region.y) + top
+            numbers = [x, y, index(region.width), index(region.height)]
         except TypeError:
             continue
         if not all(0 <= n <= _MOST for n in numbers):

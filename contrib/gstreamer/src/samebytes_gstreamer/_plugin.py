@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from samebytes.plugins import (
     ContextSpec,
+    ElementSpec,
     MapperSpec,
     NativeSpec,
     Plugin,
@@ -15,7 +16,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=(1, 0),
+    api=(1, 1),
     summary="GStreamer buffers, and pipelines to read frames from and write them to",
     packages={"gi": 'pip install "samebytes[gstreamer]"'},
     probe="samebytes_gstreamer._probe:probe",
@@ -35,6 +36,23 @@ def samebytes_tensors() -> list[NativeSpec]:
         NativeSpec(native="gi.repository.Gst.Memory", wraps=tensor, level="tensor"),
         NativeSpec(
             native="samebytes_gstreamer._plane.GStreamerPlane", wraps=tensor, level="tensor"
+        ),
+    ]
+
+
+@hookimpl
+def samebytes_elements() -> list[ElementSpec]:
+    """Pipelines of GStreamer at both ends of one of samebytes."""
+    return [
+        ElementSpec(
+            name="gstreamer.source",
+            element="samebytes_gstreamer._elements:SourceElement",
+            summary="the frames of a pipeline as for gst-launch-1.0",
+        ),
+        ElementSpec(
+            name="gstreamer.sink",
+            element="samebytes_gstreamer._elements:SinkElement",
+            summary="frames for a pipeline as for gst-launch-1.0",
         ),
     ]
 

@@ -77,6 +77,7 @@ class GStreamerSink:
         self._pipeline = Pipeline(pipeline)
         self._source = self._pipeline.find("appsrc", name)
         self._ended = False
+        self._interrupted = False
         self._given_caps = caps is not None
         self._caps: Any = None
         self._rate: Fraction | None = None
@@ -116,7 +117,8 @@ class GStreamerSink:
             AccessError: the sink has access "rw", and the frame is read-only.
             PipelineError: an element failed.
             PipelineTimeoutError: there was no room in time. Writing can be tried again.
-            ClosedError: the sink was closed, or the stream was ended, be it by an element.
+            ClosedError: the sink was closed, or the stream was ended, be it by an element, or
+                interrupt() was called.
         """
         self._pipeline.check_open()
         if self._ended:
@@ -143,6 +145,12 @@ class GStreamerSink:
             raise PipelineError(
                 "gst_app_src_push_buffer", answer, "the appsrc does not accept buffers"
             )
+
+    def interrupt(self) -> None:
+        """Let a write that waits for room raise ClosedError, and all after it. Any thread may call
+        this. Ending the stream and closing still work.
+        """
+        self._interrupted = True
 
     def end(self) -> None:
         """End the stream. What was written is still worked on: `close` waits for that."""
@@ -196,10 +204,12 @@ class GStreamerSink:
     def _wait_for_room(self, timeout: float) -> None:
         deadline = Deadline(timeout, "the pipeline took no frame")
         self._pipeline.check_bus()
-        while not self._pipeline.ended and (
+        while not (self._pipeline.ended or self._interrupted) and (
             self._source.get_current_level_buffers() >= self._max_buffers
         ):
             self._pipeline.check_bus(wait=deadline.step())
+        if self._interrupted:
+            raise ClosedError("writing to this sink was interrupted")
         if self._pipeline.ended:
             raise ClosedError("an element of the pipeline ended the stream")
 

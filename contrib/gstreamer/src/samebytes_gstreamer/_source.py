@@ -78,6 +78,7 @@ class GStreamerSource:
         self._tags = TagReader(self._sink.get_static_pad("sink"))
         self._taken = 0
         self._ended = False
+        self._interrupted = False
         for key, value in (
             ("emit-signals", False),
             ("enable-last-sample", False),
@@ -98,7 +99,7 @@ class GStreamerSource:
         return self._pipeline.native
 
     def read(self, timeout: float | None = None) -> GStreamerFrame | None:
-        """The next frame; None when the stream has ended.
+        """The next frame; None when the stream has ended, or was interrupted.
 
         Tags of the stream that came before it are in `metadata["gstreamer"]["tags"]`.
 
@@ -113,16 +114,17 @@ class GStreamerSource:
             ClosedError: the source was closed.
         """
         self._pipeline.check_open()
-        if self._ended:
+        if self._ended or self._interrupted:
             return None
         self._pipeline.play()
         deadline = Deadline(self.timeout if timeout is None else timeout, "no frame came")
         while (sample := self._pull(deadline.step())) is None:
             self._pipeline.check_bus()
+            if self._interrupted:
+                return None
             if self._sink.is_eos():
                 self._ended = True
-                self._let_go()
-                return None
+                return None  # the appsink keeps the last sample until it is stopped
         buffer, caps = sample.get_buffer(), sample.get_caps()
         del sample
         self._let_go()
@@ -134,11 +136,23 @@ class GStreamerSource:
         if tags:
             frame.metadata["gstreamer"]["tags"] = tags
         if self._access != "r":
-            _wait_until_writable(frame, deadline)
+            self._wait_until_writable(frame, deadline)
         return frame
+
+    def interrupt(self) -> None:
+        """Let a read that waits return None, and all after it. Any thread may call this."""
+        self._interrupted = True
 
     def _pull(self, seconds: float) -> Any:
         return self._sink.try_pull_sample(int(seconds * Gst.SECOND))
+
+    def _wait_until_writable(self, frame: GStreamerFrame, deadline: Deadline) -> None:
+        """The streaming thread that brought a buffer holds it a little longer."""
+        while not (frame.writable or self._interrupted):
+            try:
+                time.sleep(min(deadline.step(), _BLINK))
+            except PipelineTimeoutError as error:
+                raise AccessError(f"a frame cannot be written: {ADVICE}") from error
 
     def _let_go(self) -> None:
         if self._taken:
@@ -170,12 +184,3 @@ class GStreamerSource:
     def __del__(self) -> None:
         if getattr(self, "_taken", 0):
             self._let_go()
-
-
-def _wait_until_writable(frame: GStreamerFrame, deadline: Deadline) -> None:
-    """The streaming thread that brought a buffer holds it a little longer."""
-    while not frame.writable:
-        try:
-            time.sleep(min(deadline.step(), _BLINK))
-        except PipelineTimeoutError as error:
-            raise AccessError(f"a frame cannot be written: {ADVICE}") from error

@@ -18,10 +18,12 @@ from .glib import GType, GValue
 
 __all__ = [
     "GSTREAMER",
+    "GST_BUFFER_COPY_ALL",
     "GST_BUFFER_OFFSET_NONE",
     "GST_CLOCK_TIME_NONE",
     "GST_MAP_READ",
     "GST_MAP_WRITE",
+    "GST_MEMORY_FLAG_NO_SHARE",
     "GST_MEMORY_FLAG_READONLY",
     "GstBuffer",
     "GstMapInfo",
@@ -37,6 +39,12 @@ GST_MAP_WRITE = 1 << 1
 
 GST_MEMORY_FLAG_READONLY = 1 << 1
 """gst/gstmemory.h: GST_MINI_OBJECT_FLAG_LOCK_READONLY of gst/gstminiobject.h."""
+
+GST_MEMORY_FLAG_NO_SHARE = 1 << 4
+"""gst/gstmemory.h: GST_MINI_OBJECT_FLAG_LAST; copies of a buffer copy such memory."""
+
+GST_BUFFER_COPY_ALL = 0xF
+"""gst/gstbuffer.h: flags, timestamps, metas and (shared) memory."""
 
 GST_CLOCK_TIME_NONE = 2**64 - 1
 """gst/gstclock.h."""
@@ -144,10 +152,14 @@ GSTREAMER = {
     ),
     # gst/gstbuffer.h
     "gst_buffer_append_memory": (None, c_void_p, c_void_p),
+    "gst_buffer_copy_region": (c_void_p, c_void_p, c_int, c_size_t, c_size_t),
     "gst_buffer_n_memory": (c_uint, c_void_p),
     "gst_buffer_peek_memory": (c_void_p, c_void_p, c_uint),
     "gst_buffer_iterate_meta": (c_void_p, c_void_p, POINTER(c_void_p)),
     "gst_buffer_add_meta": (c_void_p, c_void_p, c_void_p, c_void_p),
+    "gst_buffer_remove_meta": (c_int, c_void_p, c_void_p),
+    # gst/gstpad.h: it takes over the reference to the buffer.
+    "gst_pad_push": (c_int, c_void_p, c_void_p),
     # gst/gstsample.h
     "gst_sample_get_buffer": (c_void_p, c_void_p),
     # gst/gstmeta.h

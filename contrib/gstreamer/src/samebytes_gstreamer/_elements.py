@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The elements gstreamer.source and gstreamer.sink: GStreamer at the ends of a pipeline."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import samebytes.elements as el
+from samebytes import Context
+from samebytes.errors import ClosedError
+
+from ._pipeline import PipelineTimeoutError
+from ._sink import GStreamerSink
+from ._source import GStreamerSource
+
+__all__ = ["SinkElement", "SourceElement"]
+
+
+class SourceElement(el.Source):
+    """The frames of a pipeline of GStreamer, as `GStreamerSource` reads them.
+
+        el.Pipeline(el.create("gstreamer.source", "filesrc location=in.mp4 ! decodebin"), ...)
+
+    A source that is `live` waits for frames as long as the pipeline runs; others fail after
+    `timeout`.
+    """
+
+    name = "gstreamer.source"
+    gives: ClassVar[Any] = el.Media()
+
+    pipeline: Annotated[str, el.Doc("as for gst-launch-1.0; an appsink is put at its end")]
+    appsink: Annotated[str, el.Doc("the name of the appsink, if there are several")] = ""
+    timeout: Annotated[float, el.Range(0), el.Doc("seconds to wait for a frame")] = 10.0
+    max_buffers: Annotated[int, el.Range(1), el.Doc("how many unread frames may wait")] = 4
+    sync: Annotated[bool, el.Doc("wait until the time of each frame has come")] = False
+    access: Annotated[
+        Literal["r", "rw"], el.Doc("rw: wait with each frame until it can be written")
+    ] = "r"
+    live: Annotated[  # type: ignore[misc]  # of each object: a camera, or a file
+        bool, el.Doc("frames come when they come: a camera, a network stream")
+    ] = False
+
+    _source: GStreamerSource | None = None
+
+    def open(self, context: Context | None) -> None:
+        """Make the pipeline and play it."""
+        self._source = GStreamerSource(
+            self.pipeline, name=self.appsink or None, timeout=self.timeout,
+            max_buffers=self.max_buffers, sync=self.sync, access=self.access,
+        ).__enter__()  # fmt: skip
+
+    def read(self) -> Any:
+        """The next frame; None at the end of the stream, and after interrupt().
+
+        Raises:
+            PipelineError: an element failed.
+            PipelineTimeoutError: no frame came in time.
+        """
+        source = self._source
+        assert source is not None
+        while True:
+            try:
+                return source.read()
+            except PipelineTimeoutError:
+                if not self.live:
+                    raise
+
+    def interrupt(self) -> None:
+        """End a read that waits."""
+        source = self._source
+        if source is not None:
+            source.interrupt()
+
+    def close(self) -> None:
+        """Stop the pipeline. Frames stay valid."""
+        source, self._source = self._source, None
+        if source is not None:
+            source.close()
+
+
+class SinkElement(el.Sink):
+    """Frames for a pipeline of GStreamer, as `GStreamerSink` writes them.
+
+        el.Pipeline(..., el.create("gstreamer.sink", "videoconvert ! autovideosink"))
+
+    When the element is closed, the stream is ended, and what was written is worked on, for at most
+    `timeout` seconds.
+    """
+
+    name = "gstreamer.sink"
+    takes: ClassVar[Any] = el.Media(memory="gstreamer|gstreamer:VA")
+
+    pipeline: Annotated[str, el.Doc("as for gst-launch-1.0; an appsrc is put at its beginning")]
+    appsrc: Annotated[str, el.Doc("the name of the appsrc, if there are several")] = ""
+    caps: Annotated[str, el.Doc("of the frames; by default what each frame says")] = ""
+    timeout: Annotated[float, el.Range(0), el.Doc("seconds to wait for room, and at the end")] = (
+        10.0
+    )
+    max_buffers: Annotated[int, el.Range(1), el.Doc("how many frames may wait")] = 4
+
+    _sink: GStreamerSink | None = None
+
+    def open(self, context: Context | None) -> None:
+        """Make the pipeline; it plays with the first frame."""
+        self._sink = GStreamerSink(
+            self.pipeline, name=self.appsrc or None, caps=self.caps or None,
+            timeout=self.timeout, max_buffers=self.max_buffers,
+        )  # fmt: skip
+
+    def write(self, frame: Any) -> None:
+        """Hand a frame to the pipeline.
+
+        Raises:
+            PipelineError: an element failed.
+            PipelineTimeoutError: there was no room in time.
+            ClosedError: an element ended the stream, or interrupt() was called.
+        """
+        if self._sink is None:
+            raise ClosedError(f"{self.name!r} is not open")
+        self._sink.write(frame)
+
+    def interrupt(self) -> None:
+        """End a write that waits for room."""
+        sink = self._sink
+        if sink is not None:
+            sink.interrupt()
+
+    def close(self) -> None:
+        """End the stream, wait until the pipeline has done with it, and stop it.
+
+        Raises:
+            PipelineError: an element failed.
+            PipelineTimeoutError: that took longer than `timeout`.
+        """
+        sink, self._sink = self._sink, None
+        if sink is not None:
+            sink.close()

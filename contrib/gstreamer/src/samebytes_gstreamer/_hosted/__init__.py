@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements of samebytes.elements inside GStreamer's pipelines."""

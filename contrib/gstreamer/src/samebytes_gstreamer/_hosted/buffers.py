@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers on their way through a hosted element: copied, given regions, lent, and pushed."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import samebytes as sb
+from samebytes import Frame, FrameMeta, ImageInfo, Region
+from samebytes.errors import AccessError, UnsupportedObjectError
+from samebytes.plugins import count_copy
+
+from .._abi.gstreamer import (
+    GST_BUFFER_COPY_ALL,
+    GST_CLOCK_TIME_NONE,
+    GST_MEMORY_FLAG_NO_SHARE,
+    GstBuffer,
+    GstMiniObject,
+)
+from .._frame import GStreamerFrame
+from .._gi import pointer_of
+from .._libraries import gst
+from .._meta import add_regions
+from .._metas import metas_of
+from .caps import check_result
+
+__all__ = ["Outgoing", "lend", "own_copy", "with_regions"]
+
+_ALL_BYTES = ctypes.c_size_t(-1).value
+
+
+class Outgoing:
+    """One reference to a GstBuffer*, which `push` hands on and dropping gives back."""
+
+    __slots__ = ("pointer",)
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    @classmethod
+    def of(cls, frame: GStreamerFrame) -> Outgoing:
+        """A reference to the buffer of a frame."""
+        return cls(gst.gst_mini_object_ref(frame.handle("gst_buffer")))
+
+    def again(self) -> Outgoing:
+        """One more reference."""
+        return Outgoing(gst.gst_mini_object_ref(self.pointer))
+
+    def push(self, pad: Any) -> int:
+        """Hand it to the pad's peer, without a holder in Python: the number of a Gst.FlowReturn."""
+        pointer, self.pointer = self.pointer, 0
+        return int(gst.gst_pad_push(pointer_of(pad), pointer))
+
+    def __del__(self) -> None:
+        if self.pointer:
+            gst.gst_mini_object_unref(self.pointer)
+
+
+def own_copy(frame: GStreamerFrame) -> GStreamerFrame:
+    """The picture in a buffer of its own. The copy is counted.
+
+    Raises:
+        AccessError: it is not a picture.
+    """
+    info, meta = frame.meta.info, frame.meta
+    if not isinstance(info, ImageInfo):
+        raise AccessError("only pictures are copied for who writes: put the element before the tee")
+    made = sb.context("cpu").allocate_frame(info.format, info.width, info.height)
+    source = frame.map("cpu", copy=True)
+    for to, plane in zip(made.planes, source.planes, strict=True):
+        np.copyto(to.native, plane.native)
+    made.meta = FrameMeta(
+        info, meta.pts, meta.time_base, dict(meta.metadata), list(meta.regions)
+    )  # fmt: skip
+    nbytes = sum(plane.info.nbytes for plane in made.planes)
+    count_copy(f"{frame.context.node} -> a buffer of its own", nbytes)
+    return made.map("gstreamer", "rw")  # type: ignore[return-value]  # the node's own frames
+
+
+def lend(given: Any, like: GStreamerFrame | None, caps: Any, *, copy: bool) -> Outgoing:
+    """What an element gave, in a buffer: its own bytes, not a copy.
+
+    Args:
+        given: a samebytes.Frame or a native one.
+        like: what it was made of: the time that it does not say is that frame's.
+        caps: what was agreed on.
+        copy: allow a copy where there is no other way.
+
+    Raises:
+        UnsupportedObjectError: it cannot be wrapped as a frame.
+        CopyRequiredError, NoRouteError: it does not map to "gstreamer".
+        LayoutError: it is not what was agreed on.
+    """
+    frame = given if isinstance(given, Frame) else sb.frame(given)
+    if isinstance(frame, GStreamerFrame):
+        check_result(frame, caps)
+        return Outgoing.of(frame)
+    # Those after it may write into it, as into any frame that an element gave.
+    own: Any = frame.map("gstreamer", "r" if frame.readonly else "rw", copy=copy)
+    check_result(own, caps)
+    made = Outgoing.of(own)
+    own.close()  # a holder less
+    head = GstBuffer.from_address(made.pointer)
+    if like is not None and head.pts == GST_CLOCK_TIME_NONE:
+        before = GstBuffer.from_address(like.handle("gst_buffer"))
+        head.pts, head.dts = before.pts, before.dts
+        if head.duration == GST_CLOCK_TIME_NONE:
+            head.duration = before.duration
+    return made
+
+
+def with_regions(frame: GStreamerFrame, before: Sequence[Region]) -> Outgoing | None:
+    """Put regions that an element added or changed onto the frame's buffer.
+
+    Args:
+        before: what they were.
+
+    Returns:
+        None: the buffer has them now. Otherwise others hold it, and here is another one on the
+        same memory.
+
+    Raises:
+        UnsupportedObjectError: others hold it, and its memory cannot be in two buffers.
+    """
+    regions = frame.meta.regions
+    kept = len(before) if list(regions[: len(before)]) == list(before) else 0
+    if len(regions) == len(before) == kept:
+        return None
+    buffer, other = frame.handle("gst_buffer"), None
+    if not gst.gst_mini_object_is_writable(buffer):
+        _check_shareable(buffer)
+        buffer = gst.gst_buffer_copy_region(buffer, GST_BUFFER_COPY_ALL, 0, _ALL_BYTES)
+        other = Outgoing(buffer)
+    metas = metas_of(buffer)
+    if not kept:
+        for region in metas.regions:
+            gst.gst_buffer_remove_meta(buffer, ctypes.addressof(region))
+    # Buffers count from the corner of the whole picture, frames from that of the seen part.
+    crop = metas.crop if getattr(frame.meta, "crop", False) else None
+    add_regions(buffer, regions[kept:], *((crop.x, crop.y) if crop is not None else (0, 0)))
+    return other
+
+
+def _check_shareable(buffer: int) -> None:
+    for number in range(gst.gst_buffer_n_memory(buffer)):
+        memory = gst.gst_buffer_peek_memory(buffer, number)
+        if GstMiniObject.from_address(memory).flags & GST_MEMORY_FLAG_NO_SHARE:
+            raise UnsupportedObjectError(
+                "regions cannot be added: others hold the buffer (a tee), and its memory cannot be "
+                "in a second one; put the element before the tee"
+            )

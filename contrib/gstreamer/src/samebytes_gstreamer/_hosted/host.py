@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An element of samebytes.elements at work inside a GStreamer element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes import Context
+from samebytes.errors import (
+    AccessError,
+    ClosedError,
+    ElementError,
+    NegotiationError,
+    RouteError,
+    SamebytesError,
+)
+from samebytes.plugins import Access
+
+from .._element_context import context_of
+from .._frame import GStreamerFrame, frame_of
+from .._gi import Gst
+from .buffers import Outgoing, lend, own_copy, with_regions
+from .caps import given_caps, info_of, patterns_of
+from .properties import Values
+
+__all__ = ["Host"]
+
+_OK = int(Gst.FlowReturn.OK)
+
+
+class Host:
+    """One element, and what it agreed on with its neighbours.
+
+    Args:
+        made_of: the element's class.
+        values: of its properties.
+    """
+
+    def __init__(self, made_of: type[el.Element], values: Values) -> None:
+        self._class = made_of
+        self._values = values
+        self._element: el.Element | None = None
+        self.copy = False
+        self._caps: Any = None
+        self._out_caps: Any = None
+        self._taken: el.Media | None = None
+        self._targets: list[Context] = []
+        self._contexts: dict[str, Context] = {}
+        self._missing: list[str] = []
+
+    @property
+    def element(self) -> Any:
+        """The element.
+
+        Raises:
+            ClosedError: it is not open.
+        """
+        if self._element is None:
+            raise ClosedError(f"the element {self._class.name!r} is not open")
+        return self._element
+
+    def open(self, neighbour: Any) -> None:
+        """Make the element of the values that its properties have now, and open it.
+
+        Args:
+            neighbour: the Gst.Element, which knows the devices of those around it.
+
+        Raises:
+            ParameterError: a property was set to what it cannot be, or was not set.
+            Exception: whatever open() of the element raised.
+        """
+        element = self._element = self._class(**self._values.read())
+        self.copy = self._values.copy
+        for pattern in patterns_of(element, "takes") or ():
+            for name in pattern.memories:
+                try:
+                    self._contexts[name] = _context(name, neighbour)
+                except SamebytesError as error:
+                    self._missing.append(str(error))
+        if self._missing and not self._contexts:
+            raise ElementError(element.name, "; ".join(self._missing))
+        element.open(next(iter(self._contexts.values()), None))
+
+    def close(self) -> None:
+        """Close the element; also after open() failed."""
+        element, self._element = self._element, None
+        self._caps = self._out_caps = self._taken = None
+        for kept in (self._targets, self._contexts, self._missing):
+            kept.clear()
+        if element is not None:
+            element.close()
+
+    def interrupt(self) -> None:
+        """Let a call that waits return."""
+        element = self._element
+        if element is not None:
+            element.interrupt()
+
+    def caps_after(self, caps: Any) -> Any:
+        """Caps of what the element makes of frames with these caps, which are fixed.
+
+        Anybody may ask at any time, so another element of the same values is asked.
+
+        Raises:
+            NegotiationError, ParameterError, ValueError: it cannot take them.
+        """
+        element = self._class(**self._values.read())
+        try:
+            return given_caps(caps, _agreement(element, info_of(caps))[1])
+        finally:
+            element.close()
+
+    def agree(self, caps: Any, out_caps: Any = None) -> None:
+        """Frames with these caps will come.
+
+        Args:
+            caps: of what the element takes.
+            out_caps: of what it gives; None where it gives what it takes.
+
+        Raises:
+            NegotiationError, ValueError: it cannot take them.
+        """
+        self._taken, _ = _agreement(self.element, info_of(caps))
+        self._caps, self._out_caps = caps, out_caps
+        self._targets.clear()
+
+    def take(self, buffer: Any, pad: Any) -> tuple[bool, int]:
+        """Hand one buffer to the element, and push what it makes of it.
+
+        Args:
+            buffer: the Gst.Buffer.
+            pad: where buffers are pushed that are others; None of a sink.
+
+        Returns:
+            Whether this very buffer goes on, and the number of a Gst.FlowReturn.
+
+        Raises:
+            Exception: whatever the element raised, and errors of mapping.
+        """
+        frame = frame_of(buffer, self._caps)
+        pts = frame.meta.pts
+        try:
+            answer, waiting = self._work(frame, pad)
+        except ElementError:
+            raise
+        except Exception as error:
+            raise self._failed(error, pts) from error
+        del frame
+        if waiting is None:
+            return True, answer
+        for one in waiting:
+            if answer == _OK:
+                answer = one.push(pad)
+        return False, answer
+
+    def _failed(self, error: Exception, pts: int | None = None) -> ElementError:
+        element = self.element
+        return ElementError(
+            element.name, f"{type(error).__name__}: {error}", pts=pts,
+            parameters=element.parameters,
+        )  # fmt: skip
+
+    def _work(self, frame: GStreamerFrame, pad: Any) -> tuple[int, list[Outgoing] | None]:
+        """Let the element work, and push what it gives before the frame itself.
+
+        Returns:
+            What became of that, and what is still to be pushed; None if it is just the frame.
+        """
+        element, taken, original = self.element, self._taken, frame
+        assert taken is not None
+        writes = taken.access != "r"
+        if writes and frame.readonly:
+            frame = self._copied(frame)
+        before = deepcopy(frame.meta.regions)
+        view = self._mapped(frame, taken.access)
+        if isinstance(element, el.Sink):
+            element.write(view)
+            return _OK, None
+        result = element.process(view)
+        if isinstance(element, el.TransformInplace):
+            result = None if result is False else view
+        waiting: list[Outgoing | None] = []  # None: the frame itself, once nobody here maps it
+        for given in _several(result):
+            if given is view or given is frame:
+                waiting.append(None)
+                continue
+            made = self._outgoing(given, frame)
+            del given
+            if waiting:
+                waiting.append(made)
+            elif (answer := made.push(pad)) != _OK:
+                return answer, []
+        del result
+        if not waiting:
+            return _OK, []
+        if writes and view is not frame:
+            view.flush()
+        del view
+        other = with_regions(frame, before)
+        if other is None and frame is original and len(waiting) == 1:
+            return _OK, None
+        buffer = Outgoing.of(frame) if other is None else other
+        if frame is not original:
+            frame.close()  # a holder less, so that those after it may write
+        return _OK, [buffer.again() if one is None else one for one in waiting]
+
+    def _copied(self, frame: GStreamerFrame) -> GStreamerFrame:
+        if not self.copy:
+            raise AccessError(
+                "the buffer cannot be written: somebody else holds it, such as the other branch of "
+                "a tee, or its memory is read-only. Put the element before the tee, or set its "
+                "property copy=true, which copies such buffers and counts it"
+            )
+        return own_copy(frame)
+
+    def end(self, pad: Any) -> None:
+        """The stream has ended: push what the element kept back.
+
+        Raises:
+            ElementError: it raised.
+        """
+        if self._element is None or self._caps is None:
+            return
+        try:
+            for given in self._element.end_of_stream(0) or ():
+                if pad is not None:
+                    self._outgoing(given, None).push(pad)
+        except ElementError:
+            raise
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def _outgoing(self, given: Any, like: GStreamerFrame | None) -> Outgoing:
+        return lend(
+            given, like, self._caps if self._out_caps is None else self._out_caps, copy=self.copy
+        )
+
+    def _mapped(self, frame: GStreamerFrame, access: Access) -> Any:
+        assert self._taken is not None
+        if not self._taken.memories:
+            return frame
+        if not self._targets:
+            self._targets = self._by_cost(frame, access)
+        *others, last = self._targets
+        for target in others:
+            with suppress(RouteError):
+                return frame.map(target, access, copy=self.copy)
+        return frame.map(last, access, copy=self.copy)
+
+    def _by_cost(self, frame: GStreamerFrame, access: Access) -> list[Any]:
+        """Where the element takes its frames, cheapest first."""
+        assert self._taken is not None
+        found: list[tuple[float, Any]] = []
+        names = self._taken.memories
+        for name in names:
+            target = self._contexts.get(name, name)
+            try:
+                cost = sb.route(frame, target, access=access, copy=self.copy).cost
+            except SamebytesError:
+                cost = float("inf")  # mapping will say why
+            found.append((cost, target))
+        return [target for _, target in sorted(found, key=lambda one: one[0])]
+
+
+def _several(result: Any) -> Iterator[Any]:
+    if isinstance(result, Iterator | list | tuple) and not isinstance(result, sb.Frame):
+        yield from result
+    elif result is not None:
+        yield result
+
+
+def _agreement(element: Any, given: el.FrameInfo) -> tuple[el.Media, el.FrameInfo]:
+    """The pattern that fits, and what the element will give."""
+    patterns = patterns_of(element, "takes") or ()
+    for pattern in patterns:
+        if pattern.why_not(given) is None:
+            break
+    else:
+        takes = " or ".join(map(str, patterns))
+        reasons = [f"{pattern}: {pattern.why_not(given)}" for pattern in patterns]
+        raise NegotiationError(element.name, f"{given} comes; it takes {takes}", "", reasons)
+    memory = next(iter(pattern.memories), given.memory)
+    answer = element.negotiate(replace(given, memory=memory))
+    if not isinstance(answer, el.FrameInfo):
+        raise NegotiationError(element.name, f"negotiate() returned {answer!r}, not a FrameInfo")
+    return pattern, answer
+
+
+def _context(name: str, neighbour: Any) -> Context:
+    """The context of that name, on the device of the elements around where they have one."""
+    if name not in ("cpu", "gstreamer"):
+        with suppress(SamebytesError):
+            return context_of(neighbour).derive(name)
+    return sb.context(name)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gstreamer.source and gstreamer.sink: streams that end, fail, wait, and are stopped."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+import samebytes_gstreamer as sbg
+from samebytes.errors import ClosedError, ElementError, ParameterError
+
+GRAY = "video/x-raw,format=GRAY8,width=64,height=48,framerate=30/1"
+
+
+def source(text: str, **parameters: Any) -> el.Element:
+    return el.create("gstreamer.source", text, **parameters)
+
+
+def sink(text: str, **parameters: Any) -> el.Element:
+    return el.create("gstreamer.sink", text, **parameters)
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_frames_pass_from_one_pipeline_to_another(tmp_path: Path, threads: int) -> None:
+    written = tmp_path / "frames"
+    pipe = el.Pipeline(
+        source(f"videotestsrc num-buffers=5 ! {GRAY}"),
+        lambda frame: frame,
+        sink(f"filesink location={written}"),
+    )
+    with pipe.start(threads=threads) as out:
+        pts = [frame.pts for frame in out]
+    assert pts == [0, 33333333, 66666666, 100000000, 133333333]
+    assert written.stat().st_size == 5 * 64 * 48
+    assert sb.stats().copies == 0
+
+
+def test_frames_of_the_cpu_are_lent_to_the_sink(tmp_path: Path) -> None:
+    frames = [sb.context("cpu").allocate_frame("GRAY8", 64, 48) for _ in range(3)]
+    for number, frame in enumerate(frames):
+        frame.native[0][...] = 10 * number
+    written = tmp_path / "frames"
+    el.Pipeline(frames, sink(f"filesink location={written}")).run()
+    assert [written.read_bytes()[64 * 48 * n] for n in range(3)] == [0, 10, 20]
+    assert sb.stats().copies == 0
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("no_such_element", "no_such_element"),
+        ("filesrc location=/nonexistent", "/nonexistent"),
+        (f"videotestsrc ! {GRAY} ! identity error-after=3", "identity"),
+    ],
+)
+def test_an_error_in_the_sources_pipeline(text: str, said: str, threads: int) -> None:
+    with pytest.raises(ElementError, match=r"(?s)'gstreamer.source'.*PipelineError.*") as caught:
+        el.Pipeline(source(text)).run(threads=threads)
+    assert said in str(caught.value)
+    assert isinstance(caught.value.__cause__, sbg.PipelineError)
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_an_error_in_the_sinks_pipeline(threads: int) -> None:
+    pipe = el.Pipeline(
+        source(f"videotestsrc ! {GRAY}"), sink("identity error-after=3 ! fakesink")
+    )  # fmt: skip
+    with pytest.raises(ElementError, match=r"(?s)'gstreamer.sink'.*stream 0.*identity") as caught:
+        pipe.run(threads=threads)
+    assert isinstance(caught.value.__cause__, sbg.PipelineError)
+
+
+def test_the_end_waits_for_what_was_written(tmp_path: Path) -> None:
+    written = tmp_path / "frames"
+    slow = sink(f"identity sleep-time=20000 ! filesink location={written}", max_buffers=10)
+    el.Pipeline(source(f"videotestsrc num-buffers=8 ! {GRAY}"), slow).run()
+    assert written.stat().st_size == 8 * 64 * 48
+
+
+def test_a_source_without_frames_fails_in_time_unless_it_is_live() -> None:
+    with pytest.raises(ElementError, match=r"no frame came within 0\.05 s"):
+        el.Pipeline(source("appsrc", timeout=0.05)).run()
+    running = el.Pipeline(source("appsrc", timeout=0.05, live=True)).start()
+    time.sleep(0.2)
+    assert not running.stopped
+    running.stop()
+    assert threading.active_count() == 1
+
+
+def test_interrupting_ends_a_read_that_waits() -> None:
+    with sbg.GStreamerSource("appsrc", timeout=60) as waiting:
+        timer = threading.Timer(0.1, waiting.interrupt)
+        timer.start()
+        assert waiting.read() is None
+        assert waiting.read() is None
+        timer.join()
+
+
+def test_interrupting_ends_a_write_that_waits_and_closing_still_ends_the_stream(
+    tmp_path: Path,
+) -> None:
+    written = tmp_path / "frames"
+    frame = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
+    made = sbg.GStreamerSink(
+        f"identity sleep-time=300000 ! filesink location={written}", max_buffers=1, timeout=60
+    )
+    timer = threading.Timer(0.1, made.interrupt)
+    timer.start()
+    count = 0
+
+    def write_all() -> None:
+        nonlocal count
+        while True:
+            made.write(frame)
+            count += 1
+
+    with pytest.raises(ClosedError, match="interrupted"):
+        write_all()
+    timer.join()
+    made.close()
+    assert count > 0
+    assert written.stat().st_size == count * 64 * 48
+
+
+def test_a_pipeline_is_started_again() -> None:
+    pipe = el.Pipeline(source(f"videotestsrc num-buffers=3 ! {GRAY}"), sink("fakesink"))
+    for _ in range(2):
+        assert pipe.run()["gstreamer.sink"].frames_in == 3
+
+
+def test_a_block_that_is_left_stops_both() -> None:
+    pipe = el.Pipeline(source(f"videotestsrc ! {GRAY}"), sink("fakesink"))
+    with pipe.start() as out:
+        next(iter(out))
+    assert out.stopped
+    assert threading.active_count() == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "said"),
+    [
+        ("gstreamer.source", {"access": "q"}, "'access' must be 'r' or 'rw'"),
+        ("gstreamer.source", {"max_buffers": 0}, "'max_buffers' must be an int, >= 1"),
+        ("gstreamer.sink", {"timeout": "x"}, "'timeout' must be a number"),
+    ],
+)
+def test_bad_parameters(name: str, parameters: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=f"{name}.*{said}"):
+        el.create(name, "fakesink", **parameters)
+    with pytest.raises(ParameterError, match="'pipeline' must be a str"):
+        el.create(name)
+
+
+def test_the_names_of_an_appsink_and_an_appsrc() -> None:
+    two = f"videotestsrc num-buffers=2 ! {GRAY} ! tee name=t t. ! queue ! appsink name=a t. ! queue"
+    el.Pipeline(
+        source(f"{two} ! fakesink async=false", appsink="a"),
+        sink("appsrc name=b ! fakesink", appsrc="b", caps=GRAY),
+    ).run()
+    with pytest.raises(ElementError, match="no appsink named 'c'"):
+        el.Pipeline(source(f"{two} ! fakesink", appsink="c")).run()
+
+
+@el.inplace(takes=el.Image("GRAY8", memory="cpu", access="rw"))
+def fill(frame: Any) -> None:
+    frame.planes[0].native[...] = 9
+
+
+def test_a_frame_that_others_may_write() -> None:
+    pipe = el.Pipeline(source(f"videotestsrc num-buffers=3 ! {GRAY}", access="rw"), fill())
+    assert [frame.map("cpu").planes[0].native[0, 0] for frame in pipe.start()] == [9, 9, 9]

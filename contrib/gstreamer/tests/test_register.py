@@ -1,0 +1,569 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements of samebytes.elements in pipelines of GStreamer."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+import samebytes_gstreamer as sbg
+from samebytes.errors import SamebytesError, UnsupportedObjectError
+from samebytes_gstreamer._gi import GObject, Gst
+
+GRAY = "video/x-raw,format=GRAY8,width=64,height=48,framerate=30/1"
+SOURCE = f"videotestsrc num-buffers=3 ! {GRAY}"
+
+
+def frames_of(text: str) -> list[Any]:
+    """The frames of a pipeline."""
+    with sbg.GStreamerSource(text) as source:
+        return list(source)
+
+
+def first_bytes(text: str) -> list[int]:
+    """The first byte of each frame."""
+    return [int(frame.map("cpu").planes[0].native[0, 0]) for frame in frames_of(text)]
+
+
+def error_of(text: str) -> str:
+    """What a pipeline says that fails."""
+    with pytest.raises(sbg.PipelineError) as caught:
+        frames_of(text)
+    return str(caught.value)
+
+
+@el.inplace(takes=el.Image("GRAY8|NV12|I420", memory="cpu", access="rw"))
+def fill(
+    frame: Any, *, value: Annotated[int, el.Range(0, 255), el.Doc("of each byte")] = 5
+) -> None:
+    """Sets all bytes of the first plane."""
+    frame.planes[0].native[...] = value
+
+
+@el.inplace(takes=el.Image(memory="cpu"))
+def mark(frame: Any, *, label: str = "thing") -> None:
+    frame.regions.append(sb.Region(len(frame.regions) + 1, 2, 3, 4, label, 0.5))
+
+
+@el.transform(takes=el.Image("GRAY8", memory="cpu"))
+def fails(frame: Any, *, at: int = 0) -> Any:
+    if frame.pts >= at:
+        raise ValueError("the function's own words")
+    return frame
+
+
+@el.transform(takes=el.Image("GRAY8", memory="cpu"), gives=el.Image("GRAY8", memory="cpu"))
+def thrice(_: Any) -> Iterator[Any]:
+    for number in range(3):
+        made = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
+        made.native[0][...] = number
+        yield made
+
+
+class Halve(el.Transform):
+    """Every other pixel."""
+
+    takes = el.Image("GRAY8", memory="cpu")
+    gives = el.Image("GRAY8", memory="cpu")
+
+    def negotiate(self, given: el.FrameInfo) -> el.FrameInfo:
+        assert given.width is not None
+        assert given.height is not None
+        if given.width < 16:
+            raise ValueError("pictures of 16 columns at least")
+        return replace(given, width=given.width // 2, height=given.height // 2)
+
+    def process(self, frame: Any) -> Any:
+        info = frame.meta.info
+        half = sb.context("cpu").allocate_frame("GRAY8", info.width // 2, info.height // 2)
+        half.native[0][...] = frame.planes[0].native[::2, ::2]
+        return half
+
+
+class Record(el.Sink):
+    """Notes what is called."""
+
+    takes = el.Image(memory="cpu")
+    path: Path
+
+    def note(self, text: str) -> None:
+        with self.path.open("a") as file:
+            file.write(f"{text}\n")
+
+    def negotiate(self, given: el.FrameInfo) -> el.FrameInfo:
+        self.note(f"{given}")
+        return given
+
+    def open(self, context: Any) -> None:
+        self.note(f"open {context.node}")
+
+    def write(self, frame: Any) -> None:
+        self.note(f"write {frame.planes[0].native.shape}")
+
+    def end_of_stream(self, stream: int) -> None:
+        self.note(f"end {stream}")
+
+    def close(self) -> None:
+        self.note("close")
+
+
+class Waits(el.Transform):
+    """Waits until it is interrupted."""
+
+    takes = el.Image(memory="cpu")
+    waiting = threading.Event()
+    ended = threading.Event()
+
+    def open(self, context: Any) -> None:
+        self._go_on = threading.Event()
+
+    def process(self, frame: Any) -> Any:
+        self.waiting.set()
+        assert self._go_on.wait(20)
+        self.ended.set()
+        return frame
+
+    def interrupt(self) -> None:
+        self._go_on.set()
+
+
+class Shape(Enum):
+    ROUND = 1
+    SQUARE = 2
+
+
+class Typed(el.TransformInplace):
+    """One parameter of each type."""
+
+    takes = el.Image(memory="cpu")
+    number: int
+    big_number: Annotated[int, el.Range(10, 20)] = 12
+    share: Annotated[float, el.Range(0, 1), el.Doc("of the picture")] = 0.5
+    flag: bool = True
+    word: Annotated[str, el.Choices("a", "b")] = "a"
+    mode: Literal["x", "y"] = "x"
+    path: Path = Path("/tmp")
+    shape: Shape = Shape.ROUND
+    maybe: int | None = None
+    names: list[str] = []  # noqa: RUF012 - read alone
+
+    seen: ClassVar[Any] = None
+
+    def process(self, frame: Any) -> None:
+        frame.metadata["x"] = 1
+        type(self).seen = self.parameters
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered() -> None:
+    for element in (fill, mark, fails, thrice, Halve, Record, Waits, Typed):
+        made: Any = element
+        sbg.register(made, name=f"sb_{made.name}")
+
+
+def test_a_function_writes_into_the_buffers_of_a_pipeline_without_a_copy() -> None:
+    assert first_bytes(f"{SOURCE} ! sb_fill ! identity ! sb_fill value=77") == [77, 77, 77]
+    assert sb.stats().copies == 0
+
+
+def test_the_bytes_stay_where_they_are() -> None:
+    seen: list[int] = []
+
+    @el.inplace(takes=el.Image(memory="cpu", access="rw"))
+    def look(frame: Any) -> None:
+        seen.append(frame.planes[0].native.ctypes.data)
+
+    name = sbg.register(look, name="sb_look")
+    frames = frames_of(f"{SOURCE} ! {name} ! {name}")
+    addresses = [frame.map("cpu").planes[0].native.ctypes.data for frame in frames]
+    assert seen == [address for address in addresses for _ in range(2)]
+
+
+def test_regions_are_added_to_the_buffers() -> None:
+    first, *_ = frames_of(f"{SOURCE} ! sb_mark ! sb_mark label=other")
+    assert [(r.x, r.label, r.confidence) for r in first.regions] == [
+        (1, "thing", 0.5), (2, "other", 0.5),
+    ]  # fmt: skip
+
+
+def test_regions_behind_a_tee_do_not_reach_the_other_branch() -> None:
+    text = f"{SOURCE} ! tee name=t t. ! queue ! sb_mark ! fakesink async=false t. ! queue ! appsink"
+    with sbg.GStreamerSource(text) as source:
+        assert [frame.regions for frame in source] == [[], [], []]
+    assert sb.stats().copies == 0
+
+
+def test_changed_and_removed_regions() -> None:
+    @el.inplace(takes=el.Image())
+    def rewrite(frame: Any) -> None:
+        frame.regions[0].label = "changed"
+        del frame.regions[1]
+
+    name = sbg.register(rewrite, name="sb_rewrite")
+    first, *_ = frames_of(f"{SOURCE} ! sb_mark ! sb_mark ! {name}")
+    assert [(r.x, r.label) for r in first.regions] == [(1, "changed")]
+
+
+def test_other_frames_get_their_own_caps_and_the_time_of_their_origin() -> None:
+    frames = frames_of(f"{SOURCE} ! sb_fill value=9 ! sb_Halve ! sb_Halve")
+    assert [(f.caps.get_structure(0).get_int("width").value, f.pts) for f in frames] == [
+        (16, 0), (16, 33333333), (16, 66666666),
+    ]  # fmt: skip
+    assert {np.unique(f.map("cpu").planes[0].native).item() for f in frames} == {9}
+    assert frames[0].metadata["gstreamer"]["framerate"] == 30
+    assert sb.stats().copies == 0
+
+
+def test_frames_that_were_lent_are_written_by_those_after() -> None:
+    assert first_bytes(f"{SOURCE} ! sb_Halve ! sb_fill value=3") == [3, 3, 3]
+    assert sb.stats().copies == 0
+
+
+def test_several_frames_for_one_and_none() -> None:
+    assert first_bytes(f"{SOURCE} ! sb_thrice") == [0, 1, 2] * 3
+
+    @el.inplace(takes=el.Image())
+    def second(frame: Any) -> bool:
+        return bool(frame.pts)
+
+    name = sbg.register(second, name="sb_second")
+    assert [f.pts for f in frames_of(f"{SOURCE} ! {name}")] == [33333333, 66666666]
+
+
+def test_a_frame_passed_on_between_others_keeps_its_place() -> None:
+    @el.transform(takes=el.Image("GRAY8", memory="cpu", access="rw"))
+    def around(frame: Any) -> Iterator[Any]:
+        frame.planes[0].native[...] = 50
+        for value in (40, None, 60):
+            if value is None:
+                yield frame
+                continue
+            made = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
+            made.native[0][...] = value
+            yield made
+
+    name = sbg.register(around, name="sb_around")
+    assert first_bytes(f"{SOURCE} ! {name}") == [40, 50, 60] * 3
+
+
+def test_what_is_kept_back_comes_at_the_end() -> None:
+    class Late(el.Transform):
+        takes = el.Image("GRAY8", memory="cpu")
+
+        def open(self, context: Any) -> None:
+            self._kept: list[Any] = []
+
+        def process(self, frame: Any) -> None:
+            made = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
+            made.native[0][...] = 10 + len(self._kept)
+            self._kept.append(made)
+
+        def end_of_stream(self, stream: int) -> list[Any]:
+            return self._kept
+
+    name = sbg.register(Late, name="sb_late")
+    assert first_bytes(f"{SOURCE} ! {name}") == [10, 11, 12]
+
+
+def test_memory_that_a_tee_shares_is_refused_or_copied_and_counted() -> None:
+    # The first branch keeps all that it gets, since nobody asks for it.
+    text = (
+        f"{SOURCE} ! tee name=t t. ! queue ! appsink async=false t. ! queue ! sb_fill {{}} ! "
+        "appsink name=out"
+    )
+    refused = pytest.raises(sbg.PipelineError, match="AccessError: the buffer cannot be written")
+    with sbg.GStreamerSource(text.format(""), name="out") as source, refused:
+        source.read()
+    with sbg.GStreamerSource(text.format("value=8 copy=true"), name="out") as source:
+        frames = list(source)
+        assert {np.unique(f.map("cpu").planes[0].native).item() for f in frames} == {8}
+    assert sb.stats().copied_bytes == 3 * 64 * 48
+    assert list(sb.stats().by_edge) == ["gstreamer -> a buffer of its own"]
+
+
+def test_an_exception_is_an_error_on_the_bus() -> None:
+    text = error_of(f"{SOURCE} ! sb_fails at=40000000")
+    assert "element 'fails' (pts 66666666, at=40000000): ValueError: the function's own" in text
+    assert "test_register.py" in text  # the traceback, for developers
+    gc.collect()
+
+
+def test_what_negotiate_refuses_is_an_error_on_the_bus() -> None:
+    small = GRAY.replace("64", "8")
+    text = error_of(f"videotestsrc num-buffers=1 ! {small} ! sb_Halve")
+    assert "negotiate() raised ValueError: pictures of 16 columns" in text
+
+
+def test_a_frame_that_was_not_announced_is_an_error_on_the_bus() -> None:
+    @el.transform(takes=el.Image("GRAY8", memory="cpu"), gives=el.Image("GRAY8", memory="cpu"))
+    def lies(_: Any) -> Any:
+        return sb.context("cpu").allocate_frame("GRAY8", 2, 2)
+
+    name = sbg.register(lies, name="sb_lies")
+    assert "it gave GRAY8 2x2 in gstreamer" in error_of(f"{SOURCE} ! {name}")
+
+
+def test_frames_that_do_not_fit_are_not_linked() -> None:
+    with pytest.raises(sbg.PipelineError, match="can't handle caps"):
+        sbg.GStreamerSource("videotestsrc ! video/x-raw,format=RGB ! sb_fill")
+
+
+def test_a_sink_is_opened_and_closed_with_the_pipeline(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    pipeline = Gst.parse_launch(f"{SOURCE} ! sb_Record path={notes}")
+    expected = ["open cpu", "image GRAY8 64x48 in cpu, 30 fps", *["write (48, 64)"] * 3, "end 0"]
+    for _ in range(2):
+        pipeline.set_state(Gst.State.PLAYING)
+        message = pipeline.get_bus().timed_pop_filtered(
+            10 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR
+        )
+        assert message.type == Gst.MessageType.EOS
+        assert notes.read_text().splitlines() == expected
+        pipeline.set_state(Gst.State.READY)
+        assert notes.read_text().splitlines() == [*expected, "close"]
+        notes.unlink()
+    pipeline.set_state(Gst.State.NULL)
+    assert not notes.exists()
+
+
+def test_a_parameter_that_must_be_set() -> None:
+    text = error_of(f"{SOURCE} ! tee name=t t. ! queue ! sb_Record t. ! queue ! appsink")
+    assert "element 'Record': parameter 'path' must be a Path" in text
+
+
+def test_open_that_fails() -> None:
+    class NoModel(el.TransformInplace):
+        takes = el.Image()
+        closed = 0
+
+        def open(self, context: Any) -> None:
+            raise OSError("no model")
+
+        def close(self) -> None:
+            type(self).closed += 1
+
+    name = sbg.register(NoModel, name="sb_no_model")
+    assert "element 'NoModel': open() raised OSError: no model" in error_of(f"{SOURCE} ! {name}")
+    assert NoModel.closed == 1
+
+
+def test_properties_are_the_parameters() -> None:
+    element = Gst.ElementFactory.make("sb_Typed")
+    known = {spec.name: spec for spec in element.list_properties()}
+    big = known["big-number"]
+    assert (big.minimum, big.maximum, big.default_value) == (10, 20, 12)
+    assert known["share"].blurb == "of the picture"
+    assert known["word"].value_type == GObject.TYPE_STRING
+    assert "'a' or 'b'" in known["word"].blurb
+    assert "(must be set)" in known["number"].blurb
+    assert element.get_property("path") == "/tmp"
+    assert element.get_property("shape") == "ROUND"
+    assert element.get_property("flag") is True
+    frames_of(
+        f"{SOURCE} ! sb_Typed number=3 big_number=20 share=0.25 flag=false word=b mode=y path=/x "
+        "shape=SQUARE maybe=4 names=a,b"
+    )
+    assert Typed.seen == {
+        "number": 3, "big_number": 20, "share": 0.25, "flag": False, "word": "b", "mode": "y",
+        "path": Path("/x"), "shape": Shape.SQUARE, "maybe": 4, "names": ["a", "b"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("number=1 word=c", "parameter 'word' must be 'a' or 'b', not 'c'"),
+        ("number=1 maybe=much", "parameter 'maybe' must be an int or None, not 'much'"),
+        ("word=a", "parameter 'number' must be an int, not None"),
+    ],
+)
+def test_bad_values_are_reported_when_the_element_opens(text: str, said: str) -> None:
+    assert said in error_of(f"{SOURCE} ! sb_Typed {text}")
+
+
+def test_the_factory_says_what_it_is() -> None:
+    factory = Gst.ElementFactory.find("sb_fill")
+    assert factory.get_metadata("description") == "Sets all bytes of the first plane."
+    templates = {t.name_template: t.static_caps.string for t in factory.get_static_pad_templates()}
+    assert set(templates) == {"sink", "src"}
+    assert "I420" in templates["sink"]
+
+
+def test_what_cannot_be_registered() -> None:
+    class Camera(el.Source):
+        pass
+
+    class Renamed(el.TransformInplace):
+        qos: bool = False
+
+    for what, name, said in (
+        (Camera, None, "is a source"),
+        (Renamed, None, "has the name of a property"),
+        (fill, "identity", "an element 'identity' already"),
+        (Halve(), None, "not a class"),
+        (len, None, "not a class"),
+    ):
+        with pytest.raises(UnsupportedObjectError, match=said):
+            sbg.register(what, name=name)  # type: ignore[arg-type]  # on purpose
+
+
+def test_a_name_is_registered_again() -> None:
+    for value in (1, 2):
+
+        @el.inplace(takes=el.Image("GRAY8", memory="cpu", access="rw"))
+        def again(frame: Any, *, value: int = value) -> None:
+            frame.planes[0].native[...] = value
+
+        assert sbg.register(again, name="sb_again") == "sb_again"
+        assert first_bytes(f"{SOURCE} ! sb_again") == [value] * 3
+
+
+def test_a_pipeline_stops_while_an_element_waits() -> None:
+    Waits.waiting.clear()
+    Waits.ended.clear()
+    pipeline = Gst.parse_launch(f"{SOURCE} ! sb_Waits ! fakesink")
+    pipeline.set_state(Gst.State.PLAYING)
+    assert Waits.waiting.wait(10)
+    assert not Waits.ended.is_set()
+    pipeline.set_state(Gst.State.NULL)
+    assert Waits.ended.is_set()
+
+
+def test_audio_is_changed_in_place() -> None:
+    @el.inplace(takes=el.Audio(memory="cpu", access="rw"))
+    def silence(frame: Any) -> None:
+        frame.planes[0].native[...] = 0
+
+    name = sbg.register(silence, name="sb_silence")
+    frames = frames_of(f"audiotestsrc num-buffers=2 ! audio/x-raw,format=S16LE ! {name}")
+    assert [int(np.abs(f.map("cpu").planes[0].native).max()) for f in frames] == [0, 0]
+
+
+def test_frames_that_the_function_keeps_stay_valid() -> None:
+    kept: list[Any] = []
+
+    @el.inplace(takes=el.Image("GRAY8", memory="cpu"))
+    def keep(frame: Any) -> None:
+        kept.append(frame.planes[0].native)
+
+    name = sbg.register(keep, name="sb_keep")
+    values = first_bytes(f"{SOURCE} ! sb_fill value=6 ! {name}")
+    assert [int(array[0, 0]) for array in kept] == values == [6, 6, 6]
+    # They are mapped, so those after it may not write.
+    assert "AccessError" in error_of(f"{SOURCE} ! {name} ! sb_fill")
+    kept.clear()
+
+
+PROGRAM = """
+import sys
+import samebytes.elements as el, samebytes_gstreamer as sbg
+
+@el.inplace(takes=el.Image("GRAY8", memory="cpu", access="rw"))
+def fill(frame):
+    frame.planes[0].native[...] = 1
+
+sbg.register(fill)
+from gi.repository import Gst
+text = "videotestsrc is-live=true ! video/x-raw,format=GRAY8 ! fill"
+"""
+
+
+def test_the_interpreter_ends_while_elements_work() -> None:
+    program = PROGRAM + (
+        "pipeline = Gst.parse_launch(text + ' ! fakesink')\n"
+        "pipeline.set_state(Gst.State.PLAYING)\n"
+        "pipeline.get_state(Gst.CLOCK_TIME_NONE)\n"
+    )
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True,
+            timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.usefixtures("default_signals")
+def test_ctrl_c_ends_a_program_while_elements_work() -> None:
+    program = PROGRAM + (
+        "with sbg.GStreamerSource(text) as source:\n"
+        "    for frame in source:\n"
+        "        print('frame', flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "frame\n"
+        time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=30)
+    assert child.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in errors
+
+
+def test_memory_stays_flat() -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+    big = "video/x-raw,format=GRAY8,width=640,height=480"
+    text = f"videotestsrc num-buffers={{}} ! {big} ! sb_fill ! fakesink"
+    for number in (100, 1000):
+        before = resident()
+        pipeline = Gst.parse_launch(text.format(number))
+        pipeline.set_state(Gst.State.PLAYING)
+        pipeline.get_bus().timed_pop_filtered(60 * Gst.SECOND, Gst.MessageType.EOS)
+        pipeline.set_state(Gst.State.NULL)
+    # A thousand buffers are 300 MB.
+    assert resident() - before < 30_000_000
+
+
+@pytest.mark.parametrize(
+    ("package", "memory", "access"),
+    [("samebytes_gpu_opencl", "opencl", "rw"), ("samebytes_openvino", "openvino:GPU", "r")],
+)
+def test_devices_get_the_buffers_without_a_copy(package: str, memory: str, access: Any) -> None:
+    missing = package.replace("_", "-")
+    pytest.importorskip(package, reason=f"missing package {missing}: pip install {missing}")
+    try:
+        sb.context(memory)
+    except SamebytesError:
+        pytest.skip(
+            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
+        )
+    seen = []
+
+    @el.inplace(takes=el.Image("NV12", memory=memory, access=access))
+    def look(frame: Any) -> None:
+        seen.append(frame.context.memory_type)
+
+    name = sbg.register(look, name=f"sb_on_{package}")
+    big = "video/x-raw,format=NV12,width=64,height=64"
+    # Those before are asked for whole pages, be it through other elements.
+    for between in ("", "! sb_mark"):
+        frames = frames_of(f"videotestsrc num-buffers=2 ! {big} {between} ! {name} ! sb_mark")
+        assert [frame.regions[0].label for frame in frames] == ["thing", "thing"]
+    assert seen == [memory.partition(":")[0]] * 4
+    assert sb.stats().copies == 0
+
+
+def test_memory_that_is_not_there() -> None:
+    @el.inplace(takes=el.Image(memory="nowhere"))
+    def lost(_: Any) -> None:
+        pass
+
+    name = sbg.register(lost, name="sb_lost")
+    assert "element 'lost': unknown memory type 'nowhere'" in error_of(f"{SOURCE} ! {name}")
