@@ -69,7 +69,7 @@ def test_frames_of_a_decoder_are_changed_in_place_and_encoded(
     pipe = el.Pipeline(FFmpegSource(clip), mark(), FFmpegSink(made))
     with pipe.start(threads=threads) as out:
         times = seconds(out)
-        frames = out.statistics()["ffmpeg.sink"].frames_in
+        frames = out.statistics().of("ffmpeg.sink").frames_in
     assert frames == count  # the last ones too, which a decoder that lives would keep
     assert times == [Fraction(number, 30) for number in range(count)]
     assert sb.stats().copied_bytes == 0
@@ -100,8 +100,8 @@ def test_a_loop_without_end_is_stopped_from_outside(clip: Path) -> None:
 
 def test_a_second_run_begins_again(clip: Path) -> None:
     pipe = el.Pipeline(FFmpegSource(clip, frames=3))
-    assert pipe.run(threads=0)["ffmpeg.source"].frames_out == 3
-    assert pipe.run()["ffmpeg.source"].frames_out == 3
+    assert pipe.run(threads=0).of("ffmpeg.source").frames_out == 3
+    assert pipe.run().of("ffmpeg.source").frames_out == 3
 
 
 def test_several_inputs_go_through_the_same_elements(clip: Path) -> None:
