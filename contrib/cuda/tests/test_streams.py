@@ -329,8 +329,8 @@ def test_the_tests_of_ordering_can_fail(
 
 @pytest.mark.slow
 def test_ordering_where_the_driver_waits(gpu: Any, pytestconfig: pytest.Config) -> None:
-    """CUDA may wait for the device in calls that make or free memory: no order may need them not
-    to, and what only enqueues does not call them."""
+    """NVIDIA's driver waits where it frees or unregisters memory, and a driver may where it makes
+    memory too: no order may need it not to, and what only enqueues calls none of these."""
     if not gpu.is_software:
         pytest.skip("this asks the software CUDA driver to wait; NVIDIA's does as it does")
     status, output = run_again(pytestconfig, "ordering", SOFTCUDA_WAITS="1")

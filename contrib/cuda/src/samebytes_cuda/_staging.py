@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pinned memory for downloads with a queue, which is used again.
 
-To pin memory takes milliseconds, and the driver may wait meanwhile for all that the device does: a
-download that is only to be enqueued would wait with it.
+NVIDIA's driver frees pinned memory (cuMemFreeHost) only when all work of the device is done:
+whoever drops a download would wait for work that others have enqueued. To make it does not wait.
 """
 
 from __future__ import annotations

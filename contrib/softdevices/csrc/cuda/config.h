@@ -7,7 +7,7 @@
  *   SOFTCUDA_DEVICES          how many devices there are, 1 to 8; 2 by default
  *   SOFTCUDA_MEMORY           bytes of memory of each device; 4 GiB by default
  *   SOFTCUDA_WAITS=1          calls that make, register or free memory return when the context's
- *                             work is done, which CUDA allows and some drivers do
+ *                             work is done; NVIDIA's 580 does where it frees or unregisters
  *   SOFTCUDA_PAGEABLE=1       the devices read pageable memory of the host where it lies
  *   SOFTCUDA_DMA_BUF_MMAP=1   the devices say that the CPU can map DMA-BUFs of their memory
  *   SOFTCUDA_DMA_BUF_IMPORT=1 descriptors can be imported as external memory
