@@ -107,7 +107,7 @@ def test_an_element_in_an_environment_of_its_own(tmp_path: Path) -> None:
     assert " passed" in out
     assert "skipped" not in out
     assert " 0 failed" in there.samebytes("check-plugin", "blurs")
-    assert "ready" in there.samebytes("doctor", "blurs")
+    assert "it needs nothing else" in there.samebytes("doctor", "blurs")
     code = "import samebytes.elements as el; print(el.create('blurs.brighten', by=3))"
     assert "Brighten(by=3)" in there.python("-c", code)
     there.samebytes("new-backend", "--element", "others")  # the wheel has templates

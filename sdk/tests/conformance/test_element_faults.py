@@ -20,7 +20,8 @@ TOY = Path(__file__).parent / "toy"
 
 # The fault, the suite that is run, and the tests that must fail.
 FAULTS: dict[str, tuple[str, set[str]]] = {
-    "none": ("Test", set()),
+    "none": ("not TestMissing", set()),
+    "an element that is not there": ("TestMissing", {"test_created_by_name"}),
     "no summary": ("TestAdd", {"test_created_by_name"}),
     "a parameter without description": ("TestAdd", {"test_parameters_are_described"}),
     "parameters that are not checked": ("TestAdd", {"test_wrong_parameters_are_refused"}),

@@ -79,6 +79,9 @@ class Frames(Source):
     Args:
         make: makes the frame of a number.
         count: how many; None for no end.
+
+    Attributes:
+        number: how many it gave.
     """
 
     name = "frames"
@@ -87,7 +90,7 @@ class Frames(Source):
         super().__init__()
         self._make = make
         self._count = count
-        self._number = 0
+        self.number = 0
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo:
         """What the first frame is; it is made for this alone."""
@@ -95,11 +98,11 @@ class Frames(Source):
 
     def open(self, context: Any) -> None:
         """Begin with the first one."""
-        self._number = 0
+        self.number = 0
 
     def read(self) -> Frame | None:
         """The next frame."""
-        if self._number == self._count:
+        if self.number == self._count:
             return None
-        self._number += 1
-        return self._make(self._number - 1)
+        self.number += 1
+        return self._make(self.number - 1)

@@ -26,12 +26,10 @@ class ParameterChecks:
         return el.create(self.element, **self.parameters)
 
     def test_created_by_name(self) -> None:
-        """create() makes it by its name, which begins with its plugin's; lists can describe it."""
-        spec = el.available()[self.element]
-        named = all(self.element.partition("."))
-        assert named, 'its name is the plugin\'s, a dot and its own: "mine.blur"'
-        assert spec.summary, "ElementSpec.summary is empty: lists have nothing to say of it"
+        """create() makes it by its name, and lists can describe it."""
         cls = el.element_class(self.element)
+        spec = el.available()[self.element]
+        assert spec.summary, "ElementSpec.summary is empty: lists have nothing to say of it"
         assert (cls.__doc__ or "").strip(), f"{cls.__name__} has no docstring"
         made = self.make()
         assert type(made) is cls

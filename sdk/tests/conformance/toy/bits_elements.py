@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -138,3 +140,41 @@ class Keep(el.Sink):
     def close(self) -> None:
         if hasattr(self, "file") and FAULT != "a file that stays open":
             self.file.close()
+
+
+class Twice(el.Transform):
+    """Gives each picture and its negative, in one of several threads."""
+
+    concurrent = True
+    takes = gives = el.Image("GRAY8", memory="cpu")
+
+    def process(self, frame: sb.Frame[Any]) -> Iterator[sb.Frame[Any]]:
+        yield frame
+        made = sb.context("cpu").allocate_frame("GRAY8", frame.width, frame.height)
+        np.subtract(255, frame.planes[0].native, out=made.planes[0].native)
+        made.meta.pts = frame.pts
+        yield made
+
+
+class Delay(el.Transform):
+    """Gives each frame when three more have come."""
+
+    def open(self, context: Any) -> None:
+        self.waiting = deque[sb.Frame[Any]]()
+
+    def process(self, frame: sb.Frame[Any]) -> sb.Frame[Any] | None:
+        self.waiting.append(frame)
+        return self.waiting.popleft() if len(self.waiting) > 3 else None
+
+    def end_of_stream(self, stream: int) -> Iterator[sb.Frame[Any]]:
+        while self.waiting:
+            yield self.waiting.popleft()
+
+    def close(self) -> None:
+        self.waiting = deque()
+
+
+@el.inplace(takes=el.Image("BGR", memory="cpu", access="rw"))
+def fade(frame: sb.Frame[Any], *, to: Annotated[int, el.Range(0, 8), "bits that go"] = 1) -> None:
+    """Makes pictures darker."""
+    np.right_shift(frame.planes[0].native, to, out=frame.planes[0].native)

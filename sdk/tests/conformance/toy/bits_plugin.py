@@ -12,9 +12,9 @@ PLUGIN = Plugin(api=(1, 1), summary="a toy of elements")
 
 @hookimpl
 def samebytes_elements() -> list[ElementSpec]:
-    """One of each kind."""
+    """Some of each kind."""
     summary = "" if os.environ.get("TOY_FAULT") == "no summary" else "a toy"
     return [
         ElementSpec(name=f"bits.{name.lower()}", element=f"bits_elements:{name}", summary=summary)
-        for name in ("Count", "Add", "Mean", "Half", "Keep")
+        for name in ("Count", "Add", "Mean", "Half", "Keep", "Twice", "Delay", "fade")
     ]

@@ -31,3 +31,19 @@ class TestHalf(ElementSuite):
 class TestKeep(ElementSuite):
     element = "bits.keep"
     parameters = {"path": "/dev/null"}  # noqa: RUF012 - a ClassVar of the suite
+
+
+class TestTwice(ElementSuite):
+    element = "bits.twice"
+
+
+class TestDelay(ElementSuite):
+    element = "bits.delay"
+
+
+class TestFade(ElementSuite):
+    element = "bits.fade"
+
+
+class TestMissing(ElementSuite):
+    element = "bits.missing"
