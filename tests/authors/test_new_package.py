@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes new-backend` writes is clean code, and works in its own environment."""
+"""What `samebytes new-backend` writes is clean code, and works in an environment of its own."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
-def written(name: str, into: Path) -> Path:
+def written(name: str, into: Path, *options: str) -> Path:
     """The package of that name."""
-    run(sys.executable, "-m", "samebytes", "new-backend", name, "--into", into, cwd=ROOT)
+    command = ("new-backend", name, "--into", str(into), *options)
+    run(sys.executable, "-m", "samebytes", *command, cwd=ROOT)
     (folder,) = into.glob("samebytes-*")
     return folder
 
 
 # The shortest name and the longest one: lines are wrapped by their length.
 @pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("--element",)], ids=["backend", "element"])
 @pytest.mark.parametrize("name", ["q", "shared_pages", "arena_of_shared_pages_xy"])
-def test_it_is_clean(name: str, tmp_path: Path) -> None:
-    folder = written(name, tmp_path)
+def test_it_is_clean(name: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    folder = written(name, tmp_path, *options)
     run(sys.executable, "-m", "ruff", "check", "--no-cache", cwd=folder)
     run(sys.executable, "-m", "ruff", "format", "--no-cache", "--check", cwd=folder)
     run(
@@ -46,33 +48,67 @@ def test_it_is_clean(name: str, tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+class Environment:
+    """A fresh environment with the core and one package, both from wheels; and its tests."""
+
+    def __init__(self, folder: Path, tmp_path: Path) -> None:
+        wheels, place = tmp_path / "wheels", tmp_path / "venv"
+        self.elsewhere = tmp_path / "elsewhere"
+        for source in (CORE, folder):
+            run(
+                sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", wheels,
+                source, cwd=tmp_path,
+            )  # fmt: skip
+        venv.create(place, with_pip=True)
+        self._python, self._command = place / "bin" / "python", place / "bin" / "samebytes"
+        (core,) = wheels.glob("samebytes-*.whl")
+        (own,) = wheels.glob("samebytes_*.whl")
+        shutil.copytree(folder / "tests", self.elsewhere / "tests")
+        shutil.copy(folder / "pyproject.toml", self.elsewhere)
+        self.pip("install", f"{core}[testing]", str(own))
+
+    def python(self, *words: str) -> str:
+        """Run this environment's Python."""
+        clean = {"PYTHONPATH": "", "PYTHONNOUSERSITE": "1"}
+        return run(self._python, *words, cwd=self.elsewhere, **clean)
+
+    def pip(self, *words: str) -> None:
+        """Install or uninstall."""
+        self.python("-m", "pip", "--quiet", "--disable-pip-version-check", *words)
+
+    def samebytes(self, *words: str) -> str:
+        """Run the command."""
+        clean = {"PYTHONPATH": "", "PYTHONNOUSERSITE": "1"}
+        return run(self._command, *words, cwd=self.elsewhere, **clean)
+
+
 @pytest.mark.slow
 @pytest.mark.wheel
 def test_in_an_environment_of_its_own(tmp_path: Path) -> None:
     """As its author works: wheels of it and of the core, a fresh venv, its tests, the commands."""
-    folder = written("shared_pages", tmp_path)
-    wheels, place, elsewhere = tmp_path / "wheels", tmp_path / "venv", tmp_path / "elsewhere"
-    for source in (CORE, folder):
-        run(
-            sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", wheels, source,
-            cwd=tmp_path,
-        )  # fmt: skip
-    venv.create(place, with_pip=True)
-    python, command = place / "bin" / "python", place / "bin" / "samebytes"
-    (core,) = wheels.glob("samebytes-*.whl")
-    (own,) = wheels.glob("samebytes_shared_pages-*.whl")
-    clean = {"PYTHONPATH": "", "PYTHONNOUSERSITE": "1"}
-    pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check")
-    run(*pip, "install", f"{core}[testing]", own, cwd=tmp_path, **clean)
-    shutil.copytree(folder / "tests", elsewhere / "tests")
-    shutil.copy(folder / "pyproject.toml", elsewhere)
-    assert " passed" in run(python, "-m", "pytest", "-q", cwd=elsewhere, **clean)
-    assert " 0 failed" in run(command, "check-plugin", "shared_pages", cwd=elsewhere, **clean)
-    assert "shared_pages  0.1.0    ready" in run(command, "list", cwd=elsewhere, **clean)
-    assert "pages of" in run(command, "doctor", "shared_pages", cwd=elsewhere, **clean)
-    route = run(command, "route", "cpu", "shared_pages", cwd=elsewhere, **clean)
-    assert "1. cpu -> shared_pages  ALIAS" in route
-    run(*pip, "uninstall", "--yes", "samebytes-shared-pages", cwd=elsewhere, **clean)
-    assert "shared_pages" not in run(command, "list", cwd=elsewhere, **clean)
-    run(command, "new-backend", "other_pages", cwd=elsewhere, **clean)  # the wheel has templates
-    assert (elsewhere / "samebytes-other-pages" / "README.md").exists()
+    there = Environment(written("shared_pages", tmp_path), tmp_path)
+    assert " passed" in there.python("-m", "pytest", "-q")
+    assert " 0 failed" in there.samebytes("check-plugin", "shared_pages")
+    assert "shared_pages  0.1.0    ready" in there.samebytes("list")
+    assert "pages of" in there.samebytes("doctor", "shared_pages")
+    assert "1. cpu -> shared_pages  ALIAS" in there.samebytes("route", "cpu", "shared_pages")
+    there.pip("uninstall", "--yes", "samebytes-shared-pages")
+    assert "shared_pages" not in there.samebytes("list")
+    there.samebytes("new-backend", "other_pages")  # the wheel has templates
+    assert (there.elsewhere / "samebytes-other-pages" / "README.md").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.wheel
+def test_an_element_in_an_environment_of_its_own(tmp_path: Path) -> None:
+    """The same for an element, which is made by its name."""
+    there = Environment(written("blurs", tmp_path, "--element"), tmp_path)
+    out = there.python("-m", "pytest", "-q")
+    assert " passed" in out
+    assert "skipped" not in out
+    assert " 0 failed" in there.samebytes("check-plugin", "blurs")
+    assert "it needs nothing else" in there.samebytes("doctor", "blurs")
+    code = "import samebytes.elements as el; print(el.create('blurs.brighten', by=3))"
+    assert "Brighten(by=3)" in there.python("-c", code)
+    there.samebytes("new-backend", "--element", "others")  # the wheel has templates
+    assert (there.elsewhere / "samebytes-others" / "README.md").exists()

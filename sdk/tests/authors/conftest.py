@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package that `samebytes new-backend` writes, where samebytes finds it without pip."""
+"""The packages that `samebytes new-backend` writes, where samebytes finds it without pip."""
 
 from __future__ import annotations
 
 import shutil
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,12 +69,19 @@ class Generated:
 @pytest.fixture
 def generate(
     site: Site, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], Generated]:
+) -> Callable[..., Generated]:
     """Write the package of that name; nothing but it is in use, once it is installed."""
 
-    def generate(name: str) -> Generated:
+    def generate(name: str, *, element: bool = False) -> Generated:
         monkeypatch.setenv("SAMEBYTES_PLUGINS", name)
         sb.refresh()
-        return Generated(new_package(name, tmp_path_factory.mktemp("written")), site, name)
+        into = tmp_path_factory.mktemp("written")
+        return Generated(new_package(name, into, element=element), site, name)
 
     return generate
+
+
+@pytest.fixture
+def generate_element(generate: Callable[..., Generated]) -> Callable[[str], Generated]:
+    """The same for a package with an element."""
+    return partial(generate, element=True)

@@ -37,6 +37,14 @@ def test_the_generated_backend_passes(generate: Generate) -> None:
     assert {f.subject for f in findings} >= {"alpha", "cpu -> alpha", "alpha -> cpu"}
 
 
+def test_the_generated_element_passes(generate_element: Generate) -> None:
+    findings = check(generate_element("alpha"))
+    assert {f.outcome for f in findings} == {"passed"}
+    (element,) = [f for f in findings if f.number == "6.15"]
+    assert element.subject == "alpha.brighten, samebytes_alpha.brighten:Brighten"
+    assert element.detail == "by"
+
+
 @pytest.mark.parametrize("place", ["_probe.py", "_mappers.py"])
 def test_what_hangs_is_ended(generate: Generate, place: str) -> None:
     generated = generate("alpha")

@@ -23,6 +23,7 @@ SPECS = "the hooks return valid specs"
 PROBE = "the probe answers in time"
 WRAPS = "a native type is wrapped by a class of its level"
 CONNECTS = "an edge has a mapper that connects"
+ELEMENT = "an element is of one of the four kinds, under its plugin's name"
 
 HEAD = "from __future__ import annotations\n"
 CRASH = "__import__('os').kill(__import__('os').getpid(), 11)"
@@ -108,6 +109,26 @@ CLASSES: Faults = {
     ),
 }  # fmt: skip
 
+ELEMENTS: Faults = {
+    "a class that is not there": (
+        "_plugin.py", ":Brighten", ":Brihgten", ELEMENT, "AttributeError",
+    ),
+    "a class of another kind": (
+        "brighten.py", "(el.TransformInplace)", "", ELEMENT, "is not a subclass of Element",
+    ),
+    "no kind": ("brighten.py", "el.TransformInplace", "el.Element", ELEMENT, "is not a Source"),
+    "no process": ("brighten.py", "def process(", "def proces(", ELEMENT, "has no process()"),
+    "another's name": (
+        "_plugin.py", 'name="alpha', 'name="ffmpeg', ELEMENT, "begin with 'alpha'",
+    ),
+    "no word of it": (
+        "_plugin.py", "makes pictures brighter, in place", "", ELEMENT, "its summary is empty",
+    ),
+    "a type that is not there": (
+        "brighten.py", "Annotated[int", "Annotated[Integer", ELEMENT, "Integer",
+    ),
+}  # fmt: skip
+
 PROBES: Faults = {
     "one that raises": (
         "_probe.py", "    try:\n", "    raise ValueError('today')\n    try:\n", PROBE, "today",
@@ -140,6 +161,21 @@ def test_in_the_classes(name: str, generate: Generate) -> None:
     generated = generate("alpha")
     generated.change(file, old, new)
     assert reported in generated.faults("classes")[rule]
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_in_the_elements(name: str, generate_element: Generate) -> None:
+    file, old, new, rule, reported = ELEMENTS[name]
+    generated = generate_element("alpha")
+    generated.change(file, old, new)
+    assert reported in generated.faults("classes")[rule]
+
+
+def test_elements_of_an_older_api(generate_element: Generate) -> None:
+    generated = generate_element("alpha")
+    generated.change("_plugin.py", "api=(1, 1)", "api=(1, 0)")
+    broken = generated.faults("declaration", "samebytes_alpha._plugin")
+    assert "samebytes_elements needs PLUGIN = Plugin(api=(1, 1))" in broken[PLUGIN]
 
 
 @pytest.mark.parametrize("name", PROBES)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +17,8 @@ from samebytes._authors.package import new_package
 from samebytes._cli import main
 
 if TYPE_CHECKING:
-    from sdk.tests.authors.conftest import Generated
     from sdk.tests.conftest import Site
 
-Generate = Callable[[str], "Generated"]
 Capture = pytest.CaptureFixture[str]
 
 LONGEST = "arena_of_shared_pages_xy"
@@ -78,6 +75,18 @@ def test_the_command(site: Site, tmp_path: Path, capsys: Capture) -> None:
     assert main(["new-backend"]) == 2
 
 
+def test_the_command_for_an_element(site: Site, tmp_path: Path, capsys: Capture) -> None:
+    assert site.path == tmp_path
+    assert main(["new-backend", "--element", "blurs", "--into", str(tmp_path)]) == 0
+    assert "samebytes check-plugin blurs" in capsys.readouterr().out
+    folder = tmp_path / "samebytes-blurs" / "src" / "samebytes_blurs"
+    assert {path.name for path in folder.glob("*.py")} == {
+        "__init__.py", "_plugin.py", "brighten.py",
+    }  # fmt: skip
+    assert main(["new-backend", "--element", "Blurs"]) == 1
+    assert "'Blurs' is not a name for a plugin: small" in capsys.readouterr().err
+
+
 def test_nothing_is_written_over(site: Site, tmp_path: Path) -> None:
     assert site.path == tmp_path
     (tmp_path / "samebytes-pages").symlink_to(tmp_path / "nowhere")
@@ -88,10 +97,14 @@ def test_nothing_is_written_over(site: Site, tmp_path: Path) -> None:
         new_package("pages", tmp_path / "file")
 
 
-def test_every_place_is_filled(generate: Generate) -> None:
-    generated = generate("alpha")
+KINDS = pytest.mark.parametrize("kind", ["generate", "generate_element"])
+
+
+@KINDS
+def test_every_place_is_filled(kind: str, request: pytest.FixtureRequest) -> None:
+    generated = request.getfixturevalue(kind)("alpha")
     files = [path for path in generated.folder.rglob("*") if path.is_file()]
-    assert len(files) > 10
+    assert len(files) > 8
     for path in files:
         text = path.read_text()
         assert "$" not in text.replace("${{", ""), path
@@ -101,8 +114,9 @@ def test_every_place_is_filled(generate: Generate) -> None:
 
 
 @pytest.mark.slow
-def test_it_passes_its_own_tests(generate: Generate) -> None:
-    generated = generate("shared_pages")
+@KINDS
+def test_it_passes_its_own_tests(kind: str, request: pytest.FixtureRequest) -> None:
+    generated = request.getfixturevalue(kind)("shared_pages")
     generated.install()
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
@@ -115,8 +129,9 @@ def test_it_passes_its_own_tests(generate: Generate) -> None:
     assert "skipped" not in out
 
 
-def test_its_readme_runs(generate: Generate) -> None:
-    generated = generate("shared_pages")
+@KINDS
+def test_its_readme_runs(kind: str, request: pytest.FixtureRequest) -> None:
+    generated = request.getfixturevalue(kind)("shared_pages")
     generated.install()
     text = (generated.folder / "README.md").read_text()
     code = text.split("```python\n")[1].split("```")[0]

@@ -13,11 +13,20 @@ from typing import Any
 import pytest
 
 import samebytes._authors.check
-from samebytes.testing import ContextSuite, FrameSuite, MapperSuite, PluginSuite, TensorSuite
+from samebytes.testing import (
+    ContextSuite,
+    ElementSuite,
+    FrameSuite,
+    MapperSuite,
+    PluginSuite,
+    TensorSuite,
+)
 from samebytes.testing.rules import CHAPTERS, Rule, all_rules
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rules.md"
-SUITES: tuple[type[Any], ...] = (PluginSuite, ContextSuite, TensorSuite, FrameSuite, MapperSuite)
+SUITES: tuple[type[Any], ...] = (
+    PluginSuite, ContextSuite, TensorSuite, FrameSuite, MapperSuite, ElementSuite,
+)  # fmt: skip
 HEAD = """\
 # The rule book
 

@@ -148,7 +148,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, st
     (metadata / "entry_points.txt").write_text("[samebytes.plugins]\ntoy = toy_plugin\n")
     selected = {fault: selection(fault) for fault in ALL_FAULTS}
     done = subprocess.run(
-        [sys.executable, str(folder / "run_faults.py"), json.dumps(selected)],
+        [sys.executable, str(folder / "run_faults.py"), "toy_suites.py", json.dumps(selected)],
         env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name of a new backend, and the names that follow from it."""
+"""The name of a new backend or plugin, and the names that follow from it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Names:
     """What the parts of a backend are called.
 
     Attributes:
-        memory_type: of the memory type, the node and the plugin: "shared_pages".
+        memory_type: of the memory type, the node and the plugin: "shared_pages"; where there are
+            only elements, of the plugin.
         distribution: what pip installs: "samebytes-shared-pages".
         package: what Python imports: "samebytes_shared_pages".
         classes: what class names begin with: "SharedPages".
@@ -44,17 +45,20 @@ class Names:
     constant: str
 
 
-def names_of(name: str) -> Names:
-    """The names for a backend of the memory type `name`.
+def names_of(name: str, what: str = "a memory type") -> Names:
+    """The names for a backend of the memory type `name`, or for a plugin of that name.
+
+    Args:
+        what: what it is to be the name of, for the error.
 
     Raises:
-        NewBackendError: it is not a name for a memory type, or somebody has it.
+        NewBackendError: it cannot be such a name, or somebody has it.
     """
     # One hyphen for one underscore: then package indexes, which take "-", "_" and "." for the
     # same, and Python's modules, which do not, agree about which names are equal.
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or len(name) > _LONGEST:
         raise NewBackendError(
-            f"{name!r} is not a name for a memory type: small letters, digits, and single "
+            f"{name!r} is not a name for {what}: small letters, digits, and single "
             f"underscores between them, a letter first, {_LONGEST} characters at most; "
             "for instance 'shared_pages'"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes new-backend`: a package to begin a backend with."""
+"""`samebytes new-backend`: a package to begin a backend or an element with."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from pathlib import Path
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
-SUMMARY = "write the package of a new backend: it works, and is there to be changed"
+SUMMARY = "write the package of a new backend or element: it works, and is there to be changed"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="NAME", help="its memory type, for instance shared_pages")
+    parser.add_argument(
+        "name", metavar="NAME", help="its memory type, or plugin, for instance shared_pages"
+    )
+    parser.add_argument(
+        "--element", action="store_true", help="an element of pipelines, and not a backend"
+    )
     parser.add_argument(
         "--into", type=Path, default=Path(), metavar="FOLDER", help="where to write it (here)"
     )
@@ -23,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the package and say what to do next."""
     from .._authors.package import new_package
 
-    folder = new_package(options.name, options.into)
+    folder = new_package(options.name, options.into, element=options.element)
     print(f"{folder} is written. Next:")
     print(f"  cd {folder}")
     print('  pip install --editable ".[test]"')

@@ -17,7 +17,10 @@ from .spec_checks import problem_of_plugin, problem_of_spec
 from .specs import API, ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
 from .tables import Declarations
 
-__all__ = ["HOOKS", "PluginAPI", "check_hooks", "check_module", "declarations", "plugin_of"]
+__all__ = [
+    "HOOKS", "PluginAPI", "check_api_of_hooks", "check_hooks", "check_module", "declarations",
+    "plugin_of",
+]  # fmt: skip
 
 HOOKS = {
     "samebytes_tensors": NativeSpec,
@@ -57,17 +60,12 @@ def check_module(name: str, module: ModuleType) -> Plugin:
     """The module's PLUGIN, if it is one this samebytes can use and its hooks are hooks.
 
     Raises:
-        PluginLoadError: no PLUGIN, or a hook that is misspelt or not marked.
+        PluginLoadError: no PLUGIN, or a hook that is misspelt, not marked or of a later API.
         IncompatiblePluginError: another API.
     """
     plugin = plugin_of(name, module)
     check_hooks(name, module)
-    for hook, _ in _hooks(module):
-        since = _SINCE.get(hook, (1, 0))
-        if tuple(plugin.api) < since:
-            raise PluginLoadError(
-                name, f"{hook} needs PLUGIN = Plugin(api={since}), and it declares {plugin.api}"
-            )
+    check_api_of_hooks(name, module, plugin)
     return plugin
 
 
@@ -102,6 +100,20 @@ def check_hooks(name: str, module: ModuleType) -> None:
             raise PluginLoadError(name, str(UnknownNameError("hook", hook, HOOKS)))
         if not marked:
             raise PluginLoadError(name, f"{hook} lacks @samebytes.plugins.hookimpl")
+
+
+def check_api_of_hooks(name: str, module: ModuleType, plugin: Plugin) -> None:
+    """See whether the API that a plugin declares has all of its hooks.
+
+    Raises:
+        PluginLoadError: one came later.
+    """
+    for hook, _ in _hooks(module):
+        since = _SINCE.get(hook, (1, 0))
+        if tuple(plugin.api) < since:
+            raise PluginLoadError(
+                name, f"{hook} needs PLUGIN = Plugin(api={since}), and it declares {plugin.api}"
+            )
 
 
 def _supported(api: object) -> bool:

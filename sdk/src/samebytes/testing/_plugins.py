@@ -22,6 +22,7 @@ from ._objects import choose_tests
 from .rules.classes import (
     context_class,
     devices_are_listed,
+    element_class,
     mapper_class,
     native_spelling,
     native_wrapper,
@@ -104,6 +105,8 @@ class PluginSuite:
             context_class(context, self.plugin)
             if context.devices is not None:
                 devices_are_listed(context, self.plugin)
+        for element in declared.elements:
+            element_class(element, self.plugin)
         for mapper in declared.mappers:
             try:
                 mapper_class(mapper, self.plugin)

@@ -18,9 +18,10 @@ pytest.register_assert_rewrite(
     *(
         f"samebytes.testing.{name}"
         for name in (
-            "_closed", "_contexts", "_drop_orders", "_footprint", "_frames", "_scenarios", "_held",
-            "_lifetimes", "_mapping_bytes", "_mapping_declared", "_mapping_layouts",
-            "_mapping_objects", "_objects", "_plugins", "_tensors",
+            "_closed", "_contexts", "_drop_orders", "_element_parameters", "_elements",
+            "_footprint", "_frames", "_scenarios", "_held", "_lifetimes", "_mapping_bytes",
+            "_mapping_declared", "_mapping_layouts", "_mapping_objects", "_objects",
+            "_plugins", "_tensors",
         )
     )
 )  # fmt: skip

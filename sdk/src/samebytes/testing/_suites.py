@@ -10,6 +10,7 @@ from . import strategies
 from ._child import ChildResult, run_method
 from ._contexts import ContextSuite
 from ._device_view import DeviceView
+from ._elements import ElementSuite
 from ._footprint import assert_nothing_left, assert_steady
 from ._frames import FrameSuite
 from ._guard import GuardedMemory
@@ -26,6 +27,7 @@ __all__ = [
     "ContextSuite",
     "DeviceMemory",
     "DeviceView",
+    "ElementSuite",
     "FrameSuite",
     "GuardedMemory",
     "ImageLayout",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the toy's suites with each fault, in a fork each: the imports take longer than the tests.
 
-Arguments: a JSON object of the faults, each with the expression that selects tests. Prints a JSON
-object of the faults, each with pytest's status and output.
+Arguments: the file of the suites, and a JSON object of the faults, each with the expression that
+selects tests. Prints a JSON object of the faults, each with pytest's status and output.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import samebytes.testing  # noqa: F401 - what the forks share
 
 OPTIONS = [
     "-p", "no:cacheprovider", "-q", "--tb=short", "-rfE", "-W", "ignore", "-c", os.devnull,
-    str(Path(__file__).with_name("toy_suites.py")),
+    str(Path(__file__).with_name(sys.argv[1])),
 ]  # fmt: skip
 
 
@@ -41,4 +41,4 @@ def run(fault: str, expression: str) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(ended), printed
 
 
-sys.stdout.write(json.dumps({f: run(f, e) for f, e in json.loads(sys.argv[1]).items()}))
+sys.stdout.write(json.dumps({f: run(f, e) for f, e in json.loads(sys.argv[2]).items()}))

@@ -9,6 +9,7 @@ from ..._plugins.tables import PluginRecord
 from ...testing.rules.classes import (
     context_class,
     devices_are_listed,
+    element_class,
     mapper_class,
     native_spelling,
     native_wrapper,
@@ -30,6 +31,8 @@ def check(report: Report, record: PluginRecord) -> None:
             report.tries(devices_are_listed, context.devices, context, plugin)
     for mapper, unmet in unmet_edges(record):
         report.tries(mapper_class, f"{mapper.name}, {mapper.mapper}", mapper, plugin, unmet)
+    for element in record.declared.elements:
+        report.tries(element_class, f"{element.name}, {element.element}", element, plugin)
 
 
 def unmet_edges(record: PluginRecord) -> list[tuple[MapperSpec, str | None]]:

@@ -14,12 +14,17 @@ from ..._core.mapper import MemoryMapper
 from ..._core.tensor import Tensor
 from ..._plugins.loading import call, load, load_class
 from ..._plugins.native_names import misspelt, without_importing
-from ..._plugins.specs import ContextSpec, NativeSpec
+from ..._plugins.specs import ContextSpec, ElementSpec, NativeSpec
+from ...elements import Element, Sink, Source, Transform, TransformInplace
 from .book import BrokenRule, NotChecked, rule
 
 __all__ = [
-    "context_class", "devices_are_listed", "mapper_class", "native_spelling", "native_wrapper",
+    "context_class", "devices_are_listed", "element_class", "mapper_class", "native_spelling",
+    "native_wrapper",
 ]  # fmt: skip
+
+
+_KINDS = (Source, TransformInplace, Transform, Sink)
 
 
 @rule(
@@ -113,6 +118,29 @@ def mapper_class(spec: MapperSpec, plugin: str, unmet: str | None = None) -> Non
         raise BrokenRule(f"{cls.__name__} has no __slots__ of its own: each one has a __dict__")
     if not spec.summary:
         raise BrokenRule("its summary is empty: `samebytes route` has nothing to say of it")
+
+
+@rule(
+    "6.15",
+    "an element is of one of the four kinds, under its plugin's name",
+    means="samebytes.elements.create() of that name fails, or lists cannot say what it is",
+    do="ElementSpec.element names a subclass of Source, Transform, TransformInplace or Sink that "
+    "defines read(), process() or write(); its name is the plugin's, a dot and its own; a summary",
+)
+def element_class(spec: ElementSpec, plugin: str) -> str:
+    """Load the class of an element, and read its parameters."""
+    cls = load_class(spec.element, plugin, Element)
+    kind = next((k for k in _KINDS if issubclass(cls, k)), None)
+    if kind is None:
+        raise BrokenRule(f"{cls.__name__} is not a Source, Transform or Sink")
+    if not hasattr(cls, "function"):  # of a decorated function, that is what it does
+        _overrides(cls, kind, cls._work)
+    owner, _, own = spec.name.partition(".")
+    if owner != plugin or not own:
+        raise BrokenRule(f"{spec.name!r} does not begin with {plugin!r} and a dot")
+    if not spec.summary:
+        raise BrokenRule("its summary is empty: lists have nothing to say of it")
+    return ", ".join(call(cls.declared_parameters, plugin)) or "no parameters"
 
 
 def _overrides(cls: type, base: type, name: str) -> None:

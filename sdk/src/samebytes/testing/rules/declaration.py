@@ -10,7 +10,7 @@ from types import ModuleType
 
 from ..._plugins.specs import Plugin, ProbeResult
 from ..._plugins.tables import Declarations
-from ..._plugins.validation import check_hooks, declarations, plugin_of
+from ..._plugins.validation import check_api_of_hooks, check_hooks, declarations, plugin_of
 from .book import BrokenRule, NotChecked, rule
 
 __all__ = [
@@ -53,11 +53,13 @@ def module_imports(path: str) -> None:
     "PLUGIN says what it is, for this plugin API",
     means="samebytes cannot tell whether it can use the plugin, or what to say of it",
     do="PLUGIN = Plugin(api=(major, minor), summary=..., packages=..., probe=...), where api is "
-    "the version that it was written for, which is not newer than that of samebytes",
+    "the version that it was written for: not newer than that of samebytes, and not older than "
+    "its hooks",
 )
 def plugin_is_declared(name: str, module: ModuleType) -> None:
     """Look at its PLUGIN."""
     plugin = plugin_of(name, module)
+    check_api_of_hooks(name, module, plugin)
     if not plugin.summary:
         raise BrokenRule("its summary is empty: `samebytes list` has nothing to say of it")
     for package, command in plugin.packages.items():
@@ -91,8 +93,8 @@ def importing_is_light(imported: set[str], path: str, plugin: Plugin | None) -> 
     "6.4",
     "hooks are spelt and marked",
     means="samebytes does not call them, and says nothing",
-    do="the hooks are samebytes_tensors, samebytes_contexts and samebytes_mappers, each marked "
-    "with @samebytes.plugins.hookimpl",
+    do="the hooks are samebytes_tensors, samebytes_protocols, samebytes_contexts, "
+    "samebytes_mappers and samebytes_elements, each marked with @samebytes.plugins.hookimpl",
 )
 def hooks_are_marked(name: str, module: ModuleType) -> None:
     """Look at what might be a hook."""
@@ -103,12 +105,13 @@ def hooks_are_marked(name: str, module: ModuleType) -> None:
     "6.5",
     "the hooks return valid specs",
     means="the plugin is set aside, and all that it would add is missing",
-    do="each hook returns a list of NativeSpec, ContextSpec or MapperSpec objects",
+    do="each hook returns a list of specs of its kind: NativeSpec, ProtocolSpec, ContextSpec, "
+    "MapperSpec or ElementSpec",
 )
 def specs_are_valid(name: str, module: ModuleType) -> None:
     """Call the hooks."""
     if declarations(name, module) == Declarations():
-        raise BrokenRule("it declares no native type, no context and no edge")
+        raise BrokenRule("it declares no native type, no context, no edge and no element")
 
 
 @rule(
