@@ -345,19 +345,22 @@ def test_a_parameter_that_must_be_set() -> None:
     assert "element 'Record': parameter 'path' must be a Path" in text
 
 
-def test_open_that_fails() -> None:
+@pytest.mark.parametrize("kind", [OSError, KeyboardInterrupt])
+def test_open_that_fails(kind: type[BaseException]) -> None:
     class NoModel(el.TransformInplace):
         takes = el.Image()
         closed = 0
 
         def open(self, context: Any) -> None:
-            raise OSError("no model")
+            raise kind("no model")
 
         def close(self) -> None:
             type(self).closed += 1
 
     name = sbg.register(NoModel, name="sb_no_model")
-    assert "element 'NoModel': open() raised OSError: no model" in error_of(f"{SOURCE} ! {name}")
+    assert f"element 'NoModel': open() raised {kind.__name__}: no model" in error_of(
+        f"{SOURCE} ! {name}"
+    )
     assert NoModel.closed == 1
 
 
@@ -567,3 +570,12 @@ def test_memory_that_is_not_there() -> None:
 
     name = sbg.register(lost, name="sb_lost")
     assert "element 'lost': unknown memory type 'nowhere'" in error_of(f"{SOURCE} ! {name}")
+
+
+def test_a_frame_that_is_passed_on_must_be_what_was_announced() -> None:
+    @el.transform(takes=el.Image("GRAY8", memory="cpu"), gives=el.Image("BGR", memory="cpu"))
+    def promises(frame: Any) -> Any:
+        return frame
+
+    name = sbg.register(promises, name="sb_promises")
+    assert "it gave GRAY8 64x48" in error_of(f"{SOURCE} ! {name}")

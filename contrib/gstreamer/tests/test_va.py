@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import samebytes as sb
+import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import (
     ClosedError,
@@ -233,3 +234,20 @@ class TestContextOf:
         for wrong in (None, 3, Gst.Caps.new_any()):
             with pytest.raises(UnsupportedObjectError, match=r"Gst\.Element"):
                 sbg.context_of(wrong)
+
+
+def test_a_registered_element_gets_surfaces_of_the_display_that_they_are_on(
+    display: Display,
+) -> None:
+    seen = []
+
+    @el.inplace(takes=el.Image("NV12", memory="vaapi"))
+    def look(frame: Any) -> None:
+        seen.append((frame.context.memory_type, frame.context.handle("va_display")))
+
+    sbg.register(look, name="sb_surfaces")
+    with sbg.GStreamerSink("sb_surfaces ! fakesink", caps=CAPS) as sink:
+        for _ in range(2):
+            sink.write(display.frame())
+    assert seen == [("vaapi", display.vaapi.handle("va_display"))] * 2
+    assert sb.stats().copies == 0

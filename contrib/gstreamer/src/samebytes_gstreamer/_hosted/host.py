@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 import samebytes as sb
@@ -16,17 +15,16 @@ from samebytes.errors import (
     AccessError,
     ClosedError,
     ElementError,
-    NegotiationError,
     RouteError,
     SamebytesError,
 )
 from samebytes.plugins import Access
 
-from .._element_context import context_of
 from .._frame import GStreamerFrame, frame_of
 from .._gi import Gst
+from .agreeing import agreement, context_near, targets
 from .buffers import Outgoing, lend, own_copy, with_regions
-from .caps import given_caps, info_of, patterns_of
+from .caps import check_result, given_caps, info_of, patterns_of
 from .properties import Values
 
 __all__ = ["Host"]
@@ -80,7 +78,7 @@ class Host:
         for pattern in patterns_of(element, "takes") or ():
             for name in pattern.memories:
                 try:
-                    self._contexts[name] = _context(name, neighbour)
+                    self._contexts[name] = context_near(neighbour, name)
                 except SamebytesError as error:
                     self._missing.append(str(error))
         if self._missing and not self._contexts:
@@ -112,7 +110,7 @@ class Host:
         """
         element = self._class(**self._values.read())
         try:
-            return given_caps(caps, _agreement(element, info_of(caps))[1])
+            return given_caps(caps, agreement(element, info_of(caps))[1])
         finally:
             element.close()
 
@@ -126,7 +124,7 @@ class Host:
         Raises:
             NegotiationError, ValueError: it cannot take them.
         """
-        self._taken, _ = _agreement(self.element, info_of(caps))
+        self._taken, _ = agreement(self.element, info_of(caps))
         self._caps, self._out_caps = caps, out_caps
         self._targets.clear()
 
@@ -199,6 +197,8 @@ class Host:
         del result
         if not waiting:
             return _OK, []
+        if self._out_caps is not None:
+            check_result(frame, self._out_caps)
         if writes and view is not frame:
             view.flush()
         del view
@@ -246,26 +246,13 @@ class Host:
         if not self._taken.memories:
             return frame
         if not self._targets:
-            self._targets = self._by_cost(frame, access)
+            names = self._taken.memories
+            self._targets = targets(names, frame, access, self._contexts, copy=self.copy)
         *others, last = self._targets
         for target in others:
             with suppress(RouteError):
                 return frame.map(target, access, copy=self.copy)
         return frame.map(last, access, copy=self.copy)
-
-    def _by_cost(self, frame: GStreamerFrame, access: Access) -> list[Any]:
-        """Where the element takes its frames, cheapest first."""
-        assert self._taken is not None
-        found: list[tuple[float, Any]] = []
-        names = self._taken.memories
-        for name in names:
-            target = self._contexts.get(name, name)
-            try:
-                cost = sb.route(frame, target, access=access, copy=self.copy).cost
-            except SamebytesError:
-                cost = float("inf")  # mapping will say why
-            found.append((cost, target))
-        return [target for _, target in sorted(found, key=lambda one: one[0])]
 
 
 def _several(result: Any) -> Iterator[Any]:
@@ -273,28 +260,3 @@ def _several(result: Any) -> Iterator[Any]:
         yield from result
     elif result is not None:
         yield result
-
-
-def _agreement(element: Any, given: el.FrameInfo) -> tuple[el.Media, el.FrameInfo]:
-    """The pattern that fits, and what the element will give."""
-    patterns = patterns_of(element, "takes") or ()
-    for pattern in patterns:
-        if pattern.why_not(given) is None:
-            break
-    else:
-        takes = " or ".join(map(str, patterns))
-        reasons = [f"{pattern}: {pattern.why_not(given)}" for pattern in patterns]
-        raise NegotiationError(element.name, f"{given} comes; it takes {takes}", "", reasons)
-    memory = next(iter(pattern.memories), given.memory)
-    answer = element.negotiate(replace(given, memory=memory))
-    if not isinstance(answer, el.FrameInfo):
-        raise NegotiationError(element.name, f"negotiate() returned {answer!r}, not a FrameInfo")
-    return pattern, answer
-
-
-def _context(name: str, neighbour: Any) -> Context:
-    """The context of that name, on the device of the elements around where they have one."""
-    if name not in ("cpu", "gstreamer"):
-        with suppress(SamebytesError):
-            return context_of(neighbour).derive(name)
-    return sb.context(name)
