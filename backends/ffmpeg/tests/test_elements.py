@@ -39,6 +39,12 @@ def numbers(*, count: int = 8) -> Iterator[sb.Frame[Any]]:
         yield frame
 
 
+def frames_out(statistics: el.Statistics, element: str) -> int:
+    """How many frames an element gave."""
+    (found,) = [one.frames_out for one in statistics if one.element == element]
+    return found
+
+
 def seconds(frames: Any) -> list[Fraction]:
     return [frame.meta.pts * frame.meta.time_base for frame in frames]
 
@@ -69,7 +75,7 @@ def test_frames_of_a_decoder_are_changed_in_place_and_encoded(
     pipe = el.Pipeline(FFmpegSource(clip), mark(), FFmpegSink(made))
     with pipe.start(threads=threads) as out:
         times = seconds(out)
-        frames = out.statistics()["ffmpeg.sink"].frames_in
+        frames = frames_out(out.statistics(), "ffmpeg.sink")
     assert frames == count  # the last ones too, which a decoder that lives would keep
     assert times == [Fraction(number, 30) for number in range(count)]
     assert sb.stats().copied_bytes == 0
@@ -100,8 +106,8 @@ def test_a_loop_without_end_is_stopped_from_outside(clip: Path) -> None:
 
 def test_a_second_run_begins_again(clip: Path) -> None:
     pipe = el.Pipeline(FFmpegSource(clip, frames=3))
-    assert pipe.run(threads=0)["ffmpeg.source"].frames_out == 3
-    assert pipe.run()["ffmpeg.source"].frames_out == 3
+    assert frames_out(pipe.run(threads=0), "ffmpeg.source") == 3
+    assert frames_out(pipe.run(), "ffmpeg.source") == 3
 
 
 def test_several_inputs_go_through_the_same_elements(clip: Path) -> None:

@@ -31,6 +31,12 @@ def device(request: pytest.FixtureRequest) -> str:
     return name
 
 
+def frames_out(statistics: el.Statistics, element: str) -> int:
+    """How many frames an element gave."""
+    (found,) = [one.frames_out for one in statistics if one.element == element]
+    return found
+
+
 def mean_of_image(size: int = 32) -> openvino.Model:
     image = ops.parameter([1, 3, size, size], np.float32, name="image")
     mean = ops.reduce_mean(image, ops.constant([1, 2, 3]))
@@ -121,15 +127,15 @@ def test_tensors_are_bound_in_order() -> None:
 def test_a_model_of_a_file(tmp_path: Path) -> None:
     openvino.save_model(mean_of_image(), tmp_path / "mean.xml")
     infer = OpenVINOInfer(str(tmp_path / "mean.xml"))
-    assert el.Pipeline(grays(), infer).run()["openvino.infer"].frames_out == 6
+    assert frames_out(el.Pipeline(grays(), infer).run(), "openvino.infer") == 6
     with pytest.raises(ElementError, match=r"none\.xml"):
         el.Pipeline(grays(), OpenVINOInfer(tmp_path / "none.xml")).run()
 
 
 def test_a_second_run_reads_the_model_again() -> None:
     pipe = el.Pipeline(grays(), OpenVINOInfer(mean_of_image(), postprocess=as_region))
-    assert pipe.run()["openvino.infer"].frames_out == 6
-    assert pipe.run(threads=0)["openvino.infer"].frames_out == 6
+    assert frames_out(pipe.run(), "openvino.infer") == 6
+    assert frames_out(pipe.run(threads=0), "openvino.infer") == 6
 
 
 def test_what_does_not_fit_is_refused_before_the_first_frame() -> None:
