@@ -130,3 +130,18 @@ def test_several_streams(name: str, video: Path, model: Path) -> None:
         assert found == expected(f"{camera}, frame")
         assert f"{camera}: {FRAMES} frames, {FRAMES} boxes" in lines
     assert explained("several-streams.md") in printed
+
+
+def test_gray_by_a_kernel(
+    name: str, device: Callable[..., None], model: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyopencl", reason="missing package pyopencl: pip install pyopencl")
+    device("GPU")  # whose OpenCL runs the kernel
+    made = tmp_path / "gray.mkv"
+    printed = run("gray_kernel.py", model, made, "--device", name)
+    assert printed.splitlines()[:FRAMES] == expected()
+    assert explained("gray-by-a-kernel.md") in printed
+    with av.open(str(made)) as container:
+        for frame in container.decode(video=0):
+            picture = frame.to_ndarray(format="rgb24").astype(int)
+            assert np.median(np.ptp(picture, axis=2)) < 8  # it was 80, and the encoder adds noise

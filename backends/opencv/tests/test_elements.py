@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""opencv.draw in pipelines."""
+"""opencv.draw and opencv.scale in pipelines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import cv2
@@ -13,7 +14,7 @@ import pytest
 import samebytes as sb
 import samebytes.elements as el
 from samebytes import Region
-from samebytes.errors import NegotiationError, ParameterError
+from samebytes.errors import NegotiationError, ParameterError, PoolTimeoutError
 from samebytes_opencv._elements._drawing import FORMATS, components_of
 
 
@@ -28,6 +29,12 @@ def pictures(format_: str, *regions: Region, width: int = 96, height: int = 64) 
 
     element: el.Element = made()
     return element
+
+
+def frames_out(statistics: el.Statistics, element: str) -> int:
+    """How many frames an element gave."""
+    (found,) = [one.frames_out for one in statistics if one.element == element]
+    return found
 
 
 def drawn(format_: str, *regions: Region, **parameters: Any) -> sb.Frame[Any]:
@@ -92,3 +99,51 @@ def test_what_cannot_be_drawn_into_is_refused() -> None:
         el.create("opencv.draw", color=(0, 0, 256))
     with pytest.raises(ParameterError, match="line"):
         el.create("opencv.draw", line=0)
+
+
+@pytest.mark.parametrize("format_", FORMATS.split("|"))
+def test_planes_are_scaled_as_opencv_scales_them(format_: str) -> None:
+    sb.reset_stats()
+    pipe = el.Pipeline(pictures(format_), el.create("opencv.draw"), mark(), scale(50, 30, "area"))
+    assert f"gives image {format_} 50x30 in cpu" in pipe.explain()
+    (given,) = el.Pipeline(pictures(format_), mark()).start(threads=0)
+    (made,) = pipe.start(threads=0)
+    assert sb.stats().copied_bytes == 0
+    assert (made.width, made.height, made.meta.pts) == (50, 30, 7)
+    assert made.metadata["kept"] == "yes"
+    for plane, source in zip(made.planes, given.planes, strict=True):
+        size = plane.native.shape[1::-1]
+        wanted = cv2.resize(source.native, size, interpolation=cv2.INTER_AREA)
+        assert np.array_equal(plane.native, wanted)
+
+
+def test_regions_are_scaled_and_frames_used_again() -> None:
+    (made,) = el.Pipeline(pictures("I420", Region(32, 16, 48, 32, "a")), scale(48, 16)).start()
+    assert made.regions == [Region(16, 4, 24, 8, "a")]
+
+    def many() -> Iterator[Any]:
+        for _ in range(40):
+            yield sb.context("cpu").allocate_frame("GRAY8", 64, 64)
+
+    scaled = scale(8, 8, pool=2)
+    assert frames_out(el.Pipeline(many(), scaled).run(threads=0), "opencv.scale") == 40
+    keeps_all = el.Pipeline(many(), short(scale(8, 8, pool=2))).start(threads=0)
+    with pytest.raises(PoolTimeoutError, match="all 2 frames"):
+        list(keeps_all)
+
+
+def scale(*values: Any, **parameters: Any) -> Any:
+    return el.create("opencv.scale", *values, **parameters)
+
+
+def short(element: Any) -> Any:
+    """The element, with a pool that waits for a moment only."""
+    make = partial(sb.context("cpu").allocate_frame, "GRAY8", 8, 8)
+    element._pools["GRAY8"] = el.FramePool(make, maximum=2, timeout=0.05, name="opencv.scale")
+    return element
+
+
+@el.inplace(takes=el.Media(memory="cpu", access="rw"))
+def mark(frame: sb.Frame[Any]) -> None:
+    frame.planes[0].native[10:20, 30:60] = 240
+    frame.meta.pts, frame.metadata["kept"] = 7, "yes"

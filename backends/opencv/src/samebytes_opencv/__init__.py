@@ -20,6 +20,7 @@ from ._tensor import OpenCVTensor
 
 if TYPE_CHECKING:
     from ._elements._draw import OpenCVDraw
+    from ._elements._scale import OpenCVScale
     from ._resize import resize
     from ._umat_context import UMatContext
     from ._umat_tensor import UMatTensor
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OpenCVContext",
     "OpenCVDraw",
+    "OpenCVScale",
     "OpenCVTensor",
     "UMatContext",
     "UMatTensor",
@@ -36,6 +38,7 @@ __all__ = [
 
 _HOME = {
     "OpenCVDraw": "._elements._draw",
+    "OpenCVScale": "._elements._scale",
     "UMatContext": "._umat_context",
     "UMatTensor": "._umat_tensor",
     "resize": "._resize",

@@ -92,11 +92,16 @@ def samebytes_mappers() -> list[MapperSpec]:
 
 @hookimpl
 def samebytes_elements() -> list[ElementSpec]:
-    """The element that draws."""
+    """The elements that draw and scale."""
     return [
         ElementSpec(
             name="opencv.draw",
             element="samebytes_opencv._elements._draw:OpenCVDraw",
             summary="draws a frame's regions into it",
-        )
+        ),
+        ElementSpec(
+            name="opencv.scale",
+            element="samebytes_opencv._elements._scale:OpenCVScale",
+            summary="scales frames",
+        ),
     ]

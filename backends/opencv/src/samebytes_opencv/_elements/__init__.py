@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The element of pipelines: opencv.draw."""
+"""Elements of pipelines: opencv.draw and opencv.scale."""
