@@ -55,7 +55,7 @@ def _surfaces() -> list[Row]:
 
     title = f"vaapi -> openvino:GPU, pool of {_POOL}, NV12"
     return [
-        _each(compare(f"{title}, against create_tensor_nv12", by_hand, mapped), _POOL),
+        _each(compare(f"{title}, against create_tensor", by_hand, mapped), _POOL),
         _each(plain(title, mapped, _POOL * _REMEMBERED), _POOL),
     ]
 
