@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import pyopencl
+from openvino import opset13 as ops
 
 import samebytes as sb
+import samebytes_openvino as sbo
 
 from .measure import Row, compare, plain, print_rows
 
@@ -53,7 +55,7 @@ def _surfaces() -> list[Row]:
 
     title = f"vaapi -> openvino:GPU, pool of {_POOL}, NV12"
     return [
-        _each(compare(f"{title}, against create_tensor_nv12", by_hand, mapped), _POOL),
+        _each(compare(f"{title}, against create_tensor", by_hand, mapped), _POOL),
         _each(plain(title, mapped, _POOL * _REMEMBERED), _POOL),
     ]
 
@@ -89,7 +91,18 @@ def _arrays_to_gpu(gpu: Any) -> list[Row]:
     return [
         plain("cpu -> openvino:GPU, again", lambda: tensor.map(gpu), _REMEMBERED),
         plain("cpu -> openvino:GPU, tensor() of the same array", lambda: sb.tensor(array).map(gpu)),
+        _bound(gpu),
     ]
+
+
+def _bound(gpu: Any) -> Row:
+    """A remote tensor as an input of a request."""
+    x = ops.parameter([1, 64], np.float32, name="x")
+    x.output(0).set_names({"x"})
+    compiled = sbo.compile_model(ov.Model([ops.result(ops.relu(x))], [x]), gpu)
+    request = sbo.InferRequest(compiled)
+    remote = sb.context("cpu").allocate((1, 64), "float32").map(gpu)
+    return plain("set_tensor() of a remote tensor", lambda: request.set_tensor("x", remote), 5)
 
 
 def _mapped() -> list[Row]:

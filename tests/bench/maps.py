@@ -34,10 +34,14 @@ def tensor_rows() -> list[Row]:
         rows += _to_openvino(np.zeros((1, height, width, 3), np.uint8), f"{width}x{height}")
     made = ov.Tensor(array, shared_memory=True)
     back = sb.tensor(made)
-    rows.append(
-        compare("openvino -> cpu, against tensor.data", lambda: made.data,
-                lambda: back.map("cpu", "rw"), 2)
-    )  # fmt: skip
+    scores = ov.Tensor(np.zeros((1, 1000), np.float32), shared_memory=True)
+    output = sb.tensor(scores)
+    rows += [
+        compare("openvino -> cpu, uint8, against tensor.data", lambda: made.data,
+                lambda: back.map("cpu", "rw"), 2),
+        compare("openvino -> cpu, float32, against tensor.data", lambda: scores.data,
+                lambda: output.map("cpu", "rw"), 2),
+    ]  # fmt: skip
     picture = array[0]
     mat = sb.tensor(picture)
     rows.append(

@@ -60,6 +60,22 @@ def test_an_import_ends_before_its_source_gives_the_memory_back(
     assert order == ["import", "import", "memory"]
 
 
+def test_a_source_that_is_imported_again_and_again_is_released_once(
+    cache: ImportCache[Imported],
+) -> None:
+    order: list[str] = []
+    source = Storage(partial(order.append, "memory"))
+    other: ImportCache[Imported] = ImportCache(page=PAGE)
+    for _ in range(2_000):  # more than Python would call one inside another
+        other.of_source(source, 1, Imported)
+        cache.of_source(source, 1, Imported)
+        cache.clear()
+    for of in (cache, other):
+        weakref.finalize(of.of_source(source, 2, Imported), order.append, "import")
+    del source
+    assert order == ["import", "import", "memory"]
+
+
 def test_a_cache_that_is_gone_leaves_the_release_of_its_sources() -> None:
     order: list[str] = []
     source = Storage(partial(order.append, "memory"))

@@ -72,7 +72,13 @@ class OpenVINOToCpu(MemoryMapper):
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The tensor's data."""
-        array, carried = array_of(item.native)
+        known = item.known_info
+        if known is not None and known.dtype.numpy is not None:
+            # Its elements stay what they are. Shape and strides are asked for: a tensor that has
+            # its own memory can be given another shape, and moves then.
+            array, carried = item.native.data, None
+        else:
+            array, carried = array_of(item.native)
         if access == "r":
             array.setflags(write=False)
         return array, None if carried is None else item.info, None

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["OpenVINOTensor", "array_of"]
 
 # The dtypes of openvino.Tensor.data that stand for other types too: float16 for bf16, int8 for
-# i4, and uint8 for all other types that numpy has not.
-_AMBIGUOUS = frozenset(map(np.dtype, ("float16", "int8", "uint8")))
+# i4, and uint8 for all other types that numpy has not. By number: a dtype takes long to hash.
+_AMBIGUOUS = frozenset(np.dtype(name).num for name in ("float16", "int8", "uint8"))
 
 
 def array_of(native: Any) -> tuple[np.ndarray[Any, Any], DType | None]:
     """A new array over an openvino.Tensor's bytes, and what it carries if numpy lacks the type."""
     array: np.ndarray[Any, Any] = native.data
-    if array.dtype in _AMBIGUOUS:
+    if array.dtype.num in _AMBIGUOUS:
         element = from_element_type(native.element_type)
         if element.numpy is None:
             return array.view(element.carrier), element

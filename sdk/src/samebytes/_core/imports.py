@@ -6,7 +6,6 @@ from __future__ import annotations
 import mmap
 import weakref
 from collections.abc import Callable, Hashable
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 from .locks import KeyLocks, Lock
@@ -23,12 +22,32 @@ class _OfSource(dict[Hashable, T]):
     __slots__ = ("__weakref__",)
 
 
-def _end_first(imports: weakref.ref[_OfSource[Any]], release: Callable[[], object]) -> None:
-    """Release memory after its imports, which are remembered until the source itself is gone."""
-    known = imports()
-    if known is not None:
-        known.clear()
-    release()
+class _EndFirst:
+    """The release of a source after its imports, which are remembered until it is gone itself."""
+
+    __slots__ = ("imports", "release")
+
+    def __init__(self, release: Callable[[], object]) -> None:
+        self.imports: list[weakref.ref[_OfSource[Any]]] = []
+        self.release = release
+
+    def __call__(self) -> None:
+        for ref in self.imports:
+            known = ref()
+            if known is not None:
+                known.clear()
+        self.release()
+
+    @classmethod
+    def of(cls, source: Storage, imports: _OfSource[Any]) -> None:
+        """Have the release of `source` end these imports first; one such release does for all."""
+        release = source.release
+        if release is None:
+            return  # the imports end with the source, before what it keeps
+        ending = release if isinstance(release, cls) else cls(release)
+        living = [ref for ref in ending.imports if ref() is not None]
+        ending.imports = [*living, weakref.ref(imports)]
+        source.release = ending
 
 
 class ImportCache(Generic[T]):
@@ -85,8 +104,7 @@ class ImportCache(Generic[T]):
                     known = self._by_source.get(source)
                 if known is None:
                     known = self._by_source[source] = _OfSource()
-                    if source.release is not None:
-                        source.release = partial(_end_first, weakref.ref(known), source.release)
+                    _EndFirst.of(source, known)
                 found = known.setdefault(key, made)
         return found
 

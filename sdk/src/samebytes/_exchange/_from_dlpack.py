@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection
 from ctypes import c_char
-from functools import lru_cache
+from functools import cache, lru_cache
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -257,14 +257,16 @@ def _extent(
 
 
 _BEHIND = b"the strides follow the shape"
-_words_at: tuple[Callable[[int], Any], ...] = tuple(
-    (c_char * (8 * count)).from_address for count in range(2 * MAX_AXES + 1)
-)
+
+
+@cache
+def _words_at(count: int) -> Callable[[int], Any]:
+    return (c_char * (8 * count)).from_address
 
 
 def _words(address: int, count: int) -> bytes:
     """So many int64_t, unread."""
-    return _words_at[count](address).raw if count else b""
+    return _words_at(count)(address).raw if count else b""
 
 
 def _numbers(

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import importlib
-import traceback
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import traceback
 
 __all__ = ["described", "missing_package", "shown"]
 
 
 def described(error: BaseException) -> str:
     """The error's type and text, and the plugin's line that raised it, where there is one."""
+    import traceback  # for errors alone
+
     # The first frame is that of whoever caught it.
     frames = [f for f in traceback.extract_tb(error.__traceback__)[1:] if not _of_import(f)]
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

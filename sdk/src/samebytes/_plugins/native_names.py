@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
 from typing import Any
 
 __all__ = ["misspelt", "without_importing"]
@@ -82,6 +81,8 @@ def _in_source(native: str, spec: ModuleSpec, module: str, name: str) -> str | N
     """Look the name up in the source of a module, where it has one."""
     if not spec.origin or not spec.origin.endswith(".py"):
         return None
+    from pathlib import Path  # a tenth of importing samebytes, and seldom needed
+
     try:
         tree = ast.parse(Path(spec.origin).read_bytes())
     except (OSError, SyntaxError, ValueError):

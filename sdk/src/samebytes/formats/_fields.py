@@ -10,10 +10,12 @@ repeat_fields           int: how many fields longer than usual the picture is sh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import LayoutError, UnknownNameError
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["FIELD_ORDERS", "duration_of", "field_order_of", "repeat_fields_of", "sample_aspect_of"]
 
@@ -74,6 +76,8 @@ def _fraction(metadata: Mapping[str, Any], key: str, what: str) -> Fraction | No
     value = metadata.get(key)
     if value is None:
         return None
+    from fractions import Fraction  # with decimal, which importing samebytes does not need
+
     if not isinstance(value, Fraction | int) or isinstance(value, bool) or value < 0:
         raise LayoutError(f"metadata[{key!r}] is {what}; not {value!r}")
     return Fraction(value)
