@@ -53,7 +53,6 @@ BETWEEN_BACKENDS = {
     "level_zero -> openvino:NPU frame IMPORT",
     "openvino:NPU -> level_zero tensor ALIAS",
     "openvino:NPU -> level_zero frame ALIAS",
-    "cpu -> cuda tensor IMPORT",
     "cuda -> dma tensor IMPORT",
     "dma -> cuda tensor IMPORT",
     "sycl -> opencl tensor ALIAS",

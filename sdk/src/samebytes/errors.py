@@ -32,6 +32,7 @@ Attributes hold the details, and the message says what to do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -225,9 +226,18 @@ class ElementError(SamebytesError):
         self.parameters = dict(parameters or {})
         places = [f"stream {stream}"] if stream is not None else []
         places += [f"pts {pts}"] if pts is not None else []
-        places += [f"{name}={value!r}" for name, value in self.parameters.items()]
+        places += [f"{name}={_shown(value)}" for name, value in self.parameters.items()]
         where = f" ({', '.join(places)})" if places else ""
         super().__init__(f"element {element!r}{where}: {message}")
+
+
+def _shown(value: object) -> str:
+    """A parameter in an error: without the password of a URL, and not a model's whole text."""
+    text = re.sub(r"(://[^/@:\s]*):[^/@\s]*@", r"\1:...@", repr(value))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+_LONGEST = 100
 
 
 class ParameterError(ElementError, ValueError):
