@@ -97,6 +97,15 @@ def test_a_branch_writes_to_a_copy_if_that_is_allowed(threads: int) -> None:
 
 
 @THREADS
+def test_branches_get_nothing_that_can_be_written_to(threads: int) -> None:
+    def writes(picture: Any) -> None:
+        picture.planes[0].native[...] = 0
+
+    with pytest.raises(ElementError, match="read-only"):
+        el.Pipeline(numbers(count=2), [Collect()], writes).run(threads=threads)
+
+
+@THREADS
 def test_several_sources_end_one_after_another(threads: int) -> None:
     seen: dict[int, list[int]] = {0: [], 1: []}
 

@@ -41,8 +41,8 @@ def element_class(name: str) -> type[Element]:
     spec = found.elements.get(name)
     if spec is None:
         plugin = str(name).partition(".")[0]
-        hint = install_hint(plugin)
-        missing = bool(hint) and plugin not in found.plugins
+        known = install_hint(plugin) or any(one.name == plugin for one in found.set_aside)
+        missing = known and plugin not in found.plugins
         text = f"(plugin {plugin!r} {found.absence(plugin)})" if missing else ""
         raise UnknownNameError("element", name, found.elements, text)
     cls = load_class(spec.element, found.owner_of_element[name], Element)

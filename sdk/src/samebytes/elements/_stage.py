@@ -151,7 +151,10 @@ class Stage:
         if link.private:
             frame = own_copy(frame)
         target = link.target
-        if target is None or (target is frame.context and link.access == "r"):
+        if link.access == "r" and (target is None or target is frame.context):
+            # Of a frame that others get too, nobody has one that can be written to.
+            return frame, frame.map(frame.context, "r") if self.step.shares else frame
+        if target is None:
             return frame, frame
         return frame, frame.map(target, link.access, copy=link.copy)
 
