@@ -69,7 +69,7 @@ def test_the_hook_needs_its_version(site: Site) -> None:
     site.plugin("alpha", DECLARES, header=header)
     (found,) = [plugin for plugin in sb.installed_plugins() if plugin.name == "alpha"]
     assert "samebytes_elements needs PLUGIN = Plugin(api=(1, 1))" in str(found.error)
-    with pytest.raises(UnknownNameError, match="plugin 'alpha' was set aside: .*needs PLUGIN"):
+    with pytest.raises(UnknownNameError, match=r"plugin 'alpha' was set aside: .*needs PLUGIN"):
         el.create("alpha.blur")
 
 
