@@ -11,22 +11,7 @@ from detect import boxes
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes_ffmpeg import FFmpegSource
-
-
-class Camera(FFmpegSource):
-    """A source whose frames say where they come from."""
-
-    label: str = ""
-
-    def read(self):
-        """The next frame."""
-        native = super().read()
-        if native is None:
-            return None
-        frame = sb.frame(native)
-        frame.metadata["camera"] = self.label
-        return frame
+from samebytes.metadata import SourceIdentifier, find
 
 
 def main() -> None:
@@ -38,13 +23,13 @@ def main() -> None:
     args = parser.parse_args()
 
     pipe = el.Pipeline(
-        [Camera(video, label=f"camera {n}") for n, video in enumerate(args.videos)],
+        [el.create("ffmpeg.source", video) for video in args.videos],
         el.create("openvino.infer", args.model, args.device, postprocess=boxes),
     )
     frames, found = Counter(), Counter()
     with pipe.start(threads=2) as out:
         for frame in out:
-            camera = frame.metadata["camera"]
+            camera = f"camera {find(frame, SourceIdentifier).stream_id}"
             for box in frame.regions:
                 where = f"{box.x} {box.y} {box.width} {box.height}"
                 print(f"{camera}, frame {frames[camera]}: {where}")
