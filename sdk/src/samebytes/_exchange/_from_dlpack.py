@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection
-from ctypes import string_at
+from ctypes import c_int64
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,7 +32,9 @@ from ._pinned import pinned_array
 __all__ = ["DeviceArray", "device_array", "from_dlpack"]
 
 # A DLTensor: data, device_type, device_id, ndim, code, bits, lanes, shape, strides, byte_offset.
-_HEADER = struct.Struct("PiiiBBHPPQ")
+_HEADER = struct.Struct("PiiiBBHPPQ").unpack_from
+# Shapes and strides in memory, by how many axes there are.
+_AT = tuple([(c_int64 * n).from_address for n in range(MAX_AXES + 1)])
 
 _HOST_DEVICES = frozenset({DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST})
 
@@ -217,13 +219,14 @@ def _dtype_of(code: int, bits: int, lanes: int) -> DType:
 
 def _checked_layout(tensor: DLTensor) -> DType:
     """The dtype of a tensor whose layout numpy may have."""
-    data, _, _, ndim, code, bits, lanes, shape, strides, offset = _HEADER.unpack_from(tensor)
+    data, _, _, ndim, code, bits, lanes, shape, strides, offset = _HEADER(tensor)
     if not 0 <= ndim <= MAX_AXES:
         raise LayoutError(f"a tensor of {ndim} axes: there can be 0 to {MAX_AXES}")
     if ndim and not shape:
         raise LayoutError(f"a tensor of {ndim} axes without a shape")
-    extents = string_at(shape, 8 * ndim) if ndim else b""
-    steps = string_at(strides, 8 * ndim) if ndim and strides else None
+    at = _AT[ndim]
+    extents = bytes(at(shape)) if ndim else b""
+    steps = bytes(at(strides)) if ndim and strides else None
     dtype, found, layout = _understood(code, bits, lanes, extents, steps)
     check_reach(found, data, offset, layout)
     return dtype
