@@ -43,15 +43,15 @@ class _Answers(threading.local):
     """Where the driver writes its answers, for each thread: in eight bytes each.
 
     Attributes:
-        bytes: the answers.
-        places: the address of the addresses of each.
+        block: the answers, and the address of the addresses of each: one attribute, as each costs
+            a look at which thread this is.
     """
 
     def __init__(self) -> None:
-        self.bytes = (ctypes.c_uint64 * len(_ASKED))()
-        first = ctypes.addressof(self.bytes)
+        answers = (ctypes.c_uint64 * len(_ASKED))()
+        first = ctypes.addressof(answers)
         self._places = (ctypes.c_void_p * len(_ASKED))(*range(first, first + 8 * len(_ASKED), 8))
-        self.places = ctypes.addressof(self._places)
+        self.block = answers, ctypes.addressof(self._places)
 
 
 _answers = _Answers()
@@ -76,14 +76,14 @@ def look_up(address: int) -> Pointer | None:
     Raises:
         NativeError: the driver fails.
     """
-    answers = _answers
-    code = _function()(len(_ASKED), _QUESTIONS, answers.places, address)
+    answers, places = _answers.block
+    code = _function()(len(_ASKED), _QUESTIONS, places, address)
     if code:
         if code == driver.CUresult.CUDA_ERROR_INVALID_VALUE:
             return None
         call(driver.cuPointerGetAttribute, driver.CUpointer_attribute(_ASKED[1]), address)
         raise NativeError("cuPointerGetAttributes", code)
-    return _pointer(*_READ(answers.bytes))
+    return _pointer(*_READ(answers))
 
 
 @lru_cache(maxsize=64)
