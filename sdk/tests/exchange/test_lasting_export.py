@@ -105,6 +105,19 @@ def test_a_read_only_tensor_stays_read_only() -> None:
         assert reading.__dlpack__(copy=True) is not None
 
 
+@pytest.mark.writable_dlpack
+def test_an_array_that_is_made_read_only_later() -> None:
+    array = np.zeros((4, 4), np.uint8)
+    tensor = sb.tensor(array)
+    assert np.from_dlpack(tensor).flags.writeable
+    array.flags.writeable = False
+    assert not np.from_dlpack(tensor).flags.writeable
+    with pytest.raises(ExportError, match="read-only"):
+        tensor.__dlpack__()
+    array.flags.writeable = True
+    assert np.from_dlpack(tensor).flags.writeable
+
+
 def test_what_no_capsule_can_say_is_refused_each_time() -> None:
     overlapping = np.lib.stride_tricks.as_strided(np.zeros(8, np.uint8), (4, 4), (1, 1))
     tensor = sb.tensor(overlapping).map("cpu", "rw")

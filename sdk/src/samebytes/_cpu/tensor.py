@@ -80,7 +80,8 @@ class CpuTensor(Tensor):
         except AttributeError:
             lent = self._lent = lasting_export(self.native, self.info.dtype, self.readonly)
         usual = stream is None and not copy and (dl_device is None or dl_device == (1, 0))
-        if usual and lent is not None:
+        # The user may have made the array read-only since then.
+        if usual and lent is not None and (self.readonly or self.native.flags.writeable):
             if max_version is not None and max_version[0] >= 1:
                 return lent(max_version=(1, 0))
             try:
