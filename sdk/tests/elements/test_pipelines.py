@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import threading
 import time
 import weakref
@@ -563,3 +564,58 @@ def test_errors_show_no_password() -> None:
     assert "url='rtsp://me:...@host/1'" in str(error)
     assert "secret" not in str(error)
     assert len(str(ElementError("e", "m", parameters={"model": "x" * 5000}))) < 200
+
+
+@THREADS
+def test_stopping_from_another_thread(threads: int) -> None:
+    def forever() -> Iterator[Any]:
+        while True:
+            yield frame()
+
+    sink = Collect()
+    running = el.Pipeline(forever(), sink).start(threads=threads)
+    stopping = threading.Timer(0.05, running.stop)
+    stopping.start()
+    for _ in running:
+        pass
+    stopping.join()
+    assert running.stopped
+    with pytest.raises(ClosedError):
+        sink.write(frame())
+
+
+@THREADS
+def test_what_interrupt_raises_is_said_after_everything_was_closed(threads: int) -> None:
+    calls: list[str] = []
+
+    class Breaks(Log):
+        def interrupt(self) -> None:
+            raise OSError("no such pipe")
+
+    running = el.Pipeline(numbers(count=99), Breaks(calls)).start(threads=threads)
+    if threads:
+        with pytest.raises(ElementError, match=r"interrupt\(\) raised OSError: no such pipe"):
+            running.stop()
+    else:
+        running.stop()  # nothing is under way
+    assert calls[-1] == "close"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:os.fork:RuntimeWarning")
+def test_a_forked_child_closes_nothing() -> None:
+    calls: list[str] = []
+    read, write = os.pipe()
+    running = el.Pipeline(frames(99), Log(calls)).start(queue=1)
+    next(running)
+    child = os.fork()
+    if not child:
+        del running
+        gc.collect()
+        os.write(write, b"closed" if "close" in calls else b"open")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 9) == b"open"
+    running.stop()
+    os.close(read)
+    os.close(write)

@@ -37,7 +37,7 @@ def frames_here(run: Run) -> Iterator[Frame]:
             end(stage.step, stream)
 
     reading = deque(run.readers)
-    while reading:
+    while reading and not run.stopping:
         reader = reading.popleft()
         frame = reader.read()
         if frame is None:

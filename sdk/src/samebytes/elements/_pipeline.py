@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._core.frame import Frame
+from .._core.locks import Lock
 from ..errors import ElementError, UnknownNameError
 from ._graph import Graph
 from ._here import frames_here
@@ -158,6 +160,8 @@ class Running:
         self._run = run
         self._workers = workers
         self._frames = frames_here(run) if workers is None else workers.frames()
+        self._process = os.getpid()
+        self._ending = Lock()
         self.stopped = False
 
     def __iter__(self) -> Iterator[Frame]:
@@ -165,13 +169,14 @@ class Running:
 
     def __next__(self) -> Frame:
         try:
-            return next(self._frames)
+            frame = next(self._frames)
         except StopIteration:
-            self.stop()
+            self._finish(failed=False)
             raise
         except Exception:
-            self._stop(failed=True)
+            self._finish(failed=True)
             raise
+        return frame
 
     def __aiter__(self) -> AsyncIterator[Frame]:
         if self._workers is None:
@@ -202,18 +207,27 @@ class Running:
         return self._run.statistics(dropped, queued)
 
     def stop(self) -> None:
-        """Stop now. Frames that are under way are dropped.
+        """Stop now; any thread may say so. Frames that are under way are dropped.
 
         Raises:
-            ElementError: an element raised in close(), or does not return from a call.
+            ElementError: an element raised in interrupt() or close(), or does not return from a
+                call.
         """
-        self._stop(failed=False)
+        self._run.stopping = True
+        try:
+            self._frames.close()  # type: ignore[attr-defined]  # both are generators
+        except ValueError:  # another thread is in it
+            if self._workers is None:
+                # That thread closes the elements, when it comes out of the one that it is in.
+                self._run.interrupt()
+                return
+        self._finish(failed=False)
 
-    def _stop(self, *, failed: bool) -> None:
-        if self.stopped:
-            return
-        self.stopped = True
-        self._frames.close()  # type: ignore[attr-defined]  # both are generators
+    def _finish(self, *, failed: bool) -> None:
+        with self._ending:
+            if self.stopped:
+                return
+            self.stopped = True
         left = frozenset() if self._workers is None else self._workers.stop()
         self._run.close(failed=failed, left=left)
         if left and not failed:
@@ -228,11 +242,16 @@ class Running:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # What ended it and was not asked for yet.
         error = None if self._workers is None else self._workers.take_error()
-        self._stop(failed=kind is not None or error is not None)
+        if kind is None and error is None:
+            self.stop()
+        else:
+            with suppress(ElementError):  # the error that is on its way is what counts
+                self.stop()
         if error is not None and kind is None:
             raise error
 
     def __del__(self) -> None:
-        if hasattr(self, "stopped"):
+        # A forked child has neither the threads nor the right to close what they use.
+        if getattr(self, "_process", None) == os.getpid():
             with suppress(Exception):
-                self._stop(failed=True)
+                self.stop()

@@ -41,6 +41,9 @@ class Run:
         self.stages = {step: Stage(step, negotiation, hold) for step in graph.steps}
         self._negotiation = negotiation
         self._touched: list[Element] = []
+        # Set when somebody stops it: nothing is read any more.
+        self.stopping = False
+        self._interrupting: ElementError | None = None
 
     def open(self) -> None:
         """Agree on what is known beforehand, and open every element.
@@ -88,6 +91,16 @@ class Run:
                 parameters=element.parameters,
             ) from error  # fmt: skip
 
+    def interrupt(self) -> None:
+        """Ask every element to return soon. What one raises is raised by close()."""
+        for step in self.graph:
+            try:
+                step.element.interrupt()
+            except Exception as error:
+                message = f"interrupt() raised {type(error).__name__}: {error}"
+                self._interrupting = self._interrupting or ElementError(step.name, message)
+                self._interrupting.__cause__ = self._interrupting.__cause__ or error
+
     def close(self, *, failed: bool = False, left: frozenset[Element] = frozenset()) -> None:
         """Close every element, last ones first.
 
@@ -96,9 +109,9 @@ class Run:
             left: elements that a thread is still in, which are left alone.
 
         Raises:
-            ElementError: an element raised in close().
+            ElementError: an element raised in close() or interrupt().
         """
-        first: ElementError | None = None
+        first, self._interrupting = self._interrupting, None
         for stage in self.stages.values():
             stage.forget()
         while self._touched:

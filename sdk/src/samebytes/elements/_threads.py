@@ -79,9 +79,7 @@ class Threads:
             The elements that did not return in time; their threads are left.
         """
         self._stopping = True
-        elements = dict.fromkeys(element for _, element in self._threads)
-        for element in elements:
-            element.interrupt()
+        self._run.interrupt()
         for reader in self._run.readers:
             reader.stop()
         for channel in (*self.inputs.values(), self.output):
