@@ -19,7 +19,14 @@ import pytest
 import samebytes
 from samebytes import TensorInfo
 from samebytes.plugins import MapperSpec
-from samebytes.testing import ContextSuite, FrameSuite, MapperSuite, PluginSuite, TensorSuite
+from samebytes.testing import (
+    ContextSuite,
+    ElementSuite,
+    FrameSuite,
+    MapperSuite,
+    PluginSuite,
+    TensorSuite,
+)
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("sdk/tests", "backends/*/tests", "mappers/tests", "contrib/*/tests")
@@ -123,6 +130,13 @@ def _covers(suite: type[Any], edge: MapperSpec) -> bool:
         return bool(suite.mapper == edge.mapper)
     frames = not isinstance(suite.cases[0], TensorInfo)
     return suite.transfer is edge.transfer and edge.serves("frame" if frames else "tensor")
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_every_element(plugin: str) -> None:
+    tried = {getattr(suite, "element", None) for suite in suites(ElementSuite)}
+    declared = {spec.name for spec in _declared(plugin, "samebytes_elements")}
+    assert declared <= tried
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)

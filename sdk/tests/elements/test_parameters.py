@@ -32,6 +32,7 @@ class Many(el.Transform):
     size: tuple[int, int] | None = None
     rate: Fraction = Fraction(25)
     flag: bool = False
+    maybe: Literal["x", "y"] | None = None
     anything: Any = None
     call: Callable[[int], int] | None = None
     shared: ClassVar[int] = 3
@@ -46,7 +47,7 @@ def test_what_annotations_declare() -> None:
     declared = Many.declared_parameters()
     assert list(declared) == [
         "path", "number", "share", "kind", "level", "color", "names", "size", "rate", "flag",
-        "anything", "call",
+        "maybe", "anything", "call",
     ]  # fmt: skip
     assert declared["path"].required
     number = declared["number"]
@@ -82,6 +83,7 @@ def test_values_by_place_and_by_name() -> None:
         ({"flag": 1}, "True or False"),
         ({"path": 3}, "a Path"),
         ({"call": 3}, "Callable"),
+        ({"maybe": "z"}, "'x' or 'y' or None"),
         ({"missing": 3}, "one of path, number"),
     ],
     ids=str,
@@ -99,8 +101,8 @@ def test_a_missing_one_and_one_given_twice() -> None:
         make()
     with pytest.raises(ParameterError, match="given once"):
         make("x", path="y")
-    with pytest.raises(ParameterError, match="at most 12"):
-        make(*range(13))
+    with pytest.raises(ParameterError, match="at most 13"):
+        make(*range(14))
 
 
 def test_lists_are_the_users_own_and_defaults_each_elements_own() -> None:

@@ -197,6 +197,8 @@ def _spelt(kind: Any) -> str:
         return " or ".join(
             "None" if part is type(None) else _spelt(part) for part in get_args(kind)
         )
+    if origin is Literal:
+        return str(Choices(*get_args(kind)))
     if isinstance(kind, type) and origin is None:
         names = {str: "a str", int: "an int", float: "a number", bool: "True or False"}
         return names.get(kind, f"a {kind.__name__}")
@@ -205,9 +207,13 @@ def _spelt(kind: Any) -> str:
 
 def _converted(value: Any, kind: Any) -> Any:
     """The value as `kind`; raises TypeError or ValueError where it is not one."""
-    if kind is Any or get_origin(kind) is Literal:
+    if kind is Any:
         return value
     origin = get_origin(kind)
+    if origin is Literal:
+        if value not in get_args(kind):
+            raise ValueError(value)
+        return value
     if origin in (Union, types.UnionType):
         return _one_of(value, get_args(kind))
     if kind is type(None) or kind is None:
@@ -306,6 +312,8 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 def _parsed(text: str, kind: Any, choices: tuple[Any, ...] | None) -> Any:
     if choices is not None:
         return next(choice for choice in (*choices, text) if str(choice) == text)
+    if get_origin(kind) is Literal:
+        return _parsed(text, str, get_args(kind))
     if get_origin(kind) in (Union, types.UnionType):
         kinds = get_args(kind)
         if type(None) in kinds and text.lower() in ("", "none"):

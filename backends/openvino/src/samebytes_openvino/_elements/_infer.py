@@ -73,7 +73,9 @@ class OpenVINOInfer(TransformInplace):
     color_range: Annotated[
         Literal["limited", "full"] | None, Doc("None for what the frame says")
     ] = None
-    color_matrix: Literal["BT.601", "BT.709", "BT.2020"] = "BT.601"
+    color_matrix: Annotated[
+        Literal["BT.601", "BT.709", "BT.2020"], Doc("how YUV becomes RGB; BT.709 is usual for HD")
+    ] = "BT.601"
     requests: Annotated[
         int | None,
         Range(1),

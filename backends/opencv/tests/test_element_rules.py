@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules for elements, tried on those of OpenCV."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import samebytes
+from samebytes.testing import ElementSuite
+
+
+class TestDraw(ElementSuite):
+    element = "opencv.draw"
+
+    def frame(self, number: int) -> Any:
+        """With a box to draw."""
+        made = super().frame(number)
+        made.regions.append(samebytes.Region(4, 4, 20, 16, "car", 0.5))
+        return made
+
+
+class TestScale(ElementSuite):
+    element = "opencv.scale"
+    parameters: ClassVar[dict[str, Any]] = {"width": 32, "height": 24}
