@@ -38,8 +38,42 @@ class _Maps(el.TransformInplace):
         """Do nothing."""
 
 
+class _Python(el.TransformInplace):
+    """Works in Python, and so keeps the interpreter's lock."""
+
+    steps: int
+    takes = el.Image("NV12", memory="cpu")
+
+    def process(self, frame: Any) -> None:
+        """Count."""
+        for _ in range(self.steps):
+            pass
+
+
 def element_rows() -> list[Row]:
     """Overhead for each frame and element: (pipeline - plain loop) / (frames x elements)."""
+    return [*_idle_rows(), *_python_rows()]
+
+
+def _python_rows() -> list[Row]:
+    """Elements that take turns, since each keeps the lock while it works."""
+    rows = []
+    frames = [sb.context("cpu").allocate_frame("NV12", 64, 48)] * _FRAMES
+    counts = _loop(frames[:1], [_Python(100_000)])
+    steps_of_a_microsecond = 100_000 / (_least(counts, counts, rounds=20)[0] * _FRAMES * _ELEMENTS)
+    for microseconds in (20, 200, 1000):
+        steps = int(microseconds * steps_of_a_microsecond)
+        make = partial(_Python, steps)
+        for threads in (0, 1):
+            loop = _loop(frames, [make() for _ in range(_ELEMENTS)])
+            pipe = el.Pipeline(frames, *[make() for _ in range(_ELEMENTS)])
+            native, ours = _least(loop, partial(pipe.run, threads=threads), rounds=3)
+            name = f"Python for {microseconds} us, threads={threads}: loop, overhead"
+            rows.append(Row(name, native, ours - native, None))
+    return rows
+
+
+def _idle_rows() -> list[Row]:
     rows = []
     for size in ((640, 360), (3840, 2160)):
         frames = [sb.context("cpu").allocate_frame("NV12", *size)] * _FRAMES
@@ -73,10 +107,12 @@ def _loop(frames: list[Any], elements: list[Any]) -> Callable[[], object]:
     return run
 
 
-def _least(native: Callable[[], object], ours: Callable[[], object]) -> tuple[float, float]:
+def _least(
+    native: Callable[[], object], ours: Callable[[], object], rounds: int = _ROUNDS
+) -> tuple[float, float]:
     """The least microseconds of each for a frame and element, in turns."""
     least = [float("inf")] * 2
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         for number, run in enumerate((native, ours)):
             start = time.perf_counter()
             run()
