@@ -145,3 +145,17 @@ def test_gray_by_a_kernel(
         for frame in container.decode(video=0):
             picture = frame.to_ndarray(format="rgb24").astype(int)
             assert np.median(np.ptp(picture, axis=2)) < 8  # it was 80, and the encoder adds noise
+
+
+def test_an_element_of_gstreamer(name: str, model: Path) -> None:
+    pytest.importorskip("gi", reason="missing package gi: pip install PyGObject")
+    source = (
+        "videotestsrc pattern=ball num-buffers=24 ! video/x-raw,format=NV12,width=256,height=192"
+    )
+    printed = run("gstreamer_element.py", source, model, "--device", name)
+    found = [tuple(map(int, line.split(": ")[1].split())) for line in printed.splitlines()[:-1]]
+    assert len(found) == FRAMES
+    # The ball: white, 40 pixels wide, and never where it was.
+    assert all(36 <= width <= 40 and 36 <= height <= 40 for _, _, width, height in found)
+    assert len(set(found)) == FRAMES
+    assert (found[0], found[-1]) == ((108, 78, 40, 36), (180, 141, 40, 39))

@@ -69,7 +69,8 @@ def register(
             "__gtype_name__": unique,
             "__gproperties__": properties_of(made_of.declared_parameters(), base, kind),
             "made_of": made_of,
-            "on_devices": any(set(p.memories) - {"cpu", "gstreamer"} for p in takes),
+            # One that takes frames as they come may hand them to a device itself.
+            "on_devices": any({*(p.memories or ("any",))} - {"cpu", "gstreamer"} for p in takes),
             "taken": taken,
             "given": given,
         },
