@@ -72,7 +72,11 @@ def as_region(frame: sb.Frame[Any], outputs: Any) -> list[sb.Region]:
 
 
 @pytest.mark.parametrize("threads", [0, 1, 3])
-def test_results_belong_to_their_frames(device: str, threads: int) -> None:
+def test_results_belong_to_their_frames(
+    device: str, threads: int, request: pytest.FixtureRequest
+) -> None:
+    if device == "GPU":
+        request.getfixturevalue("opencl_plugin")  # by which the results come to the CPU
     sb.reset_stats()
     infer = el.create("openvino.infer", mean_of_image(), device)
     with el.Pipeline(grays(), infer).start(threads=threads) as out:

@@ -6,8 +6,8 @@
     stream, frame = channel.get()    # whichever came first
 
 Two SimpleQueues make one: tickets say at which port an item lies, credits how many more a writer
-may put. Both are C, take no lock of Python's, and wake one thread for each item. A ticket that is
-found at an empty port means that its item was dropped; no item is without a ticket.
+may put. Both are C, take no lock of Python's, and wake one thread for each item. There are always as
+many tickets of a port as items: a new item that takes the place of a dropped one has its ticket.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
+from .._core.locks import Lock
 from ..errors import UnknownNameError
 
 __all__ = ["END", "STOP", "WHEN_FULL", "Channel", "Port", "Stopped"]
@@ -63,13 +64,14 @@ class Port:
         dropped: how many were left out.
     """
 
-    __slots__ = ("_credits", "_listeners", "_tickets", "_when_full", "dropped", "items")
+    __slots__ = ("_credits", "_listeners", "_replacing", "_tickets", "_when_full", "dropped", "items")  # fmt: skip
 
     def __init__(
         self, tickets: SimpleQueue[Any], listeners: deque[Listener], room: int, when_full: str
     ) -> None:
         self.items: deque[Any] = deque()
         self.dropped = 0
+        self._replacing = Lock()
         self._tickets = tickets
         self._listeners = listeners
         self._when_full = when_full
@@ -98,13 +100,14 @@ class Port:
                 if self._when_full == "drop-newest":
                     self.dropped += 1
                     return False
-                try:
+                # In one step for readers: who finds a ticket finds an item.
+                with self._replacing:
+                    if not self.items:
+                        continue  # a reader was faster: its credit is on its way
+                    # The ticket and the credit of the old item are the new one's.
                     self.items.popleft()
-                except IndexError:
-                    continue  # a reader was faster: its credit is on its way
-                # The ticket and the credit of the old item are the new one's.
+                    self.items.append(item)
                 self.dropped += 1
-                self.items.append(item)
                 return True
         if credit is STOP:
             self._credits.put(STOP)
@@ -123,12 +126,13 @@ class Port:
             _tell(self._listeners)
 
     def take(self) -> Any:
-        """The oldest item.
+        """The oldest item; for whoever has a ticket.
 
         Raises:
-            IndexError: it was dropped.
+            IndexError: the channel was stopped.
         """
-        item = self.items.popleft()
+        with self._replacing:
+            item = self.items.popleft()
         if item[1] is not END:
             self._credits.put(None)
         return item

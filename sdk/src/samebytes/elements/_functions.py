@@ -37,7 +37,8 @@ class _SourceOfFunction(_OfFunction, Source):
     def open(self, context: Any) -> None:
         super().open(context)
         frames = iter(vars(self)["read"]())
-        vars(self)["read"] = lambda: next(frames, None)
+        # None is the end of a stream to others; to a generator it is a frame less.
+        vars(self)["read"] = lambda: next((one for one in frames if one is not None), None)
 
 
 class _SourceOfIterable(Source):
@@ -55,7 +56,7 @@ class _SourceOfIterable(Source):
         self._iterator = iter(self._frames)
 
     def read(self) -> Any:
-        return next(self._iterator, None)
+        return next((one for one in self._iterator if one is not None), None)
 
     def close(self) -> None:
         super().close()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import UnsupportedObjectError
-from ._element import Element, Source
+from ._element import Element, Sink, Source, TransformInplace
 from ._functions import element_of
 
 __all__ = ["Graph", "Step"]
@@ -36,9 +36,25 @@ class Step:
 
     @property
     def shares(self) -> tuple[Step, ...]:
-        """The other steps that get the very same frames."""
-        siblings = () if self.before is None else self.before.after
-        return tuple(step for step in siblings if step is not self)
+        """The other steps that get the very same frames, directly or by steps that pass them on."""
+        before = self.before
+        if before is None:
+            return ()
+        siblings = tuple(step for step in before.after if step is not self)
+        return siblings if not before.passes_on else (*siblings, *before.shares)
+
+    @property
+    def passes_on(self) -> bool:
+        """Whether the frames that it gives are those that it takes.
+
+        One that only writes gets copies of frames that are shared, and passes those on.
+        """
+        element = self.element
+        if isinstance(element, Source):
+            return False
+        reads = any(taken.access == "r" for taken in element._takes)
+        kept = isinstance(element, Sink | TransformInplace) or element._gives is None
+        return kept and reads
 
     def __repr__(self) -> str:
         return f"<Step {self.name}>"
