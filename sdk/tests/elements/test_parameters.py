@@ -33,6 +33,7 @@ class Many(el.Transform):
     rate: Fraction = Fraction(25)
     flag: bool = False
     maybe: Literal["x", "y"] | None = None
+    few: Annotated[int, el.Range(1, 3)] | None = None
     anything: Any = None
     call: Callable[[int], int] | None = None
     shared: ClassVar[int] = 3
@@ -47,7 +48,7 @@ def test_what_annotations_declare() -> None:
     declared = Many.declared_parameters()
     assert list(declared) == [
         "path", "number", "share", "kind", "level", "color", "names", "size", "rate", "flag",
-        "maybe", "anything", "call",
+        "maybe", "few", "anything", "call",
     ]  # fmt: skip
     assert declared["path"].required
     number = declared["number"]
@@ -83,6 +84,7 @@ def test_values_by_place_and_by_name() -> None:
         ({"flag": 1}, "True or False"),
         ({"path": 3}, "a Path"),
         ({"call": 3}, "Callable"),
+        ({"few": 4}, "an int, 1 to 3 or None"),
         ({"maybe": "z"}, "'x' or 'y' or None"),
         ({"missing": 3}, "one of path, number"),
     ],
@@ -101,8 +103,8 @@ def test_a_missing_one_and_one_given_twice() -> None:
         make()
     with pytest.raises(ParameterError, match="given once"):
         make("x", path="y")
-    with pytest.raises(ParameterError, match="at most 13"):
-        make(*range(14))
+    with pytest.raises(ParameterError, match="at most 14"):
+        make(*range(15))
 
 
 def test_lists_are_the_users_own_and_defaults_each_elements_own() -> None:
@@ -127,6 +129,7 @@ def test_setting_one_later_checks_it_too() -> None:
         ("number", "7", 7), ("share", "0.25", 0.25), ("flag", "yes", True), ("flag", "0", False),
         ("level", "4", 4), ("kind", "b", "b"), ("names", "a, b", ["a", "b"]), ("names", "", []),
         ("size", "3,4", (3, 4)), ("size", "none", None), ("path", "a/b", Path("a/b")),
+        ("few", "3", 3), ("few", "", None), ("maybe", "x", "x"),
         ("rate", "24000/1001", Fraction(24000, 1001)), ("color", "RED", Color.RED),
     ],
 )  # fmt: skip
@@ -155,6 +158,14 @@ def test_annotations_that_are_not_there_when_it_runs() -> None:
 
     with pytest.raises(TypeError, match=r"Broken: an annotation names 'Missing'.*TYPE_CHECKING"):
         Broken(model=1)
+
+
+def test_a_parameter_that_would_hide_what_elements_have() -> None:
+    class Hides(el.Transform):
+        name: str  # type: ignore[misc]  # what is tested
+
+    with pytest.raises(TypeError, match="Hides: no parameter can be called 'name'"):
+        Hides(name="x")
 
 
 def test_functions_declare_keyword_only_ones() -> None:

@@ -75,7 +75,7 @@ def read_meaning(native: VideoFrame | AudioFrame) -> dict[str, Any]:
     found: dict[str, Any] = {}
     duration = getattr(native, "duration", None)
     if duration and native.time_base:
-        found["duration"] = duration * native.time_base
+        found["duration"] = duration * Fraction(native.time_base)
     if not isinstance(native, VideoFrame):
         return found
     frame = AVFrame.from_address(frame_address(native))
@@ -107,7 +107,7 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
     duration = duration_of(metadata)
     # PyAV lets it be written since 15.
     if duration is not None and native.time_base and hasattr(native, "duration"):
-        native.duration = round(duration / native.time_base)
+        native.duration = round(duration / Fraction(native.time_base))
     if not isinstance(native, VideoFrame):
         return
     frame = AVFrame.from_address(frame_address(native))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
@@ -16,11 +15,9 @@ from ._avutil import AVFrame
 from ._layouts import audio_info
 from ._meaning import interlacing, read_meaning, sample_aspect
 from ._pixel_formats import image_format_named
-from ._pyav import channel_count, frame_address
+from ._pyav import channel_count, fraction, frame_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from av import AudioFrame
 
 __all__ = ["FFmpegMeta", "info_of"]
@@ -98,8 +95,9 @@ def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
         known["interlaced_frame"], known["top_field_first"] = interlacing(frame)
         known["repeat_pict"] = frame.repeat_pict
         known["sample_aspect_ratio"] = sample_aspect(frame)
-    # PyAV's stubs take the container for a mapping; its iterator gives the items.
-    items: Iterable[Any] = native.side_data
+    # The iterator of PyAV's container gives the items, and their types since PyAV 19.0.2.
+    container: Any = native.side_data
+    items = (one if hasattr(one, "type") else container[one] for one in container)
     known["side_data"] = {item.type.name: bytes(item) for item in items}
     return {"ffmpeg": known, **read_meaning(native)}
 
@@ -113,7 +111,7 @@ _PROPERTIES = (
 _READ = {
     "info": info_of,
     "pts": lambda native: native.pts,
-    "time_base": lambda native: native.time_base,
+    "time_base": lambda native: fraction(native.time_base),
     "metadata": _metadata,
     "regions": lambda native: [],
 }

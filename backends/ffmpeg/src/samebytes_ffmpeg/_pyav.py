@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from ctypes import c_int, c_void_p, py_object
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import av
@@ -30,6 +31,7 @@ __all__ = [
     "AnyFrame",
     "AnyPlane",
     "channel_count",
+    "fraction",
     "frame_address",
     "frame_of_plane",
     "plane_index",
@@ -45,6 +47,11 @@ _PLANE_INDEX = _HEAD + _POINTER
 
 # av/frame.pxd: ptr, _time_base (two ints) and, before PyAV 19, _side_data.
 _FRAME_SIZES = (_HEAD + 2 * _POINTER, _HEAD + 3 * _POINTER)
+
+
+def fraction(ratio: Any) -> Fraction | None:
+    """What PyAV says of a time base or rate; since 19.0.2 those are of a class of its own."""
+    return ratio if ratio is None or type(ratio) is Fraction else Fraction(ratio)
 
 
 def frame_address(native: VideoFrame | AudioFrame) -> int:

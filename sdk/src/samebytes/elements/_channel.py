@@ -6,8 +6,8 @@
     stream, frame = channel.get()    # whichever came first
 
 Two SimpleQueues make one: tickets say at which port an item lies, credits how many more a writer
-may put. Both are C, take no lock of Python's, and wake one thread for each item. There are always as
-many tickets of a port as items: a new item that takes the place of a dropped one has its ticket.
+may put. Both are C, take no lock of Python's, and wake one thread for each item. A port always has
+as many tickets as items: a new item that takes the place of a dropped one has its ticket.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Port:
         dropped: how many were left out.
     """
 
-    __slots__ = ("_credits", "_listeners", "_replacing", "_tickets", "_when_full", "dropped", "items")  # fmt: skip
+    __slots__ = ("_credits", "_listeners", "_replacing", "_tickets", "_when_full", "dropped",
+                 "items")  # fmt: skip
 
     def __init__(
         self, tickets: SimpleQueue[Any], listeners: deque[Listener], room: int, when_full: str

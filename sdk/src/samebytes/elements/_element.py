@@ -54,8 +54,9 @@ class Element:
     concurrent: ClassVar[bool] = False
     live: ClassVar[bool] = False
     # What users implement: it raises ClosedError after close().
-    _work: ClassVar[str] = ""
+    _samebytes_work: ClassVar[str] = ""
     _declared: ClassVar[dict[str, _parameters.Parameter] | None] = None
+    _in_use = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -139,13 +140,13 @@ class Element:
         return None
 
     def _set_open(self) -> None:
-        vars(self).pop(self._work, None)
+        vars(self).pop(self._samebytes_work, None)
 
     def _set_closed(self) -> None:
         def closed(*_: Any) -> NoReturn:
-            raise ClosedError(f"{self.name}.{self._work}() was called after close()")
+            raise ClosedError(f"{self.name}.{self._samebytes_work}() was called after close()")
 
-        vars(self)[self._work] = closed
+        vars(self)[self._samebytes_work] = closed
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -158,7 +159,7 @@ class Element:
 class Source(Element):
     """Where frames come from."""
 
-    _work: ClassVar[str] = "read"
+    _samebytes_work: ClassVar[str] = "read"
     gives: ClassVar[Any] = Media()
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
@@ -181,7 +182,7 @@ class Source(Element):
 class Transform(Element):
     """Takes a frame and gives none, one or several."""
 
-    _work: ClassVar[str] = "process"
+    _samebytes_work: ClassVar[str] = "process"
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
         """What the element will give for such frames.
@@ -220,7 +221,7 @@ class TransformInplace(Transform):
 class Sink(Element):
     """Takes frames and passes them on, so that it may stand anywhere."""
 
-    _work: ClassVar[str] = "write"
+    _samebytes_work: ClassVar[str] = "write"
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
         """See what will come; what is returned is not used. Called as of a Transform."""

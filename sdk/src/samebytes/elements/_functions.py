@@ -28,7 +28,7 @@ class _OfFunction(Element):
 
     def open(self, context: Any) -> None:
         super().open(context)
-        vars(self)[self._work] = partial(type(self).function, **self.parameters)
+        vars(self)[self._samebytes_work] = partial(type(self).function, **self.parameters)
 
 
 class _SourceOfFunction(_OfFunction, Source):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..errors import UnsupportedObjectError
+from ..errors import ElementError, UnsupportedObjectError
 from ._element import Element, Sink, Source, TransformInplace
 from ._functions import element_of
 
@@ -126,6 +126,20 @@ class Graph:
         if not first:
             self.steps.append(step)
         return step
+
+    def take(self) -> None:
+        """Make the elements this pipeline's own, until they are closed.
+
+        Raises:
+            ElementError: another pipeline uses one of them.
+        """
+        for step in self:
+            if step.element._in_use:
+                raise ElementError(
+                    step.name, "another pipeline uses this element: make another one"
+                )
+        for step in self:
+            step.element._in_use = True
 
     def __iter__(self) -> Iterator[Step]:
         yield from self.sources

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from .._core.frame import Frame
 from ..errors import ElementError
+from ._channel import Stopped
 from ._graph import Step
 from ._run import Run
 
@@ -16,35 +17,35 @@ __all__ = ["frames_here"]
 
 def frames_here(run: Run) -> Iterator[Frame]:
     """The frames that come out. The sources are read in turn, one frame each."""
-    outputs: deque[Frame] = deque()
     last = run.graph.last
 
-    def push(step: Step | None, frame: Frame, stream: int) -> None:
-        if step is last:
-            outputs.append(frame)
+    def push(step: Step | None, frame: Frame, stream: int) -> Iterator[Frame]:
         for stage in run.after(step):
             try:
                 for given in stage.feed(frame, stream):
-                    push(stage.step, given, stream)
+                    yield from push(stage.step, given, stream)
             except ElementError:
                 if not run.drops:
                     raise
+        if step is last:
+            yield frame
 
-    def end(step: Step | None, stream: int) -> None:
+    def end(step: Step | None, stream: int) -> Iterator[Frame]:
         for stage in run.after(step):
             for given in stage.end(stream):
-                push(stage.step, given, stream)
-            end(stage.step, stream)
+                yield from push(stage.step, given, stream)
+            yield from end(stage.step, stream)
 
     reading = deque(run.readers)
     while reading and not run.stopping:
         reader = reading.popleft()
-        frame = reader.read()
+        try:
+            frame = reader.read()
+        except Stopped:
+            return
         if frame is None:
-            end(None, reader.stream)
+            yield from end(None, reader.stream)
         else:
             reading.append(reader)
-            push(None, frame, reader.stream)
+            yield from push(None, frame, reader.stream)
             del frame
-        while outputs:
-            yield outputs.popleft()

@@ -129,6 +129,10 @@ def of_class(cls: type, base: type) -> dict[str, Parameter]:
         TypeError: an annotation names what is not there.
     """
     hints = _hints(cls)
+    reserved = {"name", "takes", "gives"} & set(inspect.get_annotations(cls))
+    if reserved and issubclass(cls, base) and cls.__module__ != base.__module__:
+        name = min(reserved)
+        raise TypeError(f"{cls.__qualname__}: no parameter can be called {name!r}: rename it")
     names = [
         name
         for part in reversed(cls.__mro__)
@@ -197,6 +201,10 @@ def _spelt(kind: Any) -> str:
         return " or ".join(
             "None" if part is type(None) else _spelt(part) for part in get_args(kind)
         )
+    if origin is Annotated:
+        inner, *notes = get_args(kind)
+        limits = [str(note) for note in notes if isinstance(note, Range | Choices)]
+        return ", ".join([_spelt(inner), *limits])
     if origin is Literal:
         return str(Choices(*get_args(kind)))
     if isinstance(kind, type) and origin is None:
@@ -210,6 +218,8 @@ def _converted(value: Any, kind: Any) -> Any:
     if kind is Any:
         return value
     origin = get_origin(kind)
+    if origin is Annotated:
+        return _annotated(value, kind)
     if origin is Literal:
         if value not in get_args(kind):
             raise ValueError(value)
@@ -227,6 +237,18 @@ def _converted(value: Any, kind: Any) -> Any:
         return kind[value] if value in kind.__members__ else kind(value)
     wanted = origin or kind
     return _instance(value, wanted) if isinstance(wanted, type) else value
+
+
+def _annotated(value: Any, kind: Any) -> Any:
+    """A part of a union that has notes of its own: `Annotated[int, Range(1, 9)] | None`."""
+    inner, *notes = get_args(kind)
+    found = _converted(value, inner)
+    for note in notes:
+        if isinstance(note, Range):
+            _check_range(found, note)
+        if isinstance(note, Choices) and found not in note.values:
+            raise ValueError(value)
+    return found
 
 
 def _one_of(value: Any, kinds: tuple[Any, ...]) -> Any:
@@ -312,6 +334,8 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 def _parsed(text: str, kind: Any, choices: tuple[Any, ...] | None) -> Any:
     if choices is not None:
         return next(choice for choice in (*choices, text) if str(choice) == text)
+    if get_origin(kind) is Annotated:
+        return _parsed(text, get_args(kind)[0], None)
     if get_origin(kind) is Literal:
         return _parsed(text, str, get_args(kind))
     if get_origin(kind) in (Union, types.UnionType):

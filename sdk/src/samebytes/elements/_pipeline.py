@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+import threading
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from .._core.frame import Frame
 from .._core.locks import Lock
 from ..errors import ElementError, UnknownNameError
+from ._channel import WHEN_FULL
+from ._element import Element
 from ._graph import Graph
 from ._here import frames_here
 from ._negotiation import Negotiation
@@ -56,7 +61,8 @@ class Pipeline:
         self._graph = Graph(items)
         self._copy = copy
         self._hold = hold
-        self._running: Running | None = None
+        # Weak: one that nobody holds any more stops.
+        self._running: Callable[[], Running | None] = lambda: None
 
     @property
     def elements(self) -> dict[str, Any]:
@@ -69,15 +75,21 @@ class Pipeline:
         Lines that say "not confirmed" are about memory of the best layout. The first frame of each
         stream confirms them, which `Running.explain` shows.
 
+        While the pipeline runs, it is that of the run.
+
         Raises:
             NegotiationError: two elements cannot agree; the error shows both sides.
         """
+        running = self._running()
+        if running is not None and not running.stopped:
+            return running.explain()
+        self._graph.take()
         try:
             return "\n".join(Plan.made(self._graph, Negotiation(copy=self._copy)).lines())
         finally:
-            if self._running is None:
-                for step in self._graph:
-                    step.element.close()
+            for step in self._graph:
+                step.element._in_use = False
+                step.element.close()
 
     def start(
         self,
@@ -106,11 +118,19 @@ class Pipeline:
         Raises:
             ElementError: the pipeline runs already, elements cannot agree, or one cannot open.
         """
-        if on_error not in ON_ERROR:
-            raise UnknownNameError("on_error", on_error, ON_ERROR)
-        if threads < 0 or queue < 1:
-            raise ValueError(f"threads={threads}, queue={queue}: not below 0 and 1")
-        if self._running is not None and not self._running.stopped:
+        for name, given, known in (
+            ("on_error", on_error, ON_ERROR),
+            ("when_full", when_full, WHEN_FULL),
+        ):
+            if given not in known:
+                raise UnknownNameError(name, given, known)
+        if index(threads) < 0 or index(queue) < 1 or not float(pool_timeout) >= 0:
+            raise ValueError(
+                f"threads={threads}, queue={queue}, pool_timeout={pool_timeout}: threads and "
+                "pool_timeout are not below 0, queue not below 1"
+            )
+        before = self._running()
+        if before is not None and (not before.stopped or before.left()):
             name = self._graph.sources[0].name
             raise ElementError(name, "the pipeline runs already: stop it first")
         run = Run(
@@ -128,8 +148,9 @@ class Pipeline:
                 workers.stop()
             run.close(failed=True)
             raise
-        self._running = Running(run, workers)
-        return self._running
+        running = Running(run, workers)
+        self._running = weakref.ref(running)
+        return running
 
     def run(self, **options: Any) -> Statistics:
         """Start, take what comes out until all streams have ended, and stop.
@@ -162,6 +183,7 @@ class Running:
         self._frames = frames_here(run) if workers is None else workers.frames()
         self._process = os.getpid()
         self._ending = Lock()
+        self._finishing = False
         self.stopped = False
 
     def __iter__(self) -> Iterator[Frame]:
@@ -173,10 +195,20 @@ class Running:
         except StopIteration:
             self._finish(failed=False)
             raise
-        except Exception:
+        except ValueError:  # "generator already executing"
+            if self._frames_run():
+                raise ElementError(
+                    self._run.graph.sources[0].name, "another thread takes its frames already"
+                ) from None
+            self._finish(failed=True)
+            raise
+        except BaseException:  # Ctrl-C too: there need not be a `with`
             self._finish(failed=True)
             raise
         return frame
+
+    def _frames_run(self) -> bool:
+        return bool(self._frames.gi_running)  # type: ignore[attr-defined]  # a generator
 
     def __aiter__(self) -> AsyncIterator[Frame]:
         if self._workers is None:
@@ -187,11 +219,21 @@ class Running:
     async def __anext__(self) -> Frame:
         workers = self._workers
         assert workers is not None
-        await workers.output.wait(asyncio.get_running_loop())
         try:
-            return self.__next__()
-        except StopIteration:
-            raise StopAsyncIteration from None
+            while workers.remaining:
+                await workers.output.wait(asyncio.get_running_loop())
+                frame = workers.take()
+                if frame is not None:
+                    return frame
+            error = workers.take_error()
+        except BaseException:  # cancelled: there need not be a `with`
+            self._finish(failed=True)
+            raise
+        # Elements may take their time to close: not in the event loop.
+        await asyncio.to_thread(self._finish, failed=error is not None)
+        if error is not None:
+            raise error
+        raise StopAsyncIteration
 
     def explain(self) -> str:
         """As `Pipeline.explain`, with what the frames so far have confirmed."""
@@ -213,6 +255,8 @@ class Running:
             ElementError: an element raised in interrupt() or close(), or does not return from a
                 call.
         """
+        if self._process != os.getpid():
+            return  # a forked child has neither the threads nor the right to close what they use
         self._run.stopping = True
         try:
             self._frames.close()  # type: ignore[attr-defined]  # both are generators
@@ -223,13 +267,30 @@ class Running:
                 return
         self._finish(failed=False)
 
+    def left(self) -> bool:
+        """Whether a thread of an element has not ended, although it was asked to."""
+        return self._workers is not None and bool(self._workers.left())
+
     def _finish(self, *, failed: bool) -> None:
-        with self._ending:
-            if self.stopped:
+        workers = self._workers
+        if workers is not None and workers.is_one(threading.current_thread()):
+            workers.ask_to_stop()  # an element stops its own pipeline: others wait for it
+            return
+        with self._ending:  # whoever comes second waits, and finds everything closed
+            if self.stopped or self._finishing:
                 return
-            self.stopped = True
-        left = frozenset() if self._workers is None else self._workers.stop()
-        self._run.close(failed=failed, left=left)
+            self._finishing = True
+            left: frozenset[Element] = frozenset()
+            try:
+                if workers is not None:
+                    try:
+                        left = workers.stop()
+                    except BaseException:  # Ctrl-C again
+                        left, failed = workers.left(), True
+                        raise
+            finally:
+                self.stopped = True
+                self._run.close(failed=failed, left=left)
         if left and not failed:
             names = [step.name for step in self._run.graph if step.element in left]
             raise ElementError(
@@ -251,7 +312,6 @@ class Running:
             raise error
 
     def __del__(self) -> None:
-        # A forked child has neither the threads nor the right to close what they use.
-        if getattr(self, "_process", None) == os.getpid():
+        if hasattr(self, "stopped"):
             with suppress(Exception):
                 self.stop()

@@ -38,7 +38,10 @@ class Run:
             Reader(step, number, negotiation, patience, identify=len(graph.sources) > 1)
             for number, step in enumerate(graph.sources)
         ]
-        self.stages = {step: Stage(step, negotiation, hold) for step in graph.steps}
+        several = len(graph.sources) > 1
+        self.stages = {
+            step: Stage(step, negotiation, hold, identify=several) for step in graph.steps
+        }
         self._negotiation = negotiation
         self._touched: list[Element] = []
         # Set when somebody stops it: nothing is read any more.
@@ -51,10 +54,9 @@ class Run:
         Raises:
             ElementError: elements cannot agree, or one raised in open(). All are closed again.
         """
+        self.graph.take()
         try:
-            for reader in self.readers:
-                self._touched.append(reader.step.element)
-            self._touched += [step.element for step in self.graph.steps]
+            self._touched += [step.element for step in self.graph]
             plan = Plan.made(self.graph, self._negotiation)
             for reader in self.readers:
                 reader.info = plan.given[reader.step]
@@ -93,6 +95,8 @@ class Run:
 
     def interrupt(self) -> None:
         """Ask every element to return soon. What one raises is raised by close()."""
+        for reader in self.readers:
+            reader.stop()
         for step in self.graph:
             try:
                 step.element.interrupt()
@@ -112,6 +116,7 @@ class Run:
             ElementError: an element raised in close() or interrupt().
         """
         first, self._interrupting = self._interrupting, None
+        last: BaseException | None = None
         for stage in self.stages.values():
             stage.forget()
         while self._touched:
@@ -119,13 +124,20 @@ class Run:
             if element in left:
                 continue
             try:
-                element.close()
+                try:
+                    element.close()
+                finally:
+                    element._set_closed()
+                    element._in_use = False
             except Exception as error:
                 if first is None:
                     message = f"close() raised {type(error).__name__}: {error}"
                     first = ElementError(element.name, message)
                     first.__cause__ = error
-            element._set_closed()
+            except BaseException as error:  # Ctrl-C: the others are closed all the same
+                last = error
+        if last is not None:
+            raise last
         if first is not None and not failed:
             raise first
 

@@ -102,8 +102,8 @@ class Reader:
             return
         # The layout of a stream may change on its way: then `gives` of the class holds, and not
         # what negotiate() said of the first frame.
-        plan = self.info if self._seen is None else None
-        found = announced(self._negotiation, self.step, frame, plan)
+        plans = (self.info,) if self._seen is None and self.info is not None else ()
+        found = announced(self._negotiation, self.step, frame, plans)
         self.info = self.info or found
         self._seen = seen
 

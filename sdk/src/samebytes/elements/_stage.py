@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from .._api import frame as wrapped_frame
@@ -13,8 +14,10 @@ from .._core.frame import Frame
 from .._core.locks import Lock
 from .._stats import copied_here
 from ..errors import ElementError, NegotiationError, UnsupportedObjectError
+from ..metadata import SourceIdentifier, add, find
 from ._copying import own_copy
 from ._element import Sink, TransformInplace
+from ._gate import Gate
 from ._graph import Step
 from ._media import FrameInfo
 from ._negotiation import Link, Negotiation
@@ -32,9 +35,13 @@ class Stage:
         step: the step.
         negotiation: finds links for streams and layouts that are new.
         hold: how many frames of a stream may wait until they can be written to.
+        identify: note in each new frame which stream it is of.
     """
 
-    def __init__(self, step: Step, negotiation: Negotiation, hold: int) -> None:
+    def __init__(
+        self, step: Step, negotiation: Negotiation, hold: int, *, identify: bool = False
+    ) -> None:
+        self._identify = identify
         self.step = step
         self.name = step.name
         self.links: dict[int, Link] = {}
@@ -44,6 +51,9 @@ class Stage:
         self._waiting: dict[int, deque[Frame]] = {}
         self._given: dict[int, tuple[Any, Any]] = {}
         self._confirming = Lock()
+        # What negotiate() said for each stream; an element may give a frame of before late.
+        self._plans: dict[int, list[FrameInfo]] = {}
+        self._gate = Gate() if step.element.concurrent else None
         element = step.element
         if isinstance(element, Sink):
             self._work = self._write
@@ -58,21 +68,23 @@ class Stage:
         Raises:
             ElementError: the element raised, or cannot take the frame.
         """
+        entered = False
         try:
-            link = self.links.get(stream)
-            info = frame.meta.info
-            if (
-                link is None
-                or link.context is not frame.context
-                or (link.info is not info and link.info != info)
-            ):
-                link = self._confirm(frame, stream)
+            if self._gate is not None:
+                self._gate.enter(
+                    lambda: self._fitting(frame, stream), lambda: self._confirm(frame, stream)
+                )
+                entered = True
+            link = self._fitting(frame, stream) or self._confirm(frame, stream)
             if link.writes:
                 yield from self._when_writable(frame, stream, link)
             else:
                 yield from self._work(frame, stream, link)
         except Exception as error:
             raise self._failed(error, stream, frame) from error
+        finally:
+            if entered and self._gate is not None:
+                self._gate.leave()
 
     def end(self, stream: int) -> Iterator[Frame]:
         """A stream has ended; gives what was kept back.
@@ -110,6 +122,17 @@ class Stage:
         parameters = self.step.element.parameters
         return ElementError(self.name, message, stream=stream, pts=pts, parameters=parameters)
 
+    def _fitting(self, frame: Frame, stream: int) -> Link | None:
+        """The link of a stream, if its latest frames were like this one."""
+        link, info = self.links.get(stream), frame.meta.info
+        if (
+            link is None
+            or link.context is not frame.context
+            or (link.info is not info and link.info != info)
+        ):
+            return None
+        return link
+
     def _confirm(self, frame: Frame, stream: int) -> Link:
         """A stream's first frame, or one of another layout: see whether the plan holds."""
         with self._confirming:
@@ -118,6 +141,9 @@ class Stage:
             like = None if planned is None else planned.given
             link = self._negotiation.link(self.step, FrameInfo.of(frame, like), frame)
             link.context, link.info = context, frame.meta.info
+            plans = self._plans.setdefault(stream, [])
+            if link.gives not in plans:
+                plans.append(link.gives)
             self.links[stream] = link
             return link
 
@@ -190,32 +216,45 @@ class Stage:
                 view.flush()
             self.meter.took(began, copied_here() - copied)
             del view, result
-            self.meter.frames_out += 1
-            yield frame
+            yield self._passed(frame, stream, link)
         elif isinstance(result, Frame) or not isinstance(result, Iterator | list | tuple):
             self.meter.took(began, copied_here() - copied)
             del view
             yield self._checked(result, stream)
         else:
             made = iter(result)
-            given = next(made, None)
+            first = next(made, None)
             self.meter.took(began, copied_here() - copied)
-            while given is not None:
+            for given in chain((first,), made):
                 if given is view or given is frame:
-                    self.meter.frames_out += 1
-                    yield frame
-                else:
+                    if link.writes and view is not frame:
+                        view.flush()
+                    yield self._passed(frame, stream, link)
+                elif given is not None:  # as where it is returned: no frame
                     yield self._checked(given, stream)
-                given = next(made, None)
+
+    def _passed(self, frame: Frame, stream: int, link: Link) -> Frame:
+        """The frame that came, from an element that might have given another one."""
+        if self.step.element._gives is None:
+            self.meter.frames_out += 1
+            return frame
+        if self.step.shares and not link.private:
+            raise NegotiationError(
+                self.name, "it passes on a frame that others read too: announce gives=el.same()"
+            )
+        return self._checked(frame, stream)
 
     def _checked(self, given: Any, stream: int) -> Frame:
         """What an element gave, as a frame, if it is what was announced."""
         frame = wrapped(given, self.name)
         seen = (frame.context, frame.meta.info)
         if self._given.get(stream) != seen:
-            link = self.links.get(stream)
-            announced(self._negotiation, self.step, frame, None if link is None else link.gives)
+            # One that announced nothing may give anything: who takes it says whether it fits.
+            plans = () if self.step.element._gives is None else self._plans.get(stream, ())
+            announced(self._negotiation, self.step, frame, plans)
             self._given[stream] = seen
+        if self._identify and find(frame, SourceIdentifier) is None:
+            add(frame, SourceIdentifier(stream_id=stream))
         self.meter.frames_out += 1
         return frame
 
@@ -237,17 +276,23 @@ def wrapped(given: Any, name: str) -> Frame:
 
 
 def announced(
-    negotiation: Negotiation, step: Step, frame: Frame, plan: FrameInfo | None
+    negotiation: Negotiation, step: Step, frame: Frame, plans: Sequence[FrameInfo]
 ) -> FrameInfo:
     """See whether a frame is what its element announced.
+
+    Args:
+        plans: what negotiate() said, the latest last; a frame is to be like one of them.
 
     Raises:
         NegotiationError: it is not.
     """
-    found = FrameInfo.of(frame, plan)
+    found = FrameInfo.of(frame, plans[-1] if plans else None)
     negotiation.check_announced(step, found)
-    for name in () if plan is None else ("media", "memory", "format", "width", "height", "audio"):
-        wanted = getattr(plan, name)
-        if wanted is not None and getattr(found, name) != wanted:
-            raise NegotiationError(step.name, f"negotiate() said {plan}, and it gives {found}")
+    if plans and not any(_is_as_said(found, plan) for plan in plans):
+        raise NegotiationError(step.name, f"negotiate() said {plans[-1]}, and it gives {found}")
     return found
+
+
+def _is_as_said(found: FrameInfo, plan: FrameInfo) -> bool:
+    names = ("media", "memory", "format", "width", "height", "audio")
+    return all(getattr(plan, n) in (None, getattr(found, n)) for n in names)

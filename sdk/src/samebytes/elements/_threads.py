@@ -58,7 +58,8 @@ class Threads:
                 # A branch whose frames nobody takes: that it has ended is waited for.
                 self._marks[step] = self.output.port(1)
             self._ends += not step.after or step is run.graph.last
-        self._ends = max(self._ends, 1)
+        # Ends of streams that have not come out yet.
+        self.remaining = len(run.readers) * max(self._ends, 1)
         for step, stage in run.stages.items():
             count = threads if step.element.concurrent and not _writes(stage) else 1
             order = _InOrder(stage, self._emitter(step))
@@ -79,40 +80,56 @@ class Threads:
             The elements that did not return in time; their threads are left.
         """
         self._stopping = True
+        self._run.stopping = True
         self._run.interrupt()
-        for reader in self._run.readers:
-            reader.stop()
         for channel in (*self.inputs.values(), self.output):
             channel.stop()
         until = time.monotonic() + _PATIENCE
-        left = set()
-        for thread, element in self._threads:
-            if thread is threading.current_thread() or thread.ident is None:
-                continue
-            thread.join(max(until - time.monotonic(), 0.0))
-            if thread.is_alive():
-                left.add(element)
+        try:
+            for thread, _ in self._threads:
+                if thread.ident is not None:
+                    thread.join(max(until - time.monotonic(), 0.0))
+        finally:
+            for channel in (*self.inputs.values(), self.output):
+                channel.stop()  # what was put meanwhile
+        return self.left()
+
+    def left(self) -> frozenset[Element]:
+        """The elements whose threads have not ended."""
+        return frozenset(element for thread, element in self._threads if thread.is_alive())
+
+    def is_one(self, thread: threading.Thread) -> bool:
+        """Whether that thread runs an element."""
+        return any(own is thread for own, _ in self._threads)
+
+    def ask_to_stop(self) -> None:
+        """Let them end, without waiting."""
+        self._stopping = True
         for channel in (*self.inputs.values(), self.output):
-            channel.stop()  # what was put meanwhile
-        return frozenset(left)
+            channel.stop()
 
     def frames(self) -> Iterator[Frame]:
         """The frames that come out, until all streams have ended."""
-        running = len(self._run.readers) * self._ends
-        while running:
-            item = self.output.get()
-            if item is STOP:
-                break
-            if item[1] is END:
-                running -= 1
-            else:
-                frame = item[1]
-                del item
+        while self.remaining:
+            frame = self.take()
+            if frame is not None:
                 yield frame
                 del frame
         error = self.take_error()
         if error is not None:
             raise error
+
+    def take(self) -> Frame | None:
+        """What comes out next, if that is a frame; `remaining` says whether more will come."""
+        item = self.output.get()
+        if item is STOP:
+            self.remaining = 0
+        elif item[1] is END:
+            self.remaining -= 1
+        else:
+            frame: Frame = item[1]
+            return frame
+        return None
 
     def take_error(self) -> BaseException | None:
         """What ended the run, once: its traceback holds frames."""

@@ -105,7 +105,7 @@ class ElementSuite(ParameterChecks):
         element.close()
         frame = () if isinstance(element, Source) else (self._frame(0),)
         with pytest.raises(ClosedError):
-            getattr(element, element._work)(*frame)
+            getattr(element, element._samebytes_work)(*frame)
 
     def test_nothing_is_copied(self, threads: int) -> None:
         """Rule 1: no byte is copied, unless the suite declares that it needs copy=True."""

@@ -39,7 +39,7 @@ class Clock:
         if frame.pts is None or not frame.time_base:
             frame.time_base = 1 / rate
             frame.pts = self._count
-        base = frame.time_base
+        base = Fraction(frame.time_base)
         if self._begins:
             self._begins = False
             late = self._end - frame.pts * base

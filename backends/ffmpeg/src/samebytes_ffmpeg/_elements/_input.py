@@ -14,6 +14,7 @@ from samebytes.elements import FrameInfo
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
 
 from .._pixel_formats import image_format_named
+from .._pyav import fraction
 from ._waking import Waking
 
 __all__ = ["RATE", "Input"]
@@ -71,8 +72,8 @@ class Input:
             context = self._stream.codec_context
             context.thread_count = threads
             self._stream.thread_type = "NONE" if threads == 1 else "AUTO"
-            self.rate = self._stream.average_rate or context.framerate or RATE
-            self._said = self._stream.average_rate
+            self._said = fraction(self._stream.average_rate)
+            self.rate = self._said or fraction(context.framerate) or RATE
             self._frames: Iterator[av.VideoFrame] = self._decoded()
         except BaseException:
             self.close()
@@ -124,7 +125,7 @@ class Input:
         begin = None
         if self._start:
             origin = stream.start_time or 0
-            begin = origin + int(self._start / stream.time_base)
+            begin = origin + int(self._start / Fraction(stream.time_base))
             container.seek(begin, stream=stream)  # to the key frame before it
         for packet in container.demux(stream):
             try:

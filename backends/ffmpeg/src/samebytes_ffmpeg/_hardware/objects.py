@@ -14,6 +14,7 @@ from samebytes.plugins import Frame, FrameMeta, Tensor, TensorInfo
 from .._loans import sweep
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
+from .._pyav import fraction
 from .._reference import buffer_references, shared_at, writable_at
 from .described import Described, describe
 from .drm_descriptor import DRMPlane, planes_of
@@ -100,7 +101,7 @@ class FFmpegHardwareFrame(Frame):
             meta = FFmpegMeta(native)
             meta.info = found.image
         else:
-            meta = FrameMeta(found.image, native.pts, native.time_base)
+            meta = FrameMeta(found.image, native.pts, fraction(native.time_base))
         return cls.borrowed(native, HardwareDevice.over(library, found.device_ref), meta)
 
     @property

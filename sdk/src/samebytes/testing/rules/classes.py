@@ -134,7 +134,7 @@ def element_class(spec: ElementSpec, plugin: str) -> str:
     if kind is None:
         raise BrokenRule(f"{cls.__name__} is not a Source, Transform or Sink")
     if not hasattr(cls, "function"):  # of a decorated function, that is what it does
-        _overrides(cls, kind, cls._work)
+        _overrides(cls, kind, cls._samebytes_work)
     owner, _, own = spec.name.partition(".")
     # The built-in backend has those that need no framework, named after what they write or read.
     if (owner != plugin and plugin != _BUILT_IN) or not own:

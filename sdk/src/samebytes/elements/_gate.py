@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gate: an element that several threads call is alone while it negotiates."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from .._core.locks import Lock
+
+__all__ = ["Gate"]
+
+
+class Gate:
+    """Lets any number of threads in, and none while what they rely on is changed.
+
+    What an element keeps of its last negotiate(), such as a size, holds for the frames that are in
+    it. So a frame of another layout waits until these are out, and negotiates then.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(Lock())
+        self._inside = 0
+
+    def enter(self, ready: Callable[[], object], prepare: Callable[[], object]) -> None:
+        """Enter, once it is `ready()`; `prepare()` makes it so, when nobody is inside."""
+        with self._changed:
+            while not ready():
+                if not self._inside:
+                    prepare()
+                    break
+                self._changed.wait()
+            self._inside += 1
+
+    def leave(self) -> None:
+        """Leave."""
+        with self._changed:
+            self._inside -= 1
+            self._changed.notify_all()
