@@ -23,6 +23,7 @@ from ._native_handles import handles_of
 from ._probe import NO_DEVICE
 from ._tensor import SYCLTensor
 from ._usm_array import USMArray
+from ._waiting import waits_for
 
 if TYPE_CHECKING:
     from typing import Self
@@ -154,7 +155,7 @@ class SYCLContext(Context[SYCLTensor]):
             _Release(self.queue, memory),
             address=0 if kind == "device" else pointer,
             nbytes=nbytes,
-            wait=self.queue.wait,
+            wait=waits_for(self.queue),
             at_exit=True,
         )
         return pointer, pin
@@ -173,7 +174,7 @@ class _Release:
         self.memory = memory
 
     def __call__(self) -> None:
-        self.queue.wait()
+        waits_for(self.queue)()
         del self.memory
 
 

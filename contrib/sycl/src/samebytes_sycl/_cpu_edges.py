@@ -24,6 +24,7 @@ from ._context import SYCLContext
 from ._native_handles import kind_of_pointer
 from ._tensor import SYCLTensor, usm_of
 from ._usm_array import USMArray
+from ._waiting import waits_for
 
 __all__ = ["CpuCopyToUSM", "CpuToUSM", "DeviceUSMToCpu", "USMToCpu"]
 
@@ -102,7 +103,7 @@ class CpuToUSM(MemoryMapper):
                 'samebytes.context("sycl").allocate(), mapped to "cpu"'
             )
         owner = item.storage
-        wait = target.queue.wait
+        wait = waits_for(target.queue)
         storage = Storage(
             wait, address=address + low, nbytes=high - low, keep=owner, wait=wait, at_exit=True
         )

@@ -15,6 +15,7 @@ from ._native_handles import kind_of_pointer
 from ._shared_context import check_same, wait_for
 from ._tensor import SYCLTensor, usm_of
 from ._usm_array import USMArray
+from ._waiting import waits_for
 
 __all__ = ["OpenCLToSYCL", "SYCLToOpenCL"]
 
@@ -69,15 +70,15 @@ class OpenCLToSYCL(MemoryMapper):
         kind = kind_of_pointer(target.queue, native.pointer)
         if kind is None:
             raise Refused(f"SYCL does not know the USM pointer {native.pointer:#x}")
-        wait_for(item, source.sync, target.queue.wait)
+        wait_for(item, source.sync, waits_for(target.queue))
         info = item.info
         low, high = info.extent
         storage = Storage(
-            target.queue.wait,
+            waits_for(target.queue),
             address=0 if kind == "device" else native.pointer + low,
             nbytes=high - low,
             keep=item.storage,
-            wait=target.queue.wait,
+            wait=waits_for(target.queue),
             at_exit=True,
         )
         return USMArray(target, native.pointer, info, kind, storage, access == "r"), info, storage

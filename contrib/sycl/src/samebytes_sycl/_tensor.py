@@ -16,6 +16,7 @@ from samebytes.plugins import Storage, Tensor, TensorInfo
 from . import _dlpack
 from ._native_handles import kind_of_pointer
 from ._usm_array import USMArray
+from ._waiting import waits_for
 
 if TYPE_CHECKING:
     from typing import Self
@@ -197,7 +198,7 @@ def _imported(native: Any, owner: Storage | None = None) -> USMArray:
         address=0 if kind == "device" else address + low,
         nbytes=high - low,
         keep=(native, owner),
-        wait=queue.wait,
+        wait=waits_for(queue),
     )
     return USMArray(home, address, info, kind, pin, bool(readonly))
 
