@@ -67,7 +67,7 @@ def _python_rows() -> list[Row]:
         for threads in (0, 1):
             loop = _loop(frames, [make() for _ in range(_ELEMENTS)])
             pipe = el.Pipeline(frames, *[make() for _ in range(_ELEMENTS)])
-            native, ours = _least(loop, partial(pipe.run, threads=threads), rounds=3)
+            native, ours = _least(loop, partial(pipe.run, threads=threads), rounds=8)
             name = f"Python for {microseconds} us, threads={threads}: loop, overhead"
             rows.append(Row(name, native, ours - native, None))
     return rows

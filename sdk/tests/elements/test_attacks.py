@@ -163,14 +163,17 @@ def test_whoever_stops_second_finds_everything_closed() -> None:
 @THREADS
 def test_an_element_may_stop_its_own_pipeline(threads: int) -> None:
     running: list[Any] = []
+    started = threading.Event()
 
     def enough(picture: Any) -> Any:
+        assert started.wait(10)
         if picture.pts == 3:
             running[0].stop()
         return picture
 
     calls: list[str] = []
     running.append(el.Pipeline(numbers(count=99), Log(calls), enough).start(threads=threads))
+    started.set()
     assert len(list(running[0])) < 20
     assert calls[-1] == "close"
 

@@ -45,6 +45,8 @@ class Stage:
         self.step = step
         self.name = step.name
         self.links: dict[int, Link] = {}
+        self._shared = bool(step.shares)
+        self._gives_same = step.element._gives is None
         self.meter = Meter()
         self._negotiation = negotiation
         self._hold = hold
@@ -179,7 +181,7 @@ class Stage:
         target = link.target
         if link.access == "r" and (target is None or target is frame.context):
             # Of a frame that others get too, nobody has one that can be written to.
-            return frame, frame.map(frame.context, "r") if self.step.shares else frame
+            return frame, frame.map(frame.context, "r") if self._shared else frame
         if target is None:
             return frame, frame
         return frame, frame.map(target, link.access, copy=link.copy)
@@ -235,10 +237,10 @@ class Stage:
 
     def _passed(self, frame: Frame, stream: int, link: Link) -> Frame:
         """The frame that came, from an element that might have given another one."""
-        if self.step.element._gives is None:
+        if self._gives_same:
             self.meter.frames_out += 1
             return frame
-        if self.step.shares and not link.private:
+        if self._shared and not link.private:
             raise NegotiationError(
                 self.name, "it passes on a frame that others read too: announce gives=el.same()"
             )
@@ -250,7 +252,7 @@ class Stage:
         seen = (frame.context, frame.meta.info)
         if self._given.get(stream) != seen:
             # One that announced nothing may give anything: who takes it says whether it fits.
-            plans = () if self.step.element._gives is None else self._plans.get(stream, ())
+            plans = () if self._gives_same else self._plans.get(stream, ())
             announced(self._negotiation, self.step, frame, plans)
             self._given[stream] = seen
         if self._identify and find(frame, SourceIdentifier) is None:
