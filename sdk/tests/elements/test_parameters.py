@@ -167,6 +167,11 @@ def test_a_parameter_that_would_hide_what_elements_have() -> None:
     with pytest.raises(TypeError, match="Hides: no parameter can be called 'name'"):
         Hides(name="x")
 
+    class Declares(el.Transform):
+        takes: ClassVar[Any] = el.Image()
+
+    assert not Declares.declared_parameters()
+
 
 def test_functions_declare_keyword_only_ones() -> None:
     with pytest.raises(TypeError, match="one parameter, the frame"):

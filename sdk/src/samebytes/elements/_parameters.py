@@ -129,10 +129,12 @@ def of_class(cls: type, base: type) -> dict[str, Parameter]:
         TypeError: an annotation names what is not there.
     """
     hints = _hints(cls)
-    reserved = {"name", "takes", "gives"} & set(inspect.get_annotations(cls))
-    if reserved and issubclass(cls, base) and cls.__module__ != base.__module__:
-        name = min(reserved)
-        raise TypeError(f"{cls.__qualname__}: no parameter can be called {name!r}: rename it")
+    own = [name for name in inspect.get_annotations(cls) if get_origin(hints[name]) is not ClassVar]
+    reserved = {"name", "takes", "gives"}.intersection(own)
+    if reserved and cls.__module__ != base.__module__:
+        raise TypeError(
+            f"{cls.__qualname__}: no parameter can be called {min(reserved)!r}: rename it"
+        )
     names = [
         name
         for part in reversed(cls.__mro__)
