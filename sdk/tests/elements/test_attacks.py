@@ -331,3 +331,16 @@ def test_options_are_checked_before_anything_is_opened() -> None:
             pipe.start(**options)
     gc.collect()
     assert not calls
+
+
+def test_threads_of_one_element_lose_no_count() -> None:
+    class Quick(PassesOn):
+        concurrent = True
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        rows = el.Pipeline([frame()] * 3000, Quick()).run(threads=4)
+    finally:
+        sys.setswitchinterval(before)
+    assert (rows.of("Quick").frames_in, rows.of("Quick").frames_out) == (3000, 3000)

@@ -253,7 +253,7 @@ class Inference:
             self._native = None
 
     def _is_busy(self) -> bool:
-        """Whether OpenVINO says so. It is not, while a callback of the user's own is running."""
+        """Whether OpenVINO reports an inference as running. While a callback runs, it does not."""
         native = self.native
         try:
             with BUSY_TOLD:

@@ -56,7 +56,7 @@ class Places(Protocol):
         """
 
     def may_be_region(self, tensor: Tensor) -> bool:
-        """Whether a remote tensor of the user's can be a region, and regions are copied."""
+        """Whether a remote tensor that the user passes can be a region, which must be copied."""
 
     def reads_surface(self, port: Port) -> bool | None:
         """Whether a port takes images and surfaces alone, or buffers alone; None if not known."""

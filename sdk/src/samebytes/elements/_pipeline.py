@@ -107,8 +107,9 @@ class Pipeline:
                 `concurrent`, and frames keep their order. 0 runs everything in the thread that
                 asks for frames, as a plain loop would.
             queue: how many frames may wait before each element.
-            when_full: what a source does with a frame for which there is no room: "wait",
-                "drop-oldest" or "drop-newest". A frame that was accepted is never dropped.
+            when_full: what each source does while the queue behind it is full: "wait", or leave out
+                its oldest waiting frame ("drop-oldest") or the new one ("drop-newest"). Frames are
+                left out there only.
             on_error: "stop", or "drop" to leave out a frame for which an element raised.
             pool_timeout: seconds to wait for a frame of a source's pool.
 

@@ -60,9 +60,9 @@ class Run:
             plan = Plan.made(self.graph, self._negotiation)
             for reader in self.readers:
                 reader.info = plan.given[reader.step]
+            pools = [info.pool for info in plan.given.values() if info and info.pool]
             for step, stage in self.stages.items():
                 stage.links.update(plan.links_of(step))
-                pools = [info.pool for info in plan.given.values() if info and info.pool]
                 stage.hold_at_most(min(pools) - 1 if pools else None)
             for step in self.graph:
                 self._open(step, plan.context_of(step))

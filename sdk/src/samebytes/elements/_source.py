@@ -10,13 +10,12 @@ from typing import Any
 
 from .._core.frame import Frame
 from ..errors import ElementError, PoolTimeoutError
-from ..metadata import SourceIdentifier, add, find
 from ._channel import Stopped
 from ._element import Source
 from ._graph import Step
 from ._media import FrameInfo
 from ._negotiation import Negotiation
-from ._stage import announced, wrapped
+from ._stage import announced, identify, wrapped
 from ._statistics import Meter
 
 __all__ = ["Reader"]
@@ -52,7 +51,6 @@ class Reader:
         self.name = step.name
         self.meter = Meter()
         self.info: FrameInfo | None = None
-        self.ended = False
         self._negotiation = negotiation
         self._patience = patience
         self._identify = identify
@@ -75,23 +73,22 @@ class Reader:
         try:
             native = source.read()
             if native is None:
-                self.ended = True
                 return None
             frame = wrapped(native, self.name)
             self._check(frame)
-            if self._identify and find(frame, SourceIdentifier) is None:
-                add(frame, SourceIdentifier(stream_id=self.stream))
+            if self._identify:
+                identify(frame, self.stream)
         except ElementError:
-            self.meter.errors += 1
+            self.meter.raised()
             raise
         except Exception as error:
-            self.meter.errors += 1
+            self.meter.raised()
             raise ElementError(
                 self.name, f"{type(error).__name__}: {error}", stream=self.stream,
                 parameters=source.parameters,
             ) from error  # fmt: skip
         self.meter.took(began, 0)
-        self.meter.frames_out += 1
+        self.meter.gave()
         if self.info is not None and self.info.pool is not None:
             self._out.add(weakref.ref(frame, self._back.put))
         return frame

@@ -23,7 +23,7 @@ from ._media import FrameInfo
 from ._negotiation import Link, Negotiation
 from ._statistics import Meter
 
-__all__ = ["Stage", "announced", "wrapped"]
+__all__ = ["Stage", "announced", "identify", "wrapped"]
 
 _clock = time.perf_counter_ns
 
@@ -116,7 +116,7 @@ class Stage:
         self._waiting.clear()
 
     def _failed(self, error: Exception, stream: int, frame: Frame | None) -> ElementError:
-        self.meter.errors += 1
+        self.meter.raised()
         if isinstance(error, ElementError):
             return error
         pts = None if frame is None else frame.meta.pts
@@ -192,7 +192,7 @@ class Stage:
         self.step.element.write(view)  # type: ignore[attr-defined]  # it is a Sink
         self.meter.took(began, copied_here() - copied)
         del view
-        self.meter.frames_out += 1
+        self.meter.gave()
         yield frame
 
     def _change(self, frame: Frame, stream: int, link: Link) -> Iterator[Frame]:
@@ -204,7 +204,7 @@ class Stage:
         self.meter.took(began, copied_here() - copied)
         del view
         if kept is not False:
-            self.meter.frames_out += 1
+            self.meter.gave()
             yield frame
 
     def _transform(self, frame: Frame, stream: int, link: Link) -> Iterator[Frame]:
@@ -238,7 +238,7 @@ class Stage:
     def _passed(self, frame: Frame, stream: int, link: Link) -> Frame:
         """The frame that came, from an element that might have given another one."""
         if self._gives_same:
-            self.meter.frames_out += 1
+            self.meter.gave()
             return frame
         if self._shared and not link.private:
             raise NegotiationError(
@@ -255,9 +255,9 @@ class Stage:
             plans = () if self._gives_same else self._plans.get(stream, ())
             announced(self._negotiation, self.step, frame, plans)
             self._given[stream] = seen
-        if self._identify and find(frame, SourceIdentifier) is None:
-            add(frame, SourceIdentifier(stream_id=stream))
-        self.meter.frames_out += 1
+        if self._identify:
+            identify(frame, stream)
+        self.meter.gave()
         return frame
 
 
@@ -275,6 +275,12 @@ def wrapped(given: Any, name: str) -> Frame:
         raise NegotiationError(
             name, f"it gave {type(given).__name__!r}, no frame: {error}"
         ) from None
+
+
+def identify(frame: Frame, stream: int) -> None:
+    """Note in a frame which stream it is of, unless it says so already."""
+    if find(frame, SourceIdentifier) is None:
+        add(frame, SourceIdentifier(stream_id=stream))
 
 
 def announced(

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .._core.locks import Lock
 from ..errors import UnknownNameError
 
 __all__ = ["ElementStatistics", "Meter", "Statistics"]
@@ -77,13 +78,21 @@ def _lines(rows: Statistics) -> Iterator[str]:
 
 
 class Meter:
-    """Counts for one element. Threads add to it without a lock: the GIL makes `+=` of one thread
-    exact, and several threads of one element count into meters of their own.
-    """
+    """Counts for one element, of all threads that serve it."""
 
-    __slots__ = ("copied", "durations", "errors", "first", "frames_in", "frames_out", "latest")
+    __slots__ = (
+        "_counting",
+        "copied",
+        "durations",
+        "errors",
+        "first",
+        "frames_in",
+        "frames_out",
+        "latest",
+    )
 
     def __init__(self) -> None:
+        self._counting = Lock()
         self.frames_in = 0
         self.frames_out = 0
         self.errors = 0
@@ -95,12 +104,23 @@ class Meter:
     def took(self, began: int, copied: int) -> None:
         """One call ended that began at that time (perf_counter_ns), and copied so many bytes."""
         now = time.perf_counter_ns()
-        if not self.frames_in:
-            self.first = began
-        self.frames_in += 1
-        self.latest = now
-        self.durations.append(now - began)
-        self.copied += copied
+        with self._counting:
+            if not self.frames_in:
+                self.first = began
+            self.frames_in += 1
+            self.latest = now
+            self.durations.append(now - began)
+            self.copied += copied
+
+    def gave(self) -> None:
+        """One frame goes on."""
+        with self._counting:
+            self.frames_out += 1
+
+    def raised(self) -> None:
+        """One call raised."""
+        with self._counting:
+            self.errors += 1
 
     def read(self, element: str, *, dropped: int = 0, queue: int = 0) -> ElementStatistics:
         """The counts so far."""

@@ -74,7 +74,9 @@ class FFmpegSink(Sink):
             # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
             path = Path(url).absolute()
             if not path.parent.is_dir():
-                raise self._error(f"FFmpeg cannot create it: there is no folder {path.parent}")
+                raise self._error(
+                    f"FFmpeg cannot create it: the folder {path.parent} does not exist"
+                )
             url = str(path)
         try:
             self._output = Output(url, self.format, self.container_options or {})

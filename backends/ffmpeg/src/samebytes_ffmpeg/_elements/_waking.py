@@ -2,8 +2,8 @@
 """Ending a read that waits for data, from another thread.
 
 FFmpeg asks PyAV ten times a second whether a wait has lasted too long, and PyAV compares with a
-number of seconds that it keeps in its object. There is no call to change it while a read
-waits, so it is found by its value.
+limit in seconds that is a field of its container object. PyAV has no call that changes the limit
+during a read, so the field is located by the value that it holds.
 """
 
 from __future__ import annotations

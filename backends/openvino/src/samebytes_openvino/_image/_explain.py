@@ -28,7 +28,7 @@ def explanation(
     Args:
         device: its name.
         frame_size: (width, height) of the frames, where it is known and not the plan's.
-        resizes: a function of the user's resizes the planes.
+        resizes: whether a function that the user passed resizes the planes.
     """
     source = plan.source
     width, height = target.size
