@@ -7,9 +7,15 @@ import ctypes
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
+
+# Tests never time. A busy machine, or the first use of a framework, takes as long as it takes.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 
 # `import openvino` reports each use to Google Analytics, from a child process, but not in CI, as it
 # knows it by this variable among others. Tests talk to this machine only. The others ("CI") would
@@ -27,6 +33,9 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+_libc = ctypes.CDLL(None)
+
+
 class _Stack(ctypes.Structure):
     """stack_t of signal.h."""
 
@@ -38,10 +47,18 @@ def _leave_the_alternate_stack() -> None:
 
     OpenVINO's CPU plugin sets an alternate stack for each of its models and puts back the one
     before, which is freed memory where models do not end in the order of a stack. Python's handlers
-    run there: the next signal ends the process with SIGSEGV.
+    run there: the next signal ends the process with SIGSEGV, and so does a real fault, before
+    faulthandler can show where it was.
     """
     disabled = 2  # SS_DISABLE, bits/ss_flags.h
-    ctypes.CDLL(None).sigaltstack(ctypes.byref(_Stack(None, disabled, 0)), None)
+    _libc.sigaltstack(ctypes.byref(_Stack(None, disabled, 0)), None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let no test inherit a stack for signals that an earlier one left behind."""
+    if sys.platform == "linux":
+        _leave_the_alternate_stack()
 
 
 @pytest.fixture

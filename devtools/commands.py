@@ -7,8 +7,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from devtools import environment, error_page, metadata, removal, tiers
+from devtools import environment, error_page, metadata, release, removal, tiers
+from devtools.costs import RECORD, costs
 from devtools.docs import docs
 from devtools.fresh.command import add_fresh, hardest
 from devtools.lab.machine import Size
@@ -19,13 +21,14 @@ from devtools.mutation import mutate
 from devtools.newer import newer
 from devtools.results import Result, not_run, table
 from devtools.schedule import Job, run_jobs
+from devtools.site.build import serve, site
 from devtools.venv import PYTHON, VENV
 from devtools.wheels import wheels
 from devtools.workspace import ROOT, CommandError, run
 
 _TEST_HELP = """\
-Runs lint and all tests, two parts at a time: the tests of all distributions together, those of
-each one alone, those without one backend, and those of the DMA-BUF lab.
+Runs lint, builds the site, and runs all tests, two parts at a time: the tests of all distributions
+together, those of each one alone, those without one backend, and those of the DMA-BUF lab.
 
   --together        all distributions, editable, in .venv, on software devices: lint and every test
   --alone           for each distribution a fresh venv with its wheel, the core's wheel and what
@@ -90,10 +93,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_test(commands)
     _add_lab(commands)
     _add_metadata(commands)
+    _add_site(commands)
     for name, function, takes_more, text in (
         ("demo", _demo, True, "the demo; its arguments are those of `samebytes demo`"),
         ("lint", _lint, False, "ruff, mypy and the rules of this repository"),
         ("bench", _bench, True, "the benchmarks"),
+        ("costs", _costs, True, "write the pages and plots of costs from a run's JSON"),
         (
             "mutate",
             _mutate,
@@ -101,10 +106,18 @@ def _parser() -> argparse.ArgumentParser:
             "mutation tests: faults in the core that the tests should notice",
         ),
         ("fuzz", _fuzz, True, "random steps over all memory types, on software devices"),
+        (
+            "faults",
+            _faults,
+            True,
+            "each native call under the public operations fails in turn, on software devices",
+        ),
         ("soak", _soak, True, "pipelines that fail and start again, for a minute or longer"),
-        ("docs", _docs, False, "check that the links of the documentation lead somewhere"),
+        ("pictures", _pictures, False, "run the samples, and write the pictures of their pages"),
+        ("docs", _docs, False, "check the links of the documentation, and that its code is run"),
         ("errors", _errors, False, "write docs/reference/errors.md, the list of error messages"),
         ("wheels", _wheels, False, "build and check all sdists and wheels for release, in dist/"),
+        ("release", _release, False, "the same with lists of contents; says what to upload"),
     ):
         command = commands.add_parser(name, help=text, allow_abbrev=False, add_help=not takes_more)
         command.set_defaults(run=function, takes_more=takes_more)
@@ -160,6 +173,19 @@ def _add_metadata(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
     command.set_defaults(run=_metadata, takes_more=False)
 
 
+def _add_site(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser(
+        "site",
+        help="build the documentation site, strictly, in build/site",
+        allow_abbrev=False,
+    )
+    command.add_argument(
+        "--serve", action="store_true", help="show it on this machine, and build it at each change"
+    )
+    command.add_argument("--port", type=_count, default=8000, help="for --serve (8000)")
+    command.set_defaults(run=_site, takes_more=False)
+
+
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
@@ -183,7 +209,7 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
         "fresh": hardest,
         "newer": lambda: [newer(strict=strict, may_miss=may_miss)],
         "lab": lambda: [_lab_where_it_can_be(strict=strict, may_miss=may_miss)],
-        "lint": lambda: [lint(), docs()],
+        "lint": lambda: [lint(), docs(), site_if_there(strict=strict)],
         "hardware": lambda: [tiers.hardware(rest, strict=strict, may_miss=may_miss)],
     }
     chosen = _chosen_parts(options, rest)
@@ -251,9 +277,26 @@ def _bench(_: argparse.Namespace, rest: list[str]) -> int:
     return run([PYTHON, "-m", "tests.bench", *rest])
 
 
+def _costs(_: argparse.Namespace, rest: list[str]) -> int:
+    if len(rest) > 1:
+        raise CommandError("costs takes one file: the JSON of `samebytes bench --json`")
+    record = Path(rest[0]) if rest else RECORD
+    if not record.exists():
+        raise CommandError(f"{record} is not there: samebytes bench --json > {record}")
+    for path in costs(record):
+        print(path)
+    return 0
+
+
 def _soak(_: argparse.Namespace, rest: list[str]) -> int:
     environment.prepare_tests()
     return run([PYTHON, "-m", "tests.soak", *rest])
+
+
+def _pictures(*_: object) -> int:
+    environment.prepare_tests()
+    runner = VENV / "bin" / "samebytes-softdevices"
+    return run([runner, "run", "--gpu", "--", PYTHON, "-m", "tests.e2e.pictures"])
 
 
 def _fuzz(_: argparse.Namespace, rest: list[str]) -> int:
@@ -261,6 +304,13 @@ def _fuzz(_: argparse.Namespace, rest: list[str]) -> int:
     devices = [f"--{device}" for device in tiers.ALL_DEVICES]
     runner = VENV / "bin" / "samebytes-softdevices"
     return run([runner, "run", *devices, "--", PYTHON, "-m", "tests.fuzz", *rest])
+
+
+def _faults(_: argparse.Namespace, rest: list[str]) -> int:
+    environment.prepare_tests()
+    devices = [f"--{device}" for device in tiers.ALL_DEVICES]
+    runner = VENV / "bin" / "samebytes-softdevices"
+    return run([runner, "run", *devices, "--", PYTHON, "-m", "tests.faults", *rest])
 
 
 def _mutate(_: argparse.Namespace, rest: list[str]) -> int:
@@ -298,6 +348,26 @@ def _wheels(*_: object) -> int:
     began = time.monotonic()
     environment.prepare()
     return _report([wheels(ROOT / "dist")], began)
+
+
+def _release(*_: object) -> int:
+    began = time.monotonic()
+    environment.prepare_release()
+    return _report(release.release(ROOT / "dist"), began)
+
+
+def _site(options: argparse.Namespace, _: list[str]) -> int:
+    began = time.monotonic()
+    environment.prepare_site()
+    return serve(options.port) if options.serve else _report([site()], began)
+
+
+def site_if_there(*, strict: bool) -> Result:
+    """Build the site, unless the set-up left out what it is built with, which a strict run says."""
+    reason = environment.why_left_out("docs")
+    if reason:
+        return Result("site", False, reason) if strict else not_run("site", reason)
+    return site()
 
 
 def _metadata(options: argparse.Namespace, _: list[str]) -> int:

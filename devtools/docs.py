@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that the links between the repository's Markdown files lead somewhere."""
+"""Check the repository's Markdown files: links lead somewhere, and blocks of code run."""
 
 import re
 from pathlib import Path
 from urllib.parse import unquote
 
+from devtools import blocks
 from devtools.results import Result
-from devtools.workspace import ROOT, source_files
+from devtools.site.headings import slug
+from devtools.workspace import ROOT
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
@@ -16,15 +18,22 @@ _ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def docs(root: Path = ROOT) -> Result:
-    """Check every relative link, with its #heading, of every Markdown file below `root`."""
-    pages = list(source_files(".md", below=root))
+    """Check every Markdown file below `root`.
+
+    A relative link must lead to a file, and its #heading to one in it. A block of code must be run
+    by a test, or say why it is not.
+    """
+    pages = list(blocks.pages(root))
     broken = [f"{page.relative_to(root)}: {link}" for page in pages for link in broken_links(page)]
-    for line in broken:
+    wrong = blocks.complaints(root)
+    for line in [*broken, *wrong]:
         print(line)
-    summary = (
-        f"{len(broken)} broken links" if broken else f"the links of {len(pages)} pages lead on"
-    )
-    return Result("docs", not broken, summary)
+    if broken or wrong:
+        summary = f"{len(broken)} broken links, {len(wrong)} wrong blocks of code"
+    else:
+        number = sum(len(blocks.blocks_of(page, root)) for page in pages)
+        summary = f"the links of {len(pages)} pages lead on, and {number} blocks run or say why not"
+    return Result("docs", not (broken or wrong), summary)
 
 
 def broken_links(page: Path) -> list[str]:
@@ -46,4 +55,4 @@ def _leads_on(page: Path, link: str) -> bool:
 def _anchors(text: str) -> set[str]:
     """The headings as GitHub names them: small letters, hyphens for spaces, no punctuation."""
     headings = _HEADING.findall(_FENCE.sub("", text))
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {slug(heading) for heading in headings}

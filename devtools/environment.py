@@ -12,6 +12,8 @@ from devtools.parts import (
     Part,
     demo_parts,
     development_parts,
+    release_parts,
+    site_parts,
     test_parts,
 )
 from devtools.results import Result, not_run
@@ -31,6 +33,7 @@ from devtools.workspace import CommandError
 
 # At most; `dev.py fresh` measures what it is on a machine that has nothing yet.
 DEMO_MEGABYTES = 200
+SITE_MEGABYTES = 30
 TESTS_MEGABYTES = 900
 
 _WHEELS = ("--only-binary=:all:",)
@@ -45,6 +48,15 @@ def prepare_demo() -> None:
     _prepare(demo_parts(), f"the demo, at most {DEMO_MEGABYTES} MB to download")
 
 
+def prepare_site() -> None:
+    """Make .venv hold what builds the documentation, and nothing of what it documents.
+
+    Raises:
+        CommandError: this Python cannot make a venv, or something cannot be installed.
+    """
+    _prepare(site_parts(), f"the documentation, at most {SITE_MEGABYTES} MB to download")
+
+
 def prepare() -> None:
     """Make .venv hold every distribution (editable) and the tools of the group `dev`.
 
@@ -55,6 +67,15 @@ def prepare() -> None:
         CommandError: this Python cannot make a venv, or the tools or the core cannot be installed.
     """
     _prepare_all(development_parts())
+
+
+def prepare_release() -> None:
+    """The same with what writes the lists of contents.
+
+    Raises:
+        CommandError: as for `prepare`.
+    """
+    _prepare_all([*development_parts(), *release_parts()])
 
 
 def prepare_tests(*, again: bool = False) -> None:

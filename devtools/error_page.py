@@ -56,6 +56,12 @@ _REMEDIES = {
     "`SAMEBYTES_DISABLE`.",
     "IncompatiblePluginError": "Upgrade samebytes or the plugin.",
     "MissingDependencyError": "Run the command at the end of the message.",
+    "ClusterError": "Connect with `ray.init(address=...)`, or start a node that has what "
+    "the message names.",
+    "PlacementTimeoutError": "Wait until others have ended, add a node, or pass a longer "
+    "`timeout`.",
+    "WorkerDiedError": "Look into Ray's logs for the reason. Run the element in one process to see "
+    "it.",
     "PropertyError": "Pass a value that the plugin accepts for this remote property.",
     "NpuPropertyError": "Pass a value from [the list of properties](npu-properties.md).",
     "MessageError": "Close the connection. The two processes use different releases, or the "
@@ -67,6 +73,9 @@ _REMEDIES = {
     "SoftDeviceError": "Install or choose what the message names.",
     "DemoError": "Change the command as the message says.",
 }
+
+# An argument that is the message, where it is given.
+_WHOLE = {"ParameterError": "says"}
 
 # How a class makes its message from the arguments of its constructor.
 _TEMPLATES = {
@@ -81,6 +90,8 @@ _TEMPLATES = {
         "element {element} ...: {message}: {reasons}",
     ),
     "PoolTimeoutError": (("element", "message"), "element {element} ...: {message}"),
+    "RingTimeoutError": (("message", "holders"), "{message}"),
+    "ClusterError": (("message", "resources"), "{message}"),
     "NativeError": (("call", "code", "meaning"), "{call} failed with {code}: {meaning}"),
     "NoRouteError": (
         ("source", "target", "reasons"),
@@ -88,7 +99,7 @@ _TEMPLATES = {
     ),
     "CopyRequiredError": (
         ("source", "target", "edge", "reasons"),
-        "{source} to {target} needs a copy (edge {edge}); ... {reasons}",
+        "the way from {source} to {target} needs a copy (edge {edge}); ... {reasons}",
     ),
     "AmbiguousTargetError": (
         ("source", "target", "choices"),
@@ -203,6 +214,9 @@ class Errors:
         values = dict.fromkeys(parameters, "")
         values.update(zip(parameters, given, strict=False))
         values.update((k.arg, _text(k.value, constants)) for k in call.keywords if k.arg in values)
+        for keyword in call.keywords:
+            if keyword.arg == _WHOLE.get(base):
+                return f"element {values['element']}: {_text(keyword.value, constants)}"
         if all(_is_placeholder(value) for value in given):
             return ""
         return template.format_map(values).strip().rstrip(":").removesuffix("; ...").strip()
@@ -222,7 +236,7 @@ def page() -> str:
         bases = f" ({found.base})" if found.base in every.classes else ""
         parts.append(f"## {name}{bases}\n\n{found.summary}\n\n**Remedy:** {every.remedy(name)}\n")
         for distribution, texts in by_distribution.items():
-            lines = "\n".join(sorted(texts, key=str.lower))
+            lines = "\n".join(sorted(texts, key=lambda text: (text.lower(), text)))
             parts.append(f"{distribution}:\n\n```text\n{lines}\n```\n")
     return "\n".join(parts)
 

@@ -13,6 +13,7 @@ from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
 # Also in the scripts that tests run, which are strings.
 _ANY_CHILD = re.compile(r"\bos\.(wait3?\(|waitpid\(-1|wait4\(-1|waitid\(os\.P_ALL)")
 # nohup, and a shell for what it starts in the background, ignore some of these.
+_NOT_ATOMIC = re.compile(r"\b(list|tuple)\((self\.)?_[\w.]*\.items\(\)\)")
 _MAY_BE_IGNORED = re.compile(r"\bsignal\.SIG(HUP|INT|QUIT|TERM)\b|\bkill -(HUP|INT|QUIT|TERM)\b")
 _DEFAULT_SIGNALS = "default_signals"
 # A forked child inherits these locked, and a finalizer cannot take some of them again. Until Python
@@ -78,6 +79,7 @@ def _check(path: Path) -> list[str]:
         *check_waits(text),
         *(check_signals(text) if of_tests else ()),
         *(check_locks(text) if _has_our_locks(path, owner) else ()),
+        *(check_snapshots(text) if _has_our_locks(path, owner) else ()),
     ]
 
 
@@ -167,6 +169,18 @@ def check_locks(text: str) -> list[str]:
             if called == "Condition":
                 found.append((node.lineno, "a Condition without a lock of the core's"))
     return [f"{line}: {name}: use samebytes.plugins.Lock or KeyLocks" for line, name in found]
+
+
+def check_snapshots(text: str) -> list[str]:
+    """A table that finalizers change is copied in one step.
+
+    `list(table.items())` makes tuples, and the garbage collector may run at each.
+    """
+    return [
+        f"{number}: list(items()) fails if a finalizer changes the table: use copy().items()"
+        for number, line in enumerate(text.splitlines(), 1)
+        if _NOT_ATOMIC.search(line)
+    ]
 
 
 def _dotted(node: ast.AST) -> str:

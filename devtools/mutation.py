@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutation tests: small faults put into the core one at a time, and whether the tests notice them.
 
-A mutant that the closest tests pass shows a line that nothing watches. Mutants are drawn by a seed,
-so that a run can be repeated, and kept out of the checkout: each one is a changed copy of the
-package, found before the installed one.
+A mutant that the tests pass which run its line shows a line that nothing watches. Mutants are drawn
+by a seed, so that a run can be repeated, and kept out of the checkout: each one is a changed copy
+of the package, found before the installed one.
 """
 
 import argparse
@@ -16,20 +16,15 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 
+from devtools.tests_of_lines import measure
 from devtools.venv import PYTHON
 from devtools.workspace import ROOT
 
 _PACKAGE = ROOT / "sdk" / "src" / "samebytes"
-# What is changed, and the tests that should notice, the fastest first.
-TARGETS = {
-    "_core": ("sdk/tests/core", "sdk/tests/plugins", "sdk/tests/conformance"),
-    "_routing": ("sdk/tests/core", "sdk/tests/plugins", "tests/test_closing.py"),
-    "_exchange": ("sdk/tests/exchange", "sdk/tests/core"),
-    "_plugins": ("sdk/tests/plugins",),
-}
+PARTS = ("_core", "_routing", "_exchange", "_plugins")
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -108,11 +103,34 @@ class _Change:
 
 
 def _changes(tree: ast.Module) -> Iterator[_Change]:
-    for node in ast.walk(tree):
+    for node in _walk(tree):
         yield from _of_expression(node)
         for body in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
             if isinstance(body, list):
                 yield from _of_statements(body)
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but annotations, and aliases of types, which only type checkers read."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns"):
+            continue
+        if name == "value" and isinstance(node, ast.Assign) and _is_type(value):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _walk(child)
+
+
+def _is_type(node: ast.expr) -> bool:
+    """Whether an expression can only be a type: Callable[...], or with None in a union."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name)):
+            return name in ("Callable", "tuple", "dict", "list", "type")
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            return any(_is_type(n) or _is_none(n) for n in (left, right))
+    return False
 
 
 def _of_expression(node: ast.AST) -> Iterator[_Change]:
@@ -168,53 +186,55 @@ def drawn(part: str, count: int, seed: int) -> list[Mutant]:
 
 def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
     """Whether the tests pass with it. One that makes them hang is noticed."""
+    if not tests:
+        return True
     with tempfile.TemporaryDirectory(prefix="samebytes-mutant-") as folder:
         copy = Path(folder, "samebytes")
         shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
         (copy / mutant.path).write_text(mutant.source)
         environment = os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
-        for test in tests:
-            command: list[str | Path] = [
-                PYTHON,
-                "-m",
-                "pytest",
-                "-x",
-                "-q",
-                "-p",
-                "no:cacheprovider",
-                test,
-            ]
-            try:
-                ended = subprocess.run(
-                    command, cwd=ROOT, env=environment, timeout=_SECONDS, check=False,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                )  # fmt: skip
-            except subprocess.TimeoutExpired:
-                return False
-            if ended.returncode != 0:
-                return False
-    return True
+        options = ("-x", "-q", "-p", "no:cacheprovider")
+        command: list[str | Path] = [PYTHON, "-m", "pytest", *options, *tests]
+        try:
+            ended = subprocess.run(
+                command, cwd=ROOT, env=environment, timeout=_SECONDS, check=False,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return False
+        return ended.returncode == 0
 
 
 def mutate(arguments: Sequence[str]) -> int:
     """The command: draw mutants, run the tests on each, and name those that survive."""
     parser = argparse.ArgumentParser(prog="dev.py mutate", description=__doc__)
-    parser.add_argument("part", nargs="*", help=f"of {', '.join(TARGETS)} (default: all)")
+    parser.add_argument("part", nargs="*", help=f"of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--count", type=int, default=20, help="mutants of each part (default 20)")
     parser.add_argument("--seed", type=int, default=1, help="which ones are drawn (default 1)")
+    parser.add_argument("--seconds", type=float, help="try no more after that time")
     options = parser.parse_args(arguments)
-    unknown = set(options.part) - set(TARGETS)
+    unknown = set(options.part) - set(PARTS)
     if unknown:
         parser.error(f"not a part: {', '.join(sorted(unknown))}")
-    left = list[Mutant]()
-    tried = 0
     began = time.monotonic()
-    for part in options.part or TARGETS:
-        for mutant in drawn(part, options.count, options.seed):
-            tried += 1
-            if survives(mutant, TARGETS[part]):
-                left.append(mutant)
+    tests = measure(_PACKAGE)
+    print(f"which test runs which line is known ({time.monotonic() - began:.0f} s)", flush=True)
+    began = time.monotonic()
+    parts = options.part or PARTS
+    drawn_mutants = [drawn(part, options.count, options.seed) for part in parts]
+    tally = {part: [0, 0] for part in parts}
+    # One of each part in turn, so that a time limit leaves none of them out.
+    for mutants in zip_longest(*drawn_mutants):
+        for part, mutant in zip(parts, mutants, strict=True):
+            if mutant is None or (options.seconds and time.monotonic() - began > options.seconds):
+                continue
+            tally[part][1] += 1
+            if survives(mutant, tests.of(mutant.path, mutant.line)):
+                tally[part][0] += 1
                 print(f"survives  {mutant}", flush=True)
-    print(f"{len(left)} of {tried} mutants survive, seed {options.seed}", end="")
-    print(f" ({time.monotonic() - began:.0f} s)", flush=True)
+    for part, (left, tried) in tally.items():
+        print(f"{part}: {left} of {tried} mutants survive", flush=True)
+    left, tried = map(sum, zip(*tally.values(), strict=True))
+    seconds = time.monotonic() - began
+    print(f"{left} of {tried} mutants survive, seed {options.seed} ({seconds:.0f} s)", flush=True)
     return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tier on a newer Python: what the oldest supported Python has no packages of.
+"""The tests on a newer Python, for packages that the oldest supported Python lacks.
 
 PyAV 19, with FFmpeg 9, is for Python 3.12 and later. So where dev.py runs on an older one, `.venv`
 has an older PyAV, and the newest would be tested nowhere.

@@ -25,6 +25,7 @@ _COMPILES_OTHERS = {"samebytes-gstreamer": TO_BUILD_PYGOBJECT}
 _COMPILES_ITSELF = {SOFTDEVICES.name: TO_BUILD_SOFTDEVICES}
 
 ARRAYS = ("arrays", "torch")
+PUBLISHING = ("docs", "release")
 # Of these a file is all that tests use: what the code in them requires is left out.
 WITHOUT_REQUIREMENTS = ("models",)
 
@@ -79,9 +80,22 @@ def development_parts() -> list[Part]:
 
 
 def test_parts() -> list[Part]:
-    """The same with the models and array libraries of the tests, torch last."""
-    names = (*WITHOUT_REQUIREMENTS, *ARRAYS)
+    """The same with what the site and a release need, and the tests' models and array libraries.
+
+    torch is the last.
+    """
+    names = (*PUBLISHING, *WITHOUT_REQUIREMENTS, *ARRAYS)
     return [*development_parts(), *(_group(name, required=False) for name in names)]
+
+
+def site_parts() -> list[Part]:
+    """What the documentation is built with: it reads the source, and imports nothing of it."""
+    return [_group("docs", required=True)]
+
+
+def release_parts() -> list[Part]:
+    """What writes the lists of contents of a release."""
+    return [_group("release", required=True)]
 
 
 def group_requirements(name: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from devtools.environment import why_left_out
-from devtools.results import Result, summary
+from devtools.results import Crash, Result, summary
 from devtools.workspace import ROOT, SOFTDEVICES, run
 
 PLUGINS = ROOT / "devtools" / "pytest_plugins"
@@ -36,10 +36,15 @@ def options(*, strict: bool, may_miss: Sequence[str]) -> list[str]:
     return ["-p", "samebytes_strict", "--continue-on-collection-errors", *exceptions]
 
 
-def environment(*, strict: bool) -> dict[str, str]:
+def environment(crash: Crash) -> dict[str, str]:
     """What is set for the tests, beside what the caller's environment says."""
-    ours = {"PYTHONNOUSERSITE": "1", "SAMEBYTES_STRICT": "1"}
-    return ours | {"PYTHONPATH": str(PLUGINS)} if strict else ours
+    return {
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONPATH": str(PLUGINS),
+        "SAMEBYTES_STRICT": "1",
+        "SAMEBYTES_CRASH_TEST": str(crash.test),
+        "SAMEBYTES_CRASH_STACKS": str(crash.stacks),
+    }
 
 
 def pytest_run(
@@ -59,11 +64,12 @@ def pytest_run(
         report, scratch = Path(folder, "junit.xml"), Path(folder, "tmp")
         scratch.mkdir()
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_OURS}
+        crash = Crash(Path(folder, "test"), Path(folder, "stacks"))
         command: list[str | Path] = [
-            *(python, "-m", "pytest", f"--junitxml={report}"),
+            *(python, "-m", "pytest", f"--junitxml={report}", "-p", "samebytes_crash"),
             *options(strict=strict, may_miss=may_miss),
             *arguments,
         ]
-        ours = environment(strict=strict) | {"TMPDIR": str(scratch)}
+        ours = environment(crash) | {"TMPDIR": str(scratch)}
         status = run(command, cwd=cwd, env=kept | ours)
-        return Result(name, status == 0, summary(report, status))
+        return Result(name, status == 0, summary(report, status, crash))

@@ -26,6 +26,7 @@ _ALWAYS = (
     "sdk/tests/cli",
     "sdk/tests/plugins",
     "sdk/tests/core/test_routing.py",
+    "sdk/tests/core/test_routing_contexts.py",
 )
 # The rest of the suites is about memory, and the same whoever else is installed.
 _OF_CONFORMANCE = "plugin or unknown_names or route_says or same_bytes"

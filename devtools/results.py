@@ -2,10 +2,12 @@
 """How parts of a run end, and the table that says so."""
 
 import re
+import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from signal import Signals
 
 # How such skips begin: pytest.skip() and fixtures in backends/dma and others.
 NO_DMA_BUFS = "this kernel makes no DMA-BUFs"
@@ -37,10 +39,28 @@ def table(results: Sequence[Result], seconds: float) -> str:
     return "\n".join([*map(str, ordered), f"{seconds:.0f} s in all"])
 
 
-def summary(report: Path, status: int) -> str:
-    """One line about the JUnit report of a pytest run that ended with `status`."""
+@dataclass(frozen=True)
+class Crash:
+    """What the plugin samebytes_crash leaves of a run of pytest: the test, all threads' stacks."""
+
+    test: Path
+    stacks: Path
+
+    def __str__(self) -> str:
+        if not self.test.exists():
+            return "before any test"
+        stacks = self.stacks.read_text() if self.stacks.exists() else ""
+        return f"in {self.test.read_text()}\n{textwrap.indent(stacks, ' ' * 8)}".rstrip()
+
+
+def summary(report: Path, status: int, crash: Crash) -> str:
+    """One line about the JUnit report of a pytest run that ended with `status`.
+
+    Without a report, what `crash` knows: more lines where a signal ended the run.
+    """
     if not report.exists():
-        return f"pytest ended with status {status} before any test"
+        ended = f"was ended by {Signals(-status).name}" if status < 0 else f"ended with {status}"
+        return f"pytest {ended} {crash}"
     root = ET.parse(report).getroot()
     suites = list(root.iter("testsuite"))
     count = {

@@ -91,6 +91,11 @@ _WANTED = (
         "tests of samebytes-gstreamer",
     ),
     Wanted(f"{_PLUGINS}/libgstva.so", "gstreamer1.0-plugins-bad", "tests of samebytes-gstreamer"),
+    Wanted(
+        f"{_TYPELIBS}/GstRtspServer-1.0.typelib",
+        "gir1.2-gst-rtsp-server-1.0",
+        "the test of RTSP",
+    ),
     Wanted("/usr/bin/qemu-system-x86_64", "qemu-system-x86", "the DMA-BUF lab"),
     Wanted("/usr/share/seabios/bios-256k.bin", "seabios", "the DMA-BUF lab"),
     Wanted("/usr/bin/busybox", "busybox-static", "the DMA-BUF lab"),

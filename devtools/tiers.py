@@ -16,7 +16,7 @@ from devtools.wheels import audited, build_all
 from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, must
 
 # Tests use them together only: alone, a distribution has what its users have.
-_ARRAY_LIBRARIES = ("jax", "ml_dtypes", "torch")
+_OTHERS = ("cloudpickle", "jax", "ml_dtypes", "torch")
 ALL_DEVICES = ("gpu", "npu", "vaapi", "cuda")
 # Tests of several distributions that take a device as they find it.
 _ACROSS_DEVICES = ("tests/e2e", "tests/matrix/test_device_matrix.py")
@@ -113,7 +113,7 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
         cwd=place,
         strict=strict,
         may_miss=[
-            *_ARRAY_LIBRARIES,
+            *_OTHERS,
             *(module for d in DISTRIBUTIONS if d.name not in names for module in d.brings),
         ],
     )

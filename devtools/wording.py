@@ -12,6 +12,7 @@ _USUAL = "longer|more|such|other|reason|failure|larger"
 # What to look for, and what to write in its place.
 _PHRASES = (
     (rf"(?<!here )\b(is|are|was|were) no (?!({_USUAL})\b)(?=\w)", '"is not a ..."'),
+    (r"\b(is|are|was|were) no more\b(?! than)", '"is gone" or "no longer ..."'),
     (r"\bcame along\b", '"received"'),
     (r"\banew\b", '"again" or "new"'),
     (r"\bfor ever\b", '"forever"'),

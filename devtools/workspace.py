@@ -115,6 +115,7 @@ DISTRIBUTIONS = (
         devices=("cuda",),
         brings=("samebytes_cuda", "cuda", "cuda_bindings"),
     ),
+    Distribution("samebytes-ray", "contrib/ray", brings=("samebytes_ray", "ray")),
     Distribution(
         "samebytes-softdevices",
         "contrib/softdevices",

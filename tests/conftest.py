@@ -35,3 +35,16 @@ def devices() -> Iterator[None]:
     held = [samebytes.context(node) for node in _DEVICE_NODES]
     yield
     held.clear()
+
+
+@pytest.fixture(scope="session")
+def cuda_device() -> Iterator[None]:
+    """A CUDA device, whose context lives as long as the tests; or the tests are skipped."""
+    try:
+        held = samebytes.context("cuda")
+    except samebytes.SamebytesError:
+        pytest.skip(
+            "missing device CUDA: pytest --softdevices=cuda (pip install samebytes-softdevices)"
+        )
+    yield
+    del held

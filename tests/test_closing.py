@@ -192,3 +192,38 @@ def test_the_users_own_error_is_never_hidden(target: str) -> None:
     del caught
     gc.collect()
     assert storage() is None
+
+
+@pytest.mark.usefixtures("devices")
+@pytest.mark.parametrize(
+    ("node", "target", "hold"),
+    [
+        ("vaapi", "gstreamer", "opencv"),
+        ("vaapi", "gstreamer", "dma"),
+        ("dma", "gstreamer", "cpu"),
+        ("dma", "ffmpeg:DRM", "gstreamer"),
+        ("level_zero", "openvino", "cpu"),
+        ("cpu", "openvino:GPU", "opencl"),
+    ],
+)
+def test_a_view_that_made_nothing_closes_while_it_is_mapped_on(
+    node: str, target: str, hold: str
+) -> None:
+    """The mapping goes on and reads the bytes, and what made the memory is busy."""
+    how: Any = {"modifiers": (0,)} if node == "vaapi" else {}
+    frame: Any = samebytes.context(node).allocate_frame("NV12", 128, 64, **how)
+    with frame.map("cpu", "w") as written:
+        for number, plane in enumerate(written.native):
+            plane[...] = 7 + number
+    del written, plane
+    view = frame.map(target, "r")
+    held = view.map(hold, "r")
+    view.close()
+    assert view.closed
+    with held.map("cpu", "r") as read:
+        assert [int(np.asarray(plane).flat[-1]) for plane in read.native] == [7, 8]
+    with pytest.raises(BusyError):
+        frame.close()
+    held.close()
+    del held, read
+    frame.close()

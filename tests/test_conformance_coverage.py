@@ -60,8 +60,6 @@ BETWEEN_BACKENDS = {
     "level_zero -> openvino:NPU frame IMPORT",
     "openvino:NPU -> level_zero tensor ALIAS",
     "openvino:NPU -> level_zero frame ALIAS",
-    "cuda -> dma tensor IMPORT",
-    "dma -> cuda tensor IMPORT",
     "sycl -> opencl tensor ALIAS",
     "opencl -> sycl tensor ALIAS",
     "sycl -> level_zero tensor ALIAS",

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -15,36 +17,43 @@ import openvino
 import pytest
 
 import samebytes
+from devtools.blocks import Block, blocks_of, commands, pages
 from samebytes.plugins import probe
 
+from .e2e.sample_inputs import make_model
+
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# What a document's blocks need, as it says itself: "runs on: gpu, npu", in a comment.
-DEVICES = re.compile(r"<!-- runs on: ([a-z, ]+) -->")
-# The same for packages that only a document needs: "needs: rapidocr", with the command.
+# Packages that only a document needs: "needs: rapidocr", with the command.
 PACKAGES = re.compile(r"<!-- needs: ([\w-]+): (.+) -->")
-# Its pieces name modules that only the reader's own package would have.
-NOT_RUN = {"docs/how-to/write-a-backend.md"}
+PROGRAM = """\
+import samebytes as sb
+
+def test_it() -> None:
+    assert sb.context("cpu").allocate((4, 4)).native.shape == (4, 4)
+
+test_it()
+"""
 
 
-def blocks() -> list[tuple[str, str]]:
-    """(document, code) of each Python block."""
-    documents = [
-        p for p in ROOT.glob("**/*.md") if not any(part.startswith(".") for part in p.parts)
-    ]
-    return [
-        (str(path.relative_to(ROOT)), code)
-        for path in sorted(documents)
-        for code in BLOCK.findall(path.read_text())
-        if str(path.relative_to(ROOT)) not in NOT_RUN
-    ]
+def blocks(language: str) -> list[Block]:
+    """The blocks that run as printed."""
+    every = (block for page in sorted(pages()) for block in blocks_of(page))
+    return [block for block in every if block.runs and block.language == language]
+
+
+SHELL = [(block, command) for block in blocks("sh") for command in commands(block.code)]
+
+
+def name(value: object) -> str:
+    """What a test is called after."""
+    return f"{value.page}:{value.line}" if isinstance(value, Block) else "it"
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the examples name."""
     made = tmp_path_factory.mktemp("documents")
-    for name in ("input.mp4", "video.mp4"):
+    for name in ("in.mp4", "input.mp4", "video.mp4"):
         with av.open(str(made / name), "w") as container:
             stream = container.add_stream("libx264", rate=30)
             stream.width, stream.height, stream.pix_fmt = 320, 240, "yuv420p"
@@ -55,6 +64,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 frame.pts, frame.time_base = number, Fraction(1, 30)
                 container.mux(stream.encode(frame))
             container.mux(stream.encode(None))
+    make_model(made / "detector.xml")
+    for program in ("my_program.py", "test_my_program.py"):
+        (made / program).write_text(PROGRAM)
     return made
 
 
@@ -66,36 +78,67 @@ def found_devices() -> set[str]:
 
 
 @pytest.fixture
-def devices(document: str, found_devices: set[str]) -> None:
-    """Those that the document needs are there, and its packages, or its blocks are skipped."""
-    for package, command in PACKAGES.findall((ROOT / document).read_text()):
+def devices(block: Block, found_devices: set[str]) -> None:
+    """Those that the block needs are there, and its page's packages, or it is skipped."""
+    for package, command in PACKAGES.findall((ROOT / block.page).read_text()):
         try:
             distribution(package)
         except PackageNotFoundError:
             pytest.skip(f"missing package {package}: {command}")
-    for names in DEVICES.findall((ROOT / document).read_text()):
-        for name in names.split(", "):
-            if name not in found_devices:
-                pytest.skip(
-                    f"missing device {name.upper()}: pytest --softdevices={name} "
-                    "(pip install samebytes-softdevices)"
-                )
+    for name in block.devices:
+        if name not in found_devices:
+            pytest.skip(
+                f"missing device {name.upper()}: pytest --softdevices={name} "
+                "(pip install samebytes-softdevices)"
+            )
 
 
 @pytest.mark.usefixtures("devices")
-@pytest.mark.parametrize(
-    ("document", "code"), blocks(), ids=lambda text: text if text.endswith(".md") else "code"
-)
-def test_block_runs_as_printed(document: str, code: str, folder: Path) -> None:
+@pytest.mark.parametrize("block", blocks("python"), ids=name)
+def test_block_runs_as_printed(block: Block, folder: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-c", block.code],
         cwd=folder, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, f"{document}:\n{code}\n{done.stderr}"
+    assert done.returncode == 0, f"{block.page}:{block.line}:\n{block.code}\n{done.stderr}"
+
+
+@pytest.mark.usefixtures("devices")
+@pytest.mark.parametrize(("block", "command"), SHELL, ids=name)
+def test_command_runs_as_printed(block: Block, command: str, folder: Path) -> None:
+    here = str(Path(sys.executable).parent)
+    path = f"{here}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    # `samebytes-softdevices run ... -- TOOL`, and any other command.
+    for tool in (command.split()[0], *command.partition(" -- ")[2].split()[:1]):
+        if shutil.which(tool, path=path) is None:
+            pytest.skip(f"{tool} is not installed, and {block.page} does not install it")
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command], env={**os.environ, "PATH": path},
+        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    text = f"{block.page}:{block.line}:\n{command}\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, text
+
+
+PRINTS = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+# Pages on which a block of text under code is what the code prints, all of it.
+PRINTED = ("docs/how-to/write-an-element.md", "docs/reference/elements.md")
+
+
+@pytest.mark.parametrize("document", PRINTED)
+def test_what_a_page_shows_below_code_is_what_it_prints(document: str) -> None:
+    shown = PRINTS.findall((ROOT / document).read_text())
+    assert shown
+    for text, expected in shown:
+        code = text.rpartition("```python\n")[2]
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.stdout == expected, done.stderr
 
 
 def test_readme_example_is_short_and_prints_the_route(folder: Path) -> None:
-    code = next(code for document, code in blocks() if document == "README.md")
+    code = next(block.code for block in blocks("python") if block.page == "README.md")
     assert len([line for line in code.splitlines() if line and not line.startswith("import")]) <= 10
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120,

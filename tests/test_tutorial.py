@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial's program finds the texts, on each device, as printed but for one word."""
+"""The tutorials' programs find the texts, on each device, as printed but for one word."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import openvino
 import pytest
 
 PAGE = Path(__file__).parents[1] / "docs" / "tutorial" / "detect-on-decoded-frames.md"
+PIPELINE = PAGE.with_name("the-same-as-a-pipeline.md")
 CLIP, _, _, PROGRAM = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 # (left, top, right, bottom) of "EXIT 24", which stands still.
 STANDING = (95, 322, 412, 386)
@@ -29,10 +30,10 @@ def run(code: str, folder: Path, timeout: float = 300) -> str:
     return done.stdout
 
 
-def box_around(brightness: Any) -> bool:
-    """Whether lines were drawn on all four sides of the text that stands still."""
+def box_around(brightness: Any, line: int) -> bool:
+    """Whether lines that bright were drawn on all four sides of the text that stands still."""
     left, top, right, bottom = STANDING
-    bright = brightness > 200
+    bright = brightness > line
     middle = (top + bottom) // 2
     beside = (
         bright[middle, left - 30 : left - 2].any(),
@@ -44,9 +45,8 @@ def box_around(brightness: Any) -> bool:
     return all(beside) and bool(above > 0.9 and below > 0.9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("device", "frames"), [("CPU", 48), ("NPU", 12), ("GPU", 2)])
-def test_the_program(device: str, frames: int, tmp_path: Path) -> None:
+def need(device: str) -> None:
+    """The model is installed and the device is there, or the test is skipped."""
     try:
         distribution("rapidocr")
     except PackageNotFoundError:
@@ -56,8 +56,35 @@ def test_the_program(device: str, frames: int, tmp_path: Path) -> None:
             f"missing device {device}: pytest --softdevices={device.lower()} "
             "(pip install samebytes-softdevices)"
         )
-    # A software device takes seconds for each frame.
-    run(CLIP.replace("FRAMES = 854, 480, 48", f"FRAMES = 854, 480, {frames}"), tmp_path)
+
+
+def make_clip(folder: Path, frames: int) -> None:
+    """What the first tutorial begins with; a software device takes seconds for each frame."""
+    run(CLIP.replace("FRAMES = 854, 480, 48", f"FRAMES = 854, 480, {frames}"), folder)
+
+
+def pictures(path: Path) -> list[Any]:
+    """The brightness of each frame of a video."""
+    with av.open(str(path)) as clip:
+        return [frame.to_ndarray()[:480] for frame in clip.decode(video=0)]
+
+
+def check_boxes(folder: Path, frames: int, line: int) -> None:
+    """The text that stands still has a box around it, in every frame."""
+    plain, drawn = pictures(folder / "signs.mp4"), pictures(folder / "boxes.mp4")
+    assert len(drawn) == len(plain) == frames
+    assert not any(box_around(picture, line) for picture in plain)
+    assert all(box_around(picture, line) for picture in drawn)
+
+
+DEVICES = [("CPU", 48), ("NPU", 12), ("GPU", 2)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("device", "frames"), DEVICES)
+def test_the_program(device: str, frames: int, tmp_path: Path) -> None:
+    need(device)
+    make_clip(tmp_path, frames)
     program = PROGRAM.replace('DEVICE = "CPU"', f'DEVICE = "{device}"')
     printed = run(program, tmp_path, 900)
     assert f"I420 854x480 frames, for {device}" in printed
@@ -65,10 +92,23 @@ def test_the_program(device: str, frames: int, tmp_path: Path) -> None:
     assert printed.splitlines()[-1] == f"{2 * frames} boxes drawn, 0 bytes copied"
     if device == "CPU":
         assert printed.splitlines()[-1] in PAGE.read_text()
-    with av.open(str(tmp_path / "signs.mp4")) as clip:
-        plain = [frame.to_ndarray()[:480] for frame in clip.decode(video=0)]
-    with av.open(str(tmp_path / "boxes.mp4")) as clip:
-        drawn = [frame.to_ndarray()[:480] for frame in clip.decode(video=0)]
-    assert len(drawn) == len(plain) == frames
-    assert not any(map(box_around, plain))
-    assert all(map(box_around, drawn))
+    check_boxes(tmp_path, frames, 200)  # white
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("device", "frames"), DEVICES)
+def test_the_pipeline(device: str, frames: int, tmp_path: Path) -> None:
+    need(device)
+    make_clip(tmp_path, frames)
+    *steps, whole = re.findall(r"```python\n(.*?)```", PIPELINE.read_text(), re.DOTALL)
+    explained, last = re.findall(r"```text\n(.*?)```", PIPELINE.read_text(), re.DOTALL)
+    if device == "CPU":
+        source, element, drawn = (run(step, tmp_path) for step in steps)
+        assert len(re.findall(r"^\d+ \d+$", source, re.MULTILINE)) == frames
+        assert "parameter 'than' must be an int, >= 0, not -1" in element
+        assert f"`{drawn.strip()}`" in PIPELINE.read_text()
+    printed = run(whole.replace('DEVICE = "CPU"', f'DEVICE = "{device}"'), tmp_path, 900)
+    assert printed.startswith(explained)
+    assert printed.splitlines()[-1] == f"{2 * frames} boxes drawn, 0 bytes copied"
+    assert frames != 48 or printed.endswith(last)
+    check_boxes(tmp_path, frames, 150)  # yellow

@@ -53,6 +53,7 @@ class Library(NamedTuple):
         header: A header that shows that what it needs is installed.
         package: The Debian package that has the header.
         link: What the linker gets after the sources.
+        can_fail: Whether it has calls that fail on request: the sources of csrc/faults too.
     """
 
     name: str
@@ -60,10 +61,13 @@ class Library(NamedTuple):
     header: str
     package: str
     link: tuple[str, ...] = ()
+    can_fail: bool = False
 
 
 LIBRARIES = (
-    Library("libsoftgpu.so", "csrc/gpu", "CL/cl_layer.h", "opencl-c-headers", link=("-ldl",)),
+    Library(
+        "libsoftgpu.so", "csrc/gpu", "CL/cl_layer.h", "opencl-c-headers", ("-ldl",), can_fail=True
+    ),
     Library(
         "libsoftnpu.so",
         "csrc/npu",
@@ -72,9 +76,10 @@ LIBRARIES = (
         # It may stand in for the loader, by its name; and its own calls stay within it even where
         # a loader is in the process too.
         link=("-Wl,-soname,libze_loader.so.1", "-Wl,-Bsymbolic", "-ldl"),
+        can_fail=True,
     ),
     # libva makes this name of LIBVA_DRIVER_NAME.
-    Library("softva_drv_video.so", "csrc/va", "va/va_backend_vpp.h", "libva-dev"),
+    Library("softva_drv_video.so", "csrc/va", "va/va_backend_vpp.h", "libva-dev", can_fail=True),
     Library(
         "libsoftcuda.so",
         "csrc/cuda",
@@ -85,6 +90,8 @@ LIBRARIES = (
         link=("-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic", "-ldl"),
     ),
     Library("libsoftva_drm.so", "csrc/drm", "sys/sysmacros.h", "libc6-dev", link=("-ldl",)),
+    # The C library's own functions, which fail on request.
+    Library("libsoftfaults.so", "csrc/libc", "sys/mman.h", "libc6-dev", ("-ldl",), can_fail=True),
 )
 
 
@@ -103,7 +110,8 @@ def build_library(library: Library, root: Path, target: Path) -> None:
     Raises:
         BuildError: the compiler or the header is missing, or the compiler failed.
     """
-    sources = sorted(str(path) for path in (root / library.folder).glob("*.c"))
+    folders = (library.folder, "csrc/faults") if library.can_fail else (library.folder,)
+    sources = sorted(str(path) for folder in folders for path in (root / folder).glob("*.c"))
     if not sources:
         raise BuildError(f"{library.name} was not built: {library.folder} holds no C sources")
     command = compiler()

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 import pytest
 
-from samebytes_demo import _command, _compare, _compare_rgb, _demo, pipelines
+from samebytes_demo import _command, _compare, _compare_rgb, _demo, _streams, pipelines
 from samebytes_demo._sheet import make_sheet
 
 from .conftest import Run, Transcode, decode
@@ -22,7 +22,7 @@ from .conftest import Run, Transcode, decode
 @pytest.fixture(autouse=True)
 def two_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is measured is tested in test_statistics.py; here it only has to run."""
-    for module in (_compare, _compare_rgb, _demo):
+    for module in (_compare, _compare_rgb, _demo, _streams):
         monkeypatch.setattr(module, "ROUNDS", 2)
 
 
@@ -123,6 +123,15 @@ def test_json(clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert reported["rgb"]["size"] == [300, 300]
     assert set(reported["rgb"]["differences"]) == {"by hand", "copying"}
     assert len(reported["shown"]) == 8
+
+
+def test_several_streams(clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = run("--input", clip, "--streams", 2, "--output", tmp_path / "out.mp4")
+    assert status == 0
+    out = capsys.readouterr().out
+    assert "TIMED: streams at the same time" in out
+    assert "2 streams of " in out
+    assert "3840x2160" not in out  # only beside the test clip
 
 
 def test_without_the_comparison(

@@ -128,12 +128,9 @@ def test_frames_wait_for_the_decoder(runs: dict[str, Run]) -> None:
     assert 2 <= runs["samebytes"].result.longest_wait < pipelines.WAIT
 
 
-def test_drawing_too_early_is_refused(
-    clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(SamebytesWay, "free", lambda self, held: True)
+def test_drawing_too_early_is_refused(clip: Path, tmp_path: Path) -> None:
     with pytest.raises(DemoError, match="still refers to a frame"):
-        pipelines.run_samebytes(clip, tmp_path / "out.mp4")
+        pipelines.run_samebytes(clip, tmp_path / "out.mp4", wait=1)
 
 
 @pytest.mark.parametrize("function", [pipelines.run_samebytes, pipelines.run_native])
@@ -173,8 +170,8 @@ def test_moved_bytes_are_noticed(
     clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The addresses are compared for real: a tensor elsewhere ends the run."""
-    take = SamebytesWay.take
-    monkeypatch.setattr(SamebytesWay, "take", lambda self, frame: elsewhere(take(self, frame)))
+    map_ = SamebytesWay.map
+    monkeypatch.setattr(SamebytesWay, "map", lambda self, frame: elsewhere(map_(self, frame)))
     with pytest.raises(DemoError, match="bytes were copied"):
         pipelines.run_samebytes(clip, tmp_path / "out.mp4", frames=3)
     pipelines.run_samebytes(clip, tmp_path / "out.mp4", frames=3, verify=False)
@@ -185,8 +182,8 @@ def test_writes_that_do_not_arrive_are_noticed(
 ) -> None:
     """Writing through is tried for real, even where somebody lied about addresses."""
     monkeypatch.setattr(VerifyingWay, "_same", lambda self, *_: None)
-    take = SamebytesWay.take
-    monkeypatch.setattr(SamebytesWay, "take", lambda self, frame: elsewhere(take(self, frame)))
+    map_ = SamebytesWay.map
+    monkeypatch.setattr(SamebytesWay, "map", lambda self, frame: elsewhere(map_(self, frame)))
     with pytest.raises(DemoError, match="OpenVINO does not see what OpenCV wrote"):
         pipelines.run_samebytes(clip, tmp_path / "out.mp4", frames=3)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin for the guest: no DMA-BUF stays, and none is missing.
+"""A pytest plugin for the guest: tests must find DMA-BUFs there, and leave none behind.
 
 After the last test no DMA-BUF may live that did not live before the first; one that does is named
 with the test during which it came to be. A test that skips because of the kernel has failed, since

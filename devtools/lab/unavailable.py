@@ -13,4 +13,4 @@ class MissingToolError(LabUnavailableError):
 
 
 class NoKernelError(LabUnavailableError):
-    """The kernel cannot be had: the archive is out of reach, or has it no more."""
+    """The kernel cannot be had: the archive is out of reach, or no longer has it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of links between Markdown files."""
+"""The checks of Markdown files: their links."""
 
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from devtools.docs import broken_links, docs
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
     """A page that has a neighbour with two headings."""
-    (tmp_path / "other.md").write_text("# The `other` page\n\n```\n# not a heading\n```\n## Two\n")
+    text = "# The `other` page\n\n```text\n# not a heading\n```\n## Two\n"
+    (tmp_path / "other.md").write_text(text)
     return tmp_path / "page.md"
 
 
@@ -47,3 +48,5 @@ def test_a_broken_link_fails_the_whole(page: Path) -> None:
     assert not docs(page.parent).ok
     page.write_text("[a](other.md)\n")
     assert docs(page.parent).ok
+    page.write_text("```\nls\n```\n")
+    assert not docs(page.parent).ok

@@ -9,6 +9,7 @@ from devtools.house_rules import (
     check_licence,
     check_locks,
     check_signals,
+    check_snapshots,
     check_waits,
 )
 
@@ -103,6 +104,11 @@ def test_locks_of_the_standard_library_are_refused(text: str) -> None:
 )
 def test_locks_of_the_core_are_fine(text: str) -> None:
     assert check_locks(text) == []
+
+
+def test_tables_are_copied_in_one_step() -> None:
+    assert len(check_snapshots("for key, value in list(self._known.items()):\n")) == 1
+    assert check_snapshots("for key, value in self._known.copy().items():\n") == []
 
 
 PRIVATE = {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of a run of pytest."""
 
+import hypothesis
 import pytest
 
 from devtools import pytest_run
@@ -19,3 +20,7 @@ def test_software_devices_are_used_where_they_are_installed(
     # Without their pytest plugin the option would be an error.
     left_out[SOFTDEVICES.name] = "no compiler"
     assert on(("gpu", "npu"), strict=True) == []
+
+
+def test_no_example_of_hypothesis_is_timed() -> None:
+    assert hypothesis.settings().deadline is None

@@ -19,6 +19,7 @@ from devtools.wording import check_words
         "a bug is mended",
         "what the driver tells",
         "it was told two sizes",
+        "a context that is no more",
     ],
 )
 def test_a_phrase_is_found(line: str) -> None:
@@ -31,6 +32,7 @@ def test_a_phrase_is_found(line: str) -> None:
     [
         "there is no device, and it is no longer used",
         "there are no more than 8",
+        "it has no more room",
         "the two cannot be told apart",
         "OpenVINO tells them apart",
         "anewfangled, recommended, amendment",

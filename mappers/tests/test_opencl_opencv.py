@@ -151,9 +151,27 @@ def test_memory_of_another_context_goes_by_way_of_the_cpu(umats: Context) -> Non
 
     other = sbcl.context(cl.Context([device])).allocate((4, 4))
     fill(other, np.full((4, 4), 7, np.uint8))
+    route = sb.route(other, "opencv_umat", copy=True)
     copied = other.map("opencv_umat", copy=True)
     assert (copied.native.get() == 7).all()
-    assert "opencl -> opencv_umat" not in sb.stats().by_edge
+    # What was promised is what happened, and the reason names the way that needs no CPU.
+    hops = [hop.spec.name for hop in route.hops]
+    assert hops[0] == "opencl -> cpu"
+    assert list(sb.stats().by_edge) == hops[1:] == ["cpu -> opencv_umat"]
+    assert "samebytes.context('opencv_umat').derive('opencl')" in route.explain()
+
+
+def test_the_route_of_what_the_device_cannot_copy(umats: Context) -> None:
+    context: Any = umats.derive("opencl")
+    whole = context.allocate((4, 64))
+    fill(whole, np.full((4, 64), 7, np.uint8))
+    for source in (whole, whole.sub(0, (4, 16), strides=(64, 1))):
+        sb.reset_stats()
+        route = sb.route(source, "opencv_umat", copy=True)
+        copied = source.map("opencv_umat", copy=True)
+        assert (copied.native.get() == 7).all()
+        copying = [hop.spec.name for hop in route.hops if hop.spec.transfer.name == "COPY"]
+        assert list(sb.stats().by_edge) == copying
 
 
 def test_elements_that_no_umat_has(umats: Context) -> None:

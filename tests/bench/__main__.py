@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the report. It reports and never fails for being slow: machines are noisy."""
+"""Prints the report. It reports and never fails for being slow: machines are noisy.
+
+The rows of the group "edges" are those of `samebytes bench`, on the software devices. The other
+groups join several distributions, or start processes.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +14,29 @@ import sys
 
 from .measure import print_rows
 
+_DEVICES = ("--gpu", "--npu", "--vaapi", "--cuda")
+
 
 def main() -> None:
     """Run the groups that were asked for."""
-    groups = ("tensors", "frames", "images", "elements", "startup", "devices", "demo")
+    groups = ("edges", "images", "elements", "rings", "startup", "demo")
     parser = argparse.ArgumentParser(prog="dev.py bench", description=__doc__)
     parser.add_argument("group", nargs="*", choices=[*groups, []], help="default: all")
-    chosen = parser.parse_args().group or groups
-    print(f"Python {platform.python_version()}, {platform.machine()}; a star: above its target")
-    if "tensors" in chosen:
-        from .maps import tensor_rows
-
-        print_rows("Tensors", tensor_rows())
-    if "frames" in chosen:
-        from .maps import frame_rows
-
-        print_rows("Frames", frame_rows())
+    parser.add_argument("--quick", action="store_true", help="edges: less exact, one size each")
+    parser.add_argument("--json", action="store_true", help="edges: print JSON, for `dev.py costs`")
+    options = parser.parse_args()
+    chosen = options.group or (("edges",) if options.json else groups)
+    if options.json and tuple(chosen) != ("edges",):
+        parser.error("--json is for the group edges alone")
+    if not options.json:
+        print(f"Python {platform.python_version()}, {platform.machine()}; a star: above its goal")
+    if "edges" in chosen:
+        # In a process of its own: a library that was loaded before would see no software device.
+        software = [sys.executable, "-m", "samebytes_softdevices", "run", *_DEVICES, "--"]
+        asked = [name for name in ("quick", "json") if getattr(options, name)]
+        bench = [sys.executable, "-m", "samebytes", "bench", *(f"--{name}" for name in asked)]
+        sys.stdout.flush()
+        subprocess.run([*software, *bench], check=True)
     if "images" in chosen:
         from .images import image_rows
 
@@ -34,16 +45,14 @@ def main() -> None:
         from .elements import element_rows
 
         print_rows("Pipelines: microseconds for each frame and element", element_rows())
+    if "rings" in chosen:
+        from .rings import ring_rows
+
+        print_rows("A frame to another process, in turns", ring_rows())
     if "startup" in chosen:
         from .startup import startup_rows
 
         print_rows("Starting", startup_rows())
-    if "devices" in chosen:
-        # In a process of its own: a library that was loaded before would see no software device.
-        software = [sys.executable, "-m", "samebytes_softdevices", "run", "--gpu", "--vaapi", "--"]
-        here = [sys.executable, "-m", "tests.bench.devices"]
-        sys.stdout.flush()
-        subprocess.run([*software, *here], check=True)
     if "demo" in chosen:
         from .pipeline import pipeline_rows
 

@@ -3,15 +3,11 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Row", "compare", "interleaved", "plain", "print_rows"]
-
-_ROUNDS = 15
-_ROUND_SECONDS = 0.02
+__all__ = ["Row", "interleaved", "print_rows"]
 
 
 @dataclass(frozen=True)
@@ -34,37 +30,6 @@ class Row:
     unit: str = "us"
 
 
-def compare(
-    name: str,
-    native: Callable[[], object],
-    ours: Callable[[], object],
-    target: float | None = None,
-) -> Row:
-    """Time both in turns. A round's two halves meet the same noise; the median drops the rest."""
-    count = max(5, int(_ROUND_SECONDS / max(_seconds(native, 20), 1e-7)))
-    _seconds(ours, count)
-    theirs, mine, ratios = [], [], []
-    for _ in range(_ROUNDS):
-        a, b = _seconds(native, count), _seconds(ours, count)
-        theirs.append(a)
-        mine.append(b)
-        ratios.append(b / a)
-    return Row(
-        name,
-        statistics.median(theirs) * 1e6,
-        statistics.median(mine) * 1e6,
-        statistics.median(ratios),
-        target,
-    )
-
-
-def plain(name: str, ours: Callable[[], object], target: float | None = None) -> Row:
-    """Time one way by itself, in microseconds."""
-    count = max(5, int(_ROUND_SECONDS / max(_seconds(ours, 20), 1e-7)))
-    took = [_seconds(ours, count) for _ in range(_ROUNDS)]
-    return Row(name, None, min(took) * 1e6, None, target)
-
-
 def interleaved(ways: Mapping[str, Callable[[], object]], rounds: int = 40) -> dict[str, float]:
     """The least seconds of CPU time of each way, all threads together, in turns.
 
@@ -77,13 +42,6 @@ def interleaved(ways: Mapping[str, Callable[[], object]], rounds: int = 40) -> d
             run()
             least[name] = min(least[name], time.process_time() - start)
     return least
-
-
-def _seconds(call: Callable[[], object], count: int) -> float:
-    start = time.perf_counter()
-    for _ in range(count):
-        call()
-    return (time.perf_counter() - start) / count
 
 
 def print_rows(title: str, rows: list[Row]) -> None:

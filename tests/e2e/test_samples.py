@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from fractions import Fraction
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import av
 import numpy as np
-import openvino
 import pytest
-from openvino import opset13 as ops
+
+import samebytes as sb
+from samebytes.errors import SamebytesError
+
+from .sample_inputs import FRAMES, HEIGHT, WIDTH, make_model, make_video, place
 
 ROOT = Path(__file__).parents[2]
-WIDTH, HEIGHT = 256, 192
-FRAMES = 24
 
 
 @pytest.fixture(params=["CPU", "GPU", "NPU"])
@@ -30,59 +32,17 @@ def name(request: pytest.FixtureRequest, device: Callable[..., None]) -> str:
     return kind
 
 
-def place(number: int) -> tuple[int, int, int, int]:
-    """Where the bright square is: on the borders of what becomes one pixel of the model."""
-    return 16 + 4 * number, 48, 64, 48
-
-
 @pytest.fixture(scope="session")
 def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bright square that moves over a dark ground."""
     path = tmp_path_factory.mktemp("samples") / "video.mp4"
-    with av.open(str(path), "w") as container:
-        options = {"crf": "10", "g": "250", "bf": "3"}
-        stream = container.add_stream("libx264", rate=30, options=options)
-        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
-        for number in range(FRAMES):
-            picture = np.full((HEIGHT * 3 // 2, WIDTH), 128, np.uint8)
-            picture[:HEIGHT] = 30
-            x, y, width, height = place(number)
-            picture[y : y + height, x : x + width] = 220
-            frame = av.VideoFrame.from_ndarray(picture, "yuv420p")
-            frame.pts, frame.time_base = number, Fraction(1, 30)
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
+    make_video(path)
     return path
 
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Finds one bright rectangle, and gives it as an SSD does: float32 [1, 1, 1, 7]."""
-    size = 64
-    image = ops.parameter([1, 3, size, size], np.float32, name="image")
-    bright = ops.convert(
-        ops.greater(ops.reduce_mean(image, ops.constant([0, 1])), ops.constant(np.float32(128))),
-        "f32",
-    )
-    edges = []
-    for other in (0, 1):  # columns, then rows
-        hit = ops.greater(
-            ops.reduce_max(bright, ops.constant([other])), ops.constant(np.float32(0))
-        )
-        start = ops.constant(np.arange(size, dtype=np.float32) / size)
-        end = ops.constant((np.arange(size, dtype=np.float32) + 1) / size)
-        axis = ops.constant([0])
-        first = ops.select(hit, start, ops.constant(np.float32(1)))
-        last = ops.select(hit, end, ops.constant(np.float32(0)))
-        edges.append((ops.reduce_min(first, axis, True), ops.reduce_max(last, axis, True)))
-    head = ops.constant(np.array([0, 1, 0.875], np.float32))
-    (left, right), (top, bottom) = edges
-    row = ops.concat([head, left, top, right, bottom], 0)
-    shape = ops.constant(np.array([1, 1, 1, 7]))
     path = tmp_path_factory.mktemp("model") / "detector.xml"
-    openvino.save_model(
-        openvino.Model([ops.result(ops.reshape(row, shape, False))], [image], "detector"), path
-    )
+    make_model(path)
     return path
 
 
@@ -103,7 +63,7 @@ def expected(prefix: str = "frame") -> list[str]:
 def explained(document: str) -> str:
     """The block that a page shows as printed by explain()."""
     text = (ROOT / "docs" / "how-to" / document).read_text()
-    (found,) = re.findall(r"```\n((?:stream 0: )?[\w.]+ gives .*?)```", text, re.DOTALL)
+    (found,) = re.findall(r"```text\n((?:stream 0: )?[\w.]+ gives .*?)```", text, re.DOTALL)
     return str(found)
 
 
@@ -159,3 +119,127 @@ def test_an_element_of_gstreamer(name: str, model: Path) -> None:
     assert all(36 <= width <= 40 and 36 <= height <= 40 for _, _, width, height in found)
     assert len(set(found)) == FRAMES
     assert (found[0], found[-1]) == ((108, 78, 40, 36), (180, 141, 40, 39))
+
+
+def reader_said(printed: str) -> list[str]:
+    """What the process that infers printed, between the boxes and what it copied."""
+    lines = printed.splitlines()
+    assert lines[:FRAMES] == expected()
+    assert "0 bytes copied by the reader" in lines
+    return lines
+
+
+def test_decode_here_and_infer_there(name: str, video: Path, model: Path) -> None:
+    """One copy of each frame: from the decoder's own memory into a slot."""
+    pytest.importorskip("samebytes_dma", reason="missing package samebytes_dma")
+    done = subprocess.run(
+        [sys.executable, ROOT / "samples/decode_and_infer.py", video, model, "--device", name],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = reader_said(done.stdout)
+    assert f"ffmpeg -> ring: one copy of each of {FRAMES} frames, into its slot" in lines
+    assert lines[-1] == f"{FRAMES * WIDTH * HEIGHT * 3 // 2} bytes copied"
+    assert explained("decode-here-infer-there.md") in done.stdout
+
+
+@pytest.mark.parametrize("memory", ["vaapi", "dma:memfd"])
+def test_frames_that_need_no_copy(
+    name: str, memory: str, video: Path, model: Path, tmp_path: Path
+) -> None:
+    """Surfaces of VA-API and DMA-BUFs go to the other process where they lie."""
+    pytest.importorskip("samebytes_dma", reason="missing package samebytes_dma")
+    try:
+        sb.context(memory)
+    except SamebytesError as error:
+        pytest.skip(f"missing device VA-API: pytest --softdevices=vaapi ({error})")
+    address = str(tmp_path / "ring")
+    code = "import sys, decode_and_infer; decode_and_infer.infer(*sys.argv[1:])"
+    reader = subprocess.Popen(
+        [sys.executable, "-c", code, address, model, name], cwd=ROOT / "samples",
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        program = ROOT / "tests/e2e/programs/surfaces_to_ring.py"
+        done = subprocess.run(
+            [sys.executable, program, ROOT / "samples", memory, address, video],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "the frames were sent where they lie: no copy\n"
+        printed, _ = reader.communicate(timeout=120)
+    finally:
+        reader.kill()
+        reader.communicate()
+    assert reader.returncode == 0
+    reader_said(printed)
+
+
+@pytest.fixture
+def ray_cluster() -> Iterator[str]:
+    """The address of a Ray cluster of two nodes."""
+    pytest.importorskip("ray", reason="missing package ray: pip install ray")
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    with subprocess.Popen(
+        [sys.executable, ROOT / "tests/e2e/programs/ray_cluster.py"], env=environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+            process.communicate(timeout=60)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_detect_on_ray(ray_cluster: str, video: Path, model: Path) -> None:
+    """The same boxes as in one process, from another node; each plane is copied once."""
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    sample = ROOT / "samples/detect_on_ray.py"
+    done = subprocess.run(
+        [sys.executable, sample, video, model, "--address", ray_cluster, "--resource", "there"],
+        capture_output=True, text=True, timeout=240, check=False, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[:FRAMES] == expected()
+    nbytes = FRAMES * WIDTH * HEIGHT * 3 // 2
+    assert f"cpu -> pickle: {3 * FRAMES} planes copied, {nbytes} bytes" in lines
+    page = (ROOT / "docs/how-to/the-same-on-ray.md").read_text()
+    printed = "\n".join(lines[FRAMES:])
+    assert re.sub(r"in process \d+ on \S+:", "in process 4711 on node-2:", printed) in page
+
+
+@pytest.mark.parametrize(
+    ("page", "name"), [("detect-and-draw", "detect"), ("gray-by-a-kernel", "gray_kernel")]
+)
+def test_the_pages_show_what_the_samples_make(page: str, name: str) -> None:
+    """`python3 dev.py pictures` makes them."""
+    picture = ROOT / "docs" / "how-to" / "pictures" / f"{name}.png"
+    assert 500 < picture.stat().st_size < 100_000
+    assert f"](pictures/{picture.name})" in (ROOT / "docs" / "how-to" / f"{page}.md").read_text()
+    image = av.open(str(picture))
+    with image:
+        (frame,) = image.decode(video=0)
+    # The line of the box, or the square, is in the middle one of three frames.
+    assert (frame.width, frame.height) == (3 * 256 + 2 * 8, 192)
+    pixels = frame.to_ndarray(format="rgb24")[:, 264 : 264 + 256].astype(int)
+    x, y, _, height = place(FRAMES // 2)
+    edge, ground = pixels[y + height // 2, x], pixels[5, 5]
+    assert np.abs(edge - ground).max() > 60
+
+
+def test_the_front_pages_show_what_the_demo_makes() -> None:
+    """`python3 dev.py pictures` makes it: three frames with yellow boxes."""
+    picture = ROOT / "docs" / "how-to" / "pictures" / "demo.png"
+    assert 500 < picture.stat().st_size < 100_000
+    for page in ("README.md", "docs/README.md"):
+        link = picture.relative_to((ROOT / page).parent)
+        assert f"]({link})" in (ROOT / page).read_text()
+    with av.open(str(picture)) as image:
+        (frame,) = image.decode(video=0)
+    red, green, blue = np.moveaxis(frame.to_ndarray(format="rgb24").astype(int), 2, 0)
+    yellow = (red > 180) & (green > 180) & (blue < 120)
+    for third in np.array_split(yellow, 3, axis=1):
+        assert third.sum() > 200

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from samebytes.testing import never_interrupted
+
 __all__ = ["InterruptedByFuzzerError", "interrupted", "traced_throughout"]
 
 
@@ -30,7 +32,7 @@ def interrupted(line: int) -> Iterator[bool]:
         nonlocal left
         if "/samebytes" not in frame.f_code.co_filename or frame.f_code.co_name == "__del__":
             return None
-        if event == "line":
+        if event == "line" and frame.f_lasti not in never_interrupted(frame.f_code):
             left -= 1
             if left == 0:
                 raise InterruptedByFuzzerError

@@ -16,7 +16,7 @@ from typing import Any
 
 import samebytes
 from samebytes import Access, Frame, Tensor, Transfer
-from samebytes.errors import BusyError, ClosedError, SamebytesError
+from samebytes.errors import BusyError, ClosedError, NoRouteError, SamebytesError
 
 from ..matrix.sources import TARGETS
 from .interrupts import interrupted
@@ -90,7 +90,9 @@ class Machine:
         item = make(name, layout)
         memory = Memory(f"{name}, {layout}", [()])
         self.made += 1
-        memory.versions[:] = [self.overwrite(item)]
+        values = self.overwrite(item)
+        assert values is not None, "what is made can be read"
+        memory.versions[:] = [values]
         self.held.append(Held(View(memory), item))
 
     def map(self) -> None:
@@ -169,9 +171,13 @@ class Machine:
             return
         self.say(f"write to {self.name(source)}")
         memory = source.view.memory
-        memory.unknown = True
+        before, memory.unknown = memory.unknown, True
         with self.maybe_interrupted():
-            memory.write(self.overwrite(source.item))
+            values = self.overwrite(source.item)
+            if values is None:
+                memory.unknown = before
+                return
+            memory.write(values)
         source.item.flush()
 
     def leave_a_block(self) -> None:
@@ -282,14 +288,19 @@ class Machine:
         self.compare(Held(View(memory, 0), item), found, tuple(range(len(found))))
         return found
 
-    def overwrite(self, item: Tensor | Frame) -> tuple[bytes, ...]:
+    def overwrite(self, item: Tensor | Frame) -> tuple[bytes, ...] | None:
+        """What was written; what is in it where it can be read alone; None if it cannot."""
         self.made += 1
         # "w" where the memory cannot be read, and now and then elsewhere.
         for access in self.rng.sample(("w", "rw"), 2):
             with suppress(SamebytesError):
                 return put(item, self.made, access)
-        # Such as device memory, which a queue of the framework's fills: read only.
-        return contents(item)
+        # Such as device memory, which a queue of the framework's fills: read only. Memory of a
+        # device behind a descriptor may not be for the CPU at all.
+        try:
+            return contents(item)
+        except NoRouteError:
+            return None
 
     def maybe_interrupted(self) -> AbstractContextManager[bool]:
         """A block that an exception may end; it gets whether."""

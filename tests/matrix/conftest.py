@@ -137,7 +137,7 @@ _ROWS = (
     "A row names memory and, where it matters, how that was allocated. `dma` is a memfd here, "
     "which stands in for DMA-BUFs."
 )
-_COMMAND = f"SAMEBYTES_MATRIX={PAGE} pytest --softdevices=gpu,npu,vaapi tests/matrix"
+_COMMAND = f"SAMEBYTES_MATRIX={PAGE} pytest --softdevices=gpu,npu,vaapi,cuda tests/matrix"
 _EDGES = (
     "Every edge that a plugin declares, used alone, by what it does with the bytes. COPY: equal "
     "values, only with copy=True, and counted."

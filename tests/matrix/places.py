@@ -45,14 +45,14 @@ def same_place(one: Place, other: Place) -> bool | None:
     if "cl_mem" in one and one.get("cl_mem") == other.get("cl_mem"):
         return True
     for kind in ("address", "file"):
-        here, there = _told(one, kind), _told(other, kind)
+        here, there = _reported(one, kind), _reported(other, kind)
         if here is not None and there is not None and (kind == "file" or here == there):
             return here == there
     both = "address" in one and "address" in other
     return False if both else None
 
 
-def _told(place: Place, kind: str) -> object:
+def _reported(place: Place, kind: str) -> object:
     """What a place says of a kind. An address also identifies the file that is mapped there."""
     address = place.get("address")
     if kind == "file" and kind not in place and isinstance(address, int):

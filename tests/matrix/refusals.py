@@ -56,7 +56,31 @@ _NO_DESCRIPTOR = ("descriptor", "exportable", "needs a copy", "not linear")
 # The edge that copies is for reading alone.
 _COPY_READS = ('serves access r, not "',)
 
+# The driver registers pages, and there is an edge that copies, for reading.
+_REGISTERED = ("whole pages", "ALREADY_REGISTERED", "needs a copy", "cannot read")
+
 REFUSALS = (
+    # Memory of the host has no descriptor; that of the device nothing else.
+    Refusal("cuda, *", "cuda"),
+    Refusal("cpu, pinned by CUDA", "cuda"),
+    *(
+        Refusal(source, target, ("belongs to the host",))
+        for source, targets in (
+            ("cuda, pinned", ("dma", "ffmpeg:DRM", "vaapi")),
+            ("cuda, managed", ("dma",)),
+        )
+        for target in targets
+    ),
+    *(
+        Refusal(source, target)
+        for source in ("cuda, device", "cuda, exportable")
+        for target in ("dma", "gstreamer", "level_zero", "opencl", "openvino:GPU", "openvino:NPU")
+    ),
+    *(
+        Refusal(source, target, ("needs a copy", *_COPY_READS))
+        for source in ("cuda, device", "cuda, exportable")
+        for target in ("cpu", "opencv", "openvino", "sycl")
+    ),
     Refusal("ffmpeg:VAAPI", "ffmpeg:VAAPI"),
     Refusal("*", "ffmpeg:VAAPI", ("edge ffmpeg -> ffmpeg:VAAPI", *_COPY_READS)),
     # VA-API has no packed format of 24 bits.
@@ -84,7 +108,7 @@ REFUSALS = (
     Refusal("*", "openvino:NPU", ("pitch must be",), _PADDED),
     *(
         Refusal(source, "openvino", ("whole number of padded rows",), _PADDED)
-        for source in ("level_zero", "opencl", "gstreamer", "sycl, shared USM")
+        for source in ("level_zero", "opencl", "gstreamer", "sycl, shared USM", "cuda, pinned")
     ),
     # A descriptor is reported for memory that was allocated for that.
     *(Refusal(source, "dma") for source in _DESCRIBED),
@@ -96,6 +120,32 @@ REFUSALS = (
     Refusal("cpu", "openvino:GPU", ("multiple of",)),
     Refusal("cpu", "level_zero", _PAGES),
     Refusal("cpu", "openvino:NPU", _PAGES, accesses=_WRITING),
+    Refusal("cpu", "cuda", _REGISTERED),
+    *(
+        Refusal(source, "cuda", _REGISTERED, ("NV12", "I420"))
+        for source in (*_DESCRIBED, "openvino", "openvino:GPU, CPU_VA")
+    ),
+    *(
+        Refusal(source, "cuda", _REGISTERED, ("padded rows", "NV12*", "I420"))
+        for source in ("cpu, own pages", "ffmpeg", "opencv", "level_zero")
+    ),
+    Refusal("openvino:NPU", "cuda", _REGISTERED, ("odd size", "NV12", "I420", "BGR")),
+    *(Refusal(source, "cuda", _REGISTERED, by_chance=True) for source in _BY_DRIVER),
+    *(
+        Refusal(source, target, reasons, ("odd size", "padded rows"))
+        for source in ("cuda, pinned", "cuda, managed", "cpu, pinned by CUDA")
+        for target, reasons in (
+            ("opencl", ("multiple of",)),
+            ("openvino:GPU", ("multiple of",)),
+            ("level_zero", _PAGES),
+        )
+    ),
+    *(
+        Refusal(source, "openvino:NPU", _PAGES, ("odd size",), _WRITING)
+        for source in ("cuda, pinned", "cuda, managed", "cpu, pinned by CUDA")
+    ),
+    Refusal("cuda, pinned", "level_zero", _PAGES, ("NV12", "BGR")),
+    Refusal("cuda, pinned", "openvino:NPU", _PAGES, ("NV12", "BGR"), _WRITING),
     *(
         Refusal(source, target, reasons, ("padded rows",))
         for source in ("cpu, own pages", "opencv", "level_zero")

@@ -14,11 +14,12 @@ from typing import Any
 
 import samebytes
 from samebytes.errors import RouteError
-from samebytes_softdevices import gpu_live_imports, npu_trace
+from samebytes_softdevices import cuda_live, gpu_live_imports, npu_trace
 
 from .proof import write
 from .sources import IMAGES, SOURCES, TARGETS, TENSORS
 
+_CUDA_MEMORY = ("device", "pinned", "managed", "registered", "vmm", "external")
 LAYOUTS = {"page": TENSORS["page"], "NV12": IMAGES["NV12"]}
 
 
@@ -49,6 +50,7 @@ def left(trace: str, contexts: list[Any]) -> dict[str, int]:
         "imports of the GPU": gpu_live_imports(),
         "references to cl_contexts": sum(c.native.reference_count for c in contexts),
         "memory of the NPU": calls.count("mem_alloc") - calls.count("mem_free"),
+        "memory of CUDA": sum(map(cuda_live, _CUDA_MEMORY)),
         "contexts of the NPU": calls.count("context_create") - calls.count("context_destroy"),
     }
 

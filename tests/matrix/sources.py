@@ -45,7 +45,7 @@ class Layout(NamedTuple):
 TARGETS = (
     "cpu", "ffmpeg", "opencv", "openvino",
     "dma", "opencl", "opencv_umat", "level_zero", "openvino:GPU", "openvino:NPU",
-    "vaapi", "ffmpeg:DRM", "ffmpeg:VAAPI", "gstreamer", "sycl",
+    "vaapi", "ffmpeg:DRM", "ffmpeg:VAAPI", "gstreamer", "sycl", "cuda",
 )  # fmt: skip
 TENSORS = {
     "page": Layout(TensorInfo("uint8", (64, 64))),
@@ -291,6 +291,12 @@ def _cuda_tensor(kind: str) -> Callable[[TensorInfo], Tensor]:
     return make
 
 
+def _cuda_image(layout: Layout) -> Frame:
+    context: Any = samebytes.context("cuda")
+    made: Frame = context.allocate_frame(*_named(layout).values(), kind="pinned")
+    return made
+
+
 def _named(layout: Layout) -> dict[str, Any]:
     image = layout.what
     assert isinstance(image, ImageInfo)
@@ -384,15 +390,11 @@ SOURCES = {
     ),
     "sycl, shared USM": Source("sycl", _sycl_tensor("shared"), _frames_of("sycl"), _ALL[:9]),
     "sycl, device USM": Source("sycl", _sycl_tensor("device"), None, ("page",)),
-}
-# The edges of CUDA memory are proven one by one; pairs of frameworks are not tried with it yet.
-SOURCES_OF_EDGES: dict[str, Source] = {
-    **SOURCES,
     "cpu, pinned by CUDA": Source(
         "cpu", lambda info: _cuda_tensor("pinned")(info).map("cpu", "rw"), None, ("odd size",)
     ),
     "cuda, device": Source("cuda", _cuda_tensor("device"), None, ("page",)),
-    "cuda, pinned": Source("cuda", _cuda_tensor("pinned"), None, ("page", "odd size")),
-    "cuda, managed": Source("cuda", _cuda_tensor("managed"), None, ("page",)),
+    "cuda, pinned": Source("cuda", _cuda_tensor("pinned"), _cuda_image, _ALL[:9]),
+    "cuda, managed": Source("cuda", _cuda_tensor("managed"), None, ("page", "odd size")),
     "cuda, exportable": Source("cuda", _cuda_tensor("exportable"), None, ("page",)),
 }

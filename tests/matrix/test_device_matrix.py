@@ -47,8 +47,10 @@ def _cells() -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(("source", "target", "layout", "access"), _params())
 def test_cell(
     source: str, target: str, layout: str, access: Access,
-    prove: Callable[[tuple[str, ...]], None],
+    prove: Callable[[tuple[str, ...]], None], request: pytest.FixtureRequest,
 ) -> None:  # fmt: skip
+    if "cuda" in f"{source} {target}".lower():
+        request.getfixturevalue("cuda_device")
     what, row = LAYOUTS[layout], SOURCES[source]
     level = "device tensor" if layout in TENSORS else "device frame"
     item = row.make(what)

@@ -19,7 +19,7 @@ from samebytes.errors import CopyRequiredError, NoRouteError
 from samebytes.plugins import MapperSpec
 
 from .proof import assert_equal_values, assert_same_bytes, read, write
-from .sources import IMAGES, SOURCES_OF_EDGES, TENSORS
+from .sources import IMAGES, SOURCES, TENSORS
 
 Item = Tensor | Frame
 
@@ -52,7 +52,12 @@ WAYS = [(edge, access) for edge in PROVABLE for access in edge.access]
 @pytest.mark.parametrize(
     ("edge", "access"), [pytest.param(e, a, id=f"{_id(e)}-{a}") for e, a in WAYS]
 )
-def test_edge(edge: MapperSpec, access: Access, prove: Callable[[tuple[str, ...]], None]) -> None:
+def test_edge(
+    edge: MapperSpec, access: Access, prove: Callable[[tuple[str, ...]], None],
+    request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    if "cuda" in edge.name:
+        request.getfixturevalue("cuda_device")
     refused = []
     for item in _items(edge):
         mapper = _mapper(edge, item.context)
@@ -92,8 +97,12 @@ def _check_copy(mapper: MemoryMapper, item: Item, access: Access, expected: list
 
 @pytest.mark.usefixtures("devices")
 @pytest.mark.parametrize(("name", "reason"), REFUSED.items())
-def test_edge_that_software_devices_refuse(name: str, reason: str) -> None:
+def test_edge_that_software_devices_refuse(
+    name: str, reason: str, request: pytest.FixtureRequest
+) -> None:
     (edge,) = [e for e in EDGES if e.name == name]
+    if "cuda" in name:
+        request.getfixturevalue("cuda_device")
     item = next(_items(edge))
     with pytest.raises(NoRouteError, match=reason):
         _mapper(edge, item.context).map(item)
@@ -102,8 +111,9 @@ def test_edge_that_software_devices_refuse(name: str, reason: str) -> None:
 def _items(edge: MapperSpec) -> Iterator[Item]:
     """What the edge might take, of its level. A plane of a frame is a tensor."""
     layouts = IMAGES if edge.level == "frame" else TENSORS
-    for row in SOURCES_OF_EDGES.values():
-        if row.node != edge.source:
+    for label, row in SOURCES.items():
+        # A row of another framework's memory proves what that makes, not the edge of this one.
+        if row.node != edge.source or ("CUDA" in label and "cuda" not in edge.name):
             continue
         for name in row.layouts:
             if name in layouts and not layouts[name].readonly:

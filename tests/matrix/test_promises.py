@@ -13,7 +13,7 @@ from samebytes.errors import RouteError
 
 from .sources import IMAGES, SOURCES, TARGETS, TENSORS
 
-pytestmark = pytest.mark.usefixtures("devices")
+pytestmark = pytest.mark.usefixtures("devices", "cuda_device")
 LAYOUTS: dict[Literal["tensor", "frame"], Any] = {"tensor": TENSORS, "frame": IMAGES}
 NODES = sorted({row.node for row in SOURCES.values()})
 

@@ -278,6 +278,27 @@ class TestFrameRate:
         found = self.caps_in(self.frames(gstreamer={"framerate": Fraction(50)}))
         assert "framerate=(fraction)50/1" in found
 
+    def test_that_is_stated_as_unknown(self) -> None:
+        """0/1 says no more than nothing does: the duration is the better word."""
+        unknown = {"framerate": Fraction(0)}
+        found = self.caps_in(self.frames(gstreamer=unknown, duration=Fraction(1, 25)))
+        assert "framerate=(fraction)25/1" in found
+        nothing = list(self.frames(gstreamer=unknown))
+        for frame in nothing:
+            frame.meta.time_base = None
+        assert "framerate=(fraction)0/1" in self.caps_in(nothing)
+
+    def test_of_frames_from_a_pipeline_that_does_not_know_it(self) -> None:
+        """They come back with caps of their own, features and colours included."""
+        caps = "video/x-raw,format=I420,width=64,height=48,framerate=0/1,colorimetry=bt709"
+        launch = "videotestsrc num-buffers=3 ! video/x-raw,framerate=25/1 ! capssetter"
+        with sbg.GStreamerSource(f'{launch} caps="{caps}" join=false replace=true') as source:
+            frames = list(source)
+        assert [f.metadata["gstreamer"]["framerate"] for f in frames] == [0] * 3
+        found = self.caps_in(frames)
+        assert "framerate=(fraction)25/1" in found
+        assert "colorimetry=(string)bt709" in found
+
     @pytest.mark.parametrize(
         ("encoder", "end"),
         [("openh264enc", "h264parse ! mp4mux"), ("theoraenc", "oggmux"), ("jpegenc", "avimux")],

@@ -198,9 +198,12 @@ def _one(chance: random.Random, report: Report) -> None:
     report.failed += raised
     report.reconnected += sum(camera.reconnected for camera in cameras)
     row, sent = rows.of("_Raises"), sum(r.frames_out for r in rows[: len(cameras)])
-    if not (raised or left) and sent != came + row.errors + row.dropped:
+    # What a branch lost, others may have got.
+    lost = rows.lost - rows.of("_Slow").lost
+    if sent != came + row.errors + row.dropped + lost or (lost and not (raised or left)):
         report.wrong.append(
-            f"{what}: {sent} sent, {came} came, {row.errors} raised, {row.dropped} left out"
+            f"{what}: {sent} sent, {came} came, {row.errors} raised, {row.dropped} left out, "
+            f"{lost} lost"
         )
     if sum(sink.wrong for sink in sinks):
         report.wrong.append(f"{what}: wrong bytes")
@@ -227,12 +230,12 @@ def _resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run for as long as asked for, and print the report."""
     parser = argparse.ArgumentParser(prog="dev.py soak", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     report = soak(options.seconds, options.seed)
     print(report)
     raise SystemExit(1 if report.wrong else 0)

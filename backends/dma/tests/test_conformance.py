@@ -94,6 +94,10 @@ class TestPlugin(PluginSuite):
     plugin = "dma"
 
 
+class TestRingPlugin(PluginSuite):
+    plugin = "ring"
+
+
 class TestContext(ContextSuite):
     memory = DMA
 

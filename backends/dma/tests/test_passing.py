@@ -480,8 +480,10 @@ def test_a_list_that_holds_itself(sockets: Sockets) -> None:
 def test_what_cannot_be_sent(sockets: Sockets) -> None:
     ours, _ = sockets
     array: Any = samebytes.context("cpu").allocate((4,))
-    with pytest.raises(UnsupportedObjectError, match=r"send item.map\('dma'\)"):
+    # Nothing maps it to "dma", so the message does not advise that.
+    with pytest.raises(UnsupportedObjectError, match=r"RingWriter.send.*copied\(item\)") as refused:
         send(ours, array)
+    assert "map(" not in str(refused.value)
     with samebytes.context("dma").allocate((0, 4)) as empty:
         assert isinstance(empty, DMATensor)
         with pytest.raises(MessageError) as caught:

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
+from samebytes import metadata
 from samebytes.errors import ElementError, NegotiationError, ParameterError
 from samebytes_ffmpeg import FFmpegSink, FFmpegSource
 from samebytes_ffmpeg._elements._clock import Clock
@@ -77,6 +78,39 @@ def test_frames_of_a_decoder_are_changed_in_place_and_encoded(
     assert [at(frame) for frame in written] == times
     for frame in written:
         assert abs(frame.to_ndarray()[4, :300].astype(int) - 200).max() < 20
+
+
+def test_metadata_of_decoded_frames_are_read_when_asked_for(clip: Path) -> None:
+    def look(frame: sb.Frame[Any]) -> Any:
+        meta: Any = frame.meta
+        assert not meta.metadata_was_read  # it takes longer than all that a pipeline does
+        return frame
+
+    pipe = el.Pipeline([FFmpegSource(clip, frames=2), FFmpegSource(clip, frames=2)], look)
+    with pipe.start(threads=0) as out:
+        frames = list(out)
+    found = [metadata.find(frame, metadata.SourceIdentifier) for frame in frames]
+    assert found == [metadata.SourceIdentifier(stream_id=n) for n in (0, 1, 0, 1)]
+    assert all("ffmpeg" in frame.metadata for frame in frames)
+    # What was read before is noted at once.
+    again = el.Pipeline([el.source()(lambda: iter(()))(), Given(frames[:1])])
+    with again.start(threads=0) as out:
+        given = next(out)
+    assert metadata.all_of(given, metadata.SourceIdentifier) == [
+        metadata.SourceIdentifier(stream_id=1)
+    ]
+
+
+class Given(el.Source):
+    """Gives frames of a list."""
+
+    frames: list[Any]
+
+    def open(self, context: Any) -> None:
+        self._left = iter(self.frames)
+
+    def read(self) -> Any:
+        return next(self._left, None)
 
 
 def test_a_part_of_a_file(clip: Path) -> None:
@@ -150,6 +184,29 @@ def test_a_file_is_whole_when_it_was_stopped_early(clip: Path, tmp_path: Path) -
         for _ in range(20):
             next(out)
     assert len(decoded(made)) == 20
+
+
+@pytest.mark.parametrize("on_failure", ["keep", "remove"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_becomes_of_the_file_of_a_run_that_fails(
+    on_failure: str, fails: bool, clip: Path, tmp_path: Path
+) -> None:
+    made = tmp_path / "made.mp4"
+
+    def fail(frame: Any) -> Any:
+        if fails and len(seen) == 9:
+            raise ValueError("ninth")
+        seen.append(frame.pts)
+        return frame
+
+    seen: list[int] = []
+    pipe = el.Pipeline(FFmpegSource(clip, frames=20), fail, FFmpegSink(made, on_failure=on_failure))
+    with pytest.raises(ElementError, match="ninth") if fails else nullcontext():
+        pipe.run()
+    if fails and on_failure == "remove":
+        assert not made.exists()
+    else:
+        assert len(decoded(made)) == (9 if fails else 20)
 
 
 def test_the_sink_refuses_what_it_would_have_to_convert(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 
 import av
@@ -58,6 +59,25 @@ def test_sweeping_may_be_interrupted_at_any_instruction() -> None:
     lend_and_sweep()
     for step in at_each_step(lend_and_sweep, opcodes=True):
         assert held_count() == 0, step
+
+
+def test_what_was_given_back_keeps_no_other_thread_from_closing() -> None:
+    """The main thread, which would sweep, waits for the one that closes."""
+    memory = sb.context("cpu").allocate_frame("I420", 64, 48)
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            memory.map("ffmpeg", "rw")
+            memory.close()
+        except BaseException as error:  # for the main thread
+            raised.append(error)
+
+    other = threading.Thread(target=work)
+    other.start()
+    other.join()
+    assert not raised
+    assert memory.closed
 
 
 @pytest.fixture

@@ -88,6 +88,15 @@ def test_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
         samebytes.context("opencl")
 
 
+def test_a_handle_of_the_context_is_not_one_of_its_memory(opencl: Any) -> None:
+    for item in (opencl.allocate((4, 4)), opencl.allocate_frame("NV12", 4, 4)):
+        with pytest.raises(UnknownNameError) as caught:
+            item.handle("cl_context")
+        assert "did you mean" not in str(caught.value)
+        assert ".context.handle('cl_context')" in str(caught.value)
+        assert item.context.handle("cl_context") == opencl.native.int_ptr
+
+
 def test_over_a_cl_context(opencl: Any) -> None:
     native = opencl.native
     assert samebytes_gpu_opencl.context(native) is opencl

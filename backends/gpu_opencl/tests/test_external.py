@@ -67,7 +67,7 @@ def test_acquired_and_released_once(opencl: Any, dma: Any, monkeypatch: pytest.M
     hand = _external._hand
 
     def watched(*arguments: Any) -> None:
-        calls.append(arguments[-1].removeprefix("clEnqueue")[:7])
+        calls.append(arguments[3].removeprefix("clEnqueue")[:7])
         hand(*arguments)
 
     monkeypatch.setattr(_external, "_hand", watched)
@@ -116,12 +116,18 @@ def test_who_closes_the_descriptor(
     made: list[int] = []
     make = _external._make
 
-    def driver(context: Any, nbytes: int, readonly: bool, properties: tuple[int, ...]) -> int:
-        handle = make(context, nbytes, readonly, properties)
-        made.append(properties[1])
-        if takes:
-            os.close(properties[1])
-        return handle
+    def driver(
+        context: Any, nbytes: int, readonly: bool, properties: tuple[int, ...]
+    ) -> Callable[[Any], None]:
+        import_ = make(context, nbytes, readonly, properties)
+
+        def import_and_close(cell: Any) -> None:
+            import_(cell)
+            made.append(properties[1])
+            if takes:
+                os.close(properties[1])
+
+        return import_and_close
 
     monkeypatch.setattr(_external, "_taking", {})
     monkeypatch.setattr(_external, "_make", driver)

@@ -91,13 +91,13 @@ def test_mappings_for_writing_are_one(opencl: Any) -> None:
 
 def test_unmapped_once_in_its_own_queue(opencl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[str, int]] = []
-    call = _library.call
+    give_back = _library.give_back
 
-    def watched(name: str, *arguments: Any) -> None:
+    def watched(cell: Any, name: str, *arguments: Any) -> None:
         calls.append((name, arguments[0]))
-        call(name, *arguments)
+        give_back(cell, name, *arguments)
 
-    monkeypatch.setattr(_host_mapping, "call", watched)
+    monkeypatch.setattr(_host_mapping, "give_back", watched)
     queue = cl.CommandQueue(opencl.native)
     tensor = opencl.allocate((64,))
     mapped = tensor.map("cpu", "rw", queue=queue)

@@ -135,9 +135,9 @@ def test_freed_exactly_once(usm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     freed = []
     free = _usm._free
 
-    def watched(function: Any, native: Any, pointer: int) -> None:
-        freed.append(pointer)
-        free(function, native, pointer)
+    def watched(function: Any, native: Any, cell: Any) -> None:
+        freed.append(cell.value)
+        free(function, native, cell)
 
     monkeypatch.setattr(_usm, "_free", watched)
     tensor = usm.allocate((64,), kind="usm_shared")

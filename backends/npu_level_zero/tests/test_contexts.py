@@ -24,10 +24,9 @@ from samebytes.errors import (
 from samebytes.plugins import Context
 from samebytes_npu_level_zero import LevelZeroContext, copy
 from samebytes_npu_level_zero._abi.constants import MemoryType
-from samebytes_npu_level_zero._allocation import Allocation
+from samebytes_npu_level_zero._allocation import new_memory
 from samebytes_npu_level_zero._loader import load
 from samebytes_npu_level_zero._native_context import NativeContext
-from samebytes_npu_level_zero._usm import allocate
 
 
 class NativeOwner(Protocol):
@@ -144,8 +143,8 @@ def test_cycles_end_in_the_right_order(
         gc.collect()
         assert not destroy.alive
         own = NativeContext.create(load(), context.native_context().entry)
-        cycle = [own, Allocation(own, allocate(own, 8, MemoryType.HOST), 8, MemoryType.HOST)]
-        cycle += [cycle, cycle[1].storage()]
+        cycle = [own, *new_memory(own, 8, MemoryType.HOST)]
+        cycle.append(cycle)
         del own, cycle
         gc.collect()
     assert not failures

@@ -21,11 +21,11 @@ from samebytes_npu_level_zero._abi.structures import (
     ze_external_memory_export_fd_t,
     ze_external_memory_import_fd_t,
 )
-from samebytes_npu_level_zero._allocation import Allocation
+from samebytes_npu_level_zero._allocation import Allocation, new_memory
 from samebytes_npu_level_zero._fd_rules import FdRules, fd_rules
 from samebytes_npu_level_zero._imports import import_fd
 from samebytes_npu_level_zero._native_context import NativeContext
-from samebytes_npu_level_zero._usm import allocate, export_descriptor
+from samebytes_npu_level_zero._usm import export_descriptor
 
 NoneLeft = Callable[[], AbstractContextManager[None]]
 
@@ -118,8 +118,7 @@ def test_each_descriptor_is_closed_once(
     with no_descriptor_left():
         storage, allocation = _exportable(context)
         given = allocation.exported().dup()
-        imported = import_fd(context, given, mmap.PAGESIZE)
-        owner = imported.storage()
+        imported, owner = import_fd(context, given, mmap.PAGESIZE)
         assert not given.closed
         os.fstat(given.fileno())
         del owner, imported
@@ -131,9 +130,10 @@ def test_each_descriptor_is_closed_once(
 
 
 def _exportable(context: NativeContext) -> tuple[Any, Allocation]:
-    address = allocate(context, mmap.PAGESIZE, MemoryType.HOST, 0, export_descriptor())
-    allocation = Allocation(context, address, mmap.PAGESIZE, MemoryType.HOST)
-    return allocation.storage(), allocation
+    allocation, storage = new_memory(
+        context, mmap.PAGESIZE, MemoryType.HOST, 0, export_descriptor()
+    )
+    return storage, allocation
 
 
 def test_a_driver_that_exports_nothing(fake: Any, no_descriptor_left: NoneLeft) -> None:

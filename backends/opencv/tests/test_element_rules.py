@@ -22,3 +22,15 @@ class TestDraw(ElementSuite):
 class TestScale(ElementSuite):
     element = "opencv.scale"
     parameters: ClassVar[dict[str, Any]] = {"width": 32, "height": 24}
+
+
+class TestCrop(ElementSuite):
+    element = "opencv.crop"
+    parameters: ClassVar[dict[str, Any]] = {"x": 16, "y": 8, "width": 32, "height": 24}
+
+
+class TestWarp(ElementSuite):
+    element = "opencv.warp"
+    parameters: ClassVar[dict[str, Any]] = {
+        "width": 32, "height": 24, "matrix": (0.5, 0.1, 0.2, -0.1, 0.5, 0.3),
+    }  # fmt: skip

@@ -13,8 +13,13 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes import Region
-from samebytes.errors import NegotiationError, ParameterError, PoolTimeoutError
+from samebytes import Region, metadata
+from samebytes.errors import (
+    ElementError,
+    NegotiationError,
+    ParameterError,
+    PoolTimeoutError,
+)
 from samebytes_opencv._elements._drawing import FORMATS, components_of
 
 
@@ -139,7 +144,9 @@ def scale(*values: Any, **parameters: Any) -> Any:
 def short(element: Any) -> Any:
     """The element, with a pool that waits for a moment only."""
     make = partial(sb.context("cpu").allocate_frame, "GRAY8", 8, 8)
-    element._pools["GRAY8"] = el.FramePool(make, maximum=2, timeout=0.05, name="opencv.scale")
+    element._pools._pools["GRAY8"] = el.FramePool(
+        make, maximum=2, timeout=0.05, name="opencv.scale"
+    )
     return element
 
 
@@ -147,3 +154,160 @@ def short(element: Any) -> Any:
 def mark(frame: sb.Frame[Any]) -> None:
     frame.planes[0].native[10:20, 30:60] = 240
     frame.meta.pts, frame.metadata["kept"] = 7, "yes"
+
+
+BOX = (40, 24, 16, 12)
+
+
+def squares(format_: str = "GRAY8") -> el.Element:
+    """A bright square on a dark ground, with a region around it."""
+
+    @el.source(gives=el.Image(format_, memory="cpu", width=96, height=64))
+    def made() -> Iterator[sb.Frame[Any]]:
+        frame = sb.context("cpu").allocate_frame(format_, 96, 64)
+        for plane in frame.planes:
+            plane.native[...] = 16
+        x, y, width, height = BOX
+        frame.planes[0].native[y : y + height, x : x + width] = 235
+        region = metadata.add(frame, metadata.Detection(40 / 96, 24 / 64, 56 / 96, 36 / 64, "a"))
+        metadata.add(region, metadata.Classification("red"))
+        metadata.add(frame, metadata.Classification("day"))
+        frame.meta.pts = 5
+        yield frame
+
+    element: el.Element = made()
+    return element
+
+
+def bright(frame: sb.Frame[Any]) -> tuple[int, int, int, int]:
+    """The box around what is bright."""
+    rows, columns, *_ = np.nonzero(frame.planes[0].native > 125)
+    left, top = int(columns.min()), int(rows.min())
+    return left, top, int(columns.max()) + 1 - left, int(rows.max()) + 1 - top
+
+
+def in_source(frame: sb.Frame[Any], width: int = 96, height: int = 64) -> tuple[int, ...]:
+    """The detection of a frame, in pixels of the picture that it was made of."""
+    found = metadata.find(frame, metadata.Detection)
+    transform = metadata.find(frame, metadata.AffineTransform)
+    assert found is not None
+    assert transform is not None
+    left, top, right, bottom = transform.bounds(found.x_min, found.y_min, found.x_max, found.y_max)
+    x, y = round(left * width), round(top * height)
+    return x, y, round(right * width) - x, round(bottom * height) - y
+
+
+def test_a_part_is_the_same_memory_and_leads_back() -> None:
+    sb.reset_stats()
+    seen: list[int] = []
+
+    @el.inplace(takes=el.Media())
+    def note(frame: sb.Frame[Any]) -> None:
+        seen.append(frame.planes[0].native[8:, 32:].ctypes.data)
+
+    pipe = el.Pipeline(
+        squares("I420"),
+        note(),
+        el.create("opencv.crop", 32, 8, 48, 40),
+        el.create("opencv.draw", line=2),
+    )
+    assert "gives image I420 48x40 in cpu" in pipe.explain()
+    (part,) = pipe.start(threads=0)
+    assert part.planes[0].native.ctypes.data == seen[0]
+    assert sb.stats().copied_bytes == 0
+    assert (part.width, part.height, part.pts) == (48, 40, 5)
+    assert part.regions[0].box == (8, 16, 16, 12)
+    assert in_source(part) == BOX
+    # What was said of the whole picture is not said of a part.
+    assert metadata.find(part, metadata.Classification) is None
+    assert metadata.find(part.regions[0], metadata.Classification) is not None
+
+
+def test_a_part_that_splits_chroma_is_refused_or_fitted() -> None:
+    with pytest.raises(ElementError, match="splits chroma samples"):
+        el.Pipeline(squares("I420"), el.create("opencv.crop", 31, 8, 48, 40)).run()
+    (part,) = el.Pipeline(
+        squares("I420"), el.create("opencv.crop", 31, 8, 99, 40, fit=True)
+    ).start()
+    assert (part.width, part.height) == (66, 40)
+    assert in_source(part) == BOX
+
+
+def turned(degrees: float, zoom: float = 1.0) -> tuple[float, ...]:
+    """Around the middle of a picture of 96x64 that stays as large."""
+    cos, sin = (zoom * f(np.radians(degrees)) for f in (np.cos, np.sin))
+    a, b, d, e = cos, -sin * 64 / 96, sin * 96 / 64, cos
+    return a, b, (1 - a - b) / 2, d, e, (1 - d - e) / 2
+
+
+@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
+@pytest.mark.parametrize("format_", ["GRAY8", "I420", "BGR", "NV24"])
+def test_detections_map_back_through_a_warp(format_: str, degrees: int) -> None:
+    sb.reset_stats()
+    matrix = turned(degrees, 0.5)
+    pipe = el.Pipeline(squares(format_), el.create("opencv.warp", 192, 128, matrix))
+    assert f"gives image {format_} 192x128 in cpu" in pipe.explain()
+    (made,) = pipe.start(threads=0)
+    # The pixels are where the region says, and the region leads back to where they were.
+    found = np.array(bright(made))
+    assert np.abs(found - made.regions[0].box).max() <= 2
+    assert np.abs(np.array(in_source(made)) - BOX).max() <= 1
+    assert metadata.find(made, metadata.Classification) is None
+    assert metadata.find(made.regions[0], metadata.Classification) is not None
+    assert (made.pts, sb.stats().copied_bytes) == (5, 0)
+
+
+def test_transforms_of_several_elements_lead_to_the_first_picture() -> None:
+    (made,) = el.Pipeline(
+        squares(),
+        el.create("opencv.crop", 16, 8, 72, 48),
+        scale(144, 96),
+        el.create("opencv.warp", 100, 80, (0.8, 0.0, 0.1, 0.0, 0.9, 0.05)),
+    ).start(threads=0)
+    assert np.abs(np.array(bright(made)) - made.regions[0].box).max() <= 1
+    assert np.abs(np.array(in_source(made)) - BOX).max() <= 1
+
+
+def test_what_is_outside_has_the_colour_that_was_asked_for() -> None:
+    (made,) = el.Pipeline(
+        squares("BGR"),
+        el.create("opencv.warp", 96, 64, (1, 0, 0.5, 0, 1, 0), color=(10, 20, 30)),
+    ).start()
+    assert made.planes[0].native[5, 90].tolist() == [30, 20, 10]
+    (made,) = el.Pipeline(
+        squares("NV12"), el.create("opencv.warp", 96, 64, (1, 0, 9, 0, 1, 0))
+    ).start()
+    assert made.planes[0].native[5, 90].item() == 16
+    assert made.planes[1].native[5, 40].tolist() == [128, 128]
+    assert made.regions == []
+
+
+def test_a_warp_is_that_of_opencv() -> None:
+    """The identity changes nothing; half a turn is a flip, whatever the size."""
+    for matrix, like in (((1, 0, 0, 0, 1, 0), 1), ((-1, 0, 1, 0, -1, 1), -1)):
+        rows = np.random.default_rng(3).integers(0, 256, (64, 96), np.uint8)
+        given = sb.frame(rows, format="GRAY8")
+        (made,) = el.Pipeline([given], el.create("opencv.warp", 96, 64, matrix)).start()
+        assert np.array_equal(made.planes[0].native, rows[::like, ::like])
+
+
+def test_a_matrix_without_inverse_is_refused_before_the_first_frame() -> None:
+    with pytest.raises(ElementError, match="no inverse"):
+        el.Pipeline(squares(), el.create("opencv.warp", 9, 9, (1, 1, 0, 1, 1, 0))).explain()
+    with pytest.raises(ParameterError, match="matrix"):
+        el.create("opencv.warp", 9, 9, (1, 0, 0))
+
+
+def test_metadata_of_a_scaled_frame_is_its_own() -> None:
+    (made,) = el.Pipeline(squares(), keep(), scale(48, 32)).start(threads=0)
+    metadata.add(made, metadata.ObjectId(3))
+    assert metadata.find(kept[0], metadata.ObjectId) is None
+    assert metadata.find(made, metadata.Classification) is not None  # it is the whole picture
+
+
+kept: list[Any] = []
+
+
+@el.inplace(takes=el.Media())
+def keep(frame: sb.Frame[Any]) -> None:
+    kept[:] = [frame]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import openvino
@@ -22,7 +22,7 @@ class TestInfer(ElementSuite):
         """The mean of a picture."""
         image = ops.parameter([1, 3, 48, 64], np.float32, name="image")
         mean = ops.reduce_mean(image, ops.constant([1, 2, 3]))
-        return create("openvino.infer", openvino.Model([mean], [image]))
+        return create("openvino.infer", openvino.Model([mean], [image]), **self.parameters)
 
     def frame(self, number: int) -> Any:
         """One grey, in a format that image models take."""
@@ -36,3 +36,7 @@ class TestInfer(ElementSuite):
         """The time, and the result."""
         (mean,) = frame.metadata["inference"].values()
         return frame.pts, float(mean.host_array().ravel()[0])
+
+
+class TestInferInLine(TestInfer):
+    parameters: ClassVar[dict[str, Any]] = {"batch": 3, "requests": 2}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from openvino import opset13 as ops
 
 import samebytes as sb
 import samebytes.elements as el
+from samebytes import metadata
 from samebytes.errors import ElementError, ParameterError
 from samebytes_openvino import OpenVINOInfer
+from samebytes_openvino._elements._line import Flight, Line
 
 
 @pytest.fixture(params=["CPU", "GPU", "NPU"])
@@ -68,6 +71,8 @@ def value(tensor: sb.Tensor) -> float:
 
 
 def as_region(frame: sb.Frame[Any], outputs: Any) -> list[sb.Region]:
+    assert outputs.names == ("mean",)
+    assert repr(outputs).startswith("<OutputFrame mean float32[1")
     return [sb.Region(0, 0, 8, 8, str(frame.meta.pts), value(outputs["mean"]))]
 
 
@@ -158,3 +163,171 @@ def test_outputs_without_a_fixed_shape_need_postprocess() -> None:
     infer = OpenVINOInfer(model, postprocess=lambda _, outputs: seen.append(outputs[0].shape))
     el.Pipeline(tensors(count=2), infer).run()
     assert seen == [(2, 0), (2, 32)]
+
+
+def results(frames: list[sb.Frame[Any]], name: str = "mean") -> list[float]:
+    return [value(frame.metadata["inference"][name]) for frame in frames]
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+@pytest.mark.parametrize(("batch", "requests"), [(1, 3), (4, 1), (4, 2), (9, None)])
+def test_frames_in_line_keep_their_order(
+    device: str, batch: int, requests: int, threads: int, request: pytest.FixtureRequest
+) -> None:
+    """More frames than a batch, and a remainder; the frames are held by nobody else."""
+    if device == "GPU":
+        request.getfixturevalue("opencl_plugin")
+    sb.reset_stats()
+    infer = OpenVINOInfer(mean_of_image(), device, batch=batch, requests=requests)
+    with el.Pipeline(grays(count=11), infer).start(threads=threads) as out:
+        frames = list(out)
+    assert [frame.pts for frame in frames] == list(range(11))
+    assert results(frames) == pytest.approx([20 * number for number in range(11)], abs=0.2)
+    assert sb.stats().copied_bytes == 0
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_batch_takes_frames_of_several_streams(threads: int) -> None:
+    infer = OpenVINOInfer(mean_of_image(), batch=4, requests=2, postprocess=as_region)
+    pipe = el.Pipeline([grays(count=3), grays(count=8)], infer)
+    with pipe.start(threads=threads) as out:
+        found: dict[int, list[Any]] = {0: [], 1: []}
+        for frame in out:
+            said = metadata.find(frame, metadata.SourceIdentifier)
+            assert said is not None
+            (region,) = frame.regions
+            found[said.stream_id].append((frame.pts, region.confidence))
+    for stream, count in ((0, 3), (1, 8)):
+        assert [pts for pts, _ in found[stream]] == list(range(count))
+        assert [mean for _, mean in found[stream]] == pytest.approx(
+            [20 * number for number in range(count)], abs=0.2
+        )
+
+
+def test_a_frame_of_another_layout_begins_another_batch() -> None:
+    def changing() -> Iterator[sb.Frame[Any]]:
+        for number in range(7):
+            size = (64, 48) if number < 3 else (32, 32)
+            frame = sb.context("cpu").allocate_frame("GRAY8", *size)
+            frame.planes[0].native[...] = 20 * number
+            frame.meta.pts = number
+            yield frame
+
+    frames = list(el.Pipeline(changing(), OpenVINOInfer(mean_of_image(), batch=2)).start(threads=0))
+    assert [frame.pts for frame in frames] == list(range(7))
+    assert results(frames) == pytest.approx([20 * number for number in range(7)], abs=0.2)
+
+
+def rows_of(count: int) -> openvino.Model:
+    x = ops.parameter([-1, 8], np.float32, name="x")
+    made = ops.multiply(x, ops.constant(np.float32(count)))
+    made.output(0).get_tensor().set_names({"made"})
+    return openvino.Model([ops.result(made)], [x], "rows")
+
+
+def test_a_batch_of_tensors() -> None:
+    def rows() -> Iterator[sb.Frame[Any]]:
+        for number in range(5):
+            tensor = sb.context("cpu").allocate((1, 8), "float32")
+            tensor.native[...] = number
+            yield sb.Frame.borrowed((tensor.native,), tensor.context, sb.FrameMeta(None))
+
+    sb.reset_stats()
+    frames = list(el.Pipeline(rows(), OpenVINOInfer(rows_of(3), batch=2, requests=2)).start())
+    assert results(frames, "made") == [0, 3, 6, 9, 12]
+    assert sb.stats().copied_bytes == 0
+
+
+def test_what_cannot_be_a_batch_is_refused() -> None:
+    x = ops.parameter([1, 3, 32, 32], np.float32, name="x")
+    whole = openvino.Model([ops.result(ops.reduce_mean(x, ops.constant([0, 1, 2, 3])))], [x], "all")
+    with pytest.raises(ElementError, match="has not one part for each frame"):
+        el.Pipeline(grays(), OpenVINOInfer(whole, batch=2)).run()
+    with pytest.raises(ElementError, match="first dimension must be 1 or dynamic"):
+        el.Pipeline(tensors(), OpenVINOInfer(doubled(), batch=2)).run()
+    compiled = openvino.Core().compile_model(doubled(), "CPU")
+    with pytest.raises(ElementError, match="a compiled model has its batch already"):
+        el.Pipeline(tensors(), OpenVINOInfer(compiled, batch=2)).explain()
+
+    class Few(el.Source):
+        def negotiate(self, wanted: Any) -> el.FrameInfo:
+            return el.FrameInfo("image", "cpu", "GRAY8", 64, 48, pool=6)
+
+    with pytest.raises(ElementError, match="keeps up to 6 frames, and the source has only 6"):
+        el.Pipeline(Few(), OpenVINOInfer(mean_of_image(), batch=3, requests=2)).explain()
+
+
+def test_an_inference_in_line_that_fails_loses_its_own_batch() -> None:
+    def fails(frame: sb.Frame[Any], _: Any) -> None:
+        if frame.pts == 2:
+            raise ValueError("no boxes")
+
+    infer = OpenVINOInfer(mean_of_image(), requests=3, postprocess=fails)
+    with el.Pipeline(grays(count=9), infer).start(threads=0, on_error="drop") as out:
+        assert [frame.pts for frame in out] == [0, 1, 3, 4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize(("batch", "requests", "errors"), [(4, 1, 4), (4, 3, 4), (1, 3, 1)])
+def test_each_frame_of_a_batch_that_fails_is_counted(
+    batch: int, requests: int, errors: int
+) -> None:
+    def fails(frame: sb.Frame[Any], _: Any) -> None:
+        if frame.pts == 5:
+            raise ValueError("no boxes")
+
+    infer = OpenVINOInfer(mean_of_image(), batch=batch, requests=requests, postprocess=fails)
+    with el.Pipeline(grays(count=10), infer).start(threads=0, on_error="drop") as out:
+        came = len(list(out))
+    rows = out.statistics()
+    assert (came, rows.of("openvino.infer").errors, rows.lost) == (10 - errors, errors, 0)
+
+
+def test_frames_of_a_batch_are_lost_when_it_stops() -> None:
+    infer = OpenVINOInfer(mean_of_image(), batch=4, requests=3, postprocess=as_region)
+    with el.Pipeline(grays(count=10), infer).start(threads=0) as out:
+        next(out)
+    rows = out.statistics()
+    assert rows[0].frames_out == rows.of("openvino.infer").frames_in > 1
+    assert rows.of("openvino.infer").lost == rows.lost == rows[0].frames_out - 1
+
+
+@pytest.mark.parametrize("failing", range(4))
+def test_a_batch_that_fails_keeps_no_other_from_starting(failing: int) -> None:
+    class Busy:
+        idle = False
+
+    def fails(flight: Flight) -> None:
+        if flight.frames[0].meta.pts == failing:
+            raise ValueError("no boxes")
+
+    def begin(request: Any, frames: list[sb.Frame[Any]]) -> Flight:
+        assert len(frames) == 1
+        return Flight(frames, request, Busy(), None)  # type: ignore[arg-type]  # never ready early
+
+    request: Any = object()
+    line = Line(lambda _: request, begin, fails, requests=1, batch=1)
+    out: list[int] = []
+    errors = 0
+    for number in range(5):
+        frame = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
+        frame.meta.pts = number
+        try:
+            out.extend(f.meta.pts or 0 for f in (line.put(frame) if number < 4 else line.end()))
+        except ValueError:
+            errors += 1
+    assert (sorted(out), errors) == ([n for n in range(4) if n != failing], 1)
+
+
+@pytest.mark.parametrize("requests", [None, 2])
+def test_results_are_typed_metadata_if_that_is_asked_for(requests: int | None) -> None:
+    infer = OpenVINOInfer(mean_of_image(), requests=requests, entries=True, postprocess=as_region)
+    frames = list(el.Pipeline(grays(count=5), infer).start())
+    for number, frame in enumerate(frames):
+        (found,) = metadata.all_of(frame, metadata.InferenceResult)
+        assert (found.model_name, found.layer_name) == ("mean", "mean")
+        assert float(found.array[0]) == pytest.approx(20 * number, abs=0.2)
+        assert frame.regions[0].confidence == pytest.approx(20 * number, abs=0.2)
+        said = json.loads(metadata.to_json(frame, add_tensor_data=True))
+        assert said["tensors"][0]["data"] == pytest.approx([20 * number], abs=0.2)
+    assert len({found.array.ctypes.data for f in frames for found in
+                metadata.all_of(f, metadata.InferenceResult)}) == 5  # fmt: skip

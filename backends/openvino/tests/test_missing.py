@@ -12,7 +12,7 @@ import openvino
 import pytest
 
 import samebytes
-from samebytes.errors import MissingDependencyError
+from samebytes.errors import MissingDependencyError, UnknownNameError
 from samebytes_openvino import compile_model, image_model
 
 from .image.pictures import echo
@@ -34,8 +34,29 @@ def test_missing_devices(compile_for: Callable[[str], Any], device: str) -> None
     if device in openvino.Core().available_devices:
         pytest.skip(f"there is a {device} here")
     said = rf"{device} that OpenVINO can use is missing.*softdevices run --{device.lower()}"
-    with pytest.raises(MissingDependencyError, match=said):
+    said += rf".*pip install \"samebytes-softdevices\[{device.lower()}\]"
+    with pytest.raises(MissingDependencyError, match=said) as missing:
         compile_for(device)
+    assert str(missing.value).count("For tests without one") == 1
+
+
+@pytest.mark.parametrize(("device", "meant"), [("gpu", "GPU"), ("cpu", "CPU"), ("NPV", "NPU")])
+@pytest.mark.parametrize(
+    "compile_for",
+    [
+        lambda device: compile_model(echo(), device),
+        lambda device: image_model(echo(), frame(), device=device),
+    ],
+)
+def test_names_of_no_device(compile_for: Callable[[str], Any], device: str, meant: str) -> None:
+    said = f"unknown device of OpenVINO '{device}'; did you mean '{meant}'"
+    with pytest.raises(UnknownNameError, match=said):
+        compile_for(device)
+
+
+def test_what_openvino_says_of_a_device_that_it_knows_stays() -> None:
+    with pytest.raises(RuntimeError, match="NOTHING"):
+        compile_model(echo(), "HETERO:NOTHING,CPU")
 
 
 @pytest.mark.parametrize("kind", [str, Path])

@@ -77,6 +77,9 @@ def test_each_missing_device_is_explained(monkeypatch: pytest.MonkeyPatch) -> No
     reported = missing_devices(("CPU",))
     assert "apt install ocl-icd-libopencl1" in reported["no GPU"]
     assert "apt install libze1" in reported["no NPU"]
+    for kind in ("GPU", "NPU"):
+        assert f"samebytes-softdevices run --{kind.lower()} -- COMMAND" in reported[f"no {kind}"]
+        assert f'"samebytes-softdevices[{kind.lower()}]"' in reported[f"no {kind}"]
 
 
 def test_a_loader_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes_openvino import InferRequest
+from samebytes_openvino import InferRequest, OutputFrame
 
 from .models import SHAPE, Array, adding, address, compiled, core, numbers, slow
 
@@ -120,6 +120,39 @@ def test_memory_of_the_requests_own() -> None:
     assert address(later.host_array()) == address(y.host_array())
     del request, later
     assert (np.asarray(y) == 4).all()
+
+
+def test_the_names_of_outputs() -> None:
+    x = ops.parameter([-1, 4], np.float32, name="x")
+    same, total = ops.result(ops.relu(x)), ops.result(ops.reduce_sum(x, ops.constant([0, 1])))
+    model = openvino.Model([same, total], [x])
+    model.outputs[0].tensor.set_names({"same"})
+    model.outputs[1].tensor.set_names({"total", "sum"})
+    request = InferRequest(core().compile_model(model, "CPU"))
+    outputs = request.infer(np.ones((2, 4), np.float32))
+    assert outputs.names == ("same", "sum")
+    assert outputs["sum"].shape == outputs["total"].shape == ()
+    for number, name in enumerate(outputs.names):
+        assert outputs[name] is outputs[number]
+    assert repr(outputs) == "<OutputFrame same float32[?, 4], sum float32[] in openvino>"
+    mapped = outputs.map("openvino")
+    assert isinstance(mapped, OutputFrame)
+    assert mapped.names == outputs.names
+    assert repr(mapped).startswith("<OutputFrame same float32[?, 4]")
+    outputs.close()
+    assert repr(outputs) == "<OutputFrame closed>"
+    with pytest.raises(ClosedError):
+        outputs.names  # noqa: B018  # asking is what raises
+
+
+def test_looking_at_outputs_waits_for_nothing() -> None:
+    request = InferRequest(slow())
+    request.start_async(np.eye(600, dtype=np.float32))
+    outputs = request.outputs()
+    assert "float32[600, 600]" in repr(outputs)
+    assert len(outputs.names) == 1
+    assert "running" in repr(request)
+    request.wait()
 
 
 def test_what_is_written_to_an_input_is_read_by_the_next_inference() -> None:

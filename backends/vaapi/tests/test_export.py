@@ -69,6 +69,7 @@ def test_planes_are_where_the_driver_says(wrapped: Any, name: str) -> None:
 
 def test_the_same_memory_from_both_sides(context: VAAPIContext) -> None:
     """Written by the descriptor, read by VA-API, and the other way."""
+    samebytes.reset_stats()
     frame = context.allocate_frame("NV12", 38, 22)
     mapped = to_dma(frame, "rw")
     with mapped.map("cpu", "w") as view:
@@ -165,7 +166,7 @@ def test_objects_that_are_one_descriptor(wrapped: Any) -> None:
         ),
         (lambda out: out.layers[0].pitch.__setitem__(0, 32), "a row of it has 64"),
         (lambda out: out.layers[0].offset.__setitem__(1, 1 << 24), "of a buffer of"),
-        (lambda out: out.layers[0].object_index.__setitem__(1, 3), "cannot be handed on"),
+        (lambda out: out.layers[0].object_index.__setitem__(1, 3), "cannot be shared"),
     ],
 )
 def test_what_cannot_be(wrapped: Any, change: Any, reason: str, no_descriptor_left: Steady) -> None:

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -362,6 +363,32 @@ def second_gpu(gpu: Gpu) -> Gpu:
 
 
 @pytest.fixture
+def dma() -> Any:
+    """The package of DMA-BUFs."""
+    return pytest.importorskip(
+        "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
+    )
+
+
+@pytest.fixture
+def buffers(gpu: Gpu, dma: Any) -> None:
+    """Descriptors of device memory that the CPU can map, or the test is skipped."""
+    assert dma
+    if not gpu.is_software:
+        pytest.skip("the CPU cannot map NVIDIA's DMA-BUFs, and nothing here reads them otherwise")
+
+
+@pytest.fixture
+def imports_buffers() -> None:
+    """A driver that imports DMA-BUFs, or the test is skipped."""
+    if not os.environ.get("SOFTCUDA_DMA_BUF_IMPORT"):
+        pytest.skip(
+            "the driver imports no DMA-BUFs: "
+            "test_dma_edges.py runs this again on a software driver that does"
+        )
+
+
+@pytest.fixture
 def lend(gpu: Gpu) -> Any:
     """Makes an application's array: `lend(nbytes, stream, by="dlpack")`."""
 
@@ -395,10 +422,41 @@ def _without_events(
     from samebytes_cuda import _streams
 
     monkeypatch.setattr(_streams, "_order", lambda *_: None)
-    monkeypatch.setattr("samebytes_cuda._use.wait_for_home", lambda *_: None)
-    monkeypatch.setattr("samebytes_cuda._context.CudaContext.synchronize", lambda *_: None)
+    for wait in ("finish", "synchronize"):
+        monkeypatch.setattr(f"samebytes_cuda._context.CudaContext.{wait}", lambda *_: None)
     yield
     gpu.synchronize()  # one test's work must not meet the next test's
+
+
+class Again(Protocol):
+    """Runs tests of a file again, in a process of their own."""
+
+    def __call__(self, file: str, *chosen: str, **environment: str) -> tuple[int, str]:
+        """The exit status and the output; `chosen` are arguments of pytest."""
+
+
+@pytest.fixture
+def again(pytestconfig: pytest.Config) -> Again:
+    """Another pytest, on the same device."""
+
+    def run(file: str, *chosen: str, **environment: str) -> tuple[int, str]:
+        devices = pytestconfig.getoption("--softdevices", default="")
+        command = [sys.executable, "-m", "pytest", "-q", "-rp", *chosen, "-p", "no:cacheprovider",
+                   "-n0" if pytestconfig.pluginmanager.has_plugin("xdist") else "-q",
+                   *([f"--softdevices={devices}"] if devices else []),
+                   str(Path(__file__).with_name(file))]  # fmt: skip
+        done = subprocess.run(
+            command,
+            env={**os.environ, **environment},
+            cwd=pytestconfig.rootpath,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return run
 
 
 class Run(Protocol):

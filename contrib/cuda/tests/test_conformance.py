@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import os
 import sys
 from functools import cache
 from typing import Any
@@ -14,7 +16,7 @@ from cuda.bindings import driver
 
 import samebytes
 import samebytes_cuda
-from samebytes import Frame, ImageInfo, TensorInfo, Transfer
+from samebytes import Fd, Frame, ImageInfo, TensorInfo, Transfer
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
@@ -71,10 +73,43 @@ class UsersMemory:
             do(self.free, self.address)
 
 
+class ExportableMemory:
+    """Device memory that the application makes for others to import."""
+
+    step = 2 << 20  # in what the driver makes it
+
+    def __init__(self, nbytes: int) -> None:
+        location = driver.CUmemLocation()
+        location.type, location.id = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, 0
+        how = driver.CUmemAllocationProp()
+        how.type = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+        how.requestedHandleTypes = (
+            driver.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+        )
+        how.location = location
+        how.allocFlags.gpuDirectRDMACapable = 1
+        access = driver.CUmemAccessDesc()
+        access.location = location
+        access.flags = driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        self.size = -(-max(nbytes, 1) // self.step) * self.step
+        self.handle = do("cuMemCreate", self.size, how, 0)
+        self.address = int(do("cuMemAddressReserve", self.size, self.step, 0, 0))
+        do("cuMemMap", self.address, self.size, 0, self.handle, 0)
+        do("cuMemSetAccess", self.address, self.size, [access], 1)
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            do("cuMemUnmap", self.address, self.size)
+            do("cuMemAddressFree", self.address, self.size)
+            do("cuMemRelease", self.handle)
+
+
 class UsersArray:
     """An array of the application, as CuPy's and Numba's are."""
 
-    def __init__(self, memory: UsersMemory, info: TensorInfo, offset: int = 0) -> None:
+    def __init__(
+        self, memory: UsersMemory | ExportableMemory, info: TensorInfo, offset: int = 0
+    ) -> None:
         self.memory = memory
         self.__cuda_array_interface__ = {
             "data": (memory.address + offset if info.size else 0, False),
@@ -191,6 +226,46 @@ class GpuMemory(DeviceMemory):
 
     def handle_of(self, native: Any) -> int:
         return described(native)[0]
+
+
+class ExportableGpuMemory(GpuMemory):
+    """Device memory that has a descriptor."""
+
+    memory_type = "cuda"
+    allocates = False  # not without being asked to
+    allocates_frames = False
+
+    def make(self, info: TensorInfo) -> UsersArray:
+        return UsersArray(ExportableMemory(info.extent[1]), info)
+
+
+class Mapping(mmap.mmap):
+    """A mapping of one's own, which holds the plane as arrays of samebytes do."""
+
+    plane: Any
+
+
+class BufferMemory(Memory):
+    """Planes of memfds, which stand for DMA-BUFs, as the CPU sees them by Python's mmap."""
+
+    memory_type = "dma"
+    host_visible = False
+    readonly_enforced = False  # descriptors have one access mode for all who hold them
+    fork_safe = False  # what it is mapped from, or to, is CUDA's
+
+    def make(self, info: TensorInfo) -> Any:
+        import samebytes_dma
+
+        fd = Fd(os.memfd_create("test"))
+        os.ftruncate(fd.fileno(), max(info.extent[1], 1))
+        return samebytes_dma.DMABuffer(fd).plane(info)
+
+    def view(self, native: Any) -> Array:
+        mapping = Mapping(native.buffer.fileno(), native.buffer.size)
+        mapping.plane = native
+        do("cuCtxSynchronize")
+        info = native.info
+        return np.ndarray(info.shape, info.dtype.carrier, mapping, native.offset, info.strides)
 
 
 class WholePages(ArrayMemory):
@@ -315,3 +390,21 @@ class TestCpuCopies(MapperSuite):
     transfer = Transfer.COPY
     accesses = ("r",)
     cases = DENSE
+
+
+@pytest.mark.usefixtures("buffers")
+class TestCudaToDma(MapperSuite):
+    source = ExportableGpuMemory()
+    target = BufferMemory()
+    transfer = Transfer.IMPORT
+    cases = (*DENSE, PITCHED)
+    mapper = "samebytes_cuda._dma_edges:CudaToDma"
+
+
+@pytest.mark.usefixtures("buffers", "imports_buffers")
+class TestDmaToCuda(MapperSuite):
+    source = BufferMemory()
+    target = DEVICE
+    transfer = Transfer.IMPORT
+    cases = (*DENSE, PITCHED)
+    mapper = "samebytes_cuda._dma_edges:DmaToCuda"

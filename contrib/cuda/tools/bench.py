@@ -3,7 +3,8 @@
 
     python3 contrib/cuda/tools/bench.py [--maps N]
 
-Times are the best of several rounds. Without torch, arrays of samebytes' own stand for its tensors.
+Times are the best of many rounds, in which what is compared takes turns. Without torch, an array of
+samebytes' own stands for its tensors.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import gc
 import os
 import timeit
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import samebytes as sb
@@ -23,48 +25,69 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--maps", type=int, default=100_000)
     count = parser.parse_args().maps
-    context = sb.context("cuda")
-    print(f"device: {context.device.name}")
+    print(f"device: {sb.context('cuda').device.name}")
+    own = sb.context("cuda").allocate((1080, 1920, 3)).native
+    array: Any = own
     try:
         import torch
 
         torch.ones(1, device="cuda")
     except Exception as error:  # no torch, or one that cannot use the device
         print(f"torch: {type(error).__name__}: {str(error).splitlines()[0]}")
-        array: Any = context.allocate((1080, 1920, 3)).native
     else:
         print(f"torch: {torch.__version__}")
         array = torch.zeros((1080, 1920, 3), dtype=torch.uint8, device="cuda")
-        theirs = best(lambda: torch.from_dlpack(array))
-        report("torch.from_dlpack(t)", theirs)
-        report('sb.tensor(t).map("cuda")', best(lambda: sb.tensor(array).map("cuda")), theirs)
-        # Its parts: what the producer takes, what wrapping takes, and what mapping takes.
-        report(
-            "  t.__dlpack__(stream=1), the producer's part",
-            best(lambda: array.__dlpack__(stream=1, max_version=(1, 0), copy=False)),
-            theirs,
+        compare("torch.from_dlpack", of_torch(torch, array))
+    try:
+        cupy = import_module("cupy")
+        there = cupy.zeros((1080, 1920, 3), "uint8")
+    except Exception as error:
+        print(f"cupy: {type(error).__name__}: {str(error).splitlines()[0]}")
+    else:
+        print(f"cupy: {cupy.__version__}")
+        compare(
+            "cupy.from_dlpack",
+            {
+                "cupy.from_dlpack(a)": lambda: cupy.from_dlpack(there),
+                'sb.tensor(a).map("cuda")': lambda: sb.tensor(there).map("cuda"),
+            },
         )
-        report("  t.__dlpack_device__()", best(array.__dlpack_device__), theirs)
-        report("  sb.tensor(t)", best(lambda: sb.tensor(array)), theirs)
-        tensor = sb.tensor(array)
-        report('  tensor.map("cuda")', best(lambda: tensor.map("cuda")), theirs)
-        report("torch.from_dlpack(tensor)", best(lambda: torch.from_dlpack(tensor)), theirs)
-        del tensor
-    own = context.allocate((1080, 1920, 3)).native
-    report('sb.tensor(a).map("cuda") of a CudaArray', best(lambda: sb.tensor(own).map("cuda")))
+    compare("", {'sb.tensor(a).map("cuda") of a CudaArray': lambda: sb.tensor(own).map("cuda")})
     flat(array, count)
 
 
-def best(function: Callable[[], object], rounds: int = 7, number: int = 2000) -> float:
-    """Microseconds of one call, in the best of several rounds."""
-    function()
-    return min(timeit.repeat(function, repeat=rounds, number=number)) / number * 1e6
+def of_torch(torch: Any, array: Any) -> dict[str, Callable[[], object]]:
+    """What is timed with a tensor of torch: the exchange as a whole, and its parts."""
+    tensor = sb.tensor(array)
+    return {
+        "torch.from_dlpack(t)": lambda: torch.from_dlpack(array),
+        'sb.tensor(t).map("cuda")': lambda: sb.tensor(array).map("cuda"),
+        "  t.__dlpack__(stream=1), torch's part of it": lambda: array.__dlpack__(
+            stream=1, max_version=(1, 0), copy=False
+        ),
+        "  t.__dlpack_device__()": array.__dlpack_device__,
+        "  sb.tensor(t)": lambda: sb.tensor(array),
+        '  tensor.map("cuda")': lambda: tensor.map("cuda"),
+        "torch.from_dlpack(tensor)": lambda: torch.from_dlpack(tensor),
+    }
 
 
-def report(what: str, microseconds: float, beside: float | None = None) -> None:
-    """Print a time, and how it compares."""
-    ratio = f", {microseconds / beside:.2f} times torch.from_dlpack" if beside else ""
-    print(f"{what}: {microseconds:.2f} us{ratio}")
+def compare(
+    beside: str, functions: dict[str, Callable[[], object]], rounds: int = 60, number: int = 200
+) -> None:
+    """Print the time of each, and how it compares with the first.
+
+    The functions take turns, so that what else the machine does meets all of them alike; each has
+    the time of its best round.
+    """
+    best = dict.fromkeys(functions, float("inf"))
+    for _ in range(rounds):
+        for name, function in functions.items():
+            best[name] = min(best[name], timeit.timeit(function, number=number))
+    first = next(iter(best.values()))
+    for name, seconds in best.items():
+        ratio = f", {seconds / first:.2f} times {beside}" if beside else ""
+        print(f"{name}: {seconds / number * 1e6:.2f} us{ratio}")
 
 
 def flat(array: Any, count: int) -> None:

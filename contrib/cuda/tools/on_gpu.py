@@ -46,6 +46,7 @@ def main() -> int:
         "doctor": [*python, "-m", "samebytes", "doctor"],
         "waits": [*python, "contrib/cuda/tools/waits.py"],
         "tests": [*pytest, TESTS],
+        "ordering": [*python, "contrib/cuda/tools/without_events.py"],
         "bench": bench,
     }
     sanitizer = shutil.which("compute-sanitizer") or shutil.which(
@@ -64,7 +65,7 @@ def main() -> int:
         failed += status != 0
         lines.append(f"{name}: {'ok' if status == 0 else f'status {status}'}: {last}")
         print(lines[-1], flush=True)
-        if name in ("bench", "waits"):
+        if name in ("bench", "ordering", "waits"):
             lines.append((out / f"{name}.txt").read_text(encoding="utf-8"))
     (out / "report.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))

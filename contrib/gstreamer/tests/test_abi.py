@@ -42,7 +42,7 @@ def test_layouts_are_those_of_the_typelibs() -> None:
         ("gstreamer", "GstMapInfo"),
         ("gstreamer", "GstBuffer"),
         ("gstreamer", "GstMetaInfo"),
-        ("audio", "GstAudioMeta"),
+        ("plugin_libraries", "GstAudioMeta"),
         ("video", "GstVideoMeta"),
         ("video", "GstVideoCropMeta"),
         ("video", "GstVideoRegionOfInterestMeta"),

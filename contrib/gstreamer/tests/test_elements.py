@@ -129,6 +129,27 @@ def test_interrupting_ends_a_write_that_waits_and_closing_still_ends_the_stream(
     assert written.stat().st_size == count * 64 * 48
 
 
+@pytest.mark.parametrize(("on_failure", "written"), [("finish", 4), ("stop", 0)])
+def test_what_becomes_of_what_was_written_when_the_run_fails(
+    on_failure: str, written: int, tmp_path: Path
+) -> None:
+    made = tmp_path / "frames"
+
+    def fail(frame: Any) -> Any:
+        if frame.pts > 100_000_000:
+            raise ValueError("fifth")
+        return frame
+
+    # Nothing passes before the end of the stream comes.
+    slow = f"queue min-threshold-buffers=50 ! filesink location={made}"
+    pipe = el.Pipeline(
+        source(f"videotestsrc num-buffers=9 ! {GRAY}"), fail, sink(slow, on_failure=on_failure)
+    )
+    with pytest.raises(ElementError, match="fifth"):
+        pipe.run()
+    assert made.stat().st_size == written * 64 * 48
+
+
 def test_a_pipeline_is_started_again() -> None:
     pipe = el.Pipeline(source(f"videotestsrc num-buffers=3 ! {GRAY}"), sink("fakesink"))
     for _ in range(2):
@@ -154,7 +175,7 @@ def test_a_block_that_is_left_stops_both() -> None:
 def test_bad_parameters(name: str, parameters: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=f"{name}.*{said}"):
         el.create(name, "fakesink", **parameters)
-    with pytest.raises(ParameterError, match="'pipeline' must be a str"):
+    with pytest.raises(ParameterError, match="'pipeline' is missing: it must be a str"):
         el.create(name)
 
 

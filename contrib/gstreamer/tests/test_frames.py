@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
+from samebytes_gstreamer._abi.gstreamer import GstMiniObject
 from samebytes_gstreamer._abi.video import GstVideoCropMeta
 from samebytes_gstreamer._formats import _numbers
 from samebytes_gstreamer._gi import Gst, GstVideo
-from samebytes_gstreamer._libraries import video
+from samebytes_gstreamer._libraries import gst, video
 
 NV12 = "video/x-raw,format=NV12,width=318,height=238,framerate=30/1"
 
@@ -52,6 +54,31 @@ def add_video_meta(buffer: Any, name: str, size: tuple[int, int], offsets: list[
         buffer, 0, GstVideo.VideoFormat.from_string(name), *size, len(offsets), offsets + rest,
         pitches + rest,
     )  # fmt: skip
+
+
+def test_a_buffer_that_another_thread_closes_stays_while_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pointer that is read holds nothing: what leads to it must be held meanwhile."""
+    caps = "video/x-raw,format=GRAY8,width=16,height=8,framerate=0/1"
+    frame = sb.frame(sample_of(buffer_with(128), caps))
+    seen = []
+
+    class Closing:
+        """GStreamer's functions, where the other thread has its turn at the first of them."""
+
+        def gst_buffer_n_memory(self, buffer: int) -> int:
+            frame.close()
+            gc.collect()
+            seen.append(GstMiniObject.from_address(buffer).refcount)
+            return int(gst.gst_buffer_n_memory(buffer))
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(gst, name)
+
+    monkeypatch.setattr("samebytes_gstreamer._frame.gst", Closing())
+    assert not frame.readonly
+    assert seen == [1]
 
 
 class TestCaps:

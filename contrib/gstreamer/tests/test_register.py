@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -292,7 +293,7 @@ def test_memory_that_a_tee_shares_is_refused_or_copied_and_counted() -> None:
         frames = list(source)
         assert {np.unique(f.map("cpu").planes[0].native).item() for f in frames} == {8}
     assert sb.stats().copied_bytes == 3 * 64 * 48
-    assert list(sb.stats().by_edge) == ["gstreamer -> a buffer of its own"]
+    assert list(sb.stats().by_edge) == ["gstreamer -> a frame of its own"]
 
 
 def test_an_exception_is_an_error_on_the_bus() -> None:
@@ -342,7 +343,7 @@ def test_a_sink_is_opened_and_closed_with_the_pipeline(tmp_path: Path) -> None:
 
 def test_a_parameter_that_must_be_set() -> None:
     text = error_of(f"{SOURCE} ! tee name=t t. ! queue ! sb_Record t. ! queue ! appsink")
-    assert "element 'Record': parameter 'path' must be a Path" in text
+    assert "element 'Record': parameter 'path' is missing: it must be a Path" in text
 
 
 @pytest.mark.parametrize("kind", [OSError, KeyboardInterrupt])
@@ -391,7 +392,7 @@ def test_properties_are_the_parameters() -> None:
     [
         ("number=1 word=c", "parameter 'word' must be 'a' or 'b', not 'c'"),
         ("number=1 maybe=much", "parameter 'maybe' must be an int or None, not 'much'"),
-        ("word=a", "parameter 'number' must be an int, not None"),
+        ("word=a", "parameter 'number' is missing: it must be an int"),
     ],
 )
 def test_bad_values_are_reported_when_the_element_opens(text: str, said: str) -> None:
@@ -454,6 +455,26 @@ def test_audio_is_changed_in_place() -> None:
     name = sbg.register(silence, name="sb_silence")
     frames = frames_of(f"audiotestsrc num-buffers=2 ! audio/x-raw,format=S16LE ! {name}")
     assert [int(np.abs(f.map("cpu").planes[0].native).max()) for f in frames] == [0, 0]
+
+
+def test_sound_that_a_tee_shares_is_copied_if_that_is_allowed() -> None:
+    @el.inplace(takes=el.Audio(memory="cpu", access="rw"))
+    def mute(frame: Any) -> None:
+        frame.planes[0].native[...] = 0
+
+    name = sbg.register(mute, name="sb_mute")
+    text = (
+        "audiotestsrc num-buffers=2 ! audio/x-raw,format=S16LE ! tee name=t "
+        "t. ! queue ! appsink name=loud async=false "
+        f"t. ! queue ! {name} copy=true ! appsink name=out"
+    )
+    with sbg.GStreamerSource(text, name="out") as source:
+        frames = list(source)
+        loud = source.pipeline.get_by_name("loud").emit("pull-sample").get_buffer()
+    assert [int(np.abs(f.map("cpu").planes[0].native).max()) for f in frames] == [0, 0]
+    assert any(loud.extract_dup(0, loud.get_size()))
+    nbytes = sum(f.map("cpu").planes[0].info.nbytes for f in frames)
+    assert sb.stats().copied_bytes == nbytes
 
 
 def test_frames_that_the_function_keeps_stay_valid() -> None:
@@ -579,3 +600,22 @@ def test_a_frame_that_is_passed_on_must_be_what_was_announced() -> None:
 
     name = sbg.register(promises, name="sb_promises")
     assert "it gave GRAY8 64x48" in error_of(f"{SOURCE} ! {name}")
+
+
+def test_an_element_that_changes_the_rate() -> None:
+    class Doubles(el.Transform):
+        takes = el.Image("GRAY8", memory="cpu")
+        gives = el.Image("GRAY8", memory="cpu")
+
+        def negotiate(self, given: el.FrameInfo) -> el.FrameInfo:
+            assert given.rate == 30
+            return replace(given, rate=Fraction(60000, 1001))
+
+        def process(self, frame: Any) -> Any:
+            made = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
+            made.native[0][...] = frame.planes[0].native
+            return made
+
+    name = sbg.register(Doubles, name="sb_doubles")
+    rates = [frame.metadata["gstreamer"]["framerate"] for frame in frames_of(f"{SOURCE} ! {name}")]
+    assert rates == [Fraction(60000, 1001)] * 3

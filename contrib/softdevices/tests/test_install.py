@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LIBRARIES = (
     "libsoftgpu.so", "libsoftnpu.so", "softva_drv_video.so", "libsoftcuda.so", "libsoftva_drm.so",
+    "libsoftfaults.so",
 )  # fmt: skip
 pytestmark = [
     pytest.mark.wheel,

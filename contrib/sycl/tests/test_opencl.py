@@ -122,3 +122,12 @@ def test_the_memory_outlives_its_tensor(context: SYCLContext) -> None:
         9,
         9,
     ]
+
+
+def test_what_was_mapped_in_order_to_copy_ends_with_the_copying(context: SYCLContext) -> None:
+    buffer = samebytes.context("opencl").allocate((64, 64))
+    with buffer.map("cpu", "w") as view:
+        view.native[...] = 7
+    copy = buffer.map(context, copy=True)  # by way of "cpu", where the buffer is mapped
+    buffer.close()  # no BusyError: nothing of it is mapped any more
+    assert (copy.map("cpu").native == 7).all()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import samebytes_sycl
-from samebytes_sycl._waiting import waits_for
+from samebytes_sycl._queues import waits_for
 
 
 class Queue:
@@ -53,4 +53,4 @@ def test_nothing_here_waits_in_another_way() -> None:
     found = {
         path.name for path in folder.glob("*.py") if re.search(r"queue\.wait\b", path.read_text())
     }
-    assert found == {"_waiting.py"}
+    assert found == {"_queues.py"}

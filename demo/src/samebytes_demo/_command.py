@@ -48,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="frames that may wait for the decoder to release them (default: 32)")  # fmt: skip
     add("--allow-copy", action="store_true",
         help="copy a frame that has waited in vain; the copies are counted")  # fmt: skip
+    add("--streams", type=_positive, metavar="N",
+        help="also time N streams at the same time, of the video and, if it is the test clip, of "
+        "one in 4K")  # fmt: skip
     add("--no-compare", action="store_true", help="check only, time nothing")
     add("--json", action="store_true", help="print the report as JSON")
 

@@ -17,7 +17,7 @@ import openvino
 
 from ._boxes import Array, Box, draw_boxes
 from ._detector import Detector
-from ._loop import Way
+from ._loop import LoopWay
 from ._reader import Picture
 
 __all__ = ["CopyingWay", "why_not"]
@@ -45,7 +45,7 @@ class _Held:
     tensors: dict[int, Any]
 
 
-class CopyingWay(Way[_Held]):
+class CopyingWay(LoopWay[_Held]):
     """Copies between every two steps. Its frames are its own, so that none has to wait."""
 
     name = "copying"

@@ -11,6 +11,7 @@ from typing import Any
 import openvino
 
 from ._boxes import Box
+from ._clip import make_clip
 from ._compare import ROUNDS, compare_pipelines, one_thread
 from ._compare_rgb import RgbComparison, compare_rgb
 from ._copying import why_not
@@ -25,9 +26,13 @@ from ._rgb import why_not_by_hand
 from ._rounds import Comparison
 from ._sheet import make_sheet
 from ._signals import Ending
+from ._streams import ROUNDS as STREAM_ROUNDS
+from ._streams import Throughput, measure_streams
 from .pipelines import WAIT, run_samebytes
 
 __all__ = ["run_demo"]
+
+_4K_FRAMES = 20
 
 
 def run_demo(args: argparse.Namespace, source: Path, folder: Path, ending: Ending) -> Report:
@@ -67,6 +72,8 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path, ending: Endin
             report.network, report.rgb = job.compare_rgb(result.frames)
         except DemoError as error:
             report.no_rgb = str(error)
+        if args.streams is not None and report.network is not None:
+            report.streams = job.measure_streams(report.network, args.streams)
     return report
 
 
@@ -135,6 +142,19 @@ class _Job:
                 missing={} if reason is None else {"by hand": reason},
                 on_pass=self._checking(show),
             )
+
+    def measure_streams(self, network: Network, streams: int) -> list[Throughput]:
+        """Several streams of the video, and of a test clip in 4K if the demo made its own."""
+        sources = [self._source]
+        if self._args.input is None:
+            sources.append(self._folder / "4k.mp4")
+            make_clip(sources[1], _4K_FRAMES, 3840, 2160, on_frame=lambda _: self._ending.check())
+        passes = 2 * (STREAM_ROUNDS + 1)
+        found = []
+        for source in sources:
+            with progress("streams", passes, quiet=self._args.json) as show:
+                found.append(measure_streams(source, network, streams, self._checking(show)))
+        return found
 
     def _checking(self, show: Any) -> Any:
         def on_pass(done: int) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipeline: decode, detect, wait, draw, encode.
+"""The pipeline as a plain loop: decode, detect, wait, draw, encode.
 
-Three pipelines share it, and differ in one thing: how the bytes get from FFmpeg to OpenVINO, to
-OpenCV and back. That is a `Way`.
+Three pipelines do this, and differ in one thing: how the bytes get from FFmpeg to OpenVINO, to
+OpenCV and back. That is a `Way`. The one of samebytes runs as elements, in `_pipeline`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ._reader import Picture, Reader
 from ._stopwatch import Stopwatch, Timing
 from ._writer import Writer
 
-__all__ = ["CODECS", "STAGES", "Result", "Way", "run_loop", "still_in_use"]
+__all__ = ["CODECS", "STAGES", "LoopWay", "Result", "Way", "run_loop", "still_in_use"]
 
 STAGES = ("decode", "hand over", "infer", "draw", "encode")
 
@@ -66,6 +66,20 @@ class Way(ABC, Generic[H]):
     def infer(self, now: H, before: H) -> Array:
         """Run the model on a frame and the one before it; its output, valid until the next."""
 
+    def copied(self) -> int:
+        """Bytes copied between the frameworks so far.
+
+        What FFmpeg, OpenVINO and OpenCV move inside themselves to do their work is not meant.
+        """
+        return self.copied_bytes
+
+    def finish(self) -> None:
+        """The last frame was drawn."""
+
+
+class LoopWay(Way[H]):
+    """A way that `run_loop` runs."""
+
     @abstractmethod
     def free(self, held: H) -> bool:
         """Whether nobody else reads the frame that will be drawn into."""
@@ -77,16 +91,6 @@ class Way(ABC, Generic[H]):
         Raises:
             DemoError: the frame is not free, and copies are not allowed.
         """
-
-    def copied(self) -> int:
-        """Bytes copied between the frameworks so far.
-
-        What FFmpeg, OpenVINO and OpenCV move inside themselves to do their work is not meant.
-        """
-        return self.copied_bytes
-
-    def finish(self) -> None:
-        """The last frame was drawn."""
 
 
 @dataclass(slots=True)
@@ -123,7 +127,7 @@ class Result:
 def run_loop(
     reader: Reader,
     writer: Writer,
-    way: Way[Any],
+    way: LoopWay[Any],
     *,
     frames: int | None = None,
     wait: int,

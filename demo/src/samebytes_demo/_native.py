@@ -18,7 +18,7 @@ import openvino
 
 from ._boxes import Array, Box, draw_boxes
 from ._detector import Detector
-from ._loop import Way, still_in_use
+from ._loop import LoopWay, still_in_use
 from ._reader import Picture
 
 __all__ = ["NativeWay"]
@@ -32,7 +32,7 @@ class _Held:
     tensors: list[Any]
 
 
-class NativeWay(Way[_Held]):
+class NativeWay(LoopWay[_Held]):
     """Views on the planes, kept alive by hand.
 
     PyAV does not report whether a decoder still refers to a frame. So every frame waits for the

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ._compare_rgb import RgbComparison
 from ._loop import Result
 from ._net import Network
 from ._rounds import Comparison
+from ._streams import ROUNDS, Throughput
 from ._tables import as_dict, table, verdicts
 
 __all__ = ["Report"]
@@ -36,6 +37,7 @@ class Report:
         network, rgb: the RGB model and its timed passes; None if there were none.
         not_compared: why nothing was timed.
         no_rgb: why the RGB model was not run.
+        streams: what several streams at the same time took; none if that was not asked for.
     """
 
     source: str
@@ -52,6 +54,7 @@ class Report:
     rgb: RgbComparison | None = None
     not_compared: str = ""
     no_rgb: str = ""
+    streams: list[Throughput] = field(default_factory=list)
 
     @property
     def same_boxes(self) -> bool:
@@ -69,7 +72,7 @@ class Report:
         if self.not_compared:
             parts.append(f"Nothing was timed: {self.not_compared}.")
         else:
-            parts += [*self._pipeline(), *self._rgb(), self._closing()]
+            parts += [*self._pipeline(), *self._rgb(), *self._streams(), self._closing()]
         return "\n\n".join(parts)
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,6 +105,7 @@ class Report:
             "pipeline": None if self.pipeline is None else as_dict(self.pipeline),
             "rgb": self._rgb_dict(),
             "no_rgb": self.no_rgb or None,
+            "streams": [found.as_dict() for found in self.streams],
             "shown": self._shown(),
         }
 
@@ -146,6 +150,17 @@ class Report:
             *_missing(self.pipeline),
         ]
         lines += [f"OTHER BOXES, which is an error: {name}" for name in self.pipeline.disagree]
+        return ["\n".join(lines)]
+
+    def _streams(self) -> list[str]:
+        if not self.streams:
+            return []
+        lines = [
+            "TIMED: streams at the same time, each in its own thread: decode, run the RGB model",
+            f"Each way in turn, the best of {ROUNDS} passes of all streams.",
+        ]
+        for found in self.streams:
+            lines += textwrap.wrap(found.line(), 95, subsequent_indent="    ")
         return ["\n".join(lines)]
 
     def _rgb(self) -> list[str]:

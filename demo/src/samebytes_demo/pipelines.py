@@ -4,8 +4,9 @@
     result = run_samebytes(Path("in.mp4"), Path("out.mp4"))
     result.frames, result.seconds, result.copied_bytes, result.boxes
 
-They decode a video, find boxes, draw them into the frames and encode those. All three do the same
-and share the code for it but for the way in which the bytes get from one framework to the next.
+They decode a video, find boxes, draw them into the frames and encode those. All three do the same,
+and differ in the way in which the bytes get from one framework to the next: with samebytes as a
+pipeline of elements, in the others as a plain loop.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from ._clip import make_clip
 from ._copying import CopyingWay, why_not
 from ._detector import Detector, MotionDetector
 from ._errors import DemoError
-from ._loop import Result, Way, run_loop
+from ._loop import LoopWay, Result, run_loop
 from ._native import NativeWay
 from ._pages import planes_on_pages_of_their_own
-from ._pipeline import SamebytesWay
+from ._pipeline import SamebytesWay, run_pipeline
 from ._reader import Picture, Reader
 from ._verify import VerifyingWay
 from ._writer import Writer
@@ -125,7 +126,7 @@ def run_copying(
 
 
 def _run(
-    make_way: Callable[[Detector, Picture], Way[Any]],
+    make_way: Callable[[Detector, Picture], SamebytesWay | LoopWay[Any]],
     source: Path,
     target: Path,
     detector: MakeDetector,
@@ -145,4 +146,8 @@ def _run(
             picture = picture.dense()
         way = make_way(detector(picture), picture)
         with Writer(target, reader, options, threads=threads) as writer:
+            if isinstance(way, SamebytesWay):
+                return run_pipeline(
+                    reader, writer, way, frames=frames, wait=wait, on_frame=on_frame
+                )
             return run_loop(reader, writer, way, frames=frames, wait=wait, on_frame=on_frame)

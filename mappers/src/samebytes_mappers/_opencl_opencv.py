@@ -26,18 +26,34 @@ class OpenCLToUMat(MemoryMapper):
 
     __slots__ = ()
 
+    def accepts(self, item: Tensor) -> str | None:
+        """None unless the device cannot copy from there: another cl_context, USM, or an image.
+
+        A route is asked this before anything is copied, so that it does not promise this copy for
+        what will go by way of the CPU.
+        """
+        context = cast(OpenCLContext, item.context)
+        ours, theirs = context.handle("cl_context"), self.target.handle("cl_context")
+        if ours != theirs:
+            return (
+                f"it belongs to the cl_context {ours:#x}, OpenCV is on {theirs:#x}: allocate it "
+                "with samebytes.context('opencv_umat').derive('opencl')"
+            )
+        if not isinstance(item.native, cl.Buffer):
+            return "only buffers are copied on the device; map USM to cpu first"
+        if not item.info.is_contiguous:
+            return f"strides {item.info.strides} leave gaps: a UMat is dense"
+        return None
+
     def connect(
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The new UMat.
 
         Raises:
-            Refused: another cl_context than OpenCV's, gaps in the memory, or a shape or elements
-                that no UMat has.
+            Refused: a shape or elements that no UMat has.
         """
         info, context = item.info, cast(OpenCLContext, item.context)
-        if not info.is_contiguous:
-            raise Refused(f"strides {info.strides} leave gaps: a UMat is dense")
         try:
             made = self.target.allocate(info.shape, info.dtype)
         except LayoutError as error:
@@ -48,11 +64,8 @@ class OpenCLToUMat(MemoryMapper):
             there = made.map(context, "w")
         except RouteError as error:
             raise Refused(f"the UMat cannot be reached from that context: {error}") from error
-        source = item.native
-        if not isinstance(source, cl.Buffer) or not isinstance(there.native, cl.Buffer):
-            raise Refused("only buffers are copied on the device; map USM to cpu first")
         event = cl.enqueue_copy(
-            queue or context.queue, there.native, source, byte_count=info.nbytes
+            queue or context.queue, there.native, item.native, byte_count=info.nbytes
         )
         native, storage = made.native, made.storage
         if queue is None:

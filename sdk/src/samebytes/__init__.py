@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from . import errors, formats
 from ._api import context, frame, refresh, tensor, wrap
+from ._copied import copied
 from ._core.access import Access
 from ._core.context import Context
 from ._core.device import Device
@@ -57,6 +58,7 @@ __all__ = [
     "Transfer",
     "__version__",
     "context",
+    "copied",
     "dtype",
     "errors",
     "formats",

@@ -11,9 +11,10 @@ import numpy as np
 from ._core.context import Context
 from ._core.frame import Frame
 from ._core.tensor import Tensor
-from ._cpu.context import CpuContext, wrap_array
-from ._cpu.frame import frame_of_arrays
+from ._cpu.context import CpuContext, wrap_array, wrap_exported
+from ._cpu.frame import frame_of_arrays, given_parts
 from ._cpu.tensor import CpuTensor
+from ._exchange import DEVICE_CPU
 from ._plugins import discovery
 from ._plugins.loading import load_class
 from ._plugins.tables import Tables
@@ -43,14 +44,17 @@ _tensors: dict[type, Wrap] = {np.ndarray: wrap_array}
 _frames: dict[type, Wrap] = {}
 # How many are remembered: a program that makes classes all the time would fill it.
 _MOST_TYPES = 256
-# "module:Class" of a protocol's wrapper -> how it wraps.
-_protocols: dict[str, Wrap] = {}
+# A protocol's DLPack device or attribute -> how its objects are wrapped. Filled as they are met.
+_protocols: dict[int | str, Wrap] = {}
 
 
 def wrap(native: Any) -> Tensor | Frame:
     """A tensor or a frame over any object that an installed plugin knows.
 
     The memory stays the user's; the result keeps the object alive.
+
+    Args:
+        native: a framework's tensor or frame, or an array.
 
     Raises:
         UnsupportedObjectError: no plugin knows the type, and it shares no bytes as an array does.
@@ -63,6 +67,10 @@ def wrap(native: Any) -> Tensor | Frame:
 
 def tensor(native: Any) -> Tensor:
     """A tensor over an array, or over a framework's own tensor. As `wrap`, but never a frame.
+
+    Args:
+        native: a numpy array, an object with DLPack, an array interface or the buffer protocol, or
+            a framework's tensor. The result keeps it alive, and close() never releases it.
 
     Raises:
         UnsupportedObjectError: it is a frame, or no plugin knows the type.
@@ -108,7 +116,15 @@ def frame(
     if format is None and not (width is None and height is None):
         raise LayoutError("width= and height= describe an image: pass its format= too")
     if format is not None or audio is not None:
-        return frame_of_arrays(native, format, width, height, audio)
+        try:
+            return frame_of_arrays(native, format, width, height, audio)
+        except UnsupportedObjectError:
+            parts = given_parts(native)
+            if all(isinstance(part, Tensor | Frame) for part in parts):
+                raise
+        # What a plugin knows says what memory it is, and the error then says what to do.
+        known = [part if isinstance(part, Tensor | Frame) else wrap(part) for part in parts]
+        return frame_of_arrays(known, format, width, height, audio)
     try:
         make = _frames[type(native)]
     except KeyError:
@@ -117,8 +133,8 @@ def frame(
             level, make = _find_wrap(native)
         if level != "frame":
             raise UnsupportedObjectError(
-                f"a {type(native).__name__} does not say what image it is: pass format=, for "
-                'instance samebytes.frame(array, format="BGR")'
+                f"a {type(native).__name__} does not say what its image format is: pass format=, "
+                'for instance samebytes.frame(array, format="BGR")'
             ) from None
     wrapped: Frame = make(native)
     return wrapped
@@ -185,10 +201,15 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
 
 
 def _wrap_undeclared(native: Any) -> Tensor:
-    tables = discovery.tables()
-    if tables.protocols:
-        return _by_protocol(native, tables)(native)  # type: ignore[no-any-return]
-    return CpuTensor.wrap(native)
+    if _protocols:
+        try:
+            make = _protocols[int(native.__dlpack_device__()[0])]
+        except Exception:  # no DLPack, a broken one, or a device that was not met before
+            make = _by_protocol(native, discovery.tables())
+    else:
+        tables = discovery.tables()
+        make = _by_protocol(native, tables) if tables.protocols else CpuTensor.wrap
+    return make(native)  # type: ignore[no-any-return]
 
 
 def _by_protocol(native: Any, tables: Tables) -> Wrap:
@@ -196,15 +217,18 @@ def _by_protocol(native: Any, tables: Tables) -> Wrap:
     key: int | str | None = None
     try:
         key = int(native.__dlpack_device__()[0])
+        if key == DEVICE_CPU and not isinstance(native, np.ndarray):
+            return wrap_exported
     except Exception:  # no DLPack, or a broken one: CpuTensor.wrap says what is wrong with it
         key = next((k for k in tables.protocols if isinstance(k, str) and _has(native, k)), None)
     spec = None if key is None else tables.protocols.get(key)
     if key is None or spec is None:
+        if key == DEVICE_CPU:
+            _protocols[DEVICE_CPU] = CpuTensor.wrap
         return CpuTensor.wrap
-    make = _protocols.get(spec.wraps)
+    make = _protocols.get(key)
     if make is None:
-        make = load_class(spec.wraps, tables.owner_of_protocol[key], Tensor).wrap
-        _protocols[spec.wraps] = make
+        make = _protocols[key] = load_class(spec.wraps, tables.owner_of_protocol[key], Tensor).wrap
     return make
 
 

@@ -53,7 +53,12 @@ def copied_here() -> int:
 
 
 def count_copy(edge: str, nbytes: int) -> None:
-    """Record one copy of `nbytes` bytes on `edge` ("ffmpeg -> ffmpeg (make_writable)")."""
+    """Record one copy of `nbytes` bytes on `edge` ("ffmpeg -> ffmpeg (make_writable)").
+
+    Args:
+        edge: what copied, for who reads the statistics.
+        nbytes: how many were copied.
+    """
     _here.nbytes += nbytes
     with _lock:
         count = _counts.setdefault(edge, [0, 0])
@@ -62,9 +67,15 @@ def count_copy(edge: str, nbytes: int) -> None:
 
 
 def stats() -> Stats:
-    """The copies so far, as a snapshot."""
+    """The copies so far, as a snapshot.
+
+    What counts as one copy depends on what copies. A ring, `make_writable()`, and a mapping of
+    whole frames count one for each frame, with the bytes of all its planes. A pickle
+    (`samebytes.copied`) counts one for each plane, and two for a plane with padded rows; other
+    code that copies planes one by one counts each as well. `by_edge` says what copied.
+    """
     with _lock:
-        counts = list(_counts.items())  # a list: a finalizer may copy meanwhile
+        counts = _counts.copy().items()  # a copy: a finalizer may count meanwhile
         by_edge = {edge: CopyCount(*count) for edge, count in counts}
     return Stats(
         copies=sum(c.copies for c in by_edge.values()),

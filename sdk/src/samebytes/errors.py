@@ -244,16 +244,26 @@ class ParameterError(ElementError, ValueError):
     """A parameter of an element is unknown, missing, of the wrong type or out of range.
 
     Attributes:
-        parameter: its name.
-        value: what it was given.
+        parameter: its name; "" where there are too many values.
+        value: what it was given; None where it was given nothing.
         expected: what it must be.
     """
 
-    def __init__(self, element: str, parameter: str, value: object, expected: str) -> None:
+    def __init__(
+        self, element: str, parameter: str, value: object, expected: str, *, says: str = ""
+    ) -> None:
+        """Make the error for a value, or for what `says` says.
+
+        Args:
+            element: its name.
+            parameter, value, expected: as the attributes.
+            says: the message, where it is not about the value.
+        """
         self.parameter = parameter
         self.value = value
         self.expected = expected
-        super().__init__(element, f"parameter {parameter!r} must be {expected}, not {value!r}")
+        what = says or f"parameter {parameter!r} must be {expected}, not {_shown(value)}"
+        super().__init__(element, what)
 
 
 class NegotiationError(ElementError):
@@ -313,6 +323,7 @@ class CopyRequiredError(RouteError):
 
     Attributes:
         edge: the copying edge of the cheapest route, "source -> target".
+        reasons: why each route without a copy cannot be taken, a line for each.
     """
 
     def __init__(self, source: str, target: str, edge: str, reasons: Sequence[str] = ()) -> None:
@@ -320,7 +331,7 @@ class CopyRequiredError(RouteError):
         self.reasons = tuple(reasons)
         lines = "".join(f"\n  - {r}" for r in self.reasons)
         super().__init__(
-            f"{source} to {target} needs a copy (edge {edge}); "
+            f"the way from {source} to {target} needs a copy (edge {edge}); "
             f"pass copy=True to allow it: it is counted in stats(){lines}",
             source,
             target,

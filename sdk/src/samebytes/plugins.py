@@ -9,8 +9,8 @@ The classes it names are imported when first used; they are made from the rest o
 from __future__ import annotations
 
 from ._core.access import Access, check_access
-from ._core.address import data_address
-from ._core.capsules import capsule_pointer
+from ._core.arrays import PointerArray, array_in
+from ._core.closed import read_slot
 from ._core.closing import returns_memory
 from ._core.context import Context, HostContext, Level
 from ._core.descriptors import file_behind, is_dma_buf, memory_size
@@ -24,6 +24,7 @@ from ._core.handles import (
     DRM_FORMAT_MOD_LINEAR,
     HandleKey,
     check_handle_key,
+    check_modifier,
     is_linear_modifier,
     register_handle_key,
 )
@@ -42,9 +43,16 @@ from ._core.locks import KeyLocks, Lock, in_forked_child
 from ._core.mapped import bytes_at, is_mapped
 from ._core.mapper import MemoryMapper, Refused
 from ._core.ordering import ordering_queue
-from ._core.owned_pointer import OwnedPointer, hand_over, owned_pointer_type, untrack
+from ._core.owned_pointer import (
+    OwnedPointer,
+    hand_over,
+    owned_pointer_type,
+    store_result,
+    untrack,
+)
+from ._core.pointers import capsule_pointer, data_address
 from ._core.registry import ContextRegistry, intern, living_contexts
-from ._core.storage import JointStorage, Storage, joint_owner, owners_of_planes
+from ._core.storage import JointStorage, Resumable, Storage, joint_owner, owners_of_planes
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
@@ -99,18 +107,22 @@ __all__ = [
     "OwnedPointer",
     "Plugin",
     "PluginDeprecationWarning",
+    "PointerArray",
     "ProbeResult",
     "ProtocolSpec",
     "Refused",
     "Region",
+    "Resumable",
     "Storage",
     "Tensor",
     "TensorInfo",
     "Transfer",
+    "array_in",
     "bytes_at",
     "capsule_pointer",
     "check_access",
     "check_handle_key",
+    "check_modifier",
     "count_copy",
     "data_address",
     "dense_strides",
@@ -135,8 +147,10 @@ __all__ = [
     "owned_pointer_type",
     "owners_of_planes",
     "probe",
+    "read_slot",
     "register_handle_key",
     "returns_memory",
+    "store_result",
     "sweep_loans",
     "untrack",
 ]

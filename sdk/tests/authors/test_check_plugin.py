@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from samebytes._authors.check.findings import Finding
+from samebytes._authors.check.reporting import Finding
 from samebytes._authors.check.stages import check_plugin
 from samebytes._cli import main
 

@@ -6,17 +6,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import samebytes
 from samebytes._authors.names import NewBackendError, names_of
 from samebytes._authors.package import new_package
 from samebytes._cli import main
+from samebytes.errors import UnsupportedObjectError
 
 if TYPE_CHECKING:
+    from sdk.tests.authors.conftest import Generated
     from sdk.tests.conftest import Site
 
 Capture = pytest.CaptureFixture[str]
@@ -38,7 +43,7 @@ def test_names() -> None:
      "../pages", "pages\n", f"{LONGEST}z"],
 )  # fmt: skip
 def test_no_names(name: str) -> None:
-    with pytest.raises(NewBackendError, match="is not a name for a memory type"):
+    with pytest.raises(NewBackendError, match="cannot be the name of a memory type"):
         names_of(name)
 
 
@@ -69,9 +74,10 @@ def test_the_command(site: Site, tmp_path: Path, capsys: Capture) -> None:
     assert out.startswith(f"{place / 'samebytes-pages'} is written")
     assert "samebytes check-plugin pages" in out
     assert main(["new-backend", "pages", "--into", str(place)]) == 1
-    assert "is there already: choose another name or --into" in capsys.readouterr().err
+    assert "already exists: choose another name or --into" in capsys.readouterr().err
     assert main(["new-backend", "Pages"]) == 1
-    assert capsys.readouterr().err.startswith("samebytes: 'Pages' is not a name")
+    error = capsys.readouterr().err
+    assert error.startswith("samebytes: 'Pages' cannot be the name of a memory type")
     assert main(["new-backend"]) == 2
 
 
@@ -84,13 +90,13 @@ def test_the_command_for_an_element(site: Site, tmp_path: Path, capsys: Capture)
         "__init__.py", "_plugin.py", "brighten.py",
     }  # fmt: skip
     assert main(["new-backend", "--element", "Blurs"]) == 1
-    assert "'Blurs' is not a name for a plugin: small" in capsys.readouterr().err
+    assert "'Blurs' cannot be the name of a plugin: use small" in capsys.readouterr().err
 
 
 def test_nothing_is_written_over(site: Site, tmp_path: Path) -> None:
     assert site.path == tmp_path
     (tmp_path / "samebytes-pages").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(NewBackendError, match="is there already"):
+    with pytest.raises(NewBackendError, match="already exists"):
         new_package("pages", tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(NewBackendError, match="cannot be written"):
@@ -137,3 +143,23 @@ def test_its_readme_runs(kind: str, request: pytest.FixtureRequest) -> None:
     code = text.split("```python\n")[1].split("```")[0]
     done = generated.site.python("-W", "error", "-c", code)
     assert done.returncode == 0, done.stderr
+
+
+def test_planes_of_its_type_are_to_be_mapped_first(generate: Callable[..., Generated]) -> None:
+    generate("alpha").install()
+    block: Any = import_module("samebytes_alpha").Block
+    luma, chroma = block(np.zeros((4, 4), "uint8")), block(np.zeros((2, 2, 2), "uint8"))
+    message = 'arrays in CPU memory, not alpha: map each to "cpu" first'
+    for planes in ([luma, chroma], [luma.array, chroma], [samebytes.tensor(luma), chroma]):
+        with pytest.raises(UnsupportedObjectError, match=message):
+            samebytes.frame(planes, format="NV12")
+    with pytest.raises(UnsupportedObjectError, match=message):
+        samebytes.frame(luma, format="GRAY8")
+    there = [samebytes.tensor(plane).map("cpu", "rw") for plane in (luma, chroma)]
+    there[1].native[...] = 7
+    assert samebytes.frame(there, format="NV12").planes[1].map("cpu").native.min() == 7
+    assert (chroma.array == 7).all()
+    with pytest.raises(UnsupportedObjectError, match="does not share its memory"):
+        samebytes.frame([luma.array, object()], format="NV12")
+    with pytest.raises(UnsupportedObjectError, match=r"AudioInfo, not 'stereo'"):
+        samebytes.frame([luma.array], audio="stereo")  # type: ignore[arg-type]  # no AudioInfo

@@ -55,6 +55,7 @@ def test_list_json(capsys: Capture) -> None:
         "summary": "made [up]",
         "state": "ready",
         "error": "",
+        "missing": {},
         "warnings": [],
         "memory_types": ["alpha", "many"],
     }
@@ -273,6 +274,22 @@ def test_a_broken_plugin_of_a_route_is_json(alpha: Site, capsys: Capture) -> Non
     assert answer["error"]["type"] == "PluginLoadError"
     assert answer["error"]["plugin"] == "alpha"
     assert "at home" in answer["error"]["message"]
+
+
+def test_list_says_what_is_not_installed(alpha: Site, capsys: Capture) -> None:
+    text = (alpha.path / "alpha_plugin.py").read_text()
+    packages = '{"json": "never", "made_up_package.part": "pip install made-up[all]"}'
+    alpha.module("alpha_plugin", text.replace("probe=", f"packages={packages}, probe="))
+    out, _ = output(capsys, "list")
+    rows = {line.split()[0]: line.split() for line in out.split("\n\n")[0].splitlines()}
+    assert rows["alpha"][2] == "incomplete"
+    assert (
+        "incomplete: plugin 'alpha': the package 'made_up_package.part' is not installed: "
+        "pip install made-up[all]\n"
+    ) in out
+    (alpha_,) = [p for p in as_json(capsys, "list")["plugins"] if p["name"] == "alpha"]
+    assert alpha_["state"] == "incomplete"
+    assert alpha_["missing"] == {"made_up_package.part": "pip install made-up[all]"}
 
 
 def test_list_warns_of_native_types_that_there_are_not(alpha: Site, capsys: Capture) -> None:

@@ -34,16 +34,25 @@ FAULTS: dict[str, tuple[str, set[str]]] = {
     "another size than announced": ("TestHalf", {
         "test_threads", "test_started_again", "test_closing", "test_nothing_is_copied",
         "test_formats", "test_stopped_in_the_middle", "test_thousands_of_frames",
-        "test_what_it_only_reads",
+        "test_what_it_only_reads", "test_streams_are_kept_apart", "test_kept_frames_are_counted",
     }),
     "a close that needs an open": ("TestHalf", {"test_closing", "test_started_again"}),
     "a file that stays open": ("TestKeep", {"test_stopped_in_the_middle"}),
+    "kept frames that are not counted": ("TestDelay", {"test_kept_frames_are_counted"}),
+    "state that streams share": ("TestMean", {"test_streams_are_kept_apart"}),
+    "one format whatever is wanted": ("TestCount", {"test_gives_what_was_agreed_on"}),
+    "a pool that it does not announce": ("TestCount", {"test_frames_that_are_held"}),
+    "memory that is used again while it is held": ("TestCount", {
+        "test_threads",
+        "test_frames_that_are_held",
+    }),
     "a source that goes on where it was": ("TestCount", {"test_started_again"}),
     "a source without end": ("TestCount", {"test_ends"}),
     "a thread that is left": ("TestCount", {
         "test_stopped_in_the_middle", "test_thousands_of_frames",
     }),
     "another format than announced": ("TestCount", {
+        "test_gives_what_was_agreed_on", "test_frames_that_are_held",
         "test_threads", "test_started_again", "test_closing", "test_nothing_is_copied",
         "test_stopped_in_the_middle", "test_thousands_of_frames", "test_ends",
     }),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 import samebytes as sb
 from samebytes.plugins import CpuTensor, Storage, returns_memory
+
+from . import made_up as made_up_types
 
 CPU = sb.context("cpu")
 
@@ -43,3 +46,13 @@ class Pages:
 def pages() -> Pages:
     """One page, to be wrapped in an owned tensor."""
     return Pages()
+
+
+@pytest.fixture
+def made_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """For tests that call `made_up.install`: afterwards the plugins are as they were."""
+    made_up_types.Mapped.released.clear()
+    yield
+    monkeypatch.undo()
+    sb.refresh()
+    made_up_types.forget()

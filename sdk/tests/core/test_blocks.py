@@ -164,9 +164,10 @@ def test_a_view_of_a_mapping_publishes_that() -> None:
         view.native[:] = 5
     assert device.calls == ["flush"]
     assert not mapped.closed
-    with mapped.map("cpu", "r"):
+    with mapped.map("cpu", "r") as reading:
         pass
     assert device.calls == ["flush"], "through a read-only view nothing was written"
+    assert reading.closed
 
 
 def test_what_was_closed_inside_is_done() -> None:

@@ -191,6 +191,66 @@ def test_close_while_the_last_holder_is_in_its_finaliser(pages: Pages) -> None:
     assert pages.released == 1
 
 
+def test_the_last_array_is_dropped_at_each_line_of_close(pages: Pages) -> None:
+    """A stops at a line of close(), B drops there; if B releases, it stops until A is done."""
+    lines, released = 0, 0
+    while _dropped_at(lines, pages):
+        lines += 1
+        released += 1
+        assert pages.released == released, lines
+    assert lines > 10
+
+
+def _dropped_at(line: int, pages: Pages) -> bool:
+    """Whether close() ran so many lines; it raised BusyError or closed, and either is whole."""
+    tensor = pages.tensor()
+    tensor.native[...] = 7
+    held = [tensor.native[1:]]
+    stopped, dropping, closed_now = threading.Event(), threading.Event(), threading.Event()
+    left, reached = line, False
+
+    def stop_a(frame: Any, event: str, _: object) -> Any:
+        nonlocal left, reached
+        if frame.f_code.co_filename not in FILES or frame.f_code.co_name == "__del__":
+            return None
+        if event == "line" and not reached:
+            reached = not left
+            left -= 1
+            if reached:
+                stopped.set()
+                assert dropping.wait(10)
+        return stop_a
+
+    def stop_b(frame: Any, *_: object) -> None:
+        if frame.f_code is Storage.__del__.__code__:
+            dropping.set()
+            assert closed_now.wait(10)
+
+    def drop() -> None:
+        assert stopped.wait(10)
+        sys.settrace(stop_b)
+        held.clear()
+        sys.settrace(None)
+        dropping.set()
+
+    other = threading.Thread(target=drop)
+    other.start()
+    sys.settrace(stop_a)
+    try:
+        tensor.close()
+    except BusyError:
+        pass
+    finally:
+        sys.settrace(None)
+        stopped.set()
+        closed_now.set()
+    other.join()
+    if not tensor.closed:
+        assert tensor.native.tobytes() == bytes([7]) * tensor.native.nbytes
+        tensor.close()
+    return reached
+
+
 def test_many_threads_drop_while_one_closes() -> None:
     """Whoever comes last releases, once; nobody crashes, and close() succeeds in the end."""
     interval = sys.getswitchinterval()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 import samebytes as sb
 from samebytes import TensorInfo
-from samebytes.errors import NoRouteError
+from samebytes.errors import ClosedError, NoRouteError
 from samebytes.plugins import (
     Context,
     CpuTensor,
@@ -22,6 +24,7 @@ from samebytes.plugins import (
     Tensor,
     Transfer,
     ordering_queue,
+    read_slot,
 )
 
 CPU = sb.context("cpu")
@@ -172,3 +175,58 @@ def test_packed_elements_have_no_strides_and_are_linear(device: DeviceContext) -
     info = TensorInfo("uint4", (8,))
     tensor = DeviceTensor.borrowed(np.zeros(4, np.uint8), device, info=info)
     assert tensor.map("cpu") is not None
+
+
+class ClosesTheSource(Plain):
+    """Closes the source before it is done with it, as another thread may do."""
+
+    __slots__ = ()
+    released: list[str] = []  # noqa: RUF012 - a test empties it
+
+    def connect(self, item: Any, access: str) -> Any:
+        item.close()
+        gc.collect()
+        assert not self.released, "the memory was given back while the edge worked with it"
+        return np.zeros(4, np.uint8), None, None
+
+
+def test_a_source_that_is_closed_while_an_edge_works_is_held(device: DeviceContext) -> None:
+    route_through(device, ClosesTheSource)
+    released = ClosesTheSource.released
+    released.clear()
+    info = TensorInfo("uint8", (4,))
+    memory = Storage(lambda: released.append("memory"))
+    tensor = DeviceTensor.borrowed(object(), device, keep=memory, info=info)
+    del memory
+    mapped = tensor.map("cpu")
+    assert tensor.closed
+    assert released == []
+    del mapped
+    assert released == ["memory"]
+
+
+class Fails(Plain):
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        raise OSError("the device is gone")
+
+
+def test_the_error_of_an_edge_holds_no_memory(device: DeviceContext) -> None:
+    route_through(device, Fails)
+    made = Storage(lambda: None)
+    tensor = DeviceTensor.owned(object(), device, made, info=TensorInfo("uint8", (4,)))
+    before = getrefcount(made)
+    with pytest.raises(OSError, match="gone") as caught:
+        tensor.map("cpu")
+    assert getrefcount(made) == before, "close() would be refused as long as the error is held"
+    assert caught.value.__traceback__ is not None
+
+
+def test_a_slot_of_a_closed_tensor_says_so(device: DeviceContext) -> None:
+    tensor = device.tensor()
+    slot = vars(Tensor)["native"]
+    assert read_slot(slot, tensor) is tensor.native
+    tensor.close()
+    with pytest.raises(ClosedError, match="DeviceTensor was closed"):
+        read_slot(slot, tensor)

@@ -193,3 +193,32 @@ def test_threads_get_one_import_of_a_key(cache: ImportCache[Imported]) -> None:
     assert len(found) == 8
     assert len(set(found)) == 2
     assert made == [1]
+
+
+@pytest.mark.parametrize("how", ["in_use", "pages"])
+def test_an_import_whose_release_has_begun_is_not_found(how: str) -> None:
+    """Its weak reference is alive until the finalizer has returned."""
+    cache: ImportCache[Storage] = ImportCache()
+    inside, go_on = threading.Event(), threading.Event()
+
+    def release() -> None:
+        inside.set()
+        assert go_on.wait(10)
+
+    def find(make: Any) -> Storage:
+        if how == "in_use":
+            return cache.in_use("key", make)
+        taken: Any = lambda _: AssertionError("it is not taken any more")  # noqa: E731
+        return cache.pages(1 << 20, 4096, make, taken=taken)[0]
+
+    held = [find(lambda: Storage(release))]
+    number = id(held[0])
+    assert find(Storage) is held[0]
+    other = threading.Thread(target=held.clear)
+    other.start()
+    assert inside.wait(10)
+    again = find(Storage)
+    assert id(again) != number
+    go_on.set()
+    other.join()
+    assert find(Storage) is again

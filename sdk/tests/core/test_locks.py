@@ -18,7 +18,7 @@ from samebytes.testing import at_each_step
 
 CHILDREN = int(os.environ.get("SAMEBYTES_FORKED_CHILDREN", "40"))
 FINALIZERS = 200
-PATIENCE = 60.0
+PATIENCE = 60.0 + CHILDREN
 """Seconds; it takes one or two."""
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")
@@ -31,7 +31,8 @@ import samebytes as sb
 from samebytes.plugins import Context, ContextRegistry, Device, KeyLocks
 
 padded = sb.tensor(np.zeros((8, 16), np.uint8)[:, :8])
-registry, locks, numbers = ContextRegistry(), KeyLocks(), iter(range(10**9))
+registry, locks = ContextRegistry(), KeyLocks()
+numbers, refreshes = iter(range(10**9)), iter(range(10**9))
 
 class Chip(Context):
     memory_type = node = "chip"
@@ -47,6 +48,8 @@ def use():
         sb.route("cpu", "cpu")
     if number == 0:
         sb.context("cpu").forget_routes()
+    if next(refreshes) % 50 == 0:
+        sb.refresh()  # the next one to need them finds the plugins again
 
 use()
 stop = False

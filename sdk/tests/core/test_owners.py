@@ -52,6 +52,13 @@ def test_a_context_is_the_same_when_copied() -> None:
         pickle.dumps(CPU)
 
 
+def test_planes_with_the_same_owner_share_it() -> None:
+    one, other = Storage(), Storage()
+    assert joint_owner((one, one)) is one
+    assert joint_owner((one, other)).keep == (one, other)
+    assert joint_owner(()) is None
+
+
 def test_flush_goes_from_the_last_mapping_outwards() -> None:
     order: list[str] = []
     array = np.zeros(4, np.uint8)

@@ -42,3 +42,11 @@ def test_frames_are_indexed_by_numbers(key: Any) -> None:
     frame = sb.context("cpu").allocate_frame("I420", 8, 4)
     with pytest.raises(TypeError, match=r"number of a plane.*frame\.planes"):
         frame[key]
+
+
+def test_a_frame_of_tensors_says_so() -> None:
+    tensor = sb.tensor(np.zeros(4, np.float32))
+    frame = sb.Frame.borrowed((tensor.native,), tensor.context, sb.FrameMeta(None))
+    assert repr(frame) == "<Frame of tensors in cpu>"
+    picture = sb.context("cpu").allocate_frame("I420", 8, 4)
+    assert repr(picture) == f"<{type(picture).__name__} I420 8x4 in cpu>"

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routing, on made-up memory types: which way is taken, and what is said when there is none."""
+"""Routes between made-up memory types: which is taken, and what is said when there is none."""
 
 from __future__ import annotations
 
-import gc
 import threading
-import weakref
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,214 +11,32 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes._plugins import discovery
-from samebytes._plugins.tables import Declarations, PluginRecord, Tables
 from samebytes.errors import (
     AccessError,
-    AmbiguousTargetError,
-    ClosedError,
     CopyRequiredError,
-    MissingDependencyError,
     NoRouteError,
     UnknownNameError,
 )
 from samebytes.plugins import (
-    API,
-    Context,
-    ContextSpec,
-    CpuTensor,
-    Device,
-    HostContext,
-    MapperSpec,
-    MemoryMapper,
-    Plugin,
-    Refused,
-    Storage,
     Transfer,
-    intern,
 )
 
-HERE = __name__
+from .made_up import (
+    ALPHA,
+    BETA,
+    Alias,
+    Broken,
+    Copy,
+    Mapped,
+    OnlyDense,
+    OnlyEven,
+    RefusesAll,
+    Watched,
+    edge,
+    install,
+)
 
-
-class AlphaTensor(CpuTensor):
-    __slots__ = ()
-
-
-class Alpha(HostContext):
-    memory_type = node = "alpha"
-    tensor_class = AlphaTensor
-
-    @classmethod
-    def create(cls, device: str | None, parent: Context | None) -> Any:
-        return ALPHA
-
-
-class Beta(HostContext):
-    memory_type = node = "beta"
-    tensor_class = AlphaTensor
-
-    @classmethod
-    def create(cls, device: str | None, parent: Context | None) -> Any:
-        return BETA
-
-
-ALPHA, BETA = Alpha(), Beta()
-
-
-class Gpu(Context):
-    """A device context: one for each number, derived from Gpu's other kind or made by name."""
-
-    memory_type = "gpu"
-    node = "gpu"
-    tensor_class = AlphaTensor
-
-    @classmethod
-    def create(cls, device: str | None, parent: Context | None) -> Gpu:
-        number = int(device or 0)
-        return cls(Device("GPU", str(number)), handles={"cl_context": number + 1}, parent=parent)
-
-
-class Alias(MemoryMapper):
-    """Hands the array on."""
-
-    __slots__ = ()
-
-    def connect(self, item: Any, access: str) -> Any:
-        native = item.native
-        if isinstance(native, tuple) or access != "r":
-            return native, None, None
-        view = native.view()
-        view.flags.writeable = False
-        return view, None, None
-
-
-class Mapped(Alias):
-    """Makes a storage, as a driver's map call does."""
-
-    __slots__ = ()
-    released: list[str] = []  # noqa: RUF012 - emptied by the fixture
-
-    def connect(self, item: Any, access: str) -> Any:
-        array = item.native
-        address = array.__array_interface__["data"][0]
-        name = self.spec.name
-        storage = Storage(
-            lambda: Mapped.released.append(name), address=address, nbytes=array.nbytes
-        )
-        view = np.asarray(storage).view(array.dtype).reshape(array.shape)
-        return view, None, storage
-
-
-class OnlyEven(Alias):
-    """Refuses arrays with an odd number of rows."""
-
-    __slots__ = ()
-
-    def accepts(self, item: Any) -> str | None:
-        return "the number of rows is odd" if item.shape[0] % 2 else None
-
-
-class Watched(Alias):
-    """Tells whether it lives."""
-
-    made: list[weakref.ref[Watched]] = []  # noqa: RUF012 - a test reads the last one
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        Watched.made.append(weakref.ref(self))
-
-
-class OnlyDense(Alias):
-    __slots__ = ()
-
-    def accepts(self, item: Any) -> str | None:
-        return None if item.info.is_contiguous else "it is not dense"
-
-
-class RefusesAll(Alias):
-    __slots__ = ()
-
-    def connect(self, item: Any, access: str) -> Any:
-        raise Refused("it never takes anything")
-
-
-class Copy(MemoryMapper):
-    __slots__ = ()
-
-    def connect(self, item: Any, access: str) -> Any:
-        return item.native.copy(), None, None
-
-
-class Closing(Alias):
-    """Its target is closed while the route is made, as another thread may do."""
-
-    __slots__ = ()
-
-    def __init__(self, spec: MapperSpec, source: Context, target: Context) -> None:
-        super().__init__(spec, source, target)
-        target.close()
-
-
-class Broken(MemoryMapper):
-    """Making one raises."""
-
-    def __init__(self, *args: object) -> None:
-        raise MissingDependencyError("beta", "the package 'beta'", "pip install beta")
-
-
-def edge(source: str, target: str, kind: type, **more: Any) -> MapperSpec:
-    more.setdefault("transfer", Transfer.COPY if kind is Copy else Transfer.ALIAS)
-    more.setdefault("summary", kind.__name__)
-    return MapperSpec(source=source, target=target, mapper=f"{HERE}:{kind.__name__}", **more)
-
-
-GPU = {"devices": f"{HERE}:gpu_devices", "derives_from": ("alpha",)}
-
-
-def install(
-    monkeypatch: pytest.MonkeyPatch, *mappers: MapperSpec, gpu: dict[str, Any] | None = None
-) -> None:
-    """Replace what was discovered by the CPU backend and these edges."""
-    monkeypatch.undo()
-    sb.refresh()
-    found = Tables()
-    found.add(discovery.tables().plugins["cpu"])
-    contexts = tuple(
-        ContextSpec(node=n, context=f"{HERE}:{c}", **more)
-        for n, c, more in (
-            ("alpha", "Alpha", {}),
-            ("beta", "Beta", {"level": "frame"}),
-            ("gpu", "Gpu", {**GPU, **(gpu or {})}),
-        )
-    )
-    plugin = Plugin(api=API, summary="made up")
-    found.add(
-        PluginRecord(
-            "made-up", "made-up-dist", "1.5", HERE, plugin, Declarations((), contexts, mappers)
-        )
-    )
-    found.link()
-    monkeypatch.setattr(discovery._found, "tables", found)
-    _forget()
-
-
-def _forget() -> None:
-    for context in (sb.context("cpu"), ALPHA, BETA):
-        context.forget_routes()
-
-
-def gpu_devices() -> tuple[str, ...]:
-    return ("0", "1")
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    Mapped.released.clear()
-    yield
-    monkeypatch.undo()
-    sb.refresh()
-    _forget()
+pytestmark = pytest.mark.usefixtures("made_up")
 
 
 def test_cheapest_first_ties_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,6 +200,33 @@ def test_no_route_carries_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (caught.value.source, caught.value.target) == ("cpu", "beta")
 
 
+def test_an_edge_that_copies_and_cannot_serve_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", OnlyEven),
+        edge("cpu", "beta", Copy, access=("r",)),
+    )
+    with pytest.raises(NoRouteError) as caught:
+        sb.tensor(np.zeros((3, 2))).map("beta", "rw")
+    assert 'it copies, and serves access r, not "rw"' in str(caught.value)
+
+
+def test_route_takes_access_by_position_as_map_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "beta", Alias))
+    assert sb.route("cpu", "beta", "rw").access == "rw"
+    assert sb.route(sb.tensor(np.zeros(3)), "beta", "w").access == "w"
+
+
+def test_a_handle_of_the_context_asked_of_its_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias))
+    tensor = sb.tensor(np.zeros(3)).map("gpu:0")
+    with pytest.raises(UnknownNameError) as caught:
+        tensor.handle("cl_context")
+    assert caught.value.nearest == ()
+    assert "its context has it: use .context.handle('cl_context')" in str(caught.value)
+    assert tensor.context.handle("cl_context") == 1
+
+
 def test_no_edge_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, edge("cpu", "alpha", Alias))
     with pytest.raises(NoRouteError, match="no installed plugin maps tensors to beta"):
@@ -541,122 +383,6 @@ def test_unmet_requirements_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
         sb.route("cpu", "beta", level="tensor")
 
 
-def test_ambiguous_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, edge("cpu", "gpu", Alias), edge("alpha", "gpu", Alias))
-    tensor = sb.tensor(np.zeros((2, 2)))
-    with pytest.raises(AmbiguousTargetError) as caught:
-        tensor.map("gpu")
-    assert caught.value.choices == ("gpu:0", "gpu:1")
-    assert tensor.map("gpu:1").context.device.name == "1"
-    derived = ALPHA.derive("gpu")
-    assert derived.parent is None or derived.parent is ALPHA
-    assert sb.context("gpu:1") == sb.context("gpu:1")
-    with pytest.raises(NoRouteError, match="derives from alpha"):
-        BETA.derive("gpu")
-
-
-def test_contexts_that_map_to_each_other_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, edge("cpu", "gpu", Alias), edge("gpu", "cpu", Alias),
-            edge("gpu", "gpu", Alias))  # fmt: skip
-    one = Gpu.create("1", None)
-    tensor = sb.tensor(np.zeros((2, 2)))
-    there = tensor.map(one)
-    there.map("cpu").map(one)
-    alive = weakref.ref(one)
-    gc.disable()
-    try:
-        del one, there
-        assert alive() is None
-    finally:
-        gc.enable()
-
-
-def test_a_context_that_is_gone_is_made_again_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, edge("cpu", "gpu", Alias))
-    tensor = sb.tensor(np.zeros((2, 2)))
-    first = weakref.ref(tensor.map("gpu:1").context)
-    assert first() is not None  # kept for the next frame
-    from samebytes._routing.contexts import forget_recent
-
-    forget_recent()
-    gc.collect()
-    assert first() is None
-    assert tensor.map("gpu:1").context.device.name == "1"
-
-
-def test_a_context_between_that_is_gone_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the cheapest way refuses, and the others were found before."""
-    from samebytes._routing.contexts import forget_recent
-
-    alpha = edge("cpu", "alpha", Alias)
-    rest = edge("alpha", "gpu", Alias), edge("gpu", "beta", Alias)
-    for first in ([], [edge("alpha", "beta", RefusesAll)]):
-        install(monkeypatch, alpha, *first, *rest, gpu={"devices": None})
-        tensor = sb.tensor(np.zeros((2, 2))).map("alpha")
-        for _ in range(3):
-            assert tensor.map("beta").context is BETA
-            forget_recent()
-            gc.collect()
-
-
-def test_a_context_that_is_closed_while_a_route_to_it_is_made(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    install(monkeypatch, edge("cpu", "gpu", Closing))
-    tensor, context = sb.tensor(np.zeros((2, 2))), Gpu.create("1", None)
-    with pytest.raises(ClosedError, match="gpu"):
-        tensor.map(context)
-
-
-def test_a_context_that_was_closed_is_made_again_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that routing kept is equal to the new one, which it must keep all the same."""
-    install(monkeypatch, edge("cpu", "gpu", Alias))
-    tensor = sb.tensor(np.zeros((2, 2)))
-    for _ in range(3):
-        tensor.map("gpu:1").context.close()
-
-
-def test_an_equal_context_follows_one_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, edge("cpu", "gpu", Alias))
-    tensor = sb.tensor(np.zeros((2, 2)))
-    entries = len(tensor.context.tensor_routes)
-    for _ in range(3):
-        context = Gpu.create("1", None)
-        assert tensor.map(context).context is context
-        assert tensor.map(context).context is context
-    assert len(tensor.context.tensor_routes) == entries + 1, "those that are gone left something"
-
-
-def test_a_route_ends_with_its_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, edge("gpu", "cpu", Watched))
-    context = Gpu.create("1", None)
-    tensor = AlphaTensor.borrowed(np.zeros((2, 2)), context)
-    tensor.map("cpu")
-    mapper = Watched.made[-1]
-    assert mapper() is not None
-    gc.disable()
-    try:
-        del context, tensor
-        assert mapper() is None
-    finally:
-        gc.enable()
-
-
-def test_closed_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, edge("cpu", "gpu", Alias))
-    context = Gpu.create("1", None)
-    tensor = sb.tensor(np.zeros((2, 2)))
-    tensor.map(context)
-    context.close()
-    with pytest.raises(ClosedError):
-        tensor.map(context)
-    with pytest.raises(ClosedError):
-        context.derive("cpu")
-    cpu = sb.context("cpu")
-    cpu.close()
-    assert cpu.allocate((2,)).shape == (2,)
-
-
 def test_a_key_error_inside_an_edge_is_not_taken_for_a_missing_route(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -724,44 +450,6 @@ def test_a_frame_with_one_plane_that_is_refused_is_copied_whole(
     copied.close()
 
 
-def test_a_context_of_a_class_that_was_replaced_is_not_found_again() -> None:
-    """As when another release of its plugin is installed into the running process."""
-
-    class Before(HostContext):
-        memory_type = node = "reinstalled"
-
-    class After(HostContext):
-        memory_type = node = "reinstalled"
-
-    before, after = intern(Before()), intern(After())
-    assert before == after
-    assert isinstance(after, After)
-    assert intern(After()) is after
-
-
-def test_a_context_of_a_closed_one_is_not_found_again() -> None:
-    """Its handles were that one's, and the same numbers may be those of something new by now."""
-
-    class Above(Context):
-        memory_type = node = "above"
-
-    class Below(Context):
-        memory_type = node = "below"
-
-    def derived() -> tuple[Context, Context]:
-        above = intern(Above(handles={"va_display": 64}))
-        return above, intern(Below(handles={"va_display": 64}, parent=above))
-
-    above, below = derived()
-    assert derived() == (above, below)
-    assert derived()[1] is below
-    above.close()
-    above_again, again = derived()
-    assert above_again is not above
-    assert again is not below
-    assert again.parent is above_again
-
-
 class TestTransit:
     """A node with transit=False: routes begin and end there, and do not lead through."""
 
@@ -797,17 +485,6 @@ class TestTransit:
         route = sb.route(tensor, "beta", via=["gpu:1"])
         assert [c.node for c in route.contexts] == ["cpu", "gpu", "beta"]
         assert route.map(tensor).memory_type == "beta"
-
-
-def test_a_context_between_shares_the_handles_of_the_target(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One of its own would be on another native context, from which nothing goes on."""
-    install(
-        monkeypatch, edge("cpu", "gpu", Alias), edge("gpu", "alpha", Alias),
-        gpu={"devices": None},
-    )  # fmt: skip
-    assert sb.route("cpu", "alpha").contexts[1].parent is ALPHA
 
 
 def test_an_error_names_no_edge_that_leads_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from samebytes._core.storage import publish, raising_releases
-from samebytes.plugins import Storage
+from samebytes.plugins import Resumable, Storage
 
 
 def test_released_once_with_the_last_holder() -> None:
@@ -78,7 +78,7 @@ def test_last_holder_may_be_in_another_thread() -> None:
 def test_exit_releases_the_living_that_ask_for_it_newest_first() -> None:
     code = """
 import os
-from samebytes.plugins import Storage
+from samebytes.plugins import Resumable, Storage
 a = Storage(lambda: os.write(1, b"first "), at_exit=True)
 b = Storage(lambda: os.write(1, b"second "), at_exit=True)
 c = Storage(lambda: os.write(1, b"early "), at_exit=True)
@@ -94,7 +94,7 @@ del c
 def test_a_forked_child_leaves_a_drivers_memory_to_its_parent() -> None:
     code = """
 import os
-from samebytes.plugins import Storage
+from samebytes.plugins import Resumable, Storage
 a = Storage(lambda: os.write(1, b"released "), at_exit=True)
 b = Storage(lambda: os.write(1, b"plain "))
 child = os.fork()
@@ -112,7 +112,7 @@ del a, b
 def test_a_forked_child_keeps_what_a_release_holds() -> None:
     code = """
 import os
-from samebytes.plugins import Storage
+from samebytes.plugins import Resumable, Storage
 
 class Segment:
     def unmap(self): os.write(1, b"released ")
@@ -247,7 +247,7 @@ def test_the_error_of_a_release_at_exit_does_not_stop_the_others() -> None:
 import atexit, os
 # Registered first, so called last: nothing that is written later comes from atexit.
 atexit.register(os.write, 1, b"end")
-from samebytes.plugins import Storage
+from samebytes.plugins import Resumable, Storage
 
 def fail(): raise ValueError("of the release")
 
@@ -259,3 +259,26 @@ failing = [Storage(fail, at_exit=True) for _ in range(2)]
     )
     assert done.stdout == "oldest end"
     assert done.stderr.count("ValueError: of the release") == 2
+
+
+def test_a_resumable_release_goes_on_where_it_was_interrupted() -> None:
+    """The exception of a signal handler says nothing about what was given back."""
+    done: list[str] = []
+
+    def release(interrupted: list[type[BaseException]], steps: list[str]) -> None:
+        while steps:
+            done.append(steps.pop(0))
+            if interrupted:
+                raise interrupted.pop()
+
+    raised: list[object] = []
+    hook, sys.unraisablehook = sys.unraisablehook, lambda seen: raised.append(seen.exc_type)
+    try:
+        Storage(Resumable(release, [KeyboardInterrupt], ["unmap", "free"]))
+        assert (done, raised) == (["unmap", "free"], [KeyboardInterrupt])
+        done.clear()
+        Storage(Resumable(release, [OSError], ["unmap", "free"]))  # a driver's: it is done
+        Storage(partial(release, [KeyboardInterrupt], ["unmap", "free"]))
+        assert (done, raised[1:]) == (["unmap"] * 2, [OSError, KeyboardInterrupt])
+    finally:
+        sys.unraisablehook = hook

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import samebytes as sb
 import samebytes.elements as el
@@ -78,3 +78,32 @@ class Log(el.Transform):
 
     def close(self) -> None:
         self._note("close")
+
+
+_slot: Any = vars(sb.Frame)["readonly"]
+
+
+class Decoded(sb.Frame[Any]):
+    """A frame that its decoder still reads, for a while."""
+
+    __slots__ = ()
+    may_become_writable = True
+    busy: ClassVar[set[int | None]] = set()
+
+    @property
+    def readonly(self) -> bool:
+        return self.pts in self.busy
+
+    @readonly.setter
+    def readonly(self, value: bool) -> None:
+        _slot.__set__(self, value)
+
+
+def decoded(count: int, behind: int) -> Iterator[Any]:
+    """Frames that become writable when `behind` newer ones have been read."""
+    for number in range(count):
+        whole = frame(number)
+        Decoded.busy.add(number)
+        Decoded.busy.discard(number - behind)
+        yield Decoded.borrowed(whole.native, whole.context, whole.meta, keep=whole)
+    Decoded.busy.clear()

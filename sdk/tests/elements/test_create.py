@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ def test_by_name(site: Site) -> None:
     made = el.create("alpha.blur", radius=5)
     assert (made.name, made.parameters) == ("alpha.blur", {"radius": 5})
     with el.Pipeline(frames(1), made).start(threads=0) as out:
-        assert next(out).metadata == {"radius": 5}
+        assert next(out).metadata["radius"] == 5
     with pytest.raises(ParameterError, match=r"'alpha\.blur'.*'radius' must be an int"):
         el.create("alpha.blur", radius="x")
     with pytest.raises(UnknownNameError, match=r"unknown element 'alpha.blurr'; did you mean"):
@@ -73,7 +74,8 @@ def test_the_hook_needs_its_version(site: Site) -> None:
         el.create("alpha.blur")
 
 
-def detected(count: int) -> Any:
+@el.source()
+def detected(*, count: int) -> Any:
     for number in range(count):
         made = frame(number)
         if number % 2:
@@ -83,26 +85,69 @@ def detected(count: int) -> Any:
 
 def test_lines_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "boxes.jsonl"
-    el.Pipeline(detected(5), el.create("json.sink", path)).run()
+    el.Pipeline(detected(count=5), el.create("json.sink", path)).run()
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["objects"][0]["detection"]["label"] for line in lines] == ["car", "car"]
-    el.Pipeline(detected(2), el.create("json.sink", path, append=True)).run()
+    el.Pipeline(detected(count=2), el.create("json.sink", path, append=True)).run()
     assert len(path.read_text().splitlines()) == 3
-    el.Pipeline(detected(4), el.create("json.sink", add_empty_results=True)).run()
+    el.Pipeline(detected(count=4), el.create("json.sink", add_empty_results=True)).run()
     assert len(capsys.readouterr().out.splitlines()) == 4
 
 
-def test_frames_say_their_stream() -> None:
-    with el.Pipeline([numbers(count=2), numbers(count=2, start=100)]).start() as out:
-        found = {picture.pts: metadata.find(picture, SourceIdentifier) for picture in out}
-    assert {pts: one and one.stream_id for pts, one in found.items()} == {
-        0: 0,
-        1: 0,
-        100: 1,
-        101: 1,
-    }
-    with el.Pipeline(numbers(count=1)).start() as out:
-        assert metadata.find(next(out), SourceIdentifier) is None
+@el.source(gives=el.Image("GRAY8", memory="cpu"))
+def cameras(*, uri: str, number: int = 0) -> Iterator[sb.Frame[Any]]:
+    """Pictures whose identity has a uri."""
+    for _ in range(2):
+        made = frame()
+        metadata.add(made, SourceIdentifier(uri=uri, stream_id=number, batch_index=3))
+        yield made
+
+
+def identities(pipe: el.Pipeline, threads: int = 0) -> list[SourceIdentifier | None]:
+    with pipe.start(threads=threads) as out:
+        return [metadata.find(picture, SourceIdentifier) for picture in out]
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_frames_say_their_stream(threads: int) -> None:
+    one, two = SourceIdentifier(stream_id=0), SourceIdentifier(stream_id=1)
+    assert identities(el.Pipeline(numbers(count=2)), threads) == [one, one]
+    found = identities(el.Pipeline([numbers(count=2), numbers(count=2)]), threads)
+    assert found.count(one) == found.count(two) == 2
+
+
+def test_an_identity_with_a_uri_has_the_number_of_its_stream() -> None:
+    sources = [cameras(uri="a"), cameras(uri="b"), cameras(uri="c", number=7)]
+    found = identities(el.Pipeline(sources))
+    assert found[:3] == [SourceIdentifier(3, n, uri=uri) for n, uri in enumerate("abc")]
+
+
+def test_one_source_may_give_frames_of_several_streams() -> None:
+    with el.Pipeline([numbers(count=2), numbers(count=2)]).start(threads=0) as out:
+        found = identities(el.Pipeline(out, lambda picture: picture))
+    assert [one and one.stream_id for one in found] == [0, 1, 0, 1]
+
+
+def test_a_batch_keeps_the_identity_of_each_picture() -> None:
+    @el.source(gives=el.Image("GRAY8", memory="cpu"))
+    def batch() -> Iterator[sb.Frame[Any]]:
+        made = frame()
+        for number in (4, 5):
+            metadata.add(made, SourceIdentifier(number - 4, number))
+        yield made
+
+    with el.Pipeline([numbers(count=0), batch()]).start(threads=0) as out:
+        assert [one.stream_id for one in metadata.all_of(next(out), SourceIdentifier)] == [4, 5]
+
+
+def test_lines_of_json_say_their_stream(tmp_path: Path) -> None:
+    path = tmp_path / "boxes.jsonl"
+    el.Pipeline([detected(count=2), detected(count=4)], el.create("json.sink", path)).run(threads=0)
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["stream_id"] for line in lines] == [0, 1, 1]
+    meta = sb.FrameMeta(frame().meta.info)
+    metadata.from_json(lines[1], meta)
+    assert metadata.find(meta, SourceIdentifier) == SourceIdentifier(stream_id=1)
 
 
 def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,5 +156,5 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
         pytest.skip("missing file docs/reference/elements.md: run it in a checkout")
     code, rest = page.read_text().split("```python\n", 1)[1].split("```", 1)
     exec(compile(code, str(page), "exec"), {"__name__": "page"})
-    printed = rest.split("```\n", 1)[1].split("```", 1)[0]
+    printed = rest.split("```text\n", 1)[1].split("```", 1)[0]
     assert capsys.readouterr().out == printed

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
@@ -36,6 +37,8 @@ class Many(el.Transform):
     few: Annotated[int, el.Range(1, 3)] | None = None
     anything: Any = None
     call: Callable[[int], int] | None = None
+    preset: Literal["ultrafast", "slow"] = "slow"
+    options: Mapping[str, str] | None = None
     shared: ClassVar[int] = 3
     _private: int = 4
 
@@ -48,7 +51,7 @@ def test_what_annotations_declare() -> None:
     declared = Many.declared_parameters()
     assert list(declared) == [
         "path", "number", "share", "kind", "level", "color", "names", "size", "rate", "flag",
-        "maybe", "few", "anything", "call",
+        "maybe", "few", "anything", "call", "preset", "options",
     ]  # fmt: skip
     assert declared["path"].required
     number = declared["number"]
@@ -86,7 +89,19 @@ def test_values_by_place_and_by_name() -> None:
         ({"call": 3}, "Callable"),
         ({"few": 4}, "an int, 1 to 3 or None"),
         ({"maybe": "z"}, "'x' or 'y' or None"),
-        ({"missing": 3}, "one of path, number"),
+        ({"missing": 3}, "it has no parameter 'missing': it has path, number"),
+        ({"numbre": 3}, "it has no parameter 'numbre': did you mean 'number'? it has path, number"),
+        ({"rate": float("inf")}, "a Fraction"),
+        ({"rate": "1/0"}, "a Fraction"),
+        ({"rate": True}, "a Fraction"),
+        ({"rate": [1]}, "a Fraction"),
+        ({"share": 10**400}, "a number"),
+        ({"share": "0.5"}, "a number"),
+        ({"path": None}, "a Path, not None"),
+        ({"preset": "ultrafats"}, "(did you mean 'ultrafast'?), not 'ultrafats'"),
+        ({"level": np.zeros(2)}, "1 or 2 or 4"),
+        ({"options": {"crf": 20}}, "Mapping[str, str] or None, not {'crf': 20}"),
+        ({"options": [("crf", "20")]}, "Mapping[str, str] or None"),
     ],
     ids=str,
 )
@@ -99,12 +114,61 @@ def test_values_that_are_refused(parameters: dict[str, Any], expected: str) -> N
 
 
 def test_a_missing_one_and_one_given_twice() -> None:
-    with pytest.raises(ParameterError, match="'path' must be a Path"):
+    with pytest.raises(ParameterError) as caught:
         make()
-    with pytest.raises(ParameterError, match="given once"):
+    assert str(caught.value) == "element 'Many': parameter 'path' is missing: it must be a Path"
+    with pytest.raises(ParameterError) as caught:
         make("x", path="y")
-    with pytest.raises(ParameterError, match="at most 14"):
-        make(*range(15))
+    twice = "parameter 'path' was given twice: in its place and by its name"
+    assert str(caught.value) == f"element 'Many': {twice}"
+    assert (caught.value.parameter, caught.value.value) == ("path", "y")
+
+
+def test_too_many_values() -> None:
+    names = ", ".join(Many.declared_parameters())
+    with pytest.raises(ParameterError) as caught:
+        make(*range(17))
+    text = f"too many values: 17 for 16 parameters ({names})"
+    assert str(caught.value) == f"element 'Many': {text}"
+
+    class Plain(el.Transform):
+        pass
+
+    plain: Any = Plain
+    with pytest.raises(ParameterError, match=r"too many values: 1 for 0 parameters \(none\)"):
+        plain(1)
+    with pytest.raises(ParameterError, match="no parameter 'by': it has none"):
+        plain(by=1)
+
+
+def test_errors_of_values_show_no_password() -> None:
+    with pytest.raises(ParameterError, match=r"rtsp://me:\.\.\.@host"):
+        make("x", number="rtsp://me:secret@host")
+
+
+@pytest.mark.parametrize(
+    ("given", "rate"),
+    [
+        (29.97, Fraction(2997, 100)),
+        (30000 / 1001, Fraction(30000, 1001)),
+        (np.float64(1 / 3), Fraction(1, 3)),
+        (np.float32(0.5), Fraction(1, 2)),
+        (np.int64(25), Fraction(25)),
+        (Decimal("12.5"), Fraction(25, 2)),
+        ("24000/1001", Fraction(24000, 1001)),
+        (Fraction(1, 10**9), Fraction(1, 10**9)),
+    ],
+    ids=repr,
+)
+def test_numbers_become_fractions(given: object, rate: Fraction) -> None:
+    made = make("x", rate=given).rate
+    assert made == rate
+    assert type(made.numerator) is int
+
+
+def test_mappings_are_the_users_own() -> None:
+    options = {"crf": "20"}
+    assert make("x", options=options).options is options
 
 
 def test_lists_are_the_users_own_and_defaults_each_elements_own() -> None:

@@ -18,8 +18,10 @@ import pytest
 from samebytes._dtypes import dtype
 from samebytes._exchange import from_foreign
 from samebytes._exchange._dlpack_abi import FLAG_IS_COPIED, FLAG_READ_ONLY
+from samebytes._exchange._from_dlpack import device_array
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
+DLPACK_CUDA = 2
 FOREIGN = ">" if sys.byteorder == "little" else "<"
 
 
@@ -354,34 +356,34 @@ def test_pinned_host_memory_is_host_memory(raw_producer: Callable[..., Any], dev
     assert from_foreign(producer).array.ctypes.data == source.ctypes.data
 
 
+HOSTILE = [
+    ({"data": 0}, "null pointer"),
+    ({"ndim": -1}, "-1 axes"),
+    ({"ndim": 65}, "65 axes"),
+    ({"ndim": 2**31 - 1}, "axes"),
+    ({"shape": None, "ndim": 2}, "without a shape"),
+    ({"shape": (-4,)}, "negative extent"),
+    ({"shape": (2**62, 4), "strides": None}, "address space"),
+    ({"shape": (0, 2**62, 8), "strides": None}, "address space"),
+    ({"strides": (2**62,)}, "address space"),
+    ({"strides": (-(2**62),)}, "address space"),
+    ({"byte_offset": 2**64 - 1}, "address space"),
+    # Fewer bytes than 2**63, and more than any page tables translate.
+    ({"shape": (2**58,)}, "address space"),
+    ({"shape": (2**58,), "strides": None}, "address space"),
+    ({"strides": (2**57,)}, "address space"),
+    ({"lanes": 4}, "4 lanes"),
+    ({"lanes": 0}, "0 lanes"),
+    ({"bits": 7}, "no dtype for"),
+    ({"code": 2, "bits": 8}, "no dtype for"),
+    ({"code": 3, "bits": 64}, "no dtype for"),
+    ({"code": 200}, "no dtype for"),
+    ({"bits": 4}, "share bytes"),
+]
+
+
 @pytest.mark.parametrize("versioned", [False, True])
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"data": 0}, "null pointer"),
-        ({"ndim": -1}, "-1 axes"),
-        ({"ndim": 65}, "65 axes"),
-        ({"ndim": 2**31 - 1}, "axes"),
-        ({"shape": None, "ndim": 2}, "without a shape"),
-        ({"shape": (-4,)}, "negative extent"),
-        ({"shape": (2**62, 4), "strides": None}, "address space"),
-        ({"shape": (0, 2**62, 8), "strides": None}, "address space"),
-        ({"strides": (2**62,)}, "address space"),
-        ({"strides": (-(2**62),)}, "address space"),
-        ({"byte_offset": 2**64 - 1}, "address space"),
-        # Fewer bytes than 2**63, and more than any page tables translate.
-        ({"shape": (2**58,)}, "address space"),
-        ({"shape": (2**58,), "strides": None}, "address space"),
-        ({"strides": (2**57,)}, "address space"),
-        ({"lanes": 4}, "4 lanes"),
-        ({"lanes": 0}, "0 lanes"),
-        ({"bits": 7}, "no dtype for"),
-        ({"code": 2, "bits": 8}, "no dtype for"),
-        ({"code": 3, "bits": 64}, "no dtype for"),
-        ({"code": 200}, "no dtype for"),
-        ({"bits": 4}, "share bytes"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "said"), HOSTILE)
 def test_hostile_tensors(
     raw_producer: Callable[..., Any], versioned: bool, wrong: dict[str, Any], said: str
 ) -> None:
@@ -390,6 +392,22 @@ def test_hostile_tensors(
     producer = raw_producer(**(right | wrong), versioned=versioned)
     with pytest.raises(LayoutError, match=said):
         from_foreign(producer)
+    gc.collect()
+    assert producer.deleted == 1
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+@pytest.mark.parametrize(("wrong", "said"), HOSTILE)
+def test_hostile_tensors_of_a_device(
+    raw_producer: Callable[..., Any], versioned: bool, wrong: dict[str, Any], said: str
+) -> None:
+    # Memory of the CPU stands in: nothing is read of what is refused.
+    source, cuda = np.zeros(4, np.uint8), DLPACK_CUDA
+    right = {"data": source.ctypes.data, "shape": (4,), "strides": (1,)}
+    where = {"device": cuda, "claimed_device": cuda}
+    producer = raw_producer(**(right | wrong), **where, versioned=versioned)
+    with pytest.raises(LayoutError, match=said):
+        device_array(producer, {cuda})
     gc.collect()
     assert producer.deleted == 1
 

@@ -81,6 +81,8 @@ def test_a_closed_tensor_exports_nothing() -> None:
         tensor.__dlpack_device__()
 
 
+# numpy 2.5 has deprecated setting the shape, and still allows it.
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
 def test_an_array_that_is_changed_in_place() -> None:
     array = np.arange(12, dtype=np.uint8).reshape(3, 4)
     tensor = sb.tensor(array)

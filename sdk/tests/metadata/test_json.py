@@ -66,6 +66,7 @@ def test_the_form(frame: Frame) -> None:
     expected = {
         "resolution": {"width": 640, "height": 480},
         "source": "file.mp4",
+        "stream_id": 0,
         "timestamp": 40_000_000,
         "tags": {"site": 4},
         "objects": [object_, whole],
@@ -276,6 +277,8 @@ def test_what_the_frame_has_stays(frame: Frame) -> None:
         {"source": "new", "timestamp": 9, "objects": [{"x": 1, "y": 1, "w": 2, "h": 2}]}, frame
     )
     assert metadata.all_of(frame, SourceIdentifier) == [SourceIdentifier(2, 3, uri="new")]
+    from_json({"stream_id": 5}, frame)
+    assert metadata.all_of(frame, SourceIdentifier) == [SourceIdentifier(2, 5, uri="new")]
     assert metadata.find(frame, Timestamp) == Timestamp(9, 2, 3)
     assert [r.box for r in frame.regions] == [(0, 0, 1, 1), (1, 1, 2, 2)]
 
@@ -296,6 +299,8 @@ BOX = {"x": 0, "y": 0, "w": 4, "h": 4}
         ({"resolution": {"width": 640}}, "resolution.height"),
         ({"source": 4}, "source"),
         ({"timestamp": "now"}, "timestamp"),
+        ({"stream_id": -1}, "stream_id"),
+        ({"stream_id": "one"}, "stream_id"),
         ({"timestamp": 1 << 64}, "timestamp"),
         ({"tags": []}, "tags"),
         ({"objects": {}}, "objects"),

@@ -371,7 +371,7 @@ def use(site: Site, classes: str, *, native: bool = False) -> None:
     site.module("alpha_classes", classes)
     site.module("alpha_native", "class Array: pass\n")
     site.plugin("alpha", _USED.format(classes="alpha_classes"))
-    assert next(p.state for p in sb.installed_plugins() if p.name == "alpha") == "ready"
+    assert next(p.state for p in sb.installed_plugins() if p.name == "alpha") == "incomplete"
     if native:
         import alpha_native  # type: ignore[import-not-found]  # written by this test
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Tensor
+from samebytes import Tensor, TensorInfo
 from samebytes._plugins import discovery
 from samebytes._plugins.spec_checks import problem_of_spec
 from samebytes._plugins.tables import Declarations, PluginRecord, Tables
@@ -115,6 +115,12 @@ def test_device_memory_is_taken_by_dlpack() -> None:
     assert found.array.__array_interface__["data"][0] == producer.array.ctypes.data
     assert (found.array.shape, found.array.strides) == ((3, 4), (8, 2))
     assert (str(found.dtype), found.readonly, found.device) == ("int16", False, (VPI, 5))
+    assert found.info == TensorInfo("int16", (3, 4), (8, 2))
+    assert found.address == producer.array.ctypes.data
+    producer.array = producer.array[1:, ::2]
+    found = dlpack_array(producer, {VPI})
+    assert found.info == TensorInfo("int16", (2, 2), (8, 4))
+    assert found.address == producer.array.ctypes.data
     dlpack_array(producer, {VPI})
     assert "stream" not in producer.asked[-1]
     with pytest.raises(UnsupportedObjectError, match=r"VPI memory .*not in CUDA memory"):

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from ._modifiers import INVALID, LINEAR
     from ._passing.exchange import receive, send
     from ._passing.message import EndOfStreamError, MessageError
+    from ._pickling.offers import OfferError, set_pickle_timeout
     from ._plane import DMAPlane
+    from ._ring.counts import Departure, ReaderStatistics, RingStatistics
+    from ._ring.errors import RingRefusedError, RingTimeoutError
+    from ._ring.reader import ReadStatistics, RingReader
+    from ._ring.writer import RingWriter
     from ._tensor import DMATensor
     from ._wrapping import frame_from_fds, frame_of_planes, from_fd
 
@@ -34,8 +39,17 @@ __all__ = [
     "DMAContext",
     "DMAPlane",
     "DMATensor",
+    "Departure",
     "EndOfStreamError",
     "MessageError",
+    "OfferError",
+    "ReadStatistics",
+    "ReaderStatistics",
+    "RingReader",
+    "RingRefusedError",
+    "RingStatistics",
+    "RingTimeoutError",
+    "RingWriter",
     "export_sync_file",
     "frame_from_fds",
     "frame_of_planes",
@@ -44,6 +58,7 @@ __all__ = [
     "is_dma_buf",
     "receive",
     "send",
+    "set_pickle_timeout",
 ]
 
 _HOME = {
@@ -53,8 +68,17 @@ _HOME = {
     "DMAContext": "._context",
     "DMAPlane": "._plane",
     "DMATensor": "._tensor",
+    "Departure": "._ring.counts",
     "EndOfStreamError": "._passing.message",
     "MessageError": "._passing.message",
+    "OfferError": "._pickling.offers",
+    "ReadStatistics": "._ring.reader",
+    "ReaderStatistics": "._ring.counts",
+    "RingReader": "._ring.reader",
+    "RingRefusedError": "._ring.errors",
+    "RingStatistics": "._ring.counts",
+    "RingTimeoutError": "._ring.errors",
+    "RingWriter": "._ring.writer",
     "export_sync_file": "._fences",
     "frame_from_fds": "._wrapping",
     "frame_of_planes": "._wrapping",
@@ -63,6 +87,7 @@ _HOME = {
     "is_dma_buf": "._descriptor",
     "receive": "._passing.exchange",
     "send": "._passing.exchange",
+    "set_pickle_timeout": "._pickling.offers",
 }
 
 

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
+from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
 from samebytes.plugins import Fd, Storage
 
+from ._abi import DMA_BUF_NAME_LEN, DMA_BUF_SET_NAME, ioctl
 from ._descriptor import Descriptor, Kind, examine, exporter_of, kind_of, name_of
 from ._fences import wait_for_devices
 from ._modifiers import LINEAR
-from ._naming import set_name
 from ._plane import DMAPlane
 
 if TYPE_CHECKING:
     from samebytes import TensorInfo
+
+    from ._kept import KeptMapping
 
 __all__ = ["DMABuffer"]
 
@@ -33,12 +37,15 @@ class DMABuffer:
             device memory that was exported.
         mappable: False where the exporter says that the CPU cannot map the memory: then nothing
             tries.
+        kept: see below.
 
     Attributes:
         size: in bytes.
         readonly: this descriptor does not allow writing.
         is_dma_buf: devices can import it.
         mappable: the exporter has not said that the CPU cannot map it.
+        kept: the mapping that every access by the CPU uses, where it is mapped once for all of
+            them; None where each access maps it.
         storage: owns the descriptor; for mappers, which return it from `connect`.
 
     Raises:
@@ -46,28 +53,58 @@ class DMABuffer:
         AccessError: it was opened for writing alone.
     """
 
-    __slots__ = ("__weakref__", "_fd", "is_dma_buf", "mappable", "readonly", "size", "storage")
+    __slots__ = ("__weakref__", "_fd", "is_dma_buf", "kept", "mappable", "readonly", "size",
+                 "storage")  # fmt: skip
 
     _fd: Fd
     size: int
     readonly: bool
     is_dma_buf: bool
     mappable: bool
+    kept: KeptMapping | None
     storage: Storage
 
-    def __init__(self, fd: Fd, *, keep: object = None, mappable: bool = True) -> None:
+    def __init__(
+        self,
+        fd: Fd,
+        *,
+        keep: object = None,
+        mappable: bool = True,
+        kept: KeptMapping | None = None,
+    ) -> None:
         found = examine(fd.fileno())
         wait = partial(wait_for_devices, fd) if found.dma_buf else None
         storage = Storage(fd.close, nbytes=found.size, keep=keep, wait=wait)
-        self._fill(fd, found, storage, mappable)
+        self._fill(fd, found, storage, mappable, kept)
 
-    def _fill(self, fd: Fd, found: Descriptor, storage: Storage, mappable: bool = True) -> None:
+    def lent(self, storage: Storage, *, readonly: bool) -> DMABuffer:
+        """The same memory, for one use of it that ends with `storage`.
+
+        Args:
+            storage: what planes of it hold in place of this buffer's, which it keeps.
+            readonly: writing is not allowed. If it is, `kept` can be written to, even if the
+                descriptor was sealed after it was mapped.
+        """
+        made = object.__new__(DMABuffer)
+        found = Descriptor(self.size, readonly, self.is_dma_buf)
+        made._fill(self._fd, found, storage, self.mappable, self.kept)
+        return made
+
+    def _fill(
+        self,
+        fd: Fd,
+        found: Descriptor,
+        storage: Storage,
+        mappable: bool,
+        kept: KeptMapping | None,
+    ) -> None:
         set_ = object.__setattr__
         set_(self, "_fd", fd)
         set_(self, "size", found.size)
         set_(self, "readonly", found.readonly)
         set_(self, "is_dma_buf", found.dma_buf)
         set_(self, "mappable", mappable)
+        set_(self, "kept", kept)
         set_(self, "storage", storage)
 
     @property
@@ -96,7 +133,19 @@ class DMABuffer:
             LayoutError: the name is longer, or not printable.
             NativeError: the kernel refuses.
         """
-        set_name(self, name)
+        if not self.is_dma_buf:
+            raise UnsupportedObjectError(f"a {self.kind} is not a DMA-BUF and cannot be named")
+        # /proc shows the name in its own line, where a newline would begin another one.
+        if not name.isprintable() or len(name.encode()) >= DMA_BUF_NAME_LEN:
+            raise LayoutError(
+                f"{name!r} cannot be the name of a DMA-BUF: it is printable and has no more than "
+                f"{DMA_BUF_NAME_LEN - 1} bytes in UTF-8"
+            )
+        given = ctypes.create_string_buffer(name.encode())
+        try:
+            ioctl(self.fileno(), DMA_BUF_SET_NAME, given)
+        except OSError as error:
+            raise NativeError("DMA_BUF_SET_NAME", error.errno or 0, error.strerror or "") from error
 
     def fileno(self) -> int:
         """The descriptor, which stays the buffer's: for calls that only look."""
@@ -109,7 +158,14 @@ class DMABuffer:
     def plane(
         self, info: TensorInfo, *, offset: int = 0, pitch: int | None = None, modifier: int = LINEAR
     ) -> DMAPlane:
-        """An array in this buffer; see `DMAPlane`."""
+        """An array in this buffer; see `DMAPlane`.
+
+        Args:
+            info: dtype, shape and strides.
+            offset: bytes from the start of the buffer to the first element.
+            pitch: bytes from row to row; dense if left out.
+            modifier: layout modifier of drm_fourcc.h.
+        """
         return DMAPlane(self, info, offset, pitch, modifier)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

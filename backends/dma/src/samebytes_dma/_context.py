@@ -10,6 +10,7 @@ from samebytes.plugins import CPU_DEVICE, Context, Fd
 
 from ._allocators import Allocator, find_allocator
 from ._buffer import DMABuffer
+from ._pickling.registering import register
 from ._tensor import DMATensor
 
 if TYPE_CHECKING:
@@ -113,3 +114,4 @@ class DMAContext(Context[DMATensor]):
 
 
 DMA = DMAContext(find_allocator(None))
+register()

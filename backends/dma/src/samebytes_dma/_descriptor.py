@@ -47,6 +47,9 @@ class Descriptor(NamedTuple):
 def is_dma_buf(fd: int | Fd) -> bool:
     """Whether an open descriptor is a DMA-BUF; nothing happens to it.
 
+    Args:
+        fd: an open descriptor, which stays the caller's.
+
     Raises:
         LayoutError: `fd` is not an open descriptor.
     """

@@ -8,12 +8,13 @@ import errno
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from ctypes import c_void_p
 from functools import partial
 from mmap import PAGESIZE
 from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Fd, Refused, Storage
+from samebytes.plugins import Fd, Refused, Storage, store_result
 
 from . import _abi
 from ._cpu_access import begin_access, end_access
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from ._buffer import DMABuffer
 
-__all__ = ["map_buffers"]
+__all__ = ["map_buffer", "map_buffers"]
 
 # linux/errno.h: of the kernel's inside, but drivers without mmap let it out.
 _ENOTSUPP = 524
@@ -53,21 +54,40 @@ def map_buffers(
         Refused: an exporter does not let the CPU map its memory, or a file was cut short.
         NativeError: mmap or DMA_BUF_IOCTL_SYNC fails.
     """
+    if len(buffers) == 1 and _has_kept(buffers[0], access):
+        return _over_kept(buffers[0], access, source), (0,)
     starts, end = [], 0
     for buffer in buffers:
         _check_mappable(buffer)
         starts.append(end)
         end += -(-buffer.size // PAGESIZE) * PAGESIZE
-    address = _map(buffers, starts, end, access)
-    # No function of Python's: mappings that live to the end of the process outlive those.
-    unmap = partial(_abi.munmap, address, end)
-    try:
-        begun = _begin([b for b in buffers if b.is_dma_buf], access, source)
-    except BaseException:
-        unmap()
-        raise
-    storage = Storage(unmap, address=address, nbytes=end, keep=begun, readonly=access == "r")
+    cell = c_void_p()
+    # The owner comes before the mapping, which no exception can lose then. No function of Python's:
+    # mappings that live to the end of the process outlive those. Of a null pointer nothing is
+    # unmapped (munmap(2)).
+    storage = Storage(partial(_abi.munmap, cell, end), readonly=access == "r")
+    _map(cell, buffers, starts, end, access)
+    storage.keep = _begin([b for b in buffers if b.is_dma_buf], access, source)
+    storage.expose(cell.value or 0, end)
     return storage, tuple(starts)
+
+
+def _has_kept(buffer: DMABuffer, access: Access) -> bool:
+    kept = buffer.kept
+    return kept is not None and (access == "r" or kept.writable)
+
+
+def _over_kept(buffer: DMABuffer, access: Access, source: Storage) -> Storage:
+    """An access to memory that stays mapped: it begins and ends like any other."""
+    assert buffer.kept is not None
+    if not buffer.mappable:
+        _check_mappable(buffer)
+    mapped = buffer.kept.of(buffer)
+    begun = _begin([buffer], access, source) if buffer.is_dma_buf else None
+    return Storage(
+        address=mapped.address, nbytes=mapped.nbytes, keep=begun, holds=mapped,
+        readonly=access == "r",
+    )  # fmt: skip
 
 
 def _begin(buffers: Sequence[DMABuffer], access: Access, source: Storage) -> Storage | None:
@@ -83,27 +103,36 @@ def _begin(buffers: Sequence[DMABuffer], access: Access, source: Storage) -> Sto
     return Storage(release, keep=source, flush=partial(_publish, fds, access), at_exit=True)
 
 
-def _map(buffers: Sequence[DMABuffer], starts: list[int], nbytes: int, access: Access) -> int:
+def _map(
+    cell: c_void_p, buffers: Sequence[DMABuffer], starts: list[int], nbytes: int, access: Access
+) -> None:
     if len(buffers) == 1:
         # The kernel chooses an address that suits the exporter (huge pages are aligned).
-        return _map_buffer(buffers[0], None, access)
-    address = _call_mmap(
-        None, nbytes, _abi.PROT_NONE, _abi.MAP_PRIVATE | _abi.MAP_ANONYMOUS | _abi.MAP_NORESERVE, -1
-    )
-    try:
-        for buffer, start in zip(buffers, starts, strict=True):
-            _map_buffer(buffer, address + start, access)
-    except BaseException:
-        _abi.munmap(address, nbytes)
-        raise
-    return address
+        map_buffer(cell, buffers[0], None, access)
+        return
+    flags = _abi.MAP_PRIVATE | _abi.MAP_ANONYMOUS | _abi.MAP_NORESERVE
+    _call_mmap(cell, None, nbytes, _abi.PROT_NONE, flags, -1)
+    for buffer, start in zip(buffers, starts, strict=True):
+        map_buffer(c_void_p(), buffer, (cell.value or 0) + start, access)
 
 
-def _map_buffer(buffer: DMABuffer, address: int | None, access: Access) -> int:
+def map_buffer(cell: c_void_p, buffer: DMABuffer, address: int | None, access: Access) -> None:
+    """Map a buffer whole; the cell, which an owner unmaps, gets the address.
+
+    Args:
+        cell: of an owner that is there already.
+        buffer: it may be gone while it is mapped.
+        address: where, in address space that is reserved; None lets the kernel choose.
+        access: what the CPU will do.
+
+    Raises:
+        Refused: the exporter does not let the CPU map its memory.
+        NativeError: mmap fails.
+    """
     protection = _abi.PROT_READ if access == "r" else _abi.PROT_READ | _abi.PROT_WRITE
     flags = _abi.MAP_SHARED if address is None else _abi.MAP_SHARED | _abi.MAP_FIXED
     try:
-        return _call_mmap(address, buffer.size, protection, flags, buffer.fileno())
+        _call_mmap(cell, address, buffer.size, protection, flags, buffer.fileno())
     except NativeError as error:
         if error.code not in _NO_MMAP:
             raise
@@ -115,12 +144,14 @@ def _map_buffer(buffer: DMABuffer, address: int | None, access: Access) -> int:
         ) from error
 
 
-def _call_mmap(address: int | None, nbytes: int, protection: int, flags: int, fd: int) -> int:
-    found = _abi.mmap(address, nbytes, protection, flags, fd, 0)
-    if found == _abi.MAP_FAILED:
+def _call_mmap(
+    cell: c_void_p, address: int | None, nbytes: int, protection: int, flags: int, fd: int
+) -> None:
+    store_result(cell, _abi.mmap, address, nbytes, protection, flags, fd, 0)
+    if cell.value == _abi.MAP_FAILED:
         code = ctypes.get_errno()
+        cell.value = None
         raise NativeError("mmap", code, os.strerror(code))
-    return int(found)
 
 
 def _publish(fds: Sequence[Fd], access: Access) -> None:

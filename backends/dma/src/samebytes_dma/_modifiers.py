@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-from operator import index
-
-from samebytes.errors import LayoutError
 from samebytes.plugins import (
     DRM_FORMAT_MOD_INVALID,
     DRM_FORMAT_MOD_LINEAR,
@@ -15,7 +12,6 @@ from samebytes.plugins import (
 __all__ = [
     "INVALID",
     "LINEAR",
-    "check_modifier",
     "is_tiled",
     "keeps_every_bit",
     "modifier_name",
@@ -41,21 +37,6 @@ _VENDORS = {
     0x09: "Allwinner",
     0x0A: "Amlogic",
 }
-
-
-def check_modifier(modifier: int) -> int:
-    """The modifier as an int.
-
-    Raises:
-        LayoutError: it is not an unsigned 64-bit number.
-    """
-    try:
-        number = index(modifier)
-    except TypeError:
-        number = -1
-    if not 0 <= number < 1 << 64:
-        raise LayoutError(f"a DRM modifier must be an unsigned 64-bit number, not {modifier!r}")
-    return number
 
 
 def is_tiled(modifier: int) -> bool:

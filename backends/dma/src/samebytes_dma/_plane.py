@@ -9,8 +9,9 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from samebytes.errors import LayoutError
+from samebytes.plugins import check_modifier
 
-from ._modifiers import LINEAR, check_modifier, is_tiled, keeps_every_bit, modifier_name
+from ._modifiers import LINEAR, is_tiled, keeps_every_bit, modifier_name
 
 if TYPE_CHECKING:
     from samebytes import TensorInfo
@@ -53,6 +54,20 @@ class DMAPlane:
         else:
             derive(self, "pitch", self._checked_pitch())
             self._check_linear()
+
+    def moved_to(self, buffer: DMABuffer) -> DMAPlane:
+        """The same place in a buffer of the same size: nothing is checked again.
+
+        Args:
+            buffer: where the plane lies then.
+        """
+        made, derive = object.__new__(DMAPlane), object.__setattr__
+        derive(made, "buffer", buffer)
+        derive(made, "info", self.info)
+        derive(made, "offset", self.offset)
+        derive(made, "pitch", self.pitch)
+        derive(made, "modifier", self.modifier)
+        return made
 
     def _check_tiled(self) -> None:
         if self.info.strides is not None or self.info.dtype.packed:

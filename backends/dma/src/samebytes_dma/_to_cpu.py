@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from samebytes import Frame, Tensor, TensorInfo
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, array_in
 
 from ._mapping import map_buffers
 from ._plane import DMAPlane
@@ -30,7 +30,7 @@ class DMAToCpu(MemoryMapper):
         plane: DMAPlane = item.native
         storage, (start,) = map_buffers((plane.buffer,), access, item.storage)
         carried = plane.info if plane.info.dtype.numpy is None else None
-        return _array(storage, start, plane), carried, storage
+        return array_in(storage, plane.info, start + plane.offset), carried, storage
 
 
 class DMAFrameToCpu(MemoryMapper):
@@ -50,13 +50,7 @@ class DMAFrameToCpu(MemoryMapper):
         buffers = {id(p.buffer.storage): p.buffer for p in planes}
         storage, found = map_buffers(tuple(buffers.values()), access, item.storage)
         starts = dict(zip(buffers, found, strict=True))
-        arrays = tuple(_array(storage, starts[id(p.buffer.storage)], p) for p in planes)
+        arrays = tuple(
+            array_in(storage, p.info, starts[id(p.buffer.storage)] + p.offset) for p in planes
+        )
         return arrays, None, storage
-
-
-def _array(storage: Storage, start: int, plane: DMAPlane) -> Array:
-    info, whole, begin = plane.info, np.asarray(storage), start + plane.offset
-    if info.dtype.packed:
-        packed: Array = whole[begin : begin + info.nbytes]
-        return packed
-    return np.ndarray(info.shape, info.dtype.carrier, whole, begin, info.strides)

@@ -11,11 +11,11 @@ from typing import Any
 from samebytes import Fd, Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import PlaneLayout
-from samebytes.plugins import dense_strides, joint_owner
+from samebytes.plugins import check_modifier, dense_strides, joint_owner
 
 from ._buffer import DMABuffer
 from ._context import DMA
-from ._modifiers import LINEAR, check_modifier, is_tiled
+from ._modifiers import LINEAR, is_tiled
 from ._plane import DMAPlane, check_row
 from ._tensor import DMATensor
 
@@ -36,6 +36,8 @@ def from_fd(
     """A tensor over a DMA-BUF, a memfd or a file.
 
     Args:
+        shape: elements along each axis.
+        dtype: the element type: a `samebytes.dtype`, a numpy dtype or a name such as "float32".
         fd: an open descriptor. It is duplicated, and stays the caller's.
         offset: bytes from the start of the buffer to element [0, 0, ...].
         strides: bytes from element to element along each axis; dense if left out.
@@ -73,6 +75,9 @@ def frame_from_fds(
     """An image over one descriptor, or over one for each plane.
 
     Args:
+        format: the pixel format, in any spelling: "NV12", "bgr24".
+        width: pixels in a row.
+        height: rows.
         fds: open descriptors. They are duplicated, and stay the caller's. A descriptor that comes
             again is the same buffer.
         pitches: bytes from row to row, one for each plane; dense if left out.
@@ -122,6 +127,10 @@ def frame_from_fds(
 
 def frame_of_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> Frame:
     """An image over planes, which stay the user's; `frame.native` is their tuple.
+
+    Args:
+        planes: one for each plane of the format.
+        image: the format and size.
 
     Raises:
         LayoutError: planes are not as many or not of the shapes and dtypes that the format has.

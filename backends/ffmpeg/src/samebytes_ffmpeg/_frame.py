@@ -11,7 +11,7 @@ from av import AudioFrame, VideoFrame
 
 from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObjectError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import Frame, count_copy
+from samebytes.plugins import Frame, count_copy, read_slot
 
 from ._avutil import FRAME_HEAD, PYAV, get_pix_fmt
 from ._loans import sweep
@@ -80,7 +80,7 @@ class FFmpegFrame(Frame[FFmpegPlane]):
 
     @property
     def readonly(self) -> bool:  # evaluated each time
-        return bool(_slot.__get__(self)) or not is_writable(self.native)
+        return bool(read_slot(_slot, self)) or not is_writable(self.native)
 
     @readonly.setter
     def readonly(self, value: bool) -> None:
@@ -132,7 +132,8 @@ class FFmpegFrame(Frame[FFmpegPlane]):
 
     def _native_uses(self) -> int:
         # Those of codecs, filters and other frames, and those of arrays.
-        return buffer_references(PYAV, frame_address(self.native))
+        native = self.native  # the pointer is valid as long as it is held here
+        return buffer_references(PYAV, frame_address(native))
 
     def _on_closed(self) -> None:
         # What was lent to this frame is the lender's again, not only after the next lending.

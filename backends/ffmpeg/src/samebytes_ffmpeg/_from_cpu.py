@@ -87,7 +87,7 @@ def frame_over(
     elif isinstance(info, AudioInfo):
         native = _sound(arrays, info, readonly)
     else:
-        raise Refused("FFmpeg frames are images or sound, and this frame does not say what")
+        raise Refused("FFmpeg frames are images or sound, and this frame is neither")
     describe_native(native, meta)
     return native
 

@@ -28,7 +28,7 @@ class PlaneLocation(NamedTuple):
         low: from the plane's data pointer to that byte: below zero for a bottom-up plane.
         shape, dtype, offset, strides: of the array on that memory.
         info: the same as a TensorInfo.
-        whole: bytes of all rows, the padding of the last one too; 0 where that is no more.
+        whole: bytes of all rows, the padding of the last one too; 0 where that adds nothing.
         whole_at: as `memory_at`, for so many bytes.
         rows: (how many, bytes from one to the next): the shape of the whole rows as bytes.
     """

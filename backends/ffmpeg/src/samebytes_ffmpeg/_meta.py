@@ -18,6 +18,8 @@ from ._pixel_formats import image_format_named
 from ._pyav import channel_count, fraction, frame_address
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from av import AudioFrame
 
 __all__ = ["FFmpegMeta", "info_of"]
@@ -39,13 +41,21 @@ class FFmpegMeta(FrameMeta):
     names of AVFrameSideDataType without AV_FRAME_DATA_ -> a copy of the bytes.
     """
 
-    __slots__ = ("native",)
+    __slots__ = ("_notes", "native")
 
     native: VideoFrame | AudioFrame
 
     def __init__(self, native: VideoFrame | AudioFrame) -> None:
         # The base's slots stay empty until __getattr__ fills them.
         self.native = native
+        self._notes: tuple[Callable[[dict[str, Any]], object], ...] = ()
+
+    def when_read(self, note: Callable[[dict[str, Any]], object]) -> None:
+        """Let `note(metadata)` add something when the metadata are read."""
+        if self.metadata_was_read:
+            note(self.metadata)
+        else:
+            self._notes = (*self._notes, note)
 
     @property
     def metadata_was_read(self) -> bool:
@@ -62,6 +72,9 @@ class FFmpegMeta(FrameMeta):
             except KeyError:
                 raise AttributeError(f"FFmpegMeta has no attribute {name!r}") from None
             value = read(self.native)
+            if name == "metadata":
+                for note in self._notes:
+                    note(value)
             setattr(self, name, value)
             return value
 

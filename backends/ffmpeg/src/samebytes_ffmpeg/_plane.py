@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Refused, Tensor, TensorInfo
+from samebytes.plugins import Refused, Tensor, TensorInfo, read_slot
 
 from ._avutil import AVFrame
 from ._pyav import AnyPlane, frame_address, frame_of_plane, plane_index
@@ -63,7 +63,7 @@ class FFmpegPlane(Tensor):
 
     @property
     def readonly(self) -> bool:  # evaluated each time
-        return bool(_slot.__get__(self)) or not is_writable(frame_of_plane(self.native))
+        return bool(read_slot(_slot, self)) or not is_writable(frame_of_plane(self.native))
 
     @readonly.setter
     def readonly(self, value: bool) -> None:
@@ -95,8 +95,10 @@ class FFmpegPlane(Tensor):
         if key == "plane_index":
             return self._index
         if key == "data":
-            frame = AVFrame.from_address(frame_address(frame_of_plane(self.native)))
-            return c_void_p.from_address(frame.extended_data + 8 * self._index).value or 0
+            native = self.native  # the pointer is valid as long as it is held here
+            owner = frame_of_plane(native)
+            frame = AVFrame.from_address(frame_address(owner))
+            return c_void_p.from_address(frame.extended_data + 8 * plane_index(native)).value or 0
         return self.context.no_handle(key)
 
     def _native_parts(self) -> tuple[object, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where PyAV's objects keep their AVFrame, checked against PyAV's own answers before first use.
+"""Where PyAV's objects keep their fields, checked against PyAV's own answers before use.
 
 PyAV has no call that gives the pointer. Its classes are C structures: the Python object's head,
 Cython's method table, then the fields that av/frame.pxd and av/plane.pxd declare.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from ctypes import c_int, c_void_p, py_object
+from ctypes import c_double, c_int, c_void_p, py_object
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ __all__ = [
     "AnyFrame",
     "AnyPlane",
     "channel_count",
+    "end_wait",
     "fraction",
     "frame_address",
     "frame_of_plane",
@@ -75,6 +76,31 @@ def channel_count(layout: AudioLayout) -> int:
         return layout.nb_channels
     except AttributeError:
         return len(layout.channels)
+
+
+_DOUBLE = ctypes.sizeof(c_double)
+
+
+def end_wait(container: Any, timeout: float) -> bool:
+    """Set the time-out of a container to 0, so that a read which waits now ends with av.ExitError.
+
+    PyAV compares with a limit in seconds that is a field of its container object, and has no call
+    that changes it during a read. Its place differs between releases, so the field is located by
+    the value that it holds.
+
+    Args:
+        timeout: what the container was opened with, a number that no other field of it holds.
+
+    Returns:
+        False: this PyAV keeps the number elsewhere.
+    """
+    size = type(container).__basicsize__
+    numbers = (c_double * (size // _DOUBLE)).from_address(id(container))
+    found = [n for n, value in enumerate(numbers) if value == timeout]
+    if len(found) != 1:
+        return False
+    numbers[found[0]] = 0.0
+    return True
 
 
 def _check() -> None:

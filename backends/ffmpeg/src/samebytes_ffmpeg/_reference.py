@@ -111,7 +111,7 @@ def _entered(key: _Key, peers: _Peers, ref: weakref.ref[_Peers]) -> _Peers:
     """`peers`, entered for a key, or those that another thread entered meanwhile."""
     global _most_dead  # noqa: PLW0603 - grows with what is alive
     if len(_own) >= _most_dead:
-        for old, entry in list(_own.items()):
+        for old, entry in _own.copy().items():  # whole, where list(items()) is not
             if entry() is None:
                 _replace(old, entry, None)
         _most_dead = 2 * len(_own) + 64

@@ -7,6 +7,7 @@ FFmpeg's own buffers have room for them; whether those of a frame do is looked u
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from ctypes import c_ubyte, c_void_p
 from itertools import repeat
 from typing import Any
@@ -18,13 +19,13 @@ from numpy import ndarray
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Refused, TensorInfo
 
-from ._avutil import FRAME_HEAD
-from ._buffers import room_from
+from ._avutil import FRAME_HEAD, AVFrame
+from ._avutil_abi import AVBufferRef
 from ._layouts import image_places
 from ._pyav import FRAME_POINTER
 from ._reference import own_reference
 
-__all__ = ["whole_rows"]
+__all__ = ["room_from", "whole_rows"]
 
 _Rows = tuple[ndarray[Any, np.dtype[np.uint8]], TensorInfo]
 
@@ -33,10 +34,16 @@ _ENOUGH = repeat(sys.maxsize)
 _unpack = FRAME_HEAD.unpack
 _head_at = (c_ubyte * FRAME_HEAD.size).from_address
 _pointer_at = c_void_p.from_address
+_BUFFERS = AVFrame.buf.offset
+_pointers_at = (c_void_p * 4).from_address
+_reference_at = AVBufferRef.from_address
 
 
 def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
     """For each plane, its rows as bytes, and what lies in them.
+
+    Args:
+        native: a frame in memory of the CPU.
 
     Returns:
         (array, info) for each plane. The array is uint8 (rows, pitch), writable, and begins where
@@ -65,12 +72,34 @@ def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
     # There are four pointers, whatever the number of planes.
     for pointer, bytes_left, place in zip(pointers, room, planes):  # noqa: B905
         _, _, _, _, _, _, info, whole, memory_at, shape = place
+        if not pointer:
+            raise Refused(f"plane {len(rows)} of the av frame has no data")
         if shape[1] < 0 or bytes_left < whole:
             raise _refusal(len(rows), shape)
         memory = memory_at(pointer)
         memory.owner = owner
         rows.append((ndarray(shape, _BYTE, memory), info))
     return tuple(rows)
+
+
+def room_from(address: int, pointers: Sequence[int]) -> list[int]:
+    """For each plane, the bytes from its pointer to the end of its buffer; 0 if outside it.
+
+    Args:
+        address: an AVFrame*, with buffers that FFmpeg counts.
+        pointers: data[] of it, at most four.
+    """
+    references = _pointers_at(address + _BUFFERS)
+    begin = end = 0
+    room = []
+    for pointer, reference in zip(pointers, references, strict=False):
+        # Planes without a buffer of their own lie in the one before.
+        if reference:
+            held = _reference_at(reference)
+            begin = held.data
+            end = begin + held.size
+        room.append(end - pointer if pointer >= begin else 0)
+    return room
 
 
 def _refusal(index: int, shape: tuple[int, int]) -> Refused:

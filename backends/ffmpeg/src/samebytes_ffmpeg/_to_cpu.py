@@ -14,10 +14,10 @@ from numpy import ndarray
 from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor, TensorInfo
 
 from ._avutil import FRAME_HEAD, AVFrame
-from ._buffers import room_from
 from ._layouts import PlaneLocation, audio_places, image_places
 from ._pyav import FRAME_POINTER, channel_count, frame_address, frame_of_plane, plane_index
 from ._reference import own_reference
+from ._rows import room_from
 
 __all__ = ["FrameToCpu", "PlaneToCpu", "arrays_on", "places_on"]
 
@@ -54,6 +54,8 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
     arrays = []
     # There are four pointers, whatever the number of planes.
     for pointer, bytes_left, place in zip(pointers, room, places):  # noqa: B905
+        if not pointer:
+            raise Refused("a plane of the av frame has no data")
         memory_at, low, shape, dtype, offset, strides, _, whole, whole_at, _ = place
         memory = whole_at(pointer) if 0 < whole <= bytes_left else memory_at(pointer + low)
         memory.owner = owner

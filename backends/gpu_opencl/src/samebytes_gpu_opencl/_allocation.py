@@ -14,8 +14,8 @@ from samebytes.errors import LayoutError, MissingDependencyError, NativeError, U
 from samebytes.plugins import Storage, TensorInfo
 
 from ._frame import OpenCLFrame
-from ._images import create_image
-from ._library import make
+from ._images import image_maker
+from ._library import in_our_words, making
 from ._natives import pinned_buffer, pinned_image, pinned_svm
 from ._parts import MemStorage, alignment_of, sub_buffer
 from ._usm import USMAllocation, allocate_usm
@@ -82,7 +82,7 @@ def _memory(context: OpenCLContext, info: TensorInfo, kind: str) -> Storage:
     if kind == "buffer":
         return _buffer(context, info.nbytes)
     if kind == "image":
-        return MemStorage(context, create_image(context, info), info.nbytes)
+        return MemStorage(context, image_maker(context, info), info.nbytes)
     if kind == "svm":
         return _svm(context, info.nbytes)
     if kind in get_args(Kind):
@@ -103,17 +103,18 @@ def _native(
     return USMAllocation(memory.pointer, info.nbytes, kind, context, pin, info)
 
 
+@in_our_words
 def _buffer(context: OpenCLContext, nbytes: int) -> MemStorage:
     most = context.native_device.max_mem_alloc_size
     if nbytes > most:
         raise LayoutError(
             f"{nbytes} bytes exceed the largest allocation of {context.native_device.name.strip()} "
-            f"allocates, {most} (CL_DEVICE_MAX_MEM_ALLOC_SIZE)"
+            f"({most}, CL_DEVICE_MAX_MEM_ALLOC_SIZE)"
         )
     flags = int(pyopencl.mem_flags.READ_WRITE)
     size = max(nbytes, 1)  # OpenCL does not support empty buffers
-    handle = make("clCreateBuffer", context.native.int_ptr, flags, size, None)
-    return MemStorage(context, handle, size)
+    make = making("clCreateBuffer", context.native.int_ptr, flags, size, None)
+    return MemStorage(context, make, size)
 
 
 def _svm(context: OpenCLContext, nbytes: int) -> Storage:

@@ -22,6 +22,7 @@ from samebytes.plugins import ContextRegistry, Lock, intern, living_contexts
 from ._devices import describe, devices, find_device, same_device
 from ._frame import OpenCLFrame
 from ._handles import check_handle
+from ._library import in_our_words, native_error
 from ._queues import check_queue
 from ._tensor import OpenCLTensor
 
@@ -94,6 +95,11 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
             if _has_display(parent):
                 return _on_device_of(parent, device)  # type: ignore[return-value]  # of this class
             raise NoRouteError(parent.node, "opencl", [f"it has no cl_context: {error}"]) from error
+        return cls._over(handle, parent, device)
+
+    @classmethod
+    @in_our_words
+    def _over(cls, handle: int, parent: Any, device: Any) -> Self:
         native = pyopencl.Context.from_int_ptr(handle, retain=True)
         queue = chosen = None
         with suppress(UnknownNameError):
@@ -111,12 +117,16 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         """The queue on which mappings work: the one given, or an in-order one of its own."""
         self.check_open()
         if self._queue is None:
-            made = pyopencl.CommandQueue(self.native, self.native_device)
+            try:
+                made = pyopencl.CommandQueue(self.native, self.native_device)
+            except pyopencl.Error as error:
+                raise native_error(error) from error
             with _lock:
                 if self._queue is None:  # else another thread was faster
                     self._queue = made
         return self._queue
 
+    @in_our_words
     def sync(self, queue: pyopencl.CommandQueue | None = None) -> None:
         """Return when all work on a queue is done.
 
@@ -170,6 +180,9 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         the device can take. Of every other kind each plane is its own allocation: two
         images for NV12.
 
+        Args:
+            kind: "buffer", "image", "usm_host", "usm_shared", "usm_device" or "svm".
+
         Raises:
             LayoutError: a size that the format cannot have.
             UnknownNameError: no such format or kind.
@@ -195,6 +208,7 @@ def _default(device: pyopencl.Device) -> OpenCLContext:
     return _defaults.find_or_make(device.int_ptr, partial(_make, device))
 
 
+@in_our_words
 def _make(device: pyopencl.Device) -> OpenCLContext:
     return OpenCLContext(pyopencl.Context([device]), device)
 
@@ -220,6 +234,7 @@ def _on_device_of(parent: Context, name: str | None) -> OpenCLContext:
     return _default(device)
 
 
+@in_our_words
 def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
     """The context over OpenCL objects of yours.
 

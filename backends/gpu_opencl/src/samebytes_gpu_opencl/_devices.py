@@ -21,7 +21,7 @@ from samebytes.errors import (
 )
 
 from ._abi import core
-from ._library import call
+from ._library import call, in_our_words
 
 if TYPE_CHECKING:
     from samebytes import Context
@@ -128,6 +128,7 @@ def same_device(other: Context) -> pyopencl.Device:
     raise AmbiguousTargetError(other.node, "opencl", choices) from reason
 
 
+@in_our_words
 def has_extension(device: pyopencl.Device, name: str) -> bool:
     """Whether the device has an extension."""
     return name in device.extensions.split()
@@ -142,6 +143,7 @@ def device_info(device: pyopencl.Device, key: int, value: Any) -> Any:
     return value
 
 
+@in_our_words
 def describe(device: pyopencl.Device) -> Device:
     """What identifies a device, as far as its driver reports it."""
     uuid = luid = pci = None
@@ -175,5 +177,6 @@ def _raw(device: pyopencl.Device, key: int, size: int) -> bytes | None:
     return None if value is None else ctypes.string_at(value, size)
 
 
+@in_our_words
 def _kind(device: pyopencl.Device) -> str:
     return next((kind for bit, kind in _KINDS if device.type & bit), "CUSTOM")

@@ -56,7 +56,9 @@ class DmaToOpenCL(MemoryMapper):
         assert isinstance(context, OpenCLContext)
         modifier = item.handle("drm_modifier")
         if not is_linear_modifier(modifier):
-            raise Refused(f"its layout (DRM modifier {modifier:#x}) is not linear, buffers are")
+            raise Refused(
+                f"its layout (DRM modifier {modifier:#x}) is not linear, as a buffer must be"
+            )
         fd, offset = item.handle("dma_fd"), item.handle("offset")
         queue = working_queue(context)
         if not queue.ordered:

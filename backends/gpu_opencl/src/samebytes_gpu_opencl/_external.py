@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from ctypes import byref, c_int32, c_uint64, c_void_p
+from collections.abc import Callable, Sequence
+from ctypes import byref, c_uint64, c_void_p
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from pyopencl import mem_flags
 from samebytes.errors import (
     LayoutError,
     MissingDependencyError,
-    NativeError,
     UnsupportedObjectError,
 )
 from samebytes.plugins import Fd, KeyLocks, TensorInfo, returns_memory
@@ -27,7 +26,7 @@ from samebytes.plugins import Fd, KeyLocks, TensorInfo, returns_memory
 from ._abi import external_memory as abi
 from ._devices import has_extension
 from ._handles import platform_of
-from ._library import call, extension_function, meaning
+from ._library import call, call_noting, extension_function, making
 from ._natives import pinned_buffer
 from ._parts import MemStorage, check_extent
 from ._queues import WorkQueue
@@ -50,14 +49,21 @@ class ExternalBuffer(MemStorage):
     __slots__ = ()
 
     def __init__(
-        self, context: OpenCLContext, handle: int, nbytes: int, queue: WorkQueue, keep: object
+        self,
+        context: OpenCLContext,
+        make: Callable[[c_void_p], None],
+        nbytes: int,
+        queue: WorkQueue,
+        keep: object,
     ) -> None:
-        super().__init__(context, handle, nbytes, keep)
+        super().__init__(context, make, nbytes, keep)
+        handle = self.handle
         platform = platform_of(context.native_device)
+        acquired = c_void_p()
         hand = partial(_hand, platform, queue, handle)
-        hand("clEnqueueAcquireExternalMemObjectsKHR")
+        self.release = partial(_give_back, hand, acquired, handle)
+        hand(_ACQUIRE, acquired)
         self.flush = partial(_let_see, hand)
-        self.release = partial(_give_back, hand, handle)
 
 
 def import_dma_buf(
@@ -81,11 +87,14 @@ def import_dma_buf(
     make = partial(_make, context, nbytes, readonly)
     if _takes_descriptors(context, fd, make):
         with Fd.borrow(fd) as own:
-            handle = make(_dma_buf_properties(own.fileno()))
-            own.detach()
-    else:
-        handle = make(_dma_buf_properties(fd))
-    return ExternalBuffer(context, handle, nbytes, queue, keep)
+            importing = make(_dma_buf_properties(own.fileno()))
+
+            def import_(cell: c_void_p) -> None:
+                importing(cell)
+                own.detach()
+
+            return ExternalBuffer(context, import_, nbytes, queue, keep)
+    return ExternalBuffer(context, make(_dma_buf_properties(fd)), nbytes, queue, keep)
 
 
 @returns_memory
@@ -116,14 +125,17 @@ def import_nt_handle(
             "samebytes-dma"
         )
     _check_extension(context, abi.WIN32_EXTENSION)
-    made = _make(context, nbytes, False, properties)
-    storage = ExternalBuffer(context, made, nbytes, WorkQueue(context.queue, False), None)
-    native = pinned_buffer(made, storage, info)
+    make = _make(context, nbytes, False, properties)
+    storage = ExternalBuffer(context, make, nbytes, WorkQueue(context.queue, False), None)
+    native = pinned_buffer(storage.handle, storage, info)
     return context.tensor_class.owned(native, context, storage, info=info)
 
 
 def nt_handle_properties(handle: int) -> tuple[int, ...]:
     """The property list with which clCreateBufferWithProperties imports an NT handle.
+
+    Args:
+        handle: the HANDLE, as a number. It stays the caller's.
 
     Raises:
         LayoutError: null, INVALID_HANDLE_VALUE, or more bits than a HANDLE has.
@@ -144,17 +156,16 @@ def _check_extension(context: OpenCLContext, name: str) -> None:
         )
 
 
-def _make(context: OpenCLContext, nbytes: int, readonly: bool, properties: tuple[int, ...]) -> int:
-    name, code = "clCreateBufferWithProperties", c_int32()
+def _make(
+    context: OpenCLContext, nbytes: int, readonly: bool, properties: tuple[int, ...]
+) -> Callable[[c_void_p], None]:
+    name = "clCreateBufferWithProperties"
     create = extension_function(platform_of(context.native_device), name)
     if create is None:
         raise MissingDependencyError("opencl", f"{name} (OpenCL 3.0)", "update the driver")
     flags = int(mem_flags.READ_ONLY if readonly else mem_flags.READ_WRITE)
     values = (c_uint64 * len(properties))(*properties)
-    handle = create(context.native.int_ptr, values, flags, nbytes, None, byref(code))
-    if code.value or not handle:
-        raise NativeError(name, code.value, meaning(code.value))
-    return int(handle)
+    return making(name, context.native.int_ptr, values, flags, nbytes, None, function=create)
 
 
 _taking: dict[int, bool] = {}
@@ -175,7 +186,7 @@ def _takes_descriptors(context: OpenCLContext, fd: int, make: Any) -> bool:
             trial = Fd.borrow(fd)
             number = trial.fileno()
             before = os.fstat(number)
-            call("clReleaseMemObject", make(_dma_buf_properties(number)))
+            MemStorage(context, make(_dma_buf_properties(number)), 1)  # and released
             try:
                 after = os.fstat(number)
                 open_ = (after.st_dev, after.st_ino) == (before.st_dev, before.st_ino)
@@ -188,24 +199,28 @@ def _takes_descriptors(context: OpenCLContext, fd: int, make: Any) -> bool:
         return _taking[platform]
 
 
-def _hand(platform: int, queue: WorkQueue, handle: int, name: str) -> None:
-    """Acquire or release, by the name of the function."""
+_ACQUIRE = "clEnqueueAcquireExternalMemObjectsKHR"
+_RELEASE = "clEnqueueReleaseExternalMemObjectsKHR"
+
+
+def _hand(platform: int, queue: WorkQueue, handle: int, name: str, noted: c_void_p) -> None:
+    """Acquire or release, by the name of the function; the cell notes that it was done."""
     function = extension_function(platform, name)
     if function is None:
         raise MissingDependencyError("opencl", name, "update the driver")
-    code = function(queue.handle, 1, byref(c_void_p(handle)), 0, None, None)
-    if code:
-        raise NativeError(name, code, meaning(code))
+    arguments = queue.handle, 1, byref(c_void_p(handle)), 0, None, None
+    call_noting(noted, handle, name, *arguments, function=function)
     queue.hand_over()
 
 
 def _let_see(hand: Any) -> None:
-    hand("clEnqueueReleaseExternalMemObjectsKHR")
-    hand("clEnqueueAcquireExternalMemObjectsKHR")
+    hand(_RELEASE, c_void_p())
+    hand(_ACQUIRE, c_void_p())
 
 
-def _give_back(hand: Any, handle: int) -> None:
+def _give_back(hand: Any, acquired: c_void_p, handle: int) -> None:
     try:
-        hand("clEnqueueReleaseExternalMemObjectsKHR")
+        if acquired.value:
+            hand(_RELEASE, c_void_p())
     finally:
         call("clReleaseMemObject", handle)

@@ -22,7 +22,7 @@ from samebytes.plugins import (
 
 from ._context import OpenCLContext
 from ._host_memory import host_buffer, show_host
-from ._library import call, make
+from ._library import call, making
 from ._natives import pinned_buffer
 from ._parts import MemStorage, sub_buffer
 from ._queues import working_queue
@@ -31,7 +31,7 @@ __all__ = ["CpuCopyToOpenCL", "CpuToOpenCL"]
 
 _READ_WRITE = 1 << 0
 """CL/cl.h: CL_MEM_READ_WRITE."""
-_NO_ROWS = "its elements are neither dense nor in padded rows: nothing copies that in one command"
+_NO_ROWS = "its elements are neither dense nor in padded rows: no single command copies that"
 
 
 class CpuToOpenCL(MemoryMapper):
@@ -104,8 +104,9 @@ class CpuCopyToOpenCL(MemoryMapper):
         queue = working_queue(context)
         dense = TensorInfo(info.dtype, info.shape)
         size = max(dense.nbytes, 1)
-        handle = make("clCreateBuffer", context.native.int_ptr, _READ_WRITE, size, None)
-        storage = MemStorage(context, handle, size, item.storage if queue.ordered else None)
+        make = making("clCreateBuffer", context.native.int_ptr, _READ_WRITE, size, None)
+        storage = MemStorage(context, make, size, item.storage if queue.ordered else None)
+        handle = storage.handle
         where = data_address(item.native)
         if rows == 1:
             call("clEnqueueWriteBuffer", queue.handle, handle, 0, 0, row_nbytes, where, 0, None,

@@ -20,7 +20,7 @@ from samebytes.plugins import (
 
 from ._context import OpenCLContext
 from ._images import IMAGE2D, layout_of_image
-from ._library import call
+from ._library import call, in_our_words
 from ._natives import pinned_buffer
 from ._parts import check_extent, sub_buffer
 from ._queues import working_queue
@@ -96,6 +96,7 @@ def _over(
         raise Refused(str(error)) from error
 
 
+@in_our_words
 def _native(
     context: OpenCLContext, item: Tensor, info: TensorInfo
 ) -> tuple[Any, TensorInfo, Storage]:

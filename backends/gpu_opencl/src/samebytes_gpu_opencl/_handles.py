@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import os
 from ctypes import byref, c_size_t, c_uint32, c_void_p, sizeof, string_at
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyopencl
 
 from samebytes.errors import DeviceMismatchError, LayoutError, NativeError
+from samebytes.plugins import Fd, Resumable
 
-from ._library import call
+from ._library import call, call_noting, give_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,15 +41,14 @@ def _first_word(handle: int) -> bytes | None:
     if handle <= 0 or handle >= 1 << 63:
         return b""
     try:
-        memory = os.open("/proc/self/mem", os.O_RDONLY)
+        memory = Fd.returned_by(os.open, "/proc/self/mem", os.O_RDONLY)
     except OSError:
         return None
-    try:
-        return os.pread(memory, _WORD, handle)
-    except OSError:
-        return b""
-    finally:
-        os.close(memory)
+    with memory:
+        try:
+            return os.pread(memory.fileno(), _WORD, handle)
+        except OSError:
+            return b""
 
 
 def check_handle(handle: int, what: str, drivers: Sequence[tuple[int, int]]) -> None:
@@ -108,22 +107,22 @@ def check_mem(handle: int, context: pyopencl.Context, device: pyopencl.Device) -
     return kind
 
 
-def retain_mem(handle: int, context: pyopencl.Context) -> Callable[[], object]:
-    """Take our own reference; returns what gives it back."""
-    call("clRetainMemObject", handle)
-    return release_mem(handle, context)
+def retain_mem(cell: c_void_p, handle: int) -> None:
+    """Take our own reference, which the cell then holds: see `making`."""
+    call_noting(cell, handle, "clRetainMemObject", handle)
 
 
-def release_mem(handle: int, context: pyopencl.Context) -> Callable[[], object]:
-    """What gives one reference back.
+def release_mem(cell: c_void_p, context: pyopencl.Context) -> Callable[[], object]:
+    """What gives back the reference that a cell holds, if any.
 
     It holds the cl_context: there is a driver whose memory does not, and is invalid without it.
     """
-    return partial(_release, handle, context)
+    return Resumable(_release, cell, context)
 
 
-def _release(handle: int, _: pyopencl.Context) -> None:
-    call("clReleaseMemObject", handle)
+def _release(cell: c_void_p, _: pyopencl.Context) -> None:
+    if cell.value:
+        give_back(cell, "clReleaseMemObject", cell.value)
 
 
 def platform_of(device: pyopencl.Device) -> int:

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from ctypes import byref, c_size_t, c_uint64
+from ctypes import byref, c_size_t, c_uint64, c_void_p
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pyopencl import map_flags, mem_flags, mem_info
 
-from samebytes.plugins import Access, Storage, TensorInfo
+from samebytes.errors import NativeError
+from samebytes.plugins import Access, Resumable, Storage, TensorInfo
 
 from ._handles import mem_info as ask
+from ._handles import retain_mem
 from ._images import region_of
-from ._library import call, make
+from ._library import call, call_noting, give_back, making
 
 if TYPE_CHECKING:
     from ._queues import WorkQueue
@@ -63,10 +65,13 @@ def map_buffer(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMapp
     handle, info = item.native.int_ptr, item.info
     nbytes = info.extent[1]
 
-    def begin() -> tuple[int, TensorInfo]:
+    def begin(cell: c_void_p) -> TensorInfo:
         # Bytes between padded rows may be somebody else's: they must survive.
         every_byte = access == "w" and info.is_contiguous
-        return _map_buffer(queue, handle, _flags(access, every_byte), nbytes), info
+        flags = _flags(access, every_byte)
+        arguments = queue.handle, handle, 0, flags, 0, nbytes, *_NO_EVENTS
+        making("clEnqueueMapBuffer", *arguments)(cell)
+        return info
 
     def publisher(pointer: int, _: TensorInfo) -> Callable[[], object]:
         in_place = bool(ask(handle, mem_info.FLAGS, c_uint64) & _USE_HOST_PTR)
@@ -84,14 +89,14 @@ def map_image(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMappi
     """
     handle, info = item.native.int_ptr, item.info
 
-    def begin() -> tuple[int, TensorInfo]:
+    def begin(cell: c_void_p) -> TensorInfo:
         pitch, slice_pitch = c_size_t(), c_size_t()
-        pointer = make(
+        making(
             "clEnqueueMapImage", queue.handle, handle, 0, _flags(access, True), *region_of(info),
             byref(pitch), byref(slice_pitch), *_NO_EVENTS,
-        )  # fmt: skip
+        )(cell)  # fmt: skip
         pixels = TensorInfo(info.dtype, info.shape[1:]).strides or ()
-        return pointer, TensorInfo(info.dtype, info.shape, (pitch.value, *pixels))
+        return TensorInfo(info.dtype, info.shape, (pitch.value, *pixels))
 
     return _mapping(
         ("image", handle, 0), item, access, queue, begin,
@@ -108,9 +113,9 @@ def map_svm(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMapping
     info = item.info
     pointer, nbytes = item.native.svm_ptr, info.extent[1]
 
-    def begin() -> tuple[int, TensorInfo]:
-        _map_svm(queue, _flags(access, info.is_contiguous), pointer, nbytes)
-        return pointer, info
+    def begin(cell: c_void_p) -> TensorInfo:
+        _map_svm(cell, queue, _flags(access, info.is_contiguous), pointer, nbytes)
+        return info
 
     return _mapping(
         ("svm", pointer, nbytes), item, access, queue, begin,
@@ -123,12 +128,12 @@ def _mapping(
     item: OpenCLTensor,
     access: Access,
     queue: WorkQueue,
-    begin: Callable[[], tuple[int, TensorInfo]],
+    begin: Callable[[c_void_p], TensorInfo],
     publisher: Callable[[int, TensorInfo], Callable[[], object]],
 ) -> HostMapping:
     """A new mapping, or a part of the living one for writing."""
     shared = _writing.get(key)
-    if shared is None:
+    if shared is None or shared.ending:
         shared = _begin(key, item, access, queue, begin)
         if access == "r":
             return shared
@@ -156,32 +161,32 @@ def _begin(
     item: OpenCLTensor,
     access: Access,
     queue: WorkQueue,
-    begin: Callable[[], tuple[int, TensorInfo]],
+    begin: Callable[[c_void_p], TensorInfo],
 ) -> HostMapping:
     kind, handle, _ = key
-    if kind != "svm":
-        # A reference of the mapping's own: the user may release theirs while it is mapped.
-        call("clRetainMemObject", handle)
-    try:
-        pointer, layout = begin()
-        if not queue.ordered:
-            queue.finish()
-    except BaseException:
-        if kind != "svm":
-            call("clReleaseMemObject", handle)
-        raise
-    mapping = HostMapping(
-        partial(_unmap_svm, queue, pointer)
+    held, pointer = c_void_p(), c_void_p()
+    # The owner comes before what it owns, which no exception can lose then.
+    mapping: HostMapping | None = HostMapping(
+        Resumable(_unmap_svm, queue, pointer)
         if kind == "svm"
-        else partial(_unmap_and_release, queue, handle, pointer),
-        address=pointer,
-        nbytes=layout.extent[1],
+        else Resumable(_unmap_and_release, queue, held, pointer),
         keep=item.storage,
         readonly=access == "r",
         wait=queue.finish if queue.ordered else None,
         at_exit=True,
     )
-    mapping.layout = layout
+    assert mapping is not None
+    try:
+        if kind != "svm":
+            # A reference of the mapping's own: the user may release theirs while it is mapped.
+            retain_mem(held, handle)
+        mapping.layout = begin(pointer)
+        mapping.expose(pointer.value or 0, mapping.layout.extent[1])
+        if not queue.ordered:
+            queue.finish()
+    except BaseException:
+        mapping = None  # the traceback holds it, and so the memory
+        raise
     return mapping
 
 
@@ -191,22 +196,26 @@ def _flags(access: Access, every_byte: bool) -> int:
     return _DISCARD if access == "w" and every_byte else _READ_WRITE
 
 
-def _map_buffer(queue: WorkQueue, handle: int, flags: int, nbytes: int) -> int:
-    return make("clEnqueueMapBuffer", queue.handle, handle, 0, flags, 0, nbytes, *_NO_EVENTS)
-
-
-def _unmap_and_release(queue: WorkQueue, handle: int, pointer: int) -> None:
+def _unmap_and_release(queue: WorkQueue, held: c_void_p, pointer: c_void_p) -> None:
     try:
-        call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
-        queue.hand_over()
-    finally:
-        call("clReleaseMemObject", handle)
+        if pointer.value:
+            arguments = queue.handle, held.value, pointer.value, *_NO_EVENTS
+            give_back(pointer, "clEnqueueUnmapMemObject", *arguments)
+        if held.value:
+            queue.hand_over()
+    except NativeError:
+        if held.value:
+            give_back(held, "clReleaseMemObject", held.value)
+        raise
+    if held.value:
+        give_back(held, "clReleaseMemObject", held.value)
 
 
 def _publish_in_place(queue: WorkQueue, handle: int, pointer: int, nbytes: int) -> None:
     """Unmap and map again, which exceeds the address as it is."""
     call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
-    _map_buffer(queue, handle, _READ_WRITE, nbytes)
+    arguments = queue.handle, handle, 0, _READ_WRITE, 0, nbytes, *_NO_EVENTS
+    making("clEnqueueMapBuffer", *arguments)(c_void_p())
     queue.hand_over()
 
 
@@ -230,16 +239,19 @@ def _publish_image(queue: WorkQueue, handle: int, pointer: int, layout: TensorIn
     queue.hand_over()
 
 
-def _map_svm(queue: WorkQueue, flags: int, pointer: int, nbytes: int) -> None:
-    call("clEnqueueSVMMap", queue.handle, 0, flags, pointer, nbytes, *_NO_EVENTS)
+def _map_svm(cell: c_void_p, queue: WorkQueue, flags: int, pointer: int, nbytes: int) -> None:
+    arguments = queue.handle, 0, flags, pointer, nbytes, *_NO_EVENTS
+    call_noting(cell, pointer, "clEnqueueSVMMap", *arguments)
 
 
-def _unmap_svm(queue: WorkQueue, pointer: int) -> None:
-    call("clEnqueueSVMUnmap", queue.handle, pointer, *_NO_EVENTS)
+def _unmap_svm(queue: WorkQueue, pointer: c_void_p) -> None:
+    if pointer.value:
+        arguments = queue.handle, pointer.value, *_NO_EVENTS
+        give_back(pointer, "clEnqueueSVMUnmap", *arguments)
     queue.hand_over()
 
 
 def _publish_svm(queue: WorkQueue, pointer: int, nbytes: int) -> None:
     call("clEnqueueSVMUnmap", queue.handle, pointer, *_NO_EVENTS)
-    _map_svm(queue, _READ_WRITE, pointer, nbytes)
+    _map_svm(c_void_p(), queue, _READ_WRITE, pointer, nbytes)
     queue.hand_over()

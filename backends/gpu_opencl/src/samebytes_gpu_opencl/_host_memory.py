@@ -11,6 +11,7 @@ the host's address out.
 
 from __future__ import annotations
 
+from ctypes import c_void_p
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from pyopencl import map_flags, mem_flags
 from samebytes.errors import NativeError
 from samebytes.plugins import ImportCache, Refused, Tensor, data_address
 
-from ._library import call, make
+from ._library import call, making
 from ._parts import MemStorage
 
 if TYPE_CHECKING:
@@ -80,22 +81,24 @@ def host_buffer(
 def _make(context: OpenCLContext, start: int, size: int, item: Tensor) -> HostBuffer:
     access = mem_flags.READ_ONLY if item.readonly else mem_flags.READ_WRITE
     flags = int(access | mem_flags.USE_HOST_PTR)
+    creating = making("clCreateBuffer", context.native.int_ptr, flags, size, start)
     try:
-        handle = make("clCreateBuffer", context.native.int_ptr, flags, size, start)
+        made = HostBuffer(context, creating, size, item.storage)
     except NativeError as error:
         raise Refused(f"no buffer over {size} bytes of host memory: {error}") from error
-    made = HostBuffer(context, handle, size, item.storage)
     made.queues = {}
-    made.release = partial(_give_back, made.queues, handle, 0 if item.readonly else size)
+    made.release = partial(_give_back, made.queues, made.handle, 0 if item.readonly else size)
     return made
 
 
 def show_host(queue: WorkQueue, handle: int, size: int) -> None:
     """Let the host see what the device wrote, as it does while a buffer is mapped."""
-    pointer = make(
-        "clEnqueueMapBuffer", queue.handle, handle, 0, int(map_flags.READ), 0, size, *_NO_EVENTS
-    )
-    call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
+    flags, pointer = int(map_flags.READ), c_void_p()
+    try:
+        making("clEnqueueMapBuffer", queue.handle, handle, 0, flags, 0, size, *_NO_EVENTS)(pointer)
+    finally:
+        if pointer.value:
+            call("clEnqueueUnmapMemObject", queue.handle, handle, pointer.value, *_NO_EVENTS)
     queue.hand_over()
 
 
@@ -104,7 +107,7 @@ def _give_back(queues: dict[int, WorkQueue], handle: int, written: int) -> None:
     try:
         for queue in queues.values():
             queue.finish()
-        if written:
+        if written and queues:  # without one, nothing was enqueued
             queue = next(iter(queues.values()))
             show_host(queue, handle, written)
             queue.finish()

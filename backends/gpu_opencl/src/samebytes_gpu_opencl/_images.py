@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_size_t
+from ctypes import byref, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import pyopencl
@@ -13,12 +13,14 @@ from samebytes.errors import LayoutError
 from samebytes.plugins import TensorInfo
 
 from ._abi.core import cl_image_desc, cl_image_format
-from ._library import make
+from ._library import in_our_words, making
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ._context import OpenCLContext
 
-__all__ = ["IMAGE2D", "create_image", "image_format", "layout_of_image", "region_of"]
+__all__ = ["IMAGE2D", "image_format", "image_maker", "layout_of_image", "region_of"]
 
 IMAGE2D = int(pyopencl.mem_object_type.IMAGE2D)
 
@@ -60,6 +62,7 @@ _TYPES = {
 }
 
 
+@in_our_words
 def layout_of_image(native: pyopencl.Image) -> TensorInfo:
     """(rows, columns) or (rows, columns, channels), without strides.
 
@@ -68,17 +71,19 @@ def layout_of_image(native: pyopencl.Image) -> TensorInfo:
     """
     if native.type != IMAGE2D:
         raise LayoutError(
-            f"an image of cl_mem_object_type {native.type:#x} is not a tensor: 2-D images are"
+            f"an image of cl_mem_object_type {native.type:#x} cannot be a tensor: "
+            "only 2-D images can"
         )
     format_ = native.format
     channels = _CHANNELS.get(format_.channel_order)
     dtype = _DTYPES.get(format_.channel_data_type)
     if channels is None or dtype is None:
-        raise LayoutError(f"an image of {format_} is not a tensor: its elements are packed bits")
+        raise LayoutError(f"an image of {format_} cannot be a tensor: its elements are packed bits")
     shape: tuple[int, ...] = (native.height, native.width)
     return TensorInfo(dtype, shape if channels == 1 else (*shape, channels), opaque=True)
 
 
+@in_our_words
 def image_format(context: OpenCLContext, info: TensorInfo) -> pyopencl.ImageFormat:
     """The image format for a layout.
 
@@ -104,10 +109,10 @@ def image_format(context: OpenCLContext, info: TensorInfo) -> pyopencl.ImageForm
     return wanted
 
 
-def create_image(
+def image_maker(
     context: OpenCLContext, info: TensorInfo, *, over: int | None = None, row_pitch: int = 0
-) -> int:
-    """A new cl_mem: its own image, or one over the rows of a buffer.
+) -> Callable[[c_void_p], None]:
+    """What makes a cl_mem: its own image, or one over the rows of a buffer.
 
     pyopencl refuses pitches together with a buffer, so clCreateImage is called here.
 
@@ -130,7 +135,7 @@ def create_image(
         mem_object=over,
     )
     flags = int(pyopencl.mem_flags.READ_WRITE)
-    return make(
+    return making(
         "clCreateImage", context.native.int_ptr, flags, byref(native_format), byref(desc), None
     )
 

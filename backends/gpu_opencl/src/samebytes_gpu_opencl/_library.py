@@ -4,24 +4,45 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
+from collections import deque
+from collections.abc import Callable
 from ctypes import CFUNCTYPE, byref, c_char_p, c_int32, c_void_p
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import pyopencl
 import pyopencl._cl as _pyopencl_cl
 
 from samebytes.errors import NativeError
+from samebytes.plugins import hand_over, store_result
 
 from ._abi import core, external_memory, usm
 
-__all__ = ["call", "extension_function", "make", "meaning"]
+__all__ = [
+    "call",
+    "call_noting",
+    "extension_function",
+    "give_back",
+    "in_our_words",
+    "making",
+    "meaning",
+    "native_error",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def _load() -> Any:
     if sys.platform == "win32":
         return ctypes.CDLL("OpenCL.dll")
+    # As the dynamic linker does it for pyopencl: what was loaded for all to see comes first
+    # (LD_PRELOAD, for one). Layers would be passed by if the two used different loaders.
+    for_all = ctypes.CDLL(None)
+    if hasattr(for_all, "clGetPlatformIDs"):
+        return for_all
     # A symbol is looked for in what a library depends on, too: so this finds the OpenCL library
     # that pyopencl bundles, whatever its name, and not another one.
     return ctypes.CDLL(_pyopencl_cl.__file__)
@@ -60,19 +81,6 @@ def call(name: str, *arguments: Any) -> None:
         raise NativeError(name, code, meaning(code))
 
 
-def make(name: str, *arguments: Any) -> int:
-    """Call a function that returns a handle or pointer, and an error code by its last argument.
-
-    Raises:
-        NativeError: the code is not CL_SUCCESS.
-    """
-    code = c_int32()
-    handle = _FUNCTIONS[name](*arguments, byref(code))
-    if code.value or not handle:
-        raise NativeError(name, code.value, meaning(code.value))
-    return int(handle)
-
-
 @lru_cache(maxsize=64)
 def extension_function(platform: int, name: str) -> Any:
     """A function of an extension, for the objects of one platform; None if it has not got it.
@@ -91,6 +99,84 @@ def extension_function(platform: int, name: str) -> Any:
         return None
     function.restype, function.argtypes = result, tuple(arguments)
     return function
+
+
+def making(name: str, *arguments: Any, function: Any = None) -> Callable[[c_void_p], None]:
+    """What calls a function and stores the handle or pointer that it returns in a cell.
+
+    It raises NativeError if the error code, the function's last argument, is not CL_SUCCESS. No
+    exception of a signal handler loses what was made: whoever releases what the cell holds exists
+    before.
+
+    Args:
+        name: of the function, for the error.
+        arguments: without the error code.
+        function: of an extension; by default the one of that name.
+    """
+
+    def fill(cell: c_void_p) -> None:
+        code = c_int32()
+        store_result(cell, function or _FUNCTIONS[name], *arguments, byref(code))
+        if code.value or not cell.value:
+            raise NativeError(name, code.value, meaning(code.value))
+
+    return fill
+
+
+def call_noting(
+    cell: c_void_p, value: int, name: str, *arguments: Any, function: Any = None
+) -> None:
+    """Call a function as `call()` does, and store in a cell what its owner will give back.
+
+    Nothing comes in between: whoever releases what the cell holds exists before.
+
+    Args:
+        cell: gets the value, if the function succeeds.
+        value: a handle or pointer that the function takes.
+        name: of the function.
+        arguments: of the function.
+        function: of an extension; by default the one of that name.
+
+    Raises:
+        NativeError: it does not return CL_SUCCESS.
+    """
+    codes: deque[Any] = deque()
+    called = partial(function or _FUNCTIONS[name], *arguments)
+    calls = called, partial(setattr, cell, "value", value)
+    codes.extend(map(operator.call, calls))
+    if codes[0]:
+        cell.value = None
+        raise NativeError(name, codes[0], meaning(codes[0]))
+
+
+def give_back(cell: c_void_p, name: str, *arguments: Any) -> None:
+    """Call a function that ends what a cell holds, and empty the cell; nothing comes in between.
+
+    Raises:
+        NativeError: it does not return CL_SUCCESS.
+    """
+    code = hand_over(cell, _FUNCTIONS[name], *arguments)
+    if code:
+        raise NativeError(name, code, meaning(code))
+
+
+def native_error(error: pyopencl.Error) -> NativeError:
+    """What pyopencl raises, as an error of samebytes."""
+    said: Any = error
+    return NativeError(said.routine, said.code, meaning(said.code))
+
+
+def in_our_words(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function that calls pyopencl, whose errors become NativeError."""
+
+    @wraps(function)
+    def calling(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return function(*arguments, **named)
+        except pyopencl.Error as error:
+            raise native_error(error) from error
+
+    return calling
 
 
 def meaning(code: int) -> str:

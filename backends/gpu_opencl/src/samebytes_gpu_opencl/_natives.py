@@ -10,6 +10,8 @@ import pyopencl
 
 from samebytes.plugins import Storage, TensorInfo
 
+from ._library import native_error
+
 __all__ = ["layout_of", "pinned_buffer", "pinned_image", "pinned_svm"]
 
 
@@ -19,13 +21,20 @@ def pinned_buffer(handle: int, storage: Storage, layout: TensorInfo | None) -> p
     The reference keeps the cl_mem, but not what a cl_mem lies in: an array, an import. A buffer
     does not know its layout either, so that is noted on it, and found when it is wrapped again.
     """
-    native = pyopencl.Buffer.from_int_ptr(handle, retain=True)
+    try:
+        native = pyopencl.Buffer.from_int_ptr(handle, retain=True)
+    except pyopencl.Error as error:
+        raise native_error(error) from error
     return cast("pyopencl.Buffer", _pin(native, storage, layout))
 
 
 def pinned_image(handle: int, storage: Storage) -> pyopencl.Image:
     """The same for an image, which knows its layout."""
-    return cast("pyopencl.Image", _pin(pyopencl.Image.from_int_ptr(handle, True), storage, None))
+    try:
+        native = pyopencl.Image.from_int_ptr(handle, True)
+    except pyopencl.Error as error:
+        raise native_error(error) from error
+    return cast("pyopencl.Image", _pin(native, storage, None))
 
 
 def pinned_svm(storage: Storage, layout: TensorInfo | None) -> Any:

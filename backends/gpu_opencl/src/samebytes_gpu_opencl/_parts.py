@@ -14,12 +14,14 @@ from samebytes.plugins import Storage, TensorInfo, returns_memory
 from ._abi import core
 from ._devices import device_info
 from ._handles import mem_info, release_mem
-from ._images import create_image
-from ._library import make
+from ._images import image_maker
+from ._library import in_our_words, making
 from ._natives import pinned_buffer, pinned_image
 from ._usm import USMAllocation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ._context import OpenCLContext
     from ._tensor import OpenCLTensor
 
@@ -29,6 +31,7 @@ _BUFFER_CREATE_TYPE_REGION = 0x1220
 """CL/cl.h: CL_BUFFER_CREATE_TYPE_REGION."""
 
 
+@in_our_words
 def alignment_of(context: OpenCLContext) -> int:
     """CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes (OpenCL gives bits): where sub-buffers may begin."""
     return max(context.native_device.mem_base_addr_align // 8, 1)
@@ -90,7 +93,10 @@ def part_of(whole: OpenCLTensor, offset: int, info: TensorInfo) -> OpenCLTensor:
 
 
 class MemStorage(Storage):
-    """The owner of one reference to a cl_mem.
+    """The owner of one reference to a cl_mem. It is there before the cl_mem is made.
+
+    Args:
+        make: stores a new cl_mem in a cell: see `making`.
 
     Attributes:
         handle: the cl_mem.
@@ -99,11 +105,17 @@ class MemStorage(Storage):
     __slots__ = ("handle",)
 
     def __init__(
-        self, context: OpenCLContext, handle: int, nbytes: int, keep: object = None
+        self,
+        context: OpenCLContext,
+        make: Callable[[c_void_p], None],
+        nbytes: int,
+        keep: object = None,
     ) -> None:
-        release = release_mem(handle, context.native)
+        cell = c_void_p()
+        release = release_mem(cell, context.native)
         super().__init__(release, nbytes=nbytes, keep=keep, at_exit=True)
-        self.handle = handle
+        make(cell)
+        self.handle = cell.value or 0
 
 
 def sub_buffer(
@@ -131,8 +143,8 @@ def sub_buffer(
             f"place it at {-(-origin // alignment) * alignment}"
         )
     region = core.cl_buffer_region(origin, max(nbytes, 1))
-    handle = make("clCreateSubBuffer", root or buffer, 0, _BUFFER_CREATE_TYPE_REGION, byref(region))
-    return MemStorage(context, handle, nbytes, keep)
+    make = making("clCreateSubBuffer", root or buffer, 0, _BUFFER_CREATE_TYPE_REGION, byref(region))
+    return MemStorage(context, make, nbytes, keep)
 
 
 @returns_memory
@@ -171,9 +183,9 @@ def image_over(whole: OpenCLTensor) -> OpenCLTensor:
             "CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT)"
         )
     buffer, keep = _with_whole_rows(context, native, info.shape[0] * pitch, whole.storage)
-    handle = create_image(context, info, over=buffer, row_pitch=pitch)
-    storage = MemStorage(context, handle, native.size, keep)
-    image = pinned_image(handle, storage)
+    make = image_maker(context, info, over=buffer, row_pitch=pitch)
+    storage = MemStorage(context, make, native.size, keep)
+    image = pinned_image(storage.handle, storage)
     opaque = TensorInfo(info.dtype, info.shape, opaque=True)
     return type(whole)(image, context, storage, whole, whole.readonly, opaque, (storage,))
 

@@ -17,7 +17,9 @@ _VENDORS = Path("/etc/OpenCL/vendors")
 _LOADER = "libOpenCL.so.1"
 _DRIVERS = (
     "Intel GPU: apt install intel-opencl-icd; CPU: apt install pocl-opencl-icd; NVIDIA and AMD: "
-    "their drivers bring it"
+    "their drivers bring it; for tests without a GPU: "
+    'pip install "samebytes-softdevices[gpu]", then '
+    "samebytes-softdevices run --gpu -- COMMAND"
 )
 
 

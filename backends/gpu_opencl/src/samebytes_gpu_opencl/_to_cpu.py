@@ -101,7 +101,7 @@ class DeviceUSMToCpu(MemoryMapper):
         queue = working_queue(item.context)
         info = item.info
         _, nbytes = info.extent
-        pages = samebytes.context("cpu").allocate((nbytes,)).storage
+        pages = samebytes.context("cpu").allocate((nbytes,), zeroed=False).storage
         if nbytes:
             copy_usm(item.context, queue.handle, pages.address, item.native.pointer, nbytes)
         if queue.ordered:

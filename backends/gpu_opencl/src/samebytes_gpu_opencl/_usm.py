@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from ctypes import byref, c_int32, c_size_t, c_uint32, c_void_p, sizeof
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import DeviceMismatchError, LayoutError, MissingDependencyError, NativeError
-from samebytes.plugins import Storage, TensorInfo
+from samebytes.plugins import Resumable, Storage, TensorInfo, hand_over, store_result
 
 from ._abi import usm
 from ._devices import has_extension
@@ -79,6 +78,10 @@ class USMAllocation:
 
         Keep this object until the kernel has run: a kernel holds none of its arguments.
 
+        Args:
+            kernel: of the same cl_context.
+            index: of the argument, from 0.
+
         Raises:
             NativeError: the kernel has no such argument.
         """
@@ -116,21 +119,22 @@ def allocate_usm(context: OpenCLContext, kind: str, nbytes: int) -> USMStorage:
     make = usm_function(context, name)
     native, error, size = context.native, c_int32(), max(nbytes, 1)
     devices = () if kind == "usm_host" else (context.native_device.int_ptr,)
-    pointer = make(native.int_ptr, *devices, None, size, 0, byref(error))
-    if error.value or not pointer:
-        raise NativeError(name, error.value, meaning(error.value))
     # It waits for all commands that use the memory, which clMemFreeINTEL does not.
-    free = usm_function(context, "clMemBlockingFreeINTEL")
-    return USMStorage(
-        partial(_free, free, native, pointer),
-        pointer=pointer,
-        visible=kind != "usm_device",
-        nbytes=size,
-    )
+    free, cell = usm_function(context, "clMemBlockingFreeINTEL"), c_void_p()
+    # The owner comes before the memory, which no exception can lose then.
+    storage = USMStorage(Resumable(_free, free, native, cell))
+    store_result(cell, make, native.int_ptr, *devices, None, size, 0, byref(error))
+    if error.value or not cell.value:
+        raise NativeError(name, error.value, meaning(error.value))
+    storage.pointer, storage.nbytes = cell.value, size
+    if kind != "usm_device":
+        storage.expose(cell.value, size)
+    return storage
 
 
-def _free(free: Any, native: pyopencl.Context, pointer: int) -> None:
-    _check("clMemBlockingFreeINTEL", free(native.int_ptr, pointer))
+def _free(free: Any, native: pyopencl.Context, cell: c_void_p) -> None:
+    if cell.value:
+        _check("clMemBlockingFreeINTEL", hand_over(cell, free, native.int_ptr, cell.value))
 
 
 class USMStorage(Storage):
@@ -142,9 +146,10 @@ class USMStorage(Storage):
 
     __slots__ = ("pointer",)
 
-    def __init__(self, release: Any, *, pointer: int, visible: bool, nbytes: int) -> None:
-        super().__init__(release, address=pointer if visible else 0, nbytes=nbytes, at_exit=True)
-        self.pointer = pointer
+    pointer: int
+
+    def __init__(self, release: Any) -> None:
+        super().__init__(release, at_exit=True)
 
 
 def wrap_usm_pointer(context: OpenCLContext, pointer: int, nbytes: int) -> USMAllocation:

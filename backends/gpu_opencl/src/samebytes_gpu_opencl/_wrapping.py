@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any
 
 import pyopencl
@@ -14,8 +15,9 @@ from samebytes.plugins import Storage, TensorInfo, joint_owner, returns_memory
 
 from ._context import OpenCLContext, context_of
 from ._devices import devices
-from ._handles import check_handle, check_mem, mem_info, retain_mem
+from ._handles import check_handle, check_mem, mem_info, release_mem, retain_mem
 from ._images import IMAGE2D, layout_of_image
+from ._library import in_our_words
 from ._natives import layout_of, pinned_buffer, pinned_image
 from ._parts import check_extent, part_of
 from ._usm import USMAllocation, wrap_usm_pointer
@@ -96,7 +98,7 @@ def frame(
 
     Args:
         natives: pyopencl.Buffer (dense planes), pyopencl.Image, USMAllocation or cl_mem ints.
-        format, width, height: what they hold.
+        format, width, height: of the picture that they hold, in pixels.
         context, readonly: as for `tensor`.
 
     Raises:
@@ -176,23 +178,26 @@ def native_over_mem(
         DeviceMismatchError: it belongs to another cl_context.
     """
     kind = check_mem(handle, context.native, context.native_device)
-    storage = Storage(
-        retain_mem(handle, context.native),
-        nbytes=mem_info(handle, pyopencl.mem_info.SIZE),
-        at_exit=True,
-    )
+    nbytes = mem_info(handle, pyopencl.mem_info.SIZE)  # first: it may fail
+    cell = c_void_p()
+    storage = Storage(release_mem(cell, context.native), nbytes=nbytes, at_exit=True)
+    retain_mem(cell, handle)
     if kind == _BUFFER:
         return pinned_buffer(handle, storage, info), storage, kind
     return pinned_image(handle, storage), storage, kind
 
 
+@in_our_words
 def _whole(native: Any, context: OpenCLContext | None, readonly: bool) -> OpenCLTensor:
     if isinstance(native, pyopencl.Buffer | pyopencl.Image):
         home = _home_of(native, context)
         info = layout_of_image(native) if isinstance(native, pyopencl.Image) else None
         # The user may call release() while the tensor, or what was mapped from it, is in use.
-        reference = retain_mem(native.int_ptr, home.native)
-        held = Storage(reference, nbytes=native.size, keep=native, at_exit=True)
+        nbytes = native.size
+        cell = c_void_p()
+        release = release_mem(cell, home.native)
+        held = Storage(release, nbytes=nbytes, keep=native, at_exit=True)
+        retain_mem(cell, native.int_ptr)
         return home.tensor_class.borrowed(native, home, keep=held, readonly=readonly, info=info)
     if isinstance(native, USMAllocation):
         if context is not None and context != native.context:
@@ -212,7 +217,9 @@ def _whole(native: Any, context: OpenCLContext | None, readonly: bool) -> OpenCL
         )
     made, storage, kind = native_over_mem(context, native)
     if kind not in (_BUFFER, IMAGE2D):
-        raise LayoutError("a cl_mem of this type is not a tensor: buffers and 2-D images are")
+        raise LayoutError(
+            "a cl_mem of this type cannot be a tensor: only buffers and 2-D images can"
+        )
     return context.tensor_class.owned(made, context, storage, readonly=readonly)
 
 

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from ctypes import c_void_p
+
 from samebytes.errors import LayoutError
-from samebytes.plugins import Fd, Lock, Storage
+from samebytes.plugins import Fd, Lock, Resumable, Storage
 
 from ._abi.constants import MemoryType
+from ._abi.structures import Typed
 from ._fd_rules import fd_rules
 from ._native_context import NativeContext
-from ._usm import free, query_fd
+from ._usm import allocate, free, query_fd
 
-__all__ = ["Allocation"]
+__all__ = ["Allocation", "new_memory"]
 
 # What memory that we free needs until then, by the id of its Allocation. Held from here, and not by
 # the memory's owner alone, since the garbage collector ends the objects of a reference cycle in any
@@ -27,7 +30,6 @@ class Allocation:
 
     Attributes:
         context: what it was made in.
-        address: of its first byte.
         nbytes: its size; where a pointer was wrapped, as far as the user's word goes.
         kind: host, shared or device memory.
         owned: it is freed with its storage; else it is somebody else's.
@@ -35,7 +37,7 @@ class Allocation:
             middle of somebody else's, whose offset in a DMA-BUF nobody knows.
     """
 
-    __slots__ = ("_exported", "address", "begins", "context", "kind", "nbytes", "owned")
+    __slots__ = ("_cell", "_exported", "begins", "context", "kind", "nbytes", "owned")
 
     def __init__(
         self,
@@ -48,12 +50,17 @@ class Allocation:
         begins: bool = True,
     ) -> None:
         self.context = context
-        self.address = address
+        self._cell = c_void_p(address)
         self.nbytes = nbytes
         self.kind = kind
         self.owned = owned
         self.begins = begins
         self._exported: Fd | None = None
+
+    @property
+    def address(self) -> int:
+        """Of the first byte; 0 before `new_memory()` has made it."""
+        return self._cell.value or 0
 
     @property
     def host_visible(self) -> bool:
@@ -62,15 +69,16 @@ class Allocation:
 
     def storage(self, keep: object = None) -> Storage:
         """The owner of the memory. Call it once. `keep` is what the memory lies in."""
-        if self.owned:
-            _needed[id(self)] = self.context, keep
-        return Storage(
-            self._release,
+        storage = Storage(
+            Resumable(self._release),
             address=self.address if self.host_visible else 0,
             nbytes=self.nbytes,
             keep=keep,
             at_exit=True,
         )
+        if self.owned:
+            _needed[id(self)] = self.context, keep
+        return storage
 
     def exported(self) -> Fd:
         """The memory's DMA-BUF descriptor, exported at the first call. It stays this object's.
@@ -87,18 +95,48 @@ class Allocation:
         exported = self._exported
         if exported is None:
             rules = fd_rules(self.context)
-            number = query_fd(self.context, self.address)
-            made = Fd(number) if rules.export_is_ours else Fd.borrow(number)
+            made = query_fd(self.context, self.address)
+            if not rules.export_is_ours:
+                made = Fd.borrow(made.detach())
             with _lock:
                 exported = self._exported = self._exported or made
         return exported
 
     def _release(self) -> None:
-        exported, self._exported = self._exported, None
+        if self._exported is not None:
+            self._exported.close()
         try:
-            if exported is not None:
-                exported.close()
-            if self.owned:
-                free(self.context, self.address)
+            if self.owned and self.address:
+                free(self.context, self._cell)
         finally:
-            _needed.pop(id(self), None)
+            if not (self.owned and self.address):
+                _needed.pop(id(self), None)
+
+
+def new_memory(
+    context: NativeContext, nbytes: int, kind: MemoryType, alignment: int = 0,
+    extension: Typed | None = None, keep: object = None,
+) -> tuple[Allocation, Storage]:  # fmt: skip
+    """New memory, or by an importing `extension` memory that is there already, and its owner.
+
+    The owner comes before the memory, which no exception of a signal handler can lose then.
+
+    Args:
+        context, nbytes, kind, alignment, extension: as for `allocate`.
+        keep: what the memory lies in.
+
+    Raises:
+        LayoutError: the size or alignment cannot be.
+        LevelZeroError: the driver refuses.
+    """
+    allocation = Allocation(context, 0, nbytes, kind)
+    storage: Storage | None = allocation.storage(keep)
+    assert storage is not None
+    try:
+        allocate(allocation._cell, context, nbytes, kind, alignment, extension)
+    except BaseException:
+        storage = None  # the traceback holds it, and so what the memory lies in
+        raise
+    if allocation.host_visible:
+        storage.expose(allocation.address, nbytes)
+    return allocation, storage

@@ -34,6 +34,10 @@ def copy(target: Tensor, source: Tensor) -> None:
     Counted in `samebytes.stats()`. To bring bytes to or from device memory, map host USM to the
     CPU and copy between the two.
 
+    Args:
+        target: written as a whole.
+        source: of the same number of bytes.
+
     Raises:
         UnsupportedObjectError: one of them is not a Level Zero tensor.
         ClosedError: a tensor or its context was closed.

@@ -22,7 +22,7 @@ from samebytes.plugins import (
 )
 
 from ._abi.constants import ExternalMemoryType
-from ._allocation import Allocation
+from ._allocation import Allocation, new_memory
 from ._devices import DeviceEntry, choose, entries, entry_of
 from ._foreign import LAST_ADDRESS, foreign_allocation
 from ._import_cache import Imports
@@ -32,7 +32,7 @@ from ._native_context import NativeContext
 from ._pointer import USMPointer, check_fits, whole
 from ._properties import DeviceMemory, device_memory, external_types, maps_pages
 from ._tensor import LevelZeroTensor
-from ._usm import AllocationProperties, Kind, allocate, export_descriptor, inspect, kind_of
+from ._usm import AllocationProperties, Kind, export_descriptor, inspect, kind_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -45,6 +45,9 @@ class LevelZeroContext(Context[LevelZeroTensor]):
 
     Handles: "ze_context", "ze_device", "ze_driver". The ze_context_handle_t that this class made
     is destroyed after the last memory that was allocated in it.
+
+    Attributes:
+        imports: the memory that was imported here, for this package's edges.
     """
 
     memory_type = "level_zero"
@@ -159,8 +162,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
             LevelZeroError: the driver refuses, for instance because memory is short.
         """
         info = TensorInfo(dtype, shape)
-        allocation = self._allocate(info.nbytes, kind, exportable, alignment)
-        return self._owned(allocation, 0, info)
+        return self._owned(*self._allocate(info.nbytes, kind, exportable, alignment), 0, info)
 
     def allocate_frame(
         self,
@@ -173,6 +175,10 @@ class LevelZeroContext(Context[LevelZeroTensor]):
     ) -> Frame[LevelZeroTensor]:
         """A new image in one piece of USM, planes one after another without gaps.
 
+        Args:
+            kind: "host", "shared" or "device".
+            exportable: whether `export_fd()` can share it.
+
         Raises:
             LayoutError: a size that the format cannot have.
             UnknownNameError: no such format or kind.
@@ -181,8 +187,8 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         image = ImageInfo(ImageFormat.of(format_), width, height)
         layouts = image.format.packed_layouts(width, height)
         nbytes = max(plane.offset + plane.span for plane in layouts)
-        allocation = self._allocate(nbytes, kind, exportable, mmap.PAGESIZE)
-        storage = self.imports.owned(allocation)
+        allocation, storage = self._allocate(nbytes, kind, exportable, mmap.PAGESIZE)
+        self.imports.note(storage, allocation)
         native = tuple(
             self._pointer(
                 allocation,
@@ -224,7 +230,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         allocation = foreign_allocation(
             self.native_context(), whole(pointer, "pointer"), info, start
         )
-        storage = self.imports.owned(allocation, keep)
+        storage = self.imports.note(allocation.storage(keep), allocation)
         native = self._pointer(allocation, storage, start, info)
         return LevelZeroTensor.borrowed(native, self, keep=storage, info=info)
 
@@ -256,8 +262,8 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         start, nbytes = whole(offset, "offset"), memory_size(number)
         check_fits(info, start, nbytes, f"file descriptor {number}")
         with Fd.borrow(number) as borrowed:
-            allocation = import_fd(native, borrowed, nbytes)
-        return self._owned(allocation, start, info)
+            made = import_fd(native, borrowed, nbytes)
+        return self._owned(*made, start, info)
 
     @returns_memory
     def import_nt_handle(
@@ -274,7 +280,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
 
         Args:
             handle: of the memory. It stays the caller's.
-            nbytes: the memory's size, which Windows does not report.
+            nbytes: the memory's size in bytes, which Windows does not report.
             shape, dtype, offset, strides: as for `import_fd`.
 
         Raises:
@@ -286,11 +292,14 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         info = TensorInfo(dtype, shape, strides)
         start, number = whole(offset, "offset"), whole(handle, "NT handle")
         check_fits(info, start, whole(nbytes, "size"), f"NT handle {number:#x}")
-        allocation = import_nt_handle(native, number, nbytes)
-        return self._owned(allocation, start, info)
+        return self._owned(*import_nt_handle(native, number, nbytes), start, info)
 
     def inspect(self, pointer: int) -> AllocationProperties | None:
-        """What the driver says of a pointer; None if it is not USM of this context."""
+        """What the driver says of a pointer; None if it is not USM of this context.
+
+        Args:
+            pointer: any address; nothing is taken over.
+        """
         native, address = self.native_context(), whole(pointer, "pointer")
         return inspect(native, address) if 0 < address <= LAST_ADDRESS else None
 
@@ -318,24 +327,32 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         native = self.native_context()
         return maps_pages(native.library, native.entry.driver)
 
-    def _allocate(self, nbytes: int, kind: Kind, exportable: bool, alignment: int) -> Allocation:
+    def _allocate(
+        self, nbytes: int, kind: Kind, exportable: bool, alignment: int
+    ) -> tuple[Allocation, Storage]:
         native, type_ = self.native_context(), kind_of(kind)
         size = max(-(-nbytes // mmap.PAGESIZE), 1) * mmap.PAGESIZE
         export = export_descriptor() if exportable else None
-        return Allocation(native, allocate(native, size, type_, alignment, export), size, type_)
+        return new_memory(native, size, type_, alignment, export)
 
     def _pointer(
         self, allocation: Allocation, storage: Storage, offset: int, info: TensorInfo
     ) -> USMPointer:
         return USMPointer(self, allocation, allocation.address + offset, info, storage)
 
-    def _owned(self, allocation: Allocation, offset: int, info: TensorInfo) -> LevelZeroTensor:
-        storage = self.imports.owned(allocation)
+    def _owned(
+        self, allocation: Allocation, storage: Storage, offset: int, info: TensorInfo
+    ) -> LevelZeroTensor:
+        self.imports.note(storage, allocation)
         native = self._pointer(allocation, storage, offset, info)
         return LevelZeroTensor.owned(native, self, storage, info=info)
 
     def native_context(self) -> NativeContext:
-        """The native context, for this package; ClosedError once it was closed."""
+        """The native context, for this package; ClosedError once it was closed.
+
+        Raises:
+            ClosedError: the context was closed.
+        """
         native = self._native
         if native is None:
             raise ClosedError(f"this {self.node} context was closed")

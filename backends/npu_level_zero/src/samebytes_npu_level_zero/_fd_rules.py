@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from ctypes import c_void_p
 from dataclasses import dataclass
 
 from samebytes.plugins import KeyLocks
@@ -64,14 +65,17 @@ def _try_out(like: NativeContext) -> FdRules:
     # which exported it, and free both at once.
     exporter = NativeContext.create(like.library, like.entry)
     importer = NativeContext.create(like.library, like.entry)
-    address = allocate(exporter, mmap.PAGESIZE, MemoryType.HOST, 0, export_descriptor())
+    made = c_void_p()
     try:
-        first = query_fd(exporter, address)
+        allocate(made, exporter, mmap.PAGESIZE, MemoryType.HOST, 0, export_descriptor())
+        # Whose the numbers are is not known yet.
+        first = query_fd(exporter, made.value or 0).detach()
         file = _file(first)
-        second = query_fd(exporter, address)
+        second = query_fd(exporter, made.value or 0).detach()
         takes = _importing_takes(importer, first)
     finally:
-        free(exporter, address)
+        if made.value:
+            free(exporter, made)
     if first == second or file != _file(first) or file != _file(second):
         return FdRules(export_is_ours=False, import_takes=takes)
     os.close(first)
@@ -83,12 +87,14 @@ def _importing_takes(context: NativeContext, exported: int) -> bool:
     given = os.dup(exported)
     file = _file(given)
     extension = ze_external_memory_import_fd_t(flags=ExternalMemoryType.DMA_BUF, fd=given)
+    made = c_void_p()
     try:
-        imported = allocate(context, mmap.PAGESIZE, MemoryType.HOST, 0, extension)
+        allocate(made, context, mmap.PAGESIZE, MemoryType.HOST, 0, extension)
     except LevelZeroError:
         pass  # it imports nothing, so there will be nothing to close
-    else:
-        free(context, imported)
+    finally:
+        if made.value:
+            free(context, made)
     if _file(given) != file:
         return True
     os.close(given)

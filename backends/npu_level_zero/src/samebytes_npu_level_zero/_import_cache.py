@@ -33,9 +33,9 @@ class Imported:
 
     __slots__ = ("__weakref__", "allocation", "storage")
 
-    def __init__(self, allocation: Allocation, keep: object = None) -> None:
+    def __init__(self, allocation: Allocation, storage: Storage) -> None:
         self.allocation = allocation
-        self.storage = allocation.storage(keep)
+        self.storage = storage
 
 
 class Imports:
@@ -48,9 +48,11 @@ class Imports:
         self._known: weakref.WeakKeyDictionary[Storage, Allocation] = weakref.WeakKeyDictionary()
         self._cache: ImportCache[Imported] = ImportCache()
 
-    def owned(self, allocation: Allocation, keep: object = None) -> Storage:
-        """The owner of memory that was made in the context; `keep` is what it lies in."""
-        return self._note(allocation.storage(keep), allocation)
+    def note(self, storage: Storage, allocation: Allocation) -> Storage:
+        """Remember what memory of the context a storage owns; returns the storage."""
+        with self._lock:
+            self._known[storage] = allocation
+        return storage
 
     def mapping(self, imported: Imported) -> Storage:
         """An owner for one mapping of an import.
@@ -60,7 +62,7 @@ class Imports:
         """
         address, nbytes = imported.storage.address, imported.storage.nbytes
         storage = Storage(address=address, nbytes=nbytes, holds=imported)
-        return self._note(storage, imported.allocation)
+        return self.note(storage, imported.allocation)
 
     def known(self, storage: Storage) -> Allocation | None:
         """The USM of this context that `storage` owns, if it does."""
@@ -77,7 +79,7 @@ class Imports:
 
         def make() -> Imported:
             with Fd.borrow(fd) as borrowed:
-                return Imported(import_fd(native, borrowed, memory_size(fd)))
+                return Imported(*import_fd(native, borrowed, memory_size(fd)))
 
         # The driver holds the memory itself, so an import needs no reference to its source.
         return self._cache.of_source(source, fd, make)
@@ -98,7 +100,7 @@ class Imports:
 
         def make() -> Imported:
             # Pages must outlive their import.
-            return Imported(_import_released(native, address, nbytes), source)
+            return Imported(*_import_released(native, address, nbytes, source))
 
         def taken(_: Imported) -> LayoutError:
             return LayoutError(
@@ -114,22 +116,19 @@ class Imports:
             self._known.clear()
         self._cache.clear()
 
-    def _note(self, storage: Storage, allocation: Allocation) -> Storage:
-        with self._lock:
-            self._known[storage] = allocation
-        return storage
 
-
-def _import_released(native: NativeContext, address: int, nbytes: int) -> Allocation:
+def _import_released(
+    native: NativeContext, address: int, nbytes: int, keep: object
+) -> tuple[Allocation, Storage]:
     """Import pages, of which another thread may be releasing an import.
 
     That leaves the cache before the driver has forgotten it, and a driver takes no page twice.
     """
     for _ in range(_TRIES):
         try:
-            return import_pages(native, address, nbytes)
+            return import_pages(native, address, nbytes, keep)
         except LevelZeroError as error:
             if error.code != Result.ERROR_INVALID_ARGUMENT:
                 raise
         time.sleep(_PAUSE)
-    return import_pages(native, address, nbytes)
+    return import_pages(native, address, nbytes, keep)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import mmap
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Fd
+from samebytes.plugins import Fd, Storage
 
 from . import _system
 from ._abi.constants import ExternalMemoryType, MemoryType
@@ -15,16 +15,15 @@ from ._abi.structures import (
     ze_external_memory_import_fd_t,
     ze_external_memory_import_win32_handle_t,
 )
-from ._allocation import Allocation
+from ._allocation import Allocation, new_memory
 from ._fd_rules import fd_rules
 from ._native_context import NativeContext
-from ._usm import allocate
 
 __all__ = ["import_fd", "import_nt_handle", "import_pages", "require_windows"]
 
 
-def import_fd(context: NativeContext, fd: Fd, nbytes: int) -> Allocation:
-    """The memory of a DMA-BUF as host USM. The descriptor stays the caller's.
+def import_fd(context: NativeContext, fd: Fd, nbytes: int) -> tuple[Allocation, Storage]:
+    """The memory of a DMA-BUF as host USM, and its owner. The descriptor stays the caller's.
 
     Args:
         context: where to use it.
@@ -36,14 +35,18 @@ def import_fd(context: NativeContext, fd: Fd, nbytes: int) -> Allocation:
     """
     given = fd.dup() if fd_rules(context).import_takes else fd
     extension = ze_external_memory_import_fd_t(flags=ExternalMemoryType.DMA_BUF, fd=given.fileno())
-    address = allocate(context, nbytes, MemoryType.HOST, 0, extension)
+    made = new_memory(context, nbytes, MemoryType.HOST, 0, extension)
     if given is not fd:
         given.detach()
-    return Allocation(context, address, nbytes, MemoryType.HOST)
+    return made
 
 
-def import_nt_handle(context: NativeContext, handle: int, nbytes: int) -> Allocation:
-    """The memory of an NT handle as device USM, on Windows. The handle stays the caller's.
+def import_nt_handle(
+    context: NativeContext, handle: int, nbytes: int
+) -> tuple[Allocation, Storage]:
+    """The memory of an NT handle as device USM, and its owner, on Windows.
+
+    The handle stays the caller's.
 
     Host USM cannot be made of it: OpenVINO's NPU plugin imports it so as well.
 
@@ -58,8 +61,7 @@ def import_nt_handle(context: NativeContext, handle: int, nbytes: int) -> Alloca
     extension = ze_external_memory_import_win32_handle_t(
         flags=ExternalMemoryType.OPAQUE_WIN32, handle=handle
     )
-    address = allocate(context, nbytes, MemoryType.DEVICE, 0, extension)
-    return Allocation(context, address, nbytes, MemoryType.DEVICE)
+    return new_memory(context, nbytes, MemoryType.DEVICE, 0, extension)
 
 
 def require_windows() -> None:
@@ -71,8 +73,15 @@ def require_windows() -> None:
         )
 
 
-def import_pages(context: NativeContext, address: int, nbytes: int) -> Allocation:
-    """Whole pages of the application's memory as host USM. They must outlive it.
+def import_pages(
+    context: NativeContext, address: int, nbytes: int, keep: object = None
+) -> tuple[Allocation, Storage]:
+    """Whole pages of the application's memory as host USM, and its owner.
+
+    Args:
+        context: where to use them.
+        address, nbytes: of the pages.
+        keep: owns the pages, which must outlive their import.
 
     Raises:
         LayoutError: address or size is not a multiple of the page size.
@@ -83,5 +92,4 @@ def import_pages(context: NativeContext, address: int, nbytes: int) -> Allocatio
             f"{nbytes} bytes at {address:#x} are not whole pages of {mmap.PAGESIZE} bytes"
         )
     extension = ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=address, size=nbytes)
-    made = allocate(context, nbytes, MemoryType.HOST, 0, extension)
-    return Allocation(context, made, nbytes, MemoryType.HOST)
+    return new_memory(context, nbytes, MemoryType.HOST, 0, extension, keep)

@@ -8,6 +8,7 @@ from ctypes import byref, c_size_t, c_uint32, c_void_p
 from typing import Any, TypeVar
 
 from samebytes.errors import MissingDependencyError
+from samebytes.plugins import hand_over
 
 from . import _system
 from ._abi.prototypes import OPTIONAL, PROTOTYPES
@@ -59,6 +60,37 @@ class Library:
         except KeyError:
             raise LevelZeroError(name, Result.ERROR_UNSUPPORTED_FEATURE) from None
         code = function(*arguments)
+        if code:
+            raise LevelZeroError(name, code)
+
+    def fill(self, cell: c_void_p, name: str, *arguments: Any) -> None:
+        """Call a function that makes something, for an owner that is there before.
+
+        So no exception of a signal handler loses what was made: the driver itself stores it.
+
+        Args:
+            cell: gets the handle or pointer; empty if the function fails.
+            name: of the function.
+            arguments: without the last one, which is the cell's address.
+
+        Raises:
+            LevelZeroError: it did not return ZE_RESULT_SUCCESS.
+        """
+        try:
+            self.call(name, *arguments, byref(cell))
+        except LevelZeroError:
+            cell.value = None
+            raise
+
+    def give_back(self, cell: c_void_p, name: str, *arguments: Any) -> None:
+        """Call a function that ends what a cell holds, and empty the cell.
+
+        Nothing comes in between, so that whoever is interrupted here may call it again later.
+
+        Raises:
+            LevelZeroError: it did not return ZE_RESULT_SUCCESS.
+        """
+        code = hand_over(cell, self._functions[name], *arguments)
         if code:
             raise LevelZeroError(name, code)
 

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from ctypes import byref, c_void_p
-from functools import partial
 
-from samebytes.plugins import Storage
+from samebytes.plugins import Resumable, Storage
 
 from ._abi.structures import ze_context_desc_t
 from ._devices import DeviceEntry
@@ -40,11 +39,10 @@ class NativeContext:
             LevelZeroError: the driver refuses.
         """
         made = c_void_p()
-        library.call("zeContextCreate", entry.driver, byref(ze_context_desc_t()), byref(made))
-        handle = made.value or 0
         # At exit it is destroyed after its memory, since that was made later.
-        destroy = partial(library.call, "zeContextDestroy", handle)
-        return cls(library, entry, handle, Storage(destroy, at_exit=True))
+        owner = Storage(Resumable(_destroy, library, made), at_exit=True)
+        library.fill(made, "zeContextCreate", entry.driver, byref(ze_context_desc_t()))
+        return cls(library, entry, made.value or 0, owner)
 
     @classmethod
     def borrow(
@@ -52,3 +50,8 @@ class NativeContext:
     ) -> NativeContext:
         """A context of somebody else, who destroys it; `keep` is held as long as it is used."""
         return cls(library, entry, handle, Storage(keep=keep))
+
+
+def _destroy(library: Library, made: c_void_p) -> None:
+    if made.value:
+        library.give_back(made, "zeContextDestroy", made.value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from samebytes import TensorInfo
 from samebytes.errors import LayoutError, NotHostVisibleError, UnsupportedObjectError
-from samebytes.plugins import Storage
+from samebytes.plugins import Storage, array_in
 
 from ._allocation import Allocation
 from ._usm import Kind, kind_name
@@ -81,12 +81,7 @@ class USMPointer:
                 "device USM cannot be read by the CPU in place: allocate host or shared USM, "
                 "or samebytes_npu_level_zero.copy() it there"
             )
-        info, memory = self.info, np.asarray(self.pin)
-        start = self.address - self.pin.address
-        if info.dtype.packed:
-            array = memory[start : start + info.nbytes]
-        else:
-            array = np.ndarray(info.shape, info.dtype.carrier, memory, start, info.strides)
+        array = array_in(self.pin, self.info, self.address - self.pin.address)
         if self.readonly:
             array.setflags(write=False)
         return array

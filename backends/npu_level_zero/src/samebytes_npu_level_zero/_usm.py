@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.plugins import Fd
 
 from . import _system
 from ._abi.constants import ExternalMemoryType, MemoryType
@@ -85,12 +86,13 @@ class AllocationProperties:
 
 
 def allocate(
-    context: NativeContext, nbytes: int, kind: MemoryType, alignment: int = 0,
+    cell: c_void_p, context: NativeContext, nbytes: int, kind: MemoryType, alignment: int = 0,
     extension: Typed | None = None,
-) -> int:  # fmt: skip
-    """The address of new memory, or with an importing `extension` of memory that is there already.
+) -> None:  # fmt: skip
+    """New memory, or with an importing `extension` memory that is there already.
 
     Args:
+        cell: gets its address; an owner that is there already frees it.
         context: what to make it in.
         nbytes: at least one.
         kind: host, shared or device.
@@ -104,22 +106,21 @@ def allocate(
     """
     _check_size(context, nbytes, alignment)
     chained = None if extension is None else ctypes.addressof(extension)
-    size, device, made = (nbytes, alignment), context.entry.handle, c_void_p()
-    call = context.library.call
+    size, device = (nbytes, alignment), context.entry.handle
+    fill = context.library.fill
     if kind is MemoryType.HOST:
         host = ze_host_mem_alloc_desc_t(pNext=chained)
-        call("zeMemAllocHost", context.handle, byref(host), *size, byref(made))
-        return made.value or 0
+        fill(cell, "zeMemAllocHost", context.handle, byref(host), *size)
+        return
     descriptor = ze_device_mem_alloc_desc_t(pNext=chained)
     if kind is MemoryType.DEVICE:
-        call("zeMemAllocDevice", context.handle, byref(descriptor), *size, device, byref(made))
-        return made.value or 0
+        fill(cell, "zeMemAllocDevice", context.handle, byref(descriptor), *size, device)
+        return
     host = ze_host_mem_alloc_desc_t()
-    call(
-        "zeMemAllocShared",
-        context.handle, byref(descriptor), byref(host), *size, device, byref(made),
+    fill(
+        cell, "zeMemAllocShared",
+        context.handle, byref(descriptor), byref(host), *size, device,
     )  # fmt: skip
-    return made.value or 0
 
 
 def _check_size(context: NativeContext, nbytes: int, alignment: int) -> None:
@@ -141,9 +142,9 @@ def export_descriptor() -> ze_external_memory_export_desc_t:
     return ze_external_memory_export_desc_t(flags=kind)
 
 
-def free(context: NativeContext, address: int) -> None:
+def free(context: NativeContext, cell: c_void_p) -> None:
     """Give back memory that `allocate` made; what was imported stays with its other owners."""
-    context.library.call("zeMemFree", context.handle, address)
+    context.library.give_back(cell, "zeMemFree", context.handle, cell.value)
 
 
 def inspect(context: NativeContext, address: int) -> AllocationProperties | None:
@@ -160,17 +161,20 @@ def inspect(context: NativeContext, address: int) -> AllocationProperties | None
     return AllocationProperties(kind, properties.id, properties.pageSize)
 
 
-def query_fd(context: NativeContext, address: int) -> int:
+def query_fd(context: NativeContext, address: int) -> Fd:
     """Export the allocation at `address` as a DMA-BUF. `fd_rules` says whose the number is.
+
+    Where it is the driver's, detach it.
 
     Raises:
         NotExportableError: the driver exports none.
     """
-    found = ze_external_memory_export_fd_t(flags=ExternalMemoryType.DMA_BUF, fd=-1)
+    found = ze_external_memory_export_fd_t(flags=ExternalMemoryType.DMA_BUF)
+    made = Fd.stored_in(found, type(found).fd.offset)
     _export(context, address, found)
     if found.fd < 0:
         raise _not_exported()
-    return int(found.fd)
+    return made
 
 
 def query_nt_handle(context: NativeContext, address: int) -> int:

@@ -19,17 +19,21 @@ from ._in_place import in_place
 from ._tensor import OpenCVTensor
 
 if TYPE_CHECKING:
+    from ._elements._crop import OpenCVCrop
     from ._elements._draw import OpenCVDraw
     from ._elements._scale import OpenCVScale
+    from ._elements._warp import OpenCVWarp
     from ._resize import resize
     from ._umat_context import UMatContext
     from ._umat_tensor import UMatTensor
 
 __all__ = [
     "OpenCVContext",
+    "OpenCVCrop",
     "OpenCVDraw",
     "OpenCVScale",
     "OpenCVTensor",
+    "OpenCVWarp",
     "UMatContext",
     "UMatTensor",
     "in_place",
@@ -37,8 +41,10 @@ __all__ = [
 ]
 
 _HOME = {
+    "OpenCVCrop": "._elements._crop",
     "OpenCVDraw": "._elements._draw",
     "OpenCVScale": "._elements._scale",
+    "OpenCVWarp": "._elements._warp",
     "UMatContext": "._umat_context",
     "UMatTensor": "._umat_tensor",
     "resize": "._resize",

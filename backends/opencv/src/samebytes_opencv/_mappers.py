@@ -35,7 +35,10 @@ class CpuToOpenCV(MemoryMapper):
             reason = why_not(info)
         if reason is not None:
             raise Refused(reason)
-        return _for(array, access), info, None
+        if access == "r" and array.flags.writeable:  # as _for(), without its call
+            array = array.view()
+            array.setflags(False)
+        return array, info, None
 
 
 class OpenCVToCpu(MemoryMapper):

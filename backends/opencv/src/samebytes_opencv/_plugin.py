@@ -92,8 +92,13 @@ def samebytes_mappers() -> list[MapperSpec]:
 
 @hookimpl
 def samebytes_elements() -> list[ElementSpec]:
-    """The elements that draw and scale."""
+    """The elements that draw, cut, scale and warp."""
     return [
+        ElementSpec(
+            name="opencv.crop",
+            element="samebytes_opencv._elements._crop:OpenCVCrop",
+            summary="gives a part of each frame, in the same memory",
+        ),
         ElementSpec(
             name="opencv.draw",
             element="samebytes_opencv._elements._draw:OpenCVDraw",
@@ -103,5 +108,10 @@ def samebytes_elements() -> list[ElementSpec]:
             name="opencv.scale",
             element="samebytes_opencv._elements._scale:OpenCVScale",
             summary="scales frames",
+        ),
+        ElementSpec(
+            name="opencv.warp",
+            element="samebytes_opencv._elements._warp:OpenCVWarp",
+            summary="turns, shears, moves and scales frames",
         ),
     ]

@@ -20,7 +20,8 @@ class Binding:
     Attributes:
         kind: "input" or "output".
         name: of the port.
-        tensor: what was set; None where the request uses its own memory.
+        tensor: what was set; None where the request uses its own memory, as for an output until
+            `set_output_tensor()` or `set_tensor()` is called on it.
         placement: "in place" if the device is given the tensor's own memory; "imported" if the
             NPU plugin makes pages of the CPU's its own, without a copy; "copied" if the
             tensor was copied when it was set, or is copied by the plugin at each inference, both
@@ -46,12 +47,11 @@ class Bound:
         tensor: what get_tensor() gives; None for a batch of remote tensors.
         given: what OpenVINO was given: the same, or a dense copy.
         plugin_copies: bytes that the plugin copies at each inference.
-        pin: see `Place`.
+        pin: see `Verdict`.
         batch: what was set as a batch.
-        dense: memory for copies, kept so that every frame is copied to the same.
     """
 
-    __slots__ = ("batch", "dense", "given", "pin", "placement", "plugin_copies", "tensor")
+    __slots__ = ("batch", "given", "pin", "placement", "plugin_copies", "tensor")
 
     def __init__(
         self,
@@ -68,4 +68,3 @@ class Bound:
         self.plugin_copies = plugin_copies
         self.pin = pin
         self.batch = batch
-        self.dense: Tensor | None = None

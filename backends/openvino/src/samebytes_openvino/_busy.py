@@ -7,7 +7,7 @@ from types import TracebackType
 
 from samebytes.errors import BusyError
 
-__all__ = ["BUSY_TOLD", "check_busy"]
+__all__ = ["REPORTING_BUSY", "check_busy"]
 
 # What ov::Busy says, which Python gets as a plain RuntimeError: src/inference/src/dev/
 # iasync_infer_request.cpp of OpenVINO.
@@ -23,8 +23,8 @@ def check_busy(error: RuntimeError) -> None:
         ) from error
 
 
-class _BusyTold:
-    """`with BUSY_TOLD:` around calls of an openvino.InferRequest.
+class _ReportingBusy:
+    """`with REPORTING_BUSY:` around calls of an openvino.InferRequest.
 
     Raises:
         BusyError: another thread runs an inference on it.
@@ -45,4 +45,4 @@ class _BusyTold:
             check_busy(error)
 
 
-BUSY_TOLD = _BusyTold()
+REPORTING_BUSY = _ReportingBusy()

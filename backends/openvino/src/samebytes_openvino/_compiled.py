@@ -12,7 +12,7 @@ from typing import Any
 import openvino
 
 import samebytes
-from samebytes.errors import MissingDependencyError, UnsupportedObjectError
+from samebytes.errors import MissingDependencyError, UnknownNameError, UnsupportedObjectError
 
 from ._missing_devices import missing_devices
 from ._remote._context import RemoteContext
@@ -26,6 +26,10 @@ from ._remote._shared_queue import (
 )
 
 __all__ = ["CompiledModel", "compile_model", "context_of", "read_model"]
+
+# OpenVINO lists only the devices that are there, and cannot be asked for all that it knows.
+# https://docs.openvino.ai/2025/openvino-workflow/running-inference/inference-devices-and-modes.html
+_KINDS = ("AUTO", "BATCH", "CPU", "GPU", "HETERO", "MULTI", "NPU")
 
 
 class CompiledModel(openvino.CompiledModel):
@@ -93,8 +97,12 @@ def compile_model(
         config: properties of OpenVINO.
         core: the openvino.Core to use; by default the context's, or one of samebytes' own.
 
+    Returns:
+        The compiled model, which holds the context.
+
     Raises:
         LayoutError: a shared queue with more than one stream; dynamic shapes on the NPU.
+        UnknownNameError: OpenVINO knows no device of that name.
         UnknownNameError, NpuPropertyError: what `intel_npu.validate` refuses, for the NPU.
         UnsupportedObjectError: neither a context nor a name; or neither a model nor a path.
         ClosedError: the context was closed.
@@ -157,27 +165,27 @@ def _is_npu(context_or_device: Any) -> bool:
 
 @contextmanager
 def _naming_missing_devices(core: Any, device: str) -> Iterator[None]:
-    """Say so where compiling fails because the device is missing.
+    """Say so where compiling fails because the device is missing, or no device has that name.
 
     Only then, since the NPU plugin can compile for a platform that is not there.
 
     Raises:
         MissingDependencyError: OpenVINO finds no such GPU or NPU; what to do.
+        UnknownNameError: it is not the name of a device, such as "gpu".
     """
     try:
         yield
     except RuntimeError as error:
         kind, found = device.partition(".")[0], core.available_devices
+        known = {*_KINDS, *(name.partition(".")[0] for name in found)}
+        if kind.partition(":")[0] not in known:
+            raise UnknownNameError("device of OpenVINO", device, sorted(known)) from error
         why = missing_devices(found).get(f"no {kind}")
         if why is None:
             raise
-        hint = (
-            f"{why}. For tests without one: samebytes-softdevices run --{kind.lower()} "
-            "(pip install samebytes-softdevices)"
-        )
         article = "an" if kind == "NPU" else "a"
         what = f"{article} {kind} that OpenVINO can use"
-        raise MissingDependencyError("openvino", what, hint) from error
+        raise MissingDependencyError("openvino", what, why) from error
 
 
 def read_model(core: Any, model: Any) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a tensor can be bound to a port: what OpenVINO finds out at the inference, or never."""
+"""Check that a tensor can be bound to a port, which OpenVINO does late or not at all."""
 
 from __future__ import annotations
 

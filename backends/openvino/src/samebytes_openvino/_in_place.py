@@ -42,10 +42,9 @@ class InPlace(Bound):
     pin = None
     batch: tuple[Tensor, ...] = ()
 
-    def __init__(self, native: Any, source: Any, dense: Tensor | None) -> None:
+    def __init__(self, native: Any, source: Any) -> None:
         self.native = native
         self.source = source
-        self.dense = dense
         self._tensor: Tensor | None = None
 
     @property
@@ -86,7 +85,7 @@ def dense_input(port: Port, value: Any) -> tuple[Any, Any] | None:
         return value, value
     elif kind is not OpenVINOTensor:
         return None
-    info = value.info
+    info = value.known_info or value.info
     if info.dtype is port.element and info.shape == port.shape and info.strides == port.strides:
         return value.native, value
     return None

@@ -50,7 +50,9 @@ class InferQueue:
                 "first, samebytes_openvino.compile_model(model, device)"
             )
         if jobs < 0:
-            raise LayoutError(f"{jobs} jobs: give a number of requests, or 0 for the optimal one")
+            raise LayoutError(
+                f"jobs must be a number of requests, or 0 for the optimal number, not {jobs}"
+            )
         count = jobs or int(model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
         self._requests = tuple(InferRequest(model) for _ in range(count))
         self._callback: Callable[[InferRequest, Any], object] | None = None
@@ -88,6 +90,9 @@ class InferQueue:
 
         What it can do, and what becomes of its errors, is as for `InferRequest.set_callback`. A
         request that it starts again is not idle. After it the outputs may be overwritten.
+
+        Args:
+            callback: `callback(request, userdata)`; None takes it away.
 
         Raises:
             UnsupportedObjectError: it is not callable.

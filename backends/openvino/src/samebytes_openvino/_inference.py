@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from samebytes.errors import BusyError, ClosedError
 from samebytes.plugins import Lock
 
-from ._busy import BUSY_TOLD
+from ._busy import REPORTING_BUSY
 from ._completion import calling_back, disarm, in_callback, report, retire, trampoline
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Inference:
         """Have OpenVINO call back."""
         if self._called is None:
             function = trampoline(self)
-            with BUSY_TOLD:
+            with REPORTING_BUSY:
                 self.native.set_callback(function, None)
             self._called = weakref.ref(function)
             _armed.add(self)
@@ -108,7 +108,7 @@ class Inference:
         """Run one, and return when it is done."""
         # Held here too: a close() in another thread drops it while this one runs.
         native = self.native
-        with BUSY_TOLD:
+        with REPORTING_BUSY:
             # Without share_outputs every output is copied to a new array.
             native.infer(share_outputs=True)
 
@@ -126,7 +126,7 @@ class Inference:
         if self._called is not None:
             _awaited.add(self)
         try:
-            with BUSY_TOLD:
+            with REPORTING_BUSY:
                 native.start_async()
         except BaseException as error:
             self._outstanding -= 1
@@ -256,7 +256,7 @@ class Inference:
         """Whether OpenVINO reports an inference as running. While a callback runs, it does not."""
         native = self.native
         try:
-            with BUSY_TOLD:
+            with REPORTING_BUSY:
                 native.get_input_tensor(0)
         except BusyError:
             return True

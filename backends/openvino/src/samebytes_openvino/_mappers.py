@@ -12,7 +12,7 @@ from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 
 from ._layout import carried_tensor, layout_of, tensor_over
 from ._pinned import PinnedTensor
-from ._tensor import array_of
+from ._tensor import OpenVINOTensor, array_of
 
 __all__ = ["CpuFrameToOpenVINO", "CpuToOpenVINO", "OpenVINOFrameToCpu", "OpenVINOToCpu"]
 
@@ -54,10 +54,15 @@ class CpuFrameToOpenVINO(MemoryMapper):
         """A tuple of tensors, one over each plane."""
         readonly = access == "r"
         if isinstance(item.meta.info, ImageInfo):
-            natives = [
-                tensor_over(a, layout_of(a.shape, a.strides, a.dtype, True), readonly)
-                for a in item.native
-            ]
+            natives = []
+            for array in item.native:
+                layout = layout_of(array.shape, array.strides, array.dtype, True)
+                if layout.plain:  # what tensor_over would do, as above
+                    tensor = PinnedTensor(array, layout.shape, layout.element)
+                    tensor.readonly = readonly
+                    natives.append(tensor)
+                else:
+                    natives.append(tensor_over(array, layout, readonly))
         else:
             natives = [_over_plane(plane, readonly) for plane in item.planes]
         return tuple(natives), None, None
@@ -69,7 +74,7 @@ class OpenVINOToCpu(MemoryMapper):
     __slots__ = ()
 
     def connect(
-        self, item: Tensor, access: Access
+        self, item: OpenVINOTensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The tensor's data."""
         known = item.known_info
@@ -78,7 +83,13 @@ class OpenVINOToCpu(MemoryMapper):
             # its own memory can be given another shape, and moves then.
             array, carried = item.native.data, None
         else:
-            array, carried = array_of(item.native)
+            native: Any = item.native
+            if getattr(item, "plain", False):
+                array, carried = native.data, None
+            else:
+                array, carried = array_of(native)
+                # Asked once: the elements of a tensor stay what they are.
+                item.plain = carried is None
         if access == "r":
             array.setflags(write=False)
         return array, None if carried is None else item.info, None

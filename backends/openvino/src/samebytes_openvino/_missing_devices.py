@@ -20,7 +20,12 @@ def missing_devices(found: Collection[str]) -> Mapping[str, str]:
     """For "GPU" and "NPU", unless they are among the devices: what is missing, and what to do."""
     kinds = {name.partition(".")[0] for name in found}
     reasons = {"GPU": _why_no_gpu, "NPU": _why_no_npu}
-    return {f"no {kind}": why() for kind, why in reasons.items() if kind not in kinds}
+    return {
+        f"no {kind}": f"{why()}. For tests without one: samebytes-softdevices run --{kind.lower()} "
+        f'-- COMMAND (pip install "samebytes-softdevices[{kind.lower()}]")'
+        for kind, why in reasons.items()
+        if kind not in kinds
+    }
 
 
 def _why_no_gpu() -> str:

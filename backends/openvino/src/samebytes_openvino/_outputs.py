@@ -7,29 +7,32 @@ import weakref
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from samebytes import Access, Context, Frame, FrameMeta, Tensor
-from samebytes.errors import BusyError, LayoutError
+from samebytes.errors import BusyError, LayoutError, UnknownNameError
 
 from ._context import OPENVINO
 from ._ports import find_port
 
 if TYPE_CHECKING:
+    from ._ports import Port
     from ._request import InferRequest
 
-__all__ = ["Loans", "OutputFrame"]
+__all__ = ["Loans", "OutputFrame", "outputs_of_item"]
 
 
 class OutputFrame(Frame):
     """The outputs of an InferRequest, one tensor each, in the order of the model.
 
-    Index it by number or by name, iterate it, or unpack it: `(scores,) = request.infer()`.
+    Index it by number or by name (`names` lists them), iterate it, or unpack it:
+    `(scores,) = request.infer()`.
 
     `native` is the openvino.InferRequest. The planes are made, and a running inference waited
     for, when they are first asked for. They lie in the request's memory, or in what was bound to
     it: the next inference overwrites them.
     """
 
-    __slots__ = ("_request",)
+    __slots__ = ("_ports", "_request")
 
+    _ports: tuple[Port, ...]
     _request: InferRequest
 
     def __init__(
@@ -43,16 +46,26 @@ class OutputFrame(Frame):
     ) -> None:
         super().__init__(native, context, meta, owner, parent, readonly)
         if isinstance(parent, OutputFrame):  # an identity mapping of that frame
-            self._request = parent._request
+            self._request, self._ports = parent._request, parent._ports
 
     @classmethod
     def of(cls, request: InferRequest, context: Context | None) -> OutputFrame:
-        """The outputs of `request`, which lie in `context`; None for different memory."""
+        """The outputs of `request`, which lie in `context`; None for different memory.
+
+        Args:
+            request: whose outputs they are.
+            context: where all of them lie, or None.
+        """
         native = request.native
         kind = cls if context is not None else _MixedOutputFrame
         frame = kind.borrowed(native, context or OPENVINO, FrameMeta(None))
-        frame._request = request
+        frame._request, frame._ports = request, request.output_ports
         return frame
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each output, or its number where the model gives it no name."""
+        return tuple(port.name for port in self._ports)
 
     def wait(self) -> None:
         """Return when the inference is done."""
@@ -70,6 +83,13 @@ class OutputFrame(Frame):
             key = find_port(self._request.output_ports, key).index
         return super().__getitem__(key)
 
+    def __repr__(self) -> str:
+        # Of the model alone: to ask for the planes would wait for a running inference.
+        pairs = zip(self.names, self._ports, strict=True)
+        outputs = ", ".join(f"{name} {_layout(port)}" for name, port in pairs)
+        mode = ", read-only" if self.readonly else ""
+        return f"<OutputFrame {outputs} in {self.context.node}{mode}>"
+
     def _make_planes(self) -> tuple[Tensor, ...]:
         tensors, parent = self._request.output_tensors(), self.parent
         if parent is None:
@@ -86,6 +106,50 @@ class OutputFrame(Frame):
             )
             for t in tensors
         )
+
+
+class _ItemOutputs(OutputFrame):
+    """The outputs of one frame of a batch, under the names of the model that has no batch."""
+
+    __slots__ = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in the model that has no batch."""
+        return tuple(port.name.partition("/")[2] for port in self._ports)
+
+    def __getitem__(self, key: SupportsIndex | str) -> Tensor:
+        if isinstance(key, str):
+            names = self.names
+            if key not in names:
+                raise UnknownNameError("output", key, names)
+            key = names.index(key)
+        return super().__getitem__(key)
+
+    def _make_planes(self) -> tuple[Tensor, ...]:
+        return tuple(self._request.get_output_tensor(port.index) for port in self._ports)
+
+
+def outputs_of_item(request: InferRequest, number: int, count: int) -> OutputFrame:
+    """The outputs of one frame of a batch.
+
+    Args:
+        request: of a model that `joined` made.
+        number: of the frame.
+        count: how many frames the batch has.
+    """
+    ports = request.output_ports
+    each = len(ports) // count
+    frame = _ItemOutputs.borrowed(request.native, OPENVINO, FrameMeta(None))
+    frame._request = request
+    frame._ports = ports[number * each : (number + 1) * each]
+    return frame
+
+
+def _layout(port: Port) -> str:
+    """Element type and shape: "float32[1, 3]", "float32[?, 4]"."""
+    sizes = ["?" if size.is_dynamic else str(size) for size in port.native.partial_shape]
+    return f"{port.element or 'string'}[{', '.join(sizes)}]"
 
 
 class _MixedOutputFrame(OutputFrame):

@@ -12,12 +12,12 @@ from samebytes.plugins import Tensor
 
 from ._ports import Port
 
-__all__ = ["HostPlaces", "Place", "Placement", "Places"]
+__all__ = ["HostPlaces", "Placement", "Places", "Verdict"]
 
 Placement = Literal["in place", "imported", "copied", "unknown"]
 
 
-class Place(NamedTuple):
+class Verdict(NamedTuple):
     """What a plugin does with one tensor.
 
     Attributes:
@@ -48,7 +48,7 @@ class Places(Protocol):
     refuses_remote: frozenset[str]
     takes_remote_batches: bool
 
-    def look(self, native: Any, writes: bool) -> Place:
+    def look(self, native: Any, writes: bool) -> Verdict:
         """What happens to a dense openvino.Tensor that is not empty, in memory of the CPU.
 
         Args:
@@ -69,16 +69,20 @@ class HostPlaces:
         placement: "in place" for the CPU plugin, "unknown" for another.
     """
 
-    gaps = "the plugin would copy it unasked"
+    gaps = (
+        "the plugin would copy it unasked. image_model() takes padded frames as they are, and "
+        "take_whole_rows() makes any model take padded rows: bind them with "
+        "InferRequest.set_frame(frame, names)"
+    )
     converts: frozenset[str] = frozenset()
     refuses_remote: frozenset[str] = frozenset()
     takes_remote_batches = False
 
     def __init__(self, placement: Placement) -> None:
         self.own = placement
-        self._place = Place(placement)
+        self._place = Verdict(placement)
 
-    def look(self, native: Any, writes: bool) -> Place:
+    def look(self, native: Any, writes: bool) -> Verdict:
         """As `Places.look`."""
         return self._place
 

@@ -24,6 +24,7 @@ class Port:
     """One input or output.
 
     Attributes:
+        kind: which of the two it is.
         index: among the inputs, or among the outputs.
         names: all of its names; the first one is used in messages.
         native: the openvino.ConstOutput.

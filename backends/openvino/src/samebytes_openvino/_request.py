@@ -16,8 +16,8 @@ from ._bindings import Bindings
 from ._compiled import CompiledModel, context_of
 from ._completion import in_callback
 from ._inference import Inference
+from ._intake import with_padding
 from ._outputs import Loans, OutputFrame
-from ._padding import with_padding
 from ._places import HostPlaces
 from ._ports import Port, as_index, find_port, ports_by_name, ports_of
 
@@ -111,11 +111,23 @@ class InferRequest:
         self._bind(self._named_port(port, "set"), tensor, copy)
 
     def set_input_tensor(self, port: Any, tensor: Any, *, copy: bool = False) -> None:
-        """Bind a tensor to an input: as `set_tensor`, and `port` may be an index."""
+        """Bind a tensor to an input: as `set_tensor`, and `port` may be an index.
+
+        Args:
+            port: the name of the input or output, or its index.
+            tensor: of samebytes, of OpenVINO, or an array.
+            copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
+        """
         self._bind(find_port(self.input_ports, port), tensor, copy)
 
     def set_output_tensor(self, port: Any, tensor: Any, *, copy: bool = False) -> None:
-        """Bind a tensor to an output: as `set_tensor`, and `port` may be an index."""
+        """Bind a tensor to an output: as `set_tensor`, and `port` may be an index.
+
+        Args:
+            port: the name of the input or output, or its index.
+            tensor: of samebytes, of OpenVINO, or an array.
+            copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
+        """
         self._bind(find_port(self.output_ports, port), tensor, copy)
 
     def set_tensors(self, port: Any, tensors: Sequence[Any], *, copy: bool = False) -> None:
@@ -138,7 +150,13 @@ class InferRequest:
         self._bind_batch(self._named_port(port, "set"), tensors, copy)
 
     def set_input_tensors(self, port: Any, tensors: Sequence[Any], *, copy: bool = False) -> None:
-        """Bind a batch to an input: as `set_tensors`, and `port` may be an index."""
+        """Bind a batch to an input: as `set_tensors`, and `port` may be an index.
+
+        Args:
+            port: the name of the input or output, or its index.
+            tensors: one for each part of the batch.
+            copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
+        """
         self._bind_batch(find_port(self.input_ports, port), tensors, copy)
 
     def set_frame(
@@ -174,6 +192,9 @@ class InferRequest:
         The request's own memory can be written (inputs) and is overwritten by the next inference
         (outputs). It lives as long as the tensor. Waits for a running inference.
 
+        Args:
+            port: the name of the input or output, or its index.
+
         Raises:
             UnknownNameError: no such port.
             LayoutError: it holds strings.
@@ -182,11 +203,19 @@ class InferRequest:
         return self._tensor_of(self._named_port(port, "get"))
 
     def get_input_tensor(self, port: Any = 0) -> Tensor:
-        """The tensor of an input: as `get_tensor`, and `port` may be an index."""
+        """The tensor of an input: as `get_tensor`, and `port` may be an index.
+
+        Args:
+            port: the name of the input or output, or its index.
+        """
         return self._tensor_of(find_port(self.input_ports, port))
 
     def get_output_tensor(self, port: Any = 0) -> Tensor:
-        """The tensor of an output: as `get_tensor`, and `port` may be an index."""
+        """The tensor of an output: as `get_tensor`, and `port` may be an index.
+
+        Args:
+            port: the name of the input or output, or its index.
+        """
         return self._tensor_of(find_port(self.output_ports, port))
 
     def infer(self, inputs: Any = None, *, copy: bool = False) -> OutputFrame:
@@ -228,6 +257,10 @@ class InferRequest:
         """Start an inference and return. Arguments and errors are those of `infer`.
 
         On a shared queue the whole inference was enqueued when this returns.
+
+        Args:
+            inputs: as of `infer`.
+            copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
         """
         self._prepare(inputs, copy)
         bindings = self._bindings
@@ -283,6 +316,9 @@ class InferRequest:
         """Have a function called at the end of each inference, after the callback.
 
         For `InferQueue`. It stays when the callback changes.
+
+        Args:
+            function: takes no arguments.
         """
         self._inference.arm()
         self._inference.after = function
@@ -353,7 +389,8 @@ class InferRequest:
         return find_port(self.input_ports + self.output_ports, key)
 
     def _bind(self, port: Port, tensor: Any, copy: bool, copied: bool = False) -> None:
-        self._check_idle()
+        if not self._inference.is_ready:  # asked here too: most requests are, and a call costs
+            self._check_idle()
         self._bindings.bind(port, tensor, copy, copied)
 
     def _bind_batch(self, port: Port, tensors: Sequence[Any], copy: bool) -> None:

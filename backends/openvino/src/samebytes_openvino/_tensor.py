@@ -39,11 +39,16 @@ class OpenVINOTensor(Tensor):
     Shape and strides are those of `native`; regions of other tensors keep their strides. OpenVINO
     has no read-only tensors: where `readonly` is True, writing through `native` is possible, and
     an error of the writer.
+
+    Attributes:
+        plain: whether numpy has its element type. For this package's edges; there only after it
+            was asked for.
     """
 
-    __slots__ = ()
+    __slots__ = ("plain",)
 
     native: openvino.Tensor
+    plain: bool
 
     @classmethod
     def wrap(cls, native: Any) -> Self:
@@ -57,8 +62,10 @@ class OpenVINOTensor(Tensor):
         """
         from ._context import OPENVINO
 
-        from_element_type(native.element_type)
-        return cls.borrowed(native, OPENVINO, readonly=getattr(native, "readonly", False))
+        element = from_element_type(native.element_type)
+        tensor = cls.borrowed(native, OPENVINO, readonly=getattr(native, "readonly", False))
+        tensor.plain = element.numpy is not None
+        return tensor
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over the tensor's bytes, strided as the tensor is. It keeps them alive.

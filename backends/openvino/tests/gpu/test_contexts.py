@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import openvino
 import pytest
+from openvino import opset13 as ops
 
 import samebytes
 from samebytes.errors import (
@@ -18,6 +19,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
+from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_gpu import (
     ClContext,
     ForeignMemoryError,
@@ -262,3 +264,22 @@ def test_without_a_gpu_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(MissingDependencyError, match="intel-opencl-icd") as error:
         ClContext.default()
     assert "samebytes-softdevices run --gpu" in error.value.hint
+
+
+@pytest.mark.usefixtures("opencl_plugin")  # the way to write such memory from the CPU
+def test_closing_a_context_does_not_end_the_requests_that_run_on_it(cl_context: Any) -> None:
+    x = ops.parameter((1, 16), np.float32, name="x")
+    x.output(0).set_names({"x"})
+    plus_one = ops.result(ops.add(x, ops.constant(np.float32(1))))
+    ours = ClContext.from_cl_context(cl_context)
+    request = InferRequest(compile_model(openvino.Model([plus_one], [x]), ours))
+    tensor = ours.allocate((1, 16), "float32")
+    with tensor.map("cpu", "w") as view:
+        view.native[...] = 6
+    request.set_tensor("x", tensor)
+    for _ in range(3):
+        request.start_async()
+        ours.close()
+        assert request.wait()
+        assert np.unique(request.get_output_tensor(0).map("cpu").native).tolist() == [7]
+    assert ours.closed

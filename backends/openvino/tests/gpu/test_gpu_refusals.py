@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import os
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,31 @@ def test_what_is_no_display(surface_of: Any) -> None:
     for tile in ("a", None, True, -2):
         with pytest.raises(PropertyError, match="TILE_ID"):
             VAContext.from_display(surface.display, tile)  # type: ignore[arg-type]
+
+
+def test_a_display_that_is_not_initialised() -> None:
+    va, drm = ctypes.CDLL("libva.so.2"), ctypes.CDLL("libva-drm.so.2")
+    drm.vaGetDisplayDRM.restype = ctypes.c_void_p
+    node = os.open(os.environ.get("SAMEBYTES_VAAPI_DEVICE", "/dev/dri/renderD128"), os.O_RDWR)
+    pointer = drm.vaGetDisplayDRM(node)
+    number = ctypes.byref(ctypes.c_int())
+    try:
+        with pytest.raises(PropertyError, match="is not initialised"):
+            VAContext.from_display(pointer)
+        assert va.vaInitialize(ctypes.c_void_p(pointer), number, number) == 0
+        assert VAContext.from_display(pointer)
+        gc.collect()
+    finally:
+        va.vaTerminate(ctypes.c_void_p(pointer))
+        os.close(node)
+
+
+def test_memory_that_no_longer_holds_a_display() -> None:
+    # As libva's allocator leaves it, most often. A display that was really terminated is not asked
+    # here: its memory is free, and what it says by then is for nobody to rely on.
+    freed = ctypes.create_string_buffer(b"\0" * 4096)
+    with pytest.raises(PropertyError, match=r"no VADisplay is at \w+, or it was terminated"):
+        VAContext.from_display(ctypes.addressof(freed))
 
 
 def test_errors_are_ours(context: Any) -> None:

@@ -84,6 +84,21 @@ def test_what_is_remembered_holds_no_memory(allocate: Any, context: Any) -> None
     assert native() is None
 
 
+@pytest.mark.usefixtures("opencl")
+def test_a_way_round_back_to_the_same_memory_ends(context: Any) -> None:
+    """What the native is lent for the second time is held by the native itself."""
+    other = samebytes.context("opencl")  # another cl_context, so the CPU lies between
+    frame = other.allocate_frame("NV12", 64, 64)
+    there = frame.map(context)
+    back = there.map("cpu")
+    again = back.map(context)
+    assert again.native == there.native
+    storages = [weakref.ref(plane.storage) for plane in frame]
+    del frame, there, back, again
+    gc.collect()
+    assert [storage() for storage in storages] == [None, None]
+
+
 def test_it_does_not_keep_its_source_open(allocate: Any, context: Any) -> None:
     source = allocate()
     with source.map(context):

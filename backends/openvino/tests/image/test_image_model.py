@@ -86,6 +86,16 @@ def test_dynamic_shapes(layout: str) -> None:
         np.testing.assert_allclose(image, expected(frame, model.input_size), atol=TOLERANCE)
 
 
+def test_a_size_and_one_frame_take_precedence_over_a_fixed_shape() -> None:
+    frame = noise("I420", 64, 48)
+    image = ops.parameter([2, 3, 24, 32], np.float32, name="image")
+    own = openvino.Model([ops.result(ops.relu(image))], [image])
+    (made,) = image_model(own, frame, size=(40, 30)).infer(frame)
+    assert made.shape == (1, 3, 30, 40)
+    (made,) = image_model(own, frame).infer(frame)
+    assert made.shape == (1, 3, 24, 32)
+
+
 def test_where_the_channels_are() -> None:
     frame = noise("RGB", 64, 48)
     unknown = ops.parameter(openvino.PartialShape([-1, -1, -1, -1]), np.float32, name="image")
@@ -111,7 +121,7 @@ def test_models_that_do_not_fit() -> None:
     whole = echo(dtype=np.int32)
     for own, arguments, message in (
         (two, {}, "2 inputs"),
-        (one_channel, {}, "does not say where its 3 channels are"),
+        (one_channel, {}, "only images of 3 channels"),
         (one_channel, {"layout": "NCHW"}, "1 channels"),
         (three, {}, "four dimensions"),
         (whole, {}, "only u8, f16 and f32"),
@@ -245,8 +255,9 @@ def test_a_frame_is_held_until_the_next_one() -> None:
     model.close()
     gc.collect()
     assert held_too() is None
-    with pytest.raises(ClosedError):
+    with pytest.raises(ClosedError, match=r"this ImageModel was closed.*create_infer_request"):
         model.infer(noise("RGB", 64, 48))
+    image_of(model.create_infer_request().infer(noise("RGB", 64, 48)))  # others are not affected
 
 
 def test_a_frame_is_held_while_it_is_read() -> None:
@@ -335,7 +346,7 @@ def test_a_request_without_a_frame() -> None:
     with pytest.raises(BusyError, match="no frame has been set"):
         request.infer()
     request.close()
-    with pytest.raises(ClosedError):
+    with pytest.raises(ClosedError, match="this image request was closed"):
         request.set_frame(noise("RGB", 64, 48))
     with pytest.raises(ClosedError), request:
         pass
@@ -350,7 +361,7 @@ def test_explain() -> None:
         "y 50 rows of 96 bytes (10 of them padding, left out inside the model)",
         "BT.601 in limited range to BGR",
         "bilinear to 40x30",
-        "less 127.5, divided by [1.0, 2.0, 3.0]",
+        "minus 127.5, divided by [1.0, 2.0, 3.0]",
         "copied: nothing (cpu; image/y in place, image/u in place, image/v in place)",
     ):
         assert part in said

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import openvino
 import pytest
+from openvino import opset13 as ops
 
 import samebytes
+import samebytes_openvino
 from samebytes.errors import (
     AccessError,
     LayoutError,
@@ -226,6 +228,28 @@ def test_buffers_that_are_held_as_input(npu: Any, shared: Any) -> None:
         npu.create_tensor("uint8", (1, N), fd)
     finally:
         os.close(other)
+
+
+def test_a_dma_buffer_held_as_input_is_no_output(npu: Any) -> None:
+    """Neither by its descriptor, nor by its pages, which the CPU maps."""
+    pytest.importorskip("samebytes_dma", reason="missing package: samebytes-dma")
+    buffer = samebytes.context("dma").allocate((1, N), "uint8")
+    mapped = buffer.map("cpu", "rw")
+    held = npu.create_tensor("uint8", (1, N), buffer.handle("dma_fd"), tensor_type="INPUT")
+    with pytest.raises(SamebytesError, match="holds this buffer as INPUT"):
+        buffer.map(npu, "w")
+    refused(
+        lambda: npu.create_tensor("uint8", (1, N), mapped.native, "CPU_VA"),
+        "TENSOR_TYPE", "holds this buffer as INPUT",
+    )  # fmt: skip
+    assert buffer.map(npu, "r")
+    x = ops.parameter([1, N], np.uint8)
+    model = openvino.Model([ops.result(ops.add(x, ops.constant(np.uint8(1))))], [x])
+    request = samebytes_openvino.InferRequest(npu.compile_model(model))
+    with pytest.raises(SamebytesError, match="holds this buffer as INPUT"):
+        request.set_output_tensor(0, buffer)
+    del held
+    request.set_output_tensor(0, buffer)
 
 
 def test_states_of_something_else() -> None:

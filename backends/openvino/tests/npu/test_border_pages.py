@@ -63,6 +63,14 @@ def test_the_device_writes_to_no_common_page(piece: Piece, access: Any) -> None:
     with pytest.raises(RouteError, match=r"8192 bytes at 0x\w+, does not consist of whole pages"):
         tensor.map("openvino:NPU", access)
     assert held.handle("usm_ptr") == tensor.handle("data")
+    route = samebytes.route("cpu", "openvino:NPU", access)
+    assert "takes only whole pages, unless it is only read" in route.explain()
+
+
+def test_the_remedy_for_padded_rows_names_the_call_that_binds_them(piece: Piece) -> None:
+    rows = samebytes.tensor(piece(0, 8 * 64).reshape(8, 64)[:, :48])
+    with pytest.raises(CopyRequiredError, match=r"set_frame\(frame, names\)"):
+        rows.map("openvino:NPU")
 
 
 def test_a_page_that_the_npu_holds_in_part(piece: Piece) -> None:

@@ -246,7 +246,7 @@ def test_all_of_them_as_python_values(core: Any) -> None:
     assert values["DEVICE_TYPE"] in ("INTEGRATED", "DISCRETE")
     assert set(values["DEVICE_GOPS"]) == {"bf16", "f16", "f32", "i8", "u8"}
     assert "CACHE_ENCRYPTION_CALLBACKS" not in values
-    with pytest.raises(NpuPropertyError, match="only written"):
+    with pytest.raises(NpuPropertyError, match="write-only"):
         get_properties(core, ["CACHE_ENCRYPTION_CALLBACKS"])
 
 

@@ -18,8 +18,8 @@ from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._context import VAAPIContext
-    from ._errors import VAError
     from ._frame import VAFrame
+    from ._library import VAError
     from ._surface import VAPlane, VASurface
     from ._tensor import VATensor
 
@@ -36,7 +36,7 @@ __all__ = [
 
 _HOME = {
     "VAAPIContext": "._context",
-    "VAError": "._errors",
+    "VAError": "._library",
     "VAFrame": "._frame",
     "VAPlane": "._surface",
     "VASurface": "._surface",

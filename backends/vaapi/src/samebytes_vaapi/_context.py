@@ -11,11 +11,11 @@ from samebytes.errors import ClosedError
 from samebytes.plugins import Context, FrameMeta, ImportCache, Storage
 
 from . import _displays
-from ._creation import allocate, owner_of, valid_id
+from ._creation import allocate, valid_id
 from ._display import NativeDisplay
 from ._formats import format_of
 from ._frame import VAFrame
-from ._import_cache import Imported
+from ._importing import Imported
 from ._surface import VASurface
 from ._tensor import VATensor
 
@@ -31,6 +31,9 @@ class VAAPIContext(Context[VATensor, VAFrame]):
     Handles: "va_display", and "drm_fd" where it has a DRM node. There is one context for each
     display. A display that this class opened is terminated after the last surface in it is gone;
     one of the user's never is.
+
+    Attributes:
+        imports: the memory that was imported here, for this package's edges.
     """
 
     memory_type = "vaapi"
@@ -103,7 +106,9 @@ class VAAPIContext(Context[VATensor, VAFrame]):
                 surface is gone.
 
         Raises:
-            LayoutError: the pointer is of no display, or of one that was not initialised.
+            LayoutError: the pointer is of no display, or of one that was not initialised. A display
+                that was terminated is refused if its memory shows it: libva frees it, and what
+                freed memory holds is chance.
             UnsupportedObjectError: it is not a pointer.
             MissingDependencyError: no libva.
         """
@@ -139,8 +144,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         """
         image = ImageInfo(ImageFormat.of(format_), width, height)
         display = self.native_display()
-        surface = allocate(display, image, modifiers)
-        storage = owner_of(display, surface)
+        surface, storage = allocate(display, image, modifiers)
         native = VASurface(self, surface, image, storage, display)
         return VAFrame.owned(native, self, FrameMeta(image), storage)
 
@@ -157,8 +161,8 @@ class VAAPIContext(Context[VATensor, VAFrame]):
 
         Args:
             surface_id: the VASurfaceID, of this display.
-            format_, width, height: of the picture. VA-API does not report them; what is mapped is
-                compared with what the driver then says.
+            format_, width, height: of the picture, in pixels. VA-API does not report them; what is
+                mapped is compared with what the driver then says.
             keep: held as long as the surface is used, for instance the object that destroys it.
 
         Raises:

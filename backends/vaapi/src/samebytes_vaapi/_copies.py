@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from samebytes import Context, Frame, Tensor, TensorInfo
+import samebytes
+from samebytes import Frame, Tensor, TensorInfo
 from samebytes.errors import LayoutError, NativeError, UnknownNameError
 from samebytes.formats import PlaneLayout
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage, count_copy
@@ -33,7 +34,7 @@ class VaapiFrameToCpuCopy(MemoryMapper):
         """A tuple of arrays, and the owner of their memory."""
         surface: VASurface = item.native
         layouts = dict(enumerate(surface.image.packed_layouts()))
-        arrays, storage = _copied(self.target, surface, layouts, access)
+        arrays, storage = _copied(surface, layouts, access)
         return tuple(arrays.values()), None, storage
 
 
@@ -48,7 +49,7 @@ class VaapiToCpuCopy(MemoryMapper):
         """The array, and the owner of its memory."""
         native: VAPlane = item.native
         layout = native.surface.image.plane_layouts()[native.index]
-        arrays, storage = _copied(self.target, native.surface, {native.index: layout}, access)
+        arrays, storage = _copied(native.surface, {native.index: layout}, access)
         return arrays[native.index], None, storage
 
 
@@ -74,10 +75,11 @@ class CpuToVaapi(MemoryMapper):
 
 
 def _copied(
-    cpu: Context, surface: VASurface, layouts: Mapping[int, PlaneLayout], access: Access
+    surface: VASurface, layouts: Mapping[int, PlaneLayout], access: Access
 ) -> tuple[dict[int, Array], Storage]:
     """Arrays over new memory, by the numbers of the planes, and its owner."""
-    pages = cpu.allocate((max(p.offset + p.span for p in layouts.values()),)).storage
+    nbytes = max(p.offset + p.span for p in layouts.values())
+    pages = samebytes.context("cpu").allocate((nbytes,), zeroed=access == "w").storage
     # For the write back, which must not hold the storage that calls it, nor that of the surface.
     inner = dict(zip(layouts, planes_at(np.asarray(pages), tuple(layouts.values())), strict=True))
     if access != "w":

@@ -10,21 +10,24 @@ from operator import index
 
 from samebytes import ImageInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import Storage
+from samebytes.plugins import Resumable, Storage, check_modifier
 
 from ._abi import constants as va
 from ._abi.structures import VADRMFormatModifierList, VASurfaceAttrib
 from ._display import NativeDisplay
 from ._formats import format_of
+from ._library import VAError
 
-__all__ = ["allocate", "create", "owner_of", "valid_id"]
+__all__ = ["allocate", "create", "valid_id"]
 
 # VAImage has 16 bits for each.
 _MOST_PIXELS = 0xFFFF
 
 
-def allocate(display: NativeDisplay, image: ImageInfo, modifiers: Sequence[int]) -> int:
-    """A new surface whose memory the driver allocates; its id.
+def allocate(
+    display: NativeDisplay, image: ImageInfo, modifiers: Sequence[int]
+) -> tuple[int, Storage]:
+    """A new surface whose memory the driver allocates: its id, and its owner.
 
     Args:
         modifiers: layout modifiers of drm_fourcc.h among which the driver chooses; none for the
@@ -35,7 +38,7 @@ def allocate(display: NativeDisplay, image: ImageInfo, modifiers: Sequence[int])
         LayoutError: a size that no image has, or a modifier that is not a 64-bit number.
         VAError: the driver refuses.
     """
-    numbers = [_modifier(m) for m in modifiers]
+    numbers = [check_modifier(m) for m in modifiers]
     wanted = (c_uint64 * len(numbers))(*numbers)
     if not numbers:
         return create(display, image, ())
@@ -43,37 +46,38 @@ def allocate(display: NativeDisplay, image: ImageInfo, modifiers: Sequence[int])
     return create(display, image, [pointer_to(va.VASurfaceAttribDRMFormatModifiers, chosen)])
 
 
-def create(display: NativeDisplay, image: ImageInfo, attributes: Sequence[VASurfaceAttrib]) -> int:
-    """A new surface, with attributes besides its format; its id. It is destroyed with the display.
+def create(
+    display: NativeDisplay, image: ImageInfo, attributes: Sequence[VASurfaceAttrib]
+) -> tuple[int, Storage]:
+    """A new surface, with attributes besides its format: its id, and its owner.
 
-    What the attributes point to must live until this returns.
+    What the attributes point to must live until this returns. The owner destroys the surface after
+    its last use, or the display does when it ends.
     """
     format_ = format_of(image.format)
     if max(image.width, image.height) > _MOST_PIXELS:
         raise LayoutError(f"{image}: an image of VA-API has up to {_MOST_PIXELS} pixels each way")
     given = [whole(va.VASurfaceAttribPixelFormat, format_.fourcc), *attributes]
     made = c_uint32(va.VA_INVALID_ID)
-    display.call(
-        "vaCreateSurfaces",
-        format_.rt_format,
-        image.width,
-        image.height,
-        byref(made),
-        1,
-        (VASurfaceAttrib * len(given))(*given),
-        len(given),
-    )
-    display.resources.add_surface(made.value)
-    return made.value
-
-
-def owner_of(display: NativeDisplay, surface: int) -> Storage:
-    """What destroys a surface that was created here, after its last use."""
-    return Storage(
-        partial(display.resources.destroy_surface, surface),
-        keep=display,
-        wait=partial(display.sync, surface),
-    )
+    # Before the surface, which no exception of a signal handler can lose then.
+    owner = Storage(Resumable(display.resources.destroy_surface, made), keep=display)
+    display.resources.add_surface(made)
+    try:
+        display.call(
+            "vaCreateSurfaces",
+            format_.rt_format,
+            image.width,
+            image.height,
+            byref(made),
+            1,
+            (VASurfaceAttrib * len(given))(*given),
+            len(given),
+        )
+    except VAError:
+        made.value = va.VA_INVALID_ID
+        raise
+    owner.wait = partial(display.sync, made.value)
+    return made.value, owner
 
 
 def valid_id(display: NativeDisplay, surface: int) -> int:
@@ -107,13 +111,3 @@ def pointer_to(kind: int, value: Structure) -> VASurfaceAttrib:
     attribute.value.type = va.VAGenericValueTypePointer
     attribute.value.value.p = addressof(value)
     return attribute
-
-
-def _modifier(number: int) -> int:
-    try:
-        modifier = index(number)
-    except TypeError:
-        modifier = -1
-    if not 0 <= modifier < 1 << 64:
-        raise LayoutError(f"a DRM modifier must be an unsigned 64-bit number, not {number!r}")
-    return modifier

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A VADisplay and what was made with it; terminated after the last thing made in it, if ours."""
+"""A VADisplay: terminated once nothing made in it is left, if samebytes opened it."""
 
 from __future__ import annotations
 

@@ -1,18 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was made in a display and still lives: destroyed before the display is, whatever happens."""
+"""What was made in a display and still exists: all of it is destroyed before the display."""
 
 from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from ctypes import c_uint32
+from ctypes import c_uint32, c_void_p
+from typing import Any, NamedTuple
 
 from samebytes import Context
 from samebytes.errors import ClosedError
 
-from ._library import Library
+from ._abi import constants as va
+from ._abi.structures import VAImage
+from ._library import Library, VAError
 
-__all__ = ["DisplayResources"]
+__all__ = ["DisplayResources", "ImageCells"]
+
+
+_NO_ID = 0xFF
+"""Each byte of VA_INVALID_ID."""
+
+
+class ImageCells(NamedTuple):
+    """Where the driver stores what it makes for an image; both are there before the calls.
+
+    Attributes:
+        native: the image. Its id is VA_INVALID_ID until it is made.
+        address: of its buffer, while that is mapped.
+    """
+
+    native: VAImage
+    address: c_void_p
 
 
 class DisplayResources:
@@ -32,9 +51,10 @@ class DisplayResources:
         self._owner = owner
         self._process = os.getpid()
         self._ended = False
-        self._surfaces: set[int] = set()
-        # The buffer of an image while it is mapped, or None.
-        self._images: dict[int, int | None] = {}
+        # By the id() of the cells, which are noted before anything is in them: no exception of a
+        # signal handler can come between a call and the note of what it made.
+        self._surfaces: dict[int, c_uint32] = {}
+        self._images: dict[int, ImageCells] = {}
 
     @property
     def usable(self) -> bool:
@@ -62,40 +82,53 @@ class DisplayResources:
                 "this VADisplay was opened before fork(): open another one in this process"
             )
 
-    def add_surface(self, surface: int) -> None:
-        """Note a surface to destroy."""
-        self._surfaces.add(surface)
+    def add_surface(self, cell: c_uint32) -> None:
+        """Note a surface to destroy. The cell has VA_INVALID_ID until it is made."""
+        self._surfaces[id(cell)] = cell
 
-    def add_image(self, image: int) -> None:
+    def add_image(self, cells: ImageCells) -> None:
         """Note an image to destroy."""
-        self._images[image] = None
+        self._images[id(cells)] = cells
 
-    def mapped(self, image: int, buffer: int) -> None:
-        """Note that an image's buffer is mapped."""
-        self._images[image] = buffer
+    def destroy_surface(self, cell: c_uint32) -> None:
+        """Destroy a surface, if it was made, and that was not done."""
+        if not self.usable:
+            return
+        try:
+            if cell.value != va.VA_INVALID_ID:
+                ids = (c_uint32 * 1)(cell.value)
+                self._give_back(cell, _NO_ID, "vaDestroySurfaces", ids, 1)
+        finally:
+            if cell.value == va.VA_INVALID_ID:
+                self._surfaces.pop(id(cell), None)
 
-    def destroy_surface(self, surface: int) -> None:
-        """Destroy a surface, if that was not done."""
-        if self.usable and surface in self._surfaces:
-            self._surfaces.discard(surface)
-            ids = (c_uint32 * 1)(surface)
-            self._library.call("vaDestroySurfaces", self._pointer, ids, 1)
+    def destroy_image(self, cells: ImageCells) -> None:
+        """Unmap an image's buffer and destroy the image, if it was made, and that was not done."""
+        if not self.usable:
+            return
+        try:
+            self.unmap(cells)
+        except VAError:
+            self._destroy(cells)
+            raise
+        self._destroy(cells)
 
-    def destroy_image(self, image: int) -> None:
-        """Unmap an image's buffer and destroy the image, if that was not done."""
-        if self.usable and image in self._images:
-            buffer = self._images.pop(image)
-            with ExitStack() as undo:
-                undo.callback(self._library.call, "vaDestroyImage", self._pointer, image)
-                if buffer is not None:
-                    self._library.call("vaUnmapBuffer", self._pointer, buffer)
+    def _destroy(self, cells: ImageCells) -> None:
+        image = c_uint32.from_buffer(cells.native)  # VAImage begins with its id
+        try:
+            if image.value != va.VA_INVALID_ID:
+                self._give_back(image, _NO_ID, "vaDestroyImage", image.value)
+        finally:
+            if image.value == va.VA_INVALID_ID:
+                self._images.pop(id(cells), None)
 
-    def unmap(self, image: int) -> None:
+    def unmap(self, cells: ImageCells) -> None:
         """Unmap an image's buffer, if it is mapped."""
-        buffer = self._images.get(image)
-        if self.usable and buffer is not None:
-            self._images[image] = None
-            self._library.call("vaUnmapBuffer", self._pointer, buffer)
+        if self.usable and cells.address.value:
+            self._give_back(cells.address, 0, "vaUnmapBuffer", cells.native.buf)
+
+    def _give_back(self, cell: Any, empty: int, name: str, *arguments: Any) -> None:
+        self._library.give_back(cell, empty, name, self._pointer, *arguments)
 
     def end(self, terminate: bool) -> None:
         """The display ends: with `terminate`, here and now; else it is left to its owner.
@@ -110,7 +143,7 @@ class DisplayResources:
             undo.callback(setattr, self, "_ended", True)
             if terminate:
                 undo.callback(self._library.call, "vaTerminate", self._pointer)
-                for surface in list(self._surfaces):
+                for surface in list(self._surfaces.values()):
                     undo.callback(self.destroy_surface, surface)
-                for image in list(self._images):
+                for image in list(self._images.values()):
                     undo.callback(self.destroy_image, image)

@@ -13,9 +13,9 @@ from samebytes.plugins import DRM_FORMAT_MOD_INVALID, Fd
 
 from ._abi import constants as va
 from ._abi.structures import VADRMPRIMESurfaceDescriptor
-from ._errors import VAError
 from ._formats import fourcc_text, name_of
 from ._layout import Object, PlaneLocation, SurfaceLayout
+from ._library import VAError
 from ._surface import SurfaceHandle
 
 __all__ = ["Exported", "check_picture", "export"]
@@ -26,6 +26,9 @@ _FLAGS: dict[Access, int] = {
     "rw": va.VA_EXPORT_SURFACE_READ_WRITE,
 }
 _MOST_OBJECTS = 4
+# Where the first descriptor is in a VADRMPRIMESurfaceDescriptor, and how far they are apart.
+_FIRST = VADRMPRIMESurfaceDescriptor.objects.offset
+_SIZE = VADRMPRIMESurfaceDescriptor.objects.size // _MOST_OBJECTS
 
 
 class Exported(NamedTuple):
@@ -48,14 +51,18 @@ def export(surface: SurfaceHandle, access: Access) -> Exported:
         LayoutError: what it exports is not what the surface was declared as.
     """
     surface.sync()
-    descriptor = _described(surface, _FLAGS[access])
+    descriptor = VADRMPRIMESurfaceDescriptor()
+    # Before the call, so that no exception of a signal handler leaves what it stores open. Closed
+    # at once if anything fails: an error that somebody keeps would keep them.
     with ExitStack() as undo:
-        # Owned before anything else is looked at. Closed at once if that fails: an error that
-        # somebody keeps would keep them.
-        fds = _owned(descriptor)
-        for fd in fds:
-            undo.enter_context(fd)
-        layout = _layout(surface, descriptor, len(fds))
+        undo.callback(_close, descriptor)
+        _describe(surface, _FLAGS[access], descriptor)
+        numbers = _numbers(descriptor)
+        layout = _layout(surface, descriptor, len(numbers))
+        fds = tuple(
+            Fd.stored_in(descriptor, _FIRST + place * _SIZE, empty=False)
+            for place in range(len(numbers))
+        )
         undo.pop_all()
     return Exported(fds, layout)
 
@@ -70,34 +77,45 @@ def check_picture(surface: SurfaceHandle, fourcc: int, width: int, height: int) 
         )
 
 
-def _described(surface: SurfaceHandle, flags: int) -> VADRMPRIMESurfaceDescriptor:
+def _describe(surface: SurfaceHandle, flags: int, descriptor: VADRMPRIMESurfaceDescriptor) -> None:
     # Mesa's drivers know separate layers only; others want one layer for formats with auxiliary
     # planes.
     try:
-        return _called(surface, flags | va.VA_EXPORT_SURFACE_COMPOSED_LAYERS)
+        _call(surface, flags | va.VA_EXPORT_SURFACE_COMPOSED_LAYERS, descriptor)
     except VAError:
-        return _called(surface, flags | va.VA_EXPORT_SURFACE_SEPARATE_LAYERS)
+        _call(surface, flags | va.VA_EXPORT_SURFACE_SEPARATE_LAYERS, descriptor)
 
 
-def _called(surface: SurfaceHandle, flags: int) -> VADRMPRIMESurfaceDescriptor:
-    descriptor = VADRMPRIMESurfaceDescriptor()
+def _call(surface: SurfaceHandle, flags: int, descriptor: VADRMPRIMESurfaceDescriptor) -> None:
     kind = va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2
-    surface.display.call("vaExportSurfaceHandle", surface.id, kind, flags, byref(descriptor))
-    return descriptor
+    try:
+        surface.display.call("vaExportSurfaceHandle", surface.id, kind, flags, byref(descriptor))
+    except VAError:
+        descriptor.num_objects = 0
+        raise
 
 
-def _owned(descriptor: VADRMPRIMESurfaceDescriptor) -> tuple[Fd, ...]:
-    """Owners of the descriptors, one for each number, should a driver say one twice."""
+def _numbers(descriptor: VADRMPRIMESurfaceDescriptor) -> list[int]:
+    """The descriptors, one for each object."""
     count = descriptor.num_objects
     if not 0 < count <= _MOST_OBJECTS:
         raise LayoutError(f"the driver exported {count} objects, not 1 to {_MOST_OBJECTS}")
     numbers = [o.fd for o in descriptor.objects[:count]]
-    owners = {number: Fd(number) for number in dict.fromkeys(numbers) if number >= 0}
-    if len(owners) != count:
-        for owner in owners.values():
-            owner.close()
+    if len({number for number in numbers if number >= 0}) != count:
         raise LayoutError(f"the driver exported {count} objects with descriptors {numbers}")
-    return tuple(owners.values())
+    return numbers
+
+
+def _close(descriptor: VADRMPRIMESurfaceDescriptor) -> None:
+    """Close what was exported, each number once, should a driver say one twice."""
+    count = descriptor.num_objects
+    if 0 < count <= _MOST_OBJECTS:
+        exported = descriptor.objects[:count]
+        numbers = {o.fd for o in exported if o.fd >= 0}
+        for owned in exported:  # an Fd may have it already, which reads the number here
+            owned.fd = -1
+        for number in numbers:
+            Fd(number).close()
 
 
 def _layout(
@@ -115,7 +133,7 @@ def _layout(
     if len(places) != planes or any(place.object >= count for place in places):
         raise LayoutError(
             f"{image} has {planes} planes, but the driver exported {len(places)} in {count} "
-            "objects: compressed surfaces have more, and cannot be handed on"
+            "objects: compressed surfaces have more, and cannot be shared"
         )
     if any(o.modifier == DRM_FORMAT_MOD_INVALID for o in objects):
         # Older drivers keep the tiling to themselves: read as rows, tiles would be wrong numbers.

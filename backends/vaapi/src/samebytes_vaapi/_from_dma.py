@@ -22,8 +22,7 @@ from samebytes.plugins import (
 
 from ._context import VAAPIContext
 from ._formats import format_of
-from ._import_cache import Imported
-from ._importing import import_layout
+from ._importing import Imported, import_layout
 from ._layout import Object, PlaneLocation, SurfaceLayout
 from ._surface import VASurface
 
@@ -49,7 +48,7 @@ class DmaToVaapi(MemoryMapper):
         item.wait()
         try:
             imported = target.imports.of_source(
-                item.storage, layout, lambda: Imported(display, import_layout(display, layout))
+                item.storage, layout, lambda: Imported(display, *import_layout(display, layout))
             )
         except (NativeError, LayoutError) as error:
             raise Refused(f"{error}{_advice(layout)}") from error

@@ -11,51 +11,67 @@ import numpy as np
 from samebytes import ImageInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import PlaneLayout
+from samebytes.plugins import Resumable, Storage
 
+from ._abi import constants as va
 from ._abi.structures import VAImage, VAImageFormat
 from ._display import NativeDisplay
+from ._display_resources import ImageCells
 from ._exporting import check_picture
+from ._library import VAError
 from ._surface import SurfaceHandle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
-__all__ = ["Array", "Image", "created", "derived", "planes_at"]
+__all__ = ["Array", "Image", "arrays_at", "created", "derived", "planes_at"]
 
 Array = np.ndarray[Any, Any]
 
 
 class Image:
-    """A VAImage. It is destroyed by `close`, which must be called, or when its display ends.
+    """A VAImage. `close` destroys it, or its last holder, or the end of its display.
 
     Attributes:
         id: the VAImageID.
         nbytes: of its buffer.
         layouts: where the planes of the picture lie in it.
-        address: of the buffer, while it is mapped; else 0.
+        storage: owns it. Who maps it for longer gives this the address of its bytes.
     """
 
-    __slots__ = ("_buffer", "_display", "address", "id", "layouts", "nbytes")
+    __slots__ = ("_cells", "_display", "id", "layouts", "nbytes", "storage")
 
     def __init__(
         self,
         display: NativeDisplay,
-        image: VAImage,
         picture: ImageInfo,
+        make: Callable[[VAImage], None],
         derived_from: SurfaceHandle | None = None,
     ) -> None:
-        """Take a new image.
+        """Make a new image.
+
+        Args:
+            make: has the driver fill a VAImage.
 
         Raises:
+            VAError: `make` does.
             LayoutError: it is not laid out as the picture is, or not what the surface was
                 declared as.
         """
+        image = VAImage(image_id=va.VA_INVALID_ID)
         self._display = display
-        self._buffer: int = image.buf
+        self._cells = cells = ImageCells(image, c_void_p())
+        # Before the image, which no exception of a signal handler can lose then.
+        self.storage = Storage(Resumable(display.resources.destroy_image, cells), holds=display)
+        display.resources.add_image(cells)
+        try:
+            make(image)
+        except VAError:
+            image.image_id = va.VA_INVALID_ID
+            raise
         self.id: int = image.image_id
         self.nbytes: int = image.data_size
-        self.address = 0
-        display.resources.add_image(self.id)
         try:
             if derived_from is not None:
                 check_picture(derived_from, image.format.fourcc, image.width, image.height)
@@ -64,6 +80,11 @@ class Image:
             self.close()
             raise
 
+    @property
+    def address(self) -> int:
+        """Of the buffer, while it is mapped; else 0."""
+        return self._cells.address.value or 0
+
     def map(self) -> None:
         """Let the CPU have the bytes.
 
@@ -71,26 +92,26 @@ class Image:
             VAError: the driver refuses.
             LayoutError: it gives no address.
         """
-        address = c_void_p()
-        self._display.call("vaMapBuffer", self._buffer, byref(address))
+        image, address = self._cells
+        try:
+            self._display.call("vaMapBuffer", image.buf, byref(address))
+        except VAError:
+            address.value = None
+            raise
         if not address.value:
             raise LayoutError("the driver mapped an image at a null address")
-        self._display.resources.mapped(self.id, self._buffer)
-        self.address = address.value
 
     def unmap(self) -> None:
         """Let the driver have the bytes."""
-        self.address = 0
-        self._display.resources.unmap(self.id)
+        self._display.resources.unmap(self._cells)
 
     def arrays(self) -> tuple[Array, ...]:
         """The planes; valid until it is unmapped."""
-        memory = (c_uint8 * self.nbytes).from_address(self.address)
-        return planes_at(np.asarray(memory), self.layouts)
+        return arrays_at(self.address, self.nbytes, self.layouts)
 
     def close(self) -> None:
         """Unmap and destroy it."""
-        self._display.resources.destroy_image(self.id)
+        self._display.resources.destroy_image(self._cells)
 
     def __enter__(self) -> Self:
         return self
@@ -106,9 +127,12 @@ def derived(surface: SurfaceHandle) -> Image:
         VAError: the driver cannot, mostly since the surface is tiled.
         LayoutError: it is not what it was declared as.
     """
-    native = VAImage()
-    surface.display.call("vaDeriveImage", surface.id, byref(native))
-    image = Image(surface.display, native, surface.image, surface)
+    display = surface.display
+
+    def make(native: VAImage) -> None:
+        display.call("vaDeriveImage", surface.id, byref(native))
+
+    image = Image(display, surface.image, make, surface)
     try:
         image.map()
     except BaseException:
@@ -131,9 +155,18 @@ def created(display: NativeDisplay, picture: ImageInfo) -> Image:
             f"the driver does not transfer {picture.format}: it supports "
             f"{', '.join(sorted(formats))}"
         )
-    wanted, native = VAImageFormat.from_buffer_copy(known), VAImage()
-    display.call("vaCreateImage", byref(wanted), picture.width, picture.height, byref(native))
-    return Image(display, native, picture)
+    wanted, size = VAImageFormat.from_buffer_copy(known), (picture.width, picture.height)
+    return Image(
+        display,
+        picture,
+        lambda native: display.call("vaCreateImage", byref(wanted), *size, byref(native)),
+    )
+
+
+def arrays_at(address: int, nbytes: int, layouts: tuple[PlaneLayout, ...]) -> tuple[Array, ...]:
+    """The planes of a picture in memory that is mapped there, and that they do not keep."""
+    memory = (c_uint8 * nbytes).from_address(address)
+    return planes_at(np.asarray(memory), layouts)
 
 
 def planes_at(memory: Array, layouts: tuple[PlaneLayout, ...]) -> tuple[Array, ...]:

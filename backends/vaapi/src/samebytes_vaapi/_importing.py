@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vaCreateSurfaces over memory behind file descriptors."""
+"""Surfaces over memory behind file descriptors: made, and owned until the last user is gone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from ctypes import c_size_t
+from functools import partial
 
 from samebytes.errors import LayoutError, NativeError
 from samebytes.formats import drm_layer_fourccs
-from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR
+from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR, Storage
 
 from ._abi import constants as va
 from ._abi.structures import (
@@ -18,18 +19,45 @@ from ._abi.structures import (
 )
 from ._creation import create, pointer_to, whole
 from ._display import NativeDisplay
-from ._errors import VAError
 from ._formats import format_of
 from ._layout import SurfaceLayout
+from ._library import VAError
 
-__all__ = ["import_layout"]
+__all__ = ["Imported", "import_layout"]
 
 _IN_ROWS = (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
 _MOST_BYTES = 0xFFFFFFFF
 
 
-def import_layout(display: NativeDisplay, layout: SurfaceLayout) -> int:
-    """A surface over the memory of a layout that was checked; its id. No descriptor is kept.
+class Imported:
+    """A surface over memory of somebody else. It is destroyed when the last holder is gone.
+
+    The driver holds the memory itself, so nothing of its source needs to be held.
+
+    Attributes:
+        surface: the VASurfaceID.
+    """
+
+    __slots__ = ("_display", "_owner", "surface")
+
+    def __init__(self, display: NativeDisplay, surface: int, owner: Storage) -> None:
+        self.surface = surface
+        self._display = display
+        self._owner = owner
+
+    def mapping(self) -> Storage:
+        """An owner for one mapping of the import.
+
+        One of its own, since an import may outlive its mappings, and must not hold the source that
+        each of them holds.
+        """
+        return Storage(holds=self, wait=partial(self._display.sync, self.surface))
+
+
+def import_layout(display: NativeDisplay, layout: SurfaceLayout) -> tuple[int, Storage]:
+    """A surface over the memory of a layout that was checked: its id, and its owner.
+
+    No descriptor is kept.
 
     Raises:
         LayoutError: VA-API cannot describe it.

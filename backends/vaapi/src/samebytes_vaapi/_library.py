@@ -1,19 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libva: found and opened when first needed, and called."""
+"""libva: found and opened when first needed, called, and the error of a call that failed."""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Any
 
-from samebytes.errors import MissingDependencyError
+from samebytes.errors import MissingDependencyError, NativeError
+from samebytes.plugins import hand_over
 
 from ._abi.prototypes import ANSWERS, CALLS
-from ._errors import VAError
 
-__all__ = ["LIBRARY_NAME", "Library", "load", "open_library"]
+__all__ = ["LIBRARY_NAME", "Library", "VAError", "load", "open_library"]
 
 LIBRARY_NAME = "libva.so.2"
+
+
+class VAError(NativeError):
+    """A call into libva failed.
+
+    Attributes:
+        call: the function, for instance "vaCreateSurfaces".
+        code: the VAStatus.
+        status: what vaErrorStr says of it, for instance "invalid VASurfaceID".
+    """
+
+    def __init__(self, call: str, code: int, status: str, advice: str = "") -> None:
+        self.status = status
+        super().__init__(call, code, "; ".join(part for part in (status, advice) if part))
 
 
 class Library:
@@ -42,7 +56,26 @@ class Library:
         Raises:
             VAError: it did not return VA_STATUS_SUCCESS.
         """
-        code = self._functions[name](*arguments)
+        self._check(name, self._functions[name](*arguments))
+
+    def give_back(self, cell: Any, empty: int, name: str, *arguments: Any) -> None:
+        """Call a function that ends what a cell holds, and empty the cell.
+
+        Nothing comes in between, so that whoever is interrupted here may call it again later.
+
+        Args:
+            cell: a ctypes object.
+            empty: the value of each byte of an empty one.
+            name: of the function.
+            arguments: of the function.
+
+        Raises:
+            VAError: it did not return VA_STATUS_SUCCESS.
+        """
+        function = self._functions[name]
+        self._check(name, hand_over(cell, function, *arguments, empty=empty))
+
+    def _check(self, name: str, code: int) -> None:
         if code:
             raise VAError(name, code, (self.ask("vaErrorStr", code) or b"").decode())
 

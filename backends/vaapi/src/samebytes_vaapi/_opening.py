@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a DRM node, an X server, or a pointer to an initialised display."""
+"""Open a display: from a DRM node, an X server, or a pointer to an initialised display."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from samebytes.plugins import Fd, bytes_at
 from ._abi.constants import VA_DISPLAY_MAGIC
 from ._abi.prototypes import VAMessageCallback
 from ._display import NativeDisplay
-from ._errors import VAError
-from ._library import Library, open_library
+from ._library import Library, VAError, open_library
 from ._nodes import open_node, render_nodes, vendor_of
 from ._x11 import XConnection
 

@@ -9,12 +9,11 @@ from samebytes.plugins import DRM_FORMAT_MOD_LINEAR, ProbeResult
 
 from ._context import VAAPIContext
 from ._displays import default_paths
-from ._errors import VAError
 from ._exporting import export
 from ._formats import FORMATS
 from ._frame import VAFrame
 from ._image import derived
-from ._library import load
+from ._library import VAError, load
 from ._tiles import tiles_of
 
 __all__ = ["probe"]

@@ -42,6 +42,8 @@ class VASurface:
         id: the VASurfaceID.
         image: format and size of the picture. The surface itself may be larger.
         storage: its owner; the surface lives as long as this object, which holds it.
+        native_display, exports: the display, and what the surface was exported as. For this
+            package's edges.
     """
 
     context: VAAPIContext

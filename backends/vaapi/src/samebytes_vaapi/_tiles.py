@@ -11,7 +11,7 @@ from samebytes.errors import LayoutError, UnknownNameError
 from ._abi.constants import VA_ATTRIB_NOT_SUPPORTED, VADisplayAttribSubDevice
 from ._abi.structures import VADisplayAttribute, VADisplayAttribValSubDevice
 from ._display import NativeDisplay
-from ._errors import VAError
+from ._library import VAError
 
 __all__ = ["choose_tile", "tiles_of"]
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from samebytes import Frame, Tensor, TensorInfo
 from samebytes.errors import LayoutError
+from samebytes.formats import PlaneLayout
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage, count_copy
 
-from ._errors import VAError
-from ._image import Array, Image, derived, planes_at
+from ._image import Array, arrays_at, derived, planes_at
+from ._library import VAError
 from ._surface import SurfaceHandle, VAPlane, VASurface
 
 __all__ = ["VaapiFrameToCpu", "VaapiToCpu"]
@@ -50,18 +51,19 @@ def _mapped(surface: VASurface, access: Access) -> tuple[tuple[Array, ...], Stor
         image = derived(surface.handle)
     except (VAError, LayoutError) as error:
         raise Refused(str(error)) from error
-    storage = Storage(
-        image.close,
-        address=image.address,
-        nbytes=image.nbytes,
-        keep=surface.storage,
-        readonly=access == "r",
-        flush=None if access == "r" else partial(_publish, surface.handle, image),
-    )
+    storage = image.storage
+    storage.keep = surface.storage
+    storage.readonly = access == "r"
+    address, nbytes, layouts = image.address, image.nbytes, image.layouts
+    if access != "r":
+        storage.flush = partial(_publish, surface.handle, address, nbytes, layouts)
+    storage.expose(address, nbytes)
     return planes_at(np.asarray(storage), image.layouts), storage
 
 
-def _publish(surface: SurfaceHandle, image: Image) -> None:
+def _publish(
+    surface: SurfaceHandle, address: int, nbytes: int, layouts: tuple[PlaneLayout, ...]
+) -> None:
     """Have the driver see what was written, without moving the mapping.
 
     Some drivers map their own copy, which they take back when it is unmapped. Mapping it again
@@ -69,10 +71,12 @@ def _publish(surface: SurfaceHandle, image: Image) -> None:
     time: if that is other memory, the bytes are put there, and unmapping it hands them over.
     """
     with derived(surface) as second:
-        if second.address == image.address:
+        if second.address == address:
             return
-        nbytes = 0
-        for source, target in zip(image.arrays(), second.arrays(), strict=True):
+        copied = 0
+        for source, target in zip(
+            arrays_at(address, nbytes, layouts), second.arrays(), strict=True
+        ):
             np.copyto(target, source)
-            nbytes += source.nbytes
-    count_copy("vaapi -> cpu (flush)", nbytes)
+            copied += source.nbytes
+    count_copy("vaapi -> cpu (flush)", copied)

@@ -17,9 +17,9 @@ from samebytes.plugins import (
     joint_owner,
 )
 
-from ._errors import VAError
 from ._exporting import Exported, export
 from ._layout import SurfaceLayout
+from ._library import VAError
 from ._surface import VAPlane, VASurface
 
 __all__ = ["VaapiFrameToDma", "VaapiToDma"]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,8 @@ class CudaContext(Context[CudaTensor]):
     """A CUDA context: `samebytes.context("cuda")`, "cuda:1", or `context(handle)` for your own.
 
     By default it is a device's primary context, which torch, CuPy, JAX and CUDA's runtime use. It
-    is retained at its first use, to the end of the process.
+    is retained at its first use, to the end of the process. This object ends with its last holder,
+    or with close() once arrays of others were wrapped in it.
 
     All mappings are ordered by the context's legacy default stream. With `map(queue=stream)` the
     stream waits for what is pending, and nothing waits on the CPU.
@@ -91,8 +91,6 @@ class CudaContext(Context[CudaTensor]):
     def _over(cls, native: driver.CUcontext, ordinal: int, *, is_primary: bool = False) -> Self:
         key = int(native), ordinal
         found = _contexts.find_or_make(key, lambda: cls(native, ordinal, is_primary))
-        if is_primary:
-            _primaries[ordinal] = found
         assert isinstance(found, cls), "there is one class of contexts"
         return found
 
@@ -119,12 +117,15 @@ class CudaContext(Context[CudaTensor]):
         info = TensorInfo(dtype, shape)
         address, pin = allocate(self, info.nbytes, kind)
         native = CudaArray(self, address, info, kind, pin)
-        return CudaTensor(native, self, pin, None, False, info, (pin,))
+        return CudaTensor.owned(native, self, pin, info=info)
 
     def allocate_frame(
         self, format_: str | ImageFormat, width: int, height: int, kind: Kind = "device"
     ) -> Frame[CudaTensor]:
         """A new image in one piece of memory, planes one after another without gaps.
+
+        Args:
+            kind: "device", "pinned", "managed" or "exportable".
 
         Raises:
             LayoutError: a size that the format cannot have.
@@ -139,7 +140,7 @@ class CudaContext(Context[CudaTensor]):
             CudaArray(self, address + p.offset, TensorInfo(p.dtype, p.shape, p.strides), kind, pin)
             for p in layouts
         )
-        return Frame(planes, self, FrameMeta(image), pin, None, False, (pin,))
+        return Frame.owned(planes, self, FrameMeta(image), pin)
 
     def order(self, item: Tensor | Frame, queue: Any) -> bool:
         """Let a stream wait for what is pending on memory of this context."""
@@ -152,6 +153,15 @@ class CudaContext(Context[CudaTensor]):
         """The same array, marked; objects of others cannot be."""
         return native.as_readonly() if isinstance(native, CudaArray) else native
 
+    def finish(self) -> None:
+        """Return when the legacy default stream is done, and so what is ordered before it.
+
+        Raises:
+            NativeError: it failed, or the context is gone.
+        """
+        with Current(self.native):
+            call(driver.cuStreamSynchronize, driver.CUstream(LEGACY_STREAM))
+
     def synchronize(self) -> None:
         """Return when all work of the context is done, on every stream.
 
@@ -162,8 +172,16 @@ class CudaContext(Context[CudaTensor]):
             call(driver.cuCtxSynchronize)
 
     def supports(self, name: str) -> bool:
-        """Whether the device has an attribute, by its name in CUdevice_attribute."""
+        """Whether the device has an attribute, by its name in CUdevice_attribute.
+
+        Args:
+            name: such as "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY".
+        """
         return attribute(name, self.ordinal) != 0
+
+    def _release(self) -> None:
+        if _homes.get(self.ordinal) is self:
+            del _homes[self.ordinal]
 
 
 @cache
@@ -178,8 +196,10 @@ def _retain(ordinal: int) -> driver.CUcontext:
 
 
 _contexts: ContextRegistry[CudaContext] = ContextRegistry()
-# The primary contexts by ordinal, so that wrapping need not ask the driver.
-_primaries: weakref.WeakValueDictionary[int, CudaContext] = weakref.WeakValueDictionary()
+# The primary contexts in which arrays were wrapped, by ordinal. A program that only wraps and maps
+# holds none, and would make one, and compile its routes, for each frame. They hold no more than the
+# CUDA context, which is retained anyway, and leave when they are closed.
+_homes: dict[int, CudaContext] = {}
 
 
 def context(handle: Any) -> CudaContext:
@@ -217,9 +237,9 @@ def home_of(native: int, ordinal: int) -> CudaContext:
         native: the CUcontext; 0 for memory that belongs to the device and not to a context.
         ordinal: the device's number.
     """
-    found = _primaries.get(ordinal)
+    found = _homes.get(ordinal)
     if found is None or found.closed:
-        found = CudaContext._primary(ordinal)
+        found = _homes[ordinal] = CudaContext._primary(ordinal)
     if not native or int(found.native) == native:
         return found
     return CudaContext._over(driver.CUcontext(native), ordinal)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from samebytes.errors import ExportError
 from samebytes.plugins import dlpack_capsule
 
@@ -78,22 +76,22 @@ def export(
     """
     device = _asked_device(array, dl_device)
     if copy:
-        raise ExportError("a copy of CUDA memory is the consumer's to make")
+        raise ExportError("the consumer must copy CUDA memory itself")
     if device[0] in (CPU, CUDA_HOST):
         if stream is not None and stream != -1:
             raise ExportError(f"memory of the host has no stream {stream!r}: pass stream=None")
         if stream is None:
-            array.pin.use.wait()
+            array.pin.complete()
     elif stream != -1:
         order_before(array, _checked_stream(stream))
     capsule = dlpack_capsule(
-        np.asarray(_Addressed(array)),
+        array.addressed(),
         array.info.dtype,
         max_version=max_version,
         readonly=readonly,
         device=device,
     )
-    array.pin.use.handed_out = True
+    array.pin.hand_out()
     return capsule
 
 
@@ -121,25 +119,6 @@ def _checked_stream(stream: Any) -> int:
 
 def order_before(array: CudaArray, stream: int) -> None:
     """Let a stream wait for what is pending on the memory, which it may use from now on."""
-    use = array.pin.use
-    if array.pin.lent is not None:
-        array.pin.lent.ask_again()  # type: ignore[attr-defined]  # a Lent, whose module needs this one
-    follow(use.context, stream)
-    use.handed_out = True
-
-
-class _Addressed:
-    """The array as numpy describes one. Nobody reads it through numpy: the CPU could not."""
-
-    __slots__ = ("__array_interface__", "array")
-
-    def __init__(self, array: CudaArray) -> None:
-        info = array.info
-        self.array = array
-        self.__array_interface__ = {
-            "shape": info.shape,
-            "strides": info.strides,
-            "typestr": info.dtype.carrier.str,
-            "data": (array.address, array.readonly),
-            "version": 3,
-        }
+    array.pin.ask_again()
+    follow(array.context, stream)
+    array.pin.hand_out()

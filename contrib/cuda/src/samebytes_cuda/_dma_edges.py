@@ -26,7 +26,7 @@ from ._driver import Current, call, driver
 from ._streams import handle_of, precede
 from ._tensor import CudaTensor, array_of
 from ._to_cpu import wait_for
-from ._use import CudaStorage, Use
+from ._use import owner
 
 __all__ = ["CudaToDma", "DmaToCuda"]
 
@@ -44,7 +44,7 @@ class CudaToDma(MemoryMapper):
         target: Any = self.target  # a class of the dma plugin, which must not be imported here
         if native.host_visible:
             raise Refused(
-                f"{native.kind} memory is the host's: the driver exports device memory alone"
+                f"{native.kind} memory belongs to the host: the driver exports only device memory"
             )
         if not native.context.supports("DMA_BUF_SUPPORTED"):
             raise Refused("the device cannot export its memory as a DMA-BUF")
@@ -60,7 +60,7 @@ class CudaToDma(MemoryMapper):
             native.order_before(handle_of(queue))
         else:
             wait_for(native)
-        native.pin.use.handed_out = True
+        native.pin.hand_out()
         return plane, None, buffer.storage
 
 
@@ -107,9 +107,7 @@ class DmaToCuda(MemoryMapper):
                 f"NVIDIA's driver does not import DMA-BUFs here ({error}): copy through the CPU, "
                 'map("cpu") and then map("cuda", copy=True)'
             ) from error
-        pin = CudaStorage(None, nbytes=high - low, keep=item.storage, at_exit=True)
-        pin.use, pin.lent = Use(target, free), None
-        pin.release, pin.wait = pin.use.give_back, pin.use.wait
+        pin = owner(target, free, nbytes=high - low, keep=item.storage)
         queue = ordering_queue()
         if queue is not None:
             precede(target, handle_of(queue))

@@ -10,7 +10,9 @@ from cuda.bindings import driver
 
 from samebytes.errors import MissingDependencyError, NativeError
 
-__all__ = ["LEGACY_STREAM", "NO_DRIVER", "Current", "attribute", "call", "driver", "initialize"]
+__all__ = [
+    "LEGACY_STREAM", "NO_DRIVER", "Current", "attribute", "call", "check", "driver", "initialize",
+]  # fmt: skip
 
 LEGACY_STREAM = 1
 """CU_STREAM_LEGACY: the default stream, also where a program is built for one in each thread."""
@@ -53,9 +55,14 @@ def call(function: Any, *arguments: Any) -> Any:
         NativeError: the result is not CUDA_SUCCESS.
     """
     code, *values = function(*arguments)
-    if code:
-        raise _error(function.__name__, code)
+    check(function.__name__, code)
     return values[0] if len(values) == 1 else tuple(values)
+
+
+def check(name: str, code: Any) -> None:
+    """Raise NativeError if a result is not CUDA_SUCCESS."""
+    if code:
+        raise _error(name, code)
 
 
 def _error(name: str, code: Any) -> NativeError:

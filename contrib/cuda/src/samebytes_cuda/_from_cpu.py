@@ -27,7 +27,7 @@ from ._context import CudaContext
 from ._driver import LEGACY_STREAM, Current, call, driver
 from ._pointers import look_up
 from ._streams import handle_of, precede
-from ._use import CudaStorage, Use
+from ._use import CudaStorage, owner
 
 __all__ = ["CopyToCuda", "KnownToCuda", "PagesToCuda"]
 
@@ -47,7 +47,7 @@ class KnownToCuda(MemoryMapper):
         target = cast(CudaContext, self.target)
         info, address, (low, high) = item.info, data_address(item.native), item.info.extent
         if not info.size:
-            raise Refused("an empty array lies nowhere")
+            raise Refused("an empty array has no address")
         first, last = look_up(address + low), look_up(address + high - 1)
         registered: object = None
         if first is None or first.kind == "device" or last != first:
@@ -64,7 +64,7 @@ class KnownToCuda(MemoryMapper):
                 raise Refused(f"it is managed memory of CUDA device {first.ordinal}")
         there = _pointer_for(target, address, low)
         if there is None:
-            raise Refused("the device uses this memory by another pointer, or not at all")
+            raise Refused("the device uses this memory at another address, or cannot use it")
         keep = (item.storage, registered)
         return _over(target, address, info, kind, keep, access == "r")
 
@@ -85,7 +85,7 @@ class PagesToCuda(MemoryMapper):
         first, end = _pages(item, address)
         registered = registrations.add(target, first, end - first, item.storage)
         if _pointer_for(target, address, 0) is None:
-            raise Refused("the device uses registered memory by another pointer than the CPU")
+            raise Refused("the device uses registered memory at another address than the CPU")
         keep = (item.storage, registered)
         return _over(target, address, item.info, "pinned", keep, access == "r")
 
@@ -129,11 +129,9 @@ def _over(
     target: CudaContext, address: int, info: TensorInfo, kind: str, keep: Any, readonly: bool
 ) -> tuple[CudaArray, TensorInfo, CudaStorage]:
     low, high = info.extent
-    pin = CudaStorage(None, address=address + low, nbytes=high - low, keep=keep, at_exit=True)
-    pin.use, pin.lent = Use(target), None
+    pin = owner(target, None, address=address + low, nbytes=high - low, keep=keep)
     # The CPU must not change it, nor may it end, while a stream uses it.
-    pin.use.handed_out = True
-    pin.release, pin.wait = pin.use.give_back, pin.use.wait
+    pin.hand_out()
     queue = ordering_queue()
     if queue is not None:
         precede(target, handle_of(queue))
@@ -178,8 +176,12 @@ class _Registrations:
 
     def at(self, address: int) -> Storage | None:
         """The registration that holds an address."""
-        for first, storage in list(self._living.items()):
-            if first <= address < first + storage.nbytes:
+        # Not items(): the collector, or another thread, may add or remove some meanwhile.
+        for reference in self._living.valuerefs():
+            storage = reference()
+            if storage is None or storage.ending:
+                continue
+            if reference.key <= address < reference.key + storage.nbytes:
                 return storage
         return None
 
@@ -192,17 +194,15 @@ class _Registrations:
         flags = _PORTABLE
         if not is_mapped(first, nbytes, writable=True):
             if not context.supports("READ_ONLY_HOST_REGISTER_SUPPORTED"):
-                raise Refused("the device cannot use memory that is mapped for reading alone")
+                raise Refused("the device cannot use memory that is mapped read-only")
             flags |= _READ_ONLY
         try:
             with Current(context.native):
                 call(driver.cuMemHostRegister, first, nbytes, flags)
         except NativeError as error:  # another thread or the application may have been faster
             raise Refused(str(error)) from error
-        free = partial(call, driver.cuMemHostUnregister, first)
-        storage = CudaStorage(None, nbytes=nbytes, keep=keep, at_exit=True)
-        storage.use, storage.lent = Use(context, free), None
-        storage.release = storage.use.give_back
+        free = partial(driver.cuMemHostUnregister, first)
+        storage = owner(context, free, nbytes=nbytes, keep=keep)
         self._living[first] = storage
         return storage
 

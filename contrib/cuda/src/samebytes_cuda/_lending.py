@@ -8,14 +8,13 @@ it names the stream that home must wait for.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from samebytes import TensorInfo
 from samebytes.errors import LayoutError, SamebytesError, UnsupportedObjectError
-from samebytes.plugins import DeviceArray, data_address, dlpack_array
+from samebytes.plugins import DeviceArray, Resumable, Storage, dlpack_array
 
 from ._array import CudaArray
 from ._context import CudaContext, home_of
@@ -23,59 +22,54 @@ from ._dlpack import CUDA, CUDA_HOST, CUDA_MANAGED
 from ._driver import LEGACY_STREAM
 from ._pointers import Pointer, look_up
 from ._streams import precede
-from ._use import CudaStorage, Use
+from ._use import CudaStorage, give_back
 
-__all__ = ["Lent", "borrow", "part_of"]
+__all__ = ["Lent", "borrow"]
 
 _DEVICES = frozenset((CUDA, CUDA_HOST, CUDA_MANAGED))
 _INTERFACE = "__cuda_array_interface__"
 
 
-class Lent:
-    """What somebody lent.
+class Lent(CudaStorage):
+    """What somebody lent. It holds the object, and has nothing to give back until it is handed out.
 
     Attributes:
         native: the object.
-        context: where its memory is.
-        address, info, kind: its layout there.
-        readonly: the lender wants nobody to write.
+        first, info, kind: the address of the first element, and its layout there.
+        forbids_writing: the lender wants nobody to write.
         by_dlpack: it was lent by DLPack.
     """
 
-    __slots__ = ("address", "by_dlpack", "context", "info", "kind", "native", "readonly")
+    __slots__ = ("by_dlpack", "first", "forbids_writing", "info", "kind", "native")
 
-    def __init__(
-        self,
-        native: Any,
-        context: CudaContext,
-        address: int,
-        info: TensorInfo,
-        kind: str,
-        readonly: bool,
-        by_dlpack: bool,
-    ) -> None:
-        self.native = native
-        self.context = context
-        self.address = address
-        self.info = info
-        self.kind = kind
-        self.readonly = readonly
-        self.by_dlpack = by_dlpack
+    native: Any
+    first: int
+    info: TensorInfo
+    kind: str
+    forbids_writing: bool
+    by_dlpack: bool
 
-    def array(self, pin: CudaStorage, readonly: bool) -> CudaArray:
-        """The array, with its owner `pin`: this object must not hold its own."""
-        return CudaArray(self.context, self.address, self.info, self.kind, pin, readonly)
+    def array(self, readonly: bool) -> CudaArray:
+        """The array, which holds this."""
+        return CudaArray(self.context, self.first, self.info, self.kind, self, readonly)
+
+    def hand_out(self) -> None:
+        """Note it, and let the lender have its memory when all work of the context is done."""
+        if not self.handed_out:
+            release = Resumable(give_back, self.context, [])
+            self.keep = Storage(release, keep=self.keep, at_exit=True)
+            super().hand_out()
 
     def ask_again(self) -> None:
-        """Order what the lender enqueued since then before home, as far as it says so."""
+        """Order what the lender has enqueued since then before home, as far as it says so."""
         if self.by_dlpack:
             _by_dlpack(self.native)
         else:
             _wait_for_stream(self.context, getattr(self.native, _INTERFACE, {}).get("stream"))
 
 
-def borrow(native: Any) -> tuple[Lent, CudaStorage]:
-    """What an object lends, checked with the driver, and its owner, which holds the object.
+def borrow(native: Any) -> Lent:
+    """What an object lends, checked with the driver.
 
     Raises:
         UnsupportedObjectError: it lends no CUDA memory.
@@ -92,10 +86,9 @@ def borrow(native: Any) -> tuple[Lent, CudaStorage]:
     )
 
 
-def _from_dlpack(native: Any) -> tuple[Lent, CudaStorage]:
-    (array, dtype, readonly, device), complete = _by_dlpack(native)
-    address = data_address(array)
-    info, extent = _layout(dtype, array.shape, array.strides)
+def _from_dlpack(native: Any) -> Lent:
+    (array, info, address, readonly, device), complete = _by_dlpack(native)
+    extent = info.extent
     if extent[0] != extent[1]:
         pointer = _known(address, native)
         if device[0] == CUDA and pointer.ordinal != device[1]:
@@ -108,17 +101,9 @@ def _from_dlpack(native: Any) -> tuple[Lent, CudaStorage]:
     home = home_of(pointer.context, pointer.ordinal)
     if not complete:
         home.synchronize()
-    lent = Lent(native, home, address, info, pointer.kind, readonly, True)
-    return lent, _held(lent, extent, (array, native))
-
-
-@lru_cache(maxsize=256)
-def _layout(
-    dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> tuple[TensorInfo, tuple[int, int]]:
-    """The layout and its extent. Frames of a video have one, which is checked once."""
-    info = TensorInfo(dtype, shape, strides)
-    return info, info.extent
+    lent = _lent(native, home, address, info, extent, pointer.kind, readonly, (array, native))
+    lent.by_dlpack = True
+    return lent
 
 
 def _by_dlpack(native: Any) -> tuple[DeviceArray, bool]:
@@ -133,7 +118,7 @@ def _by_dlpack(native: Any) -> tuple[DeviceArray, bool]:
     return found, found.device[0] != CUDA_HOST  # pinned memory is lent without a stream
 
 
-def _from_interface(native: Any) -> tuple[Lent, CudaStorage]:
+def _from_interface(native: Any) -> Lent:
     described = getattr(native, _INTERFACE)
     info, address, readonly = _described(native, described)
     if not info.size:
@@ -147,8 +132,9 @@ def _from_interface(native: Any) -> tuple[Lent, CudaStorage]:
             )
     home = home_of(pointer.context, pointer.ordinal)
     _wait_for_stream(home, described.get("stream"))
-    lent = Lent(native, home, address, info, pointer.kind, readonly, False)
-    return lent, _held(lent, info.extent, native)
+    lent = _lent(native, home, address, info, info.extent, pointer.kind, readonly, native)
+    lent.by_dlpack = False
+    return lent
 
 
 def _described(native: Any, described: Any) -> tuple[TensorInfo, int, bool]:
@@ -182,39 +168,30 @@ def _known(address: int, native: Any) -> Pointer:
     pointer = look_up(address)
     if pointer is None:
         raise LayoutError(
-            f"{_name(native)} names memory at {address:#x} of which CUDA knows nothing: it was "
-            "freed, or was never CUDA's"
+            f"{_name(native)} names memory at {address:#x} that CUDA does not know: it was "
+            "freed, or CUDA did not allocate it"
         )
     return pointer
 
 
-def _held(lent: Lent, extent: tuple[int, int], keep: Any) -> CudaStorage:
-    """The owner of what was lent."""
+def _lent(
+    native: Any,
+    home: CudaContext,
+    address: int,
+    info: TensorInfo,
+    extent: tuple[int, int],
+    kind: str,
+    readonly: bool,
+    keep: Any,
+) -> Lent:
     low, high = extent
-    address = lent.address + low if lent.kind != "device" else 0
-    pin = CudaStorage(None, address=address, nbytes=high - low, keep=keep, at_exit=True)
-    use = pin.use = Use(lent.context)
-    pin.lent, pin.release, pin.wait = lent, use.give_back, use.wait
-    return pin
+    there = address + low if kind != "device" else 0
+    lent = Lent(None, address=there, nbytes=high - low, keep=keep, wait=home.finish)
+    lent.context, lent.handed_out = home, False
+    lent.native, lent.first, lent.info, lent.kind = native, address, info, kind
+    lent.forbids_writing = readonly
+    return lent
 
 
 def _name(native: Any) -> str:
     return f"{type(native).__module__}.{type(native).__qualname__}"
-
-
-def part_of(whole: CudaArray, info: TensorInfo, offset: int) -> CudaArray:
-    """A part of an array's memory.
-
-    Raises:
-        LayoutError: it would reach outside.
-    """
-    low, high = whole.info.extent
-    first, last = info.extent
-    if offset + first < low or offset + last > high:
-        raise LayoutError(
-            f"{info} at offset {offset} needs bytes {offset + first} to {offset + last} of "
-            f"{low} to {high}"
-        )
-    return CudaArray(
-        whole.context, whole.address + offset, info, whole.kind, whole.pin, whole.readonly
-    )

@@ -12,7 +12,7 @@ from samebytes.errors import UnknownNameError
 from samebytes.plugins import Fd
 
 from ._driver import Current, call, driver
-from ._use import CudaStorage, Use
+from ._use import CudaStorage, owner
 
 if TYPE_CHECKING:
     from ._context import CudaContext
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["HOST_VISIBLE", "Allocation", "Kind", "allocate"]
 
 Kind = Literal["device", "pinned", "managed", "exportable"]
+"""The kinds of memory: the GPU's own, the host's, moved by the driver, shared by descriptor."""
 HOST_VISIBLE = frozenset(("pinned", "managed"))
 
 _PORTABLE = 1
@@ -44,31 +45,24 @@ def allocate(context: CudaContext, nbytes: int, kind: str) -> tuple[int, CudaSto
             address, free, keep = _exportable(context, size)
         else:
             address, free = _SIMPLE[kind](size)
-    pin = CudaStorage(
-        None,
-        address=address if kind in HOST_VISIBLE else 0,
-        nbytes=size,
-        keep=keep,
-        at_exit=True,
-    )
-    pin.use, pin.lent = Use(context, free), None
-    pin.release, pin.wait = pin.use.give_back, pin.use.wait
+    there = address if kind in HOST_VISIBLE else 0
+    pin = owner(context, free, address=there, nbytes=size, keep=keep)
     return address, pin
 
 
 def _device(size: int) -> tuple[int, Callable[[], object]]:
     address = int(call(driver.cuMemAlloc, size))
-    return address, partial(call, driver.cuMemFree, address)
+    return address, partial(driver.cuMemFree, address)
 
 
 def _pinned(size: int) -> tuple[int, Callable[[], object]]:
     address = int(call(driver.cuMemHostAlloc, size, _PORTABLE))
-    return address, partial(call, driver.cuMemFreeHost, address)
+    return address, partial(driver.cuMemFreeHost, address)
 
 
 def _managed(size: int) -> tuple[int, Callable[[], object]]:
     address = int(call(driver.cuMemAllocManaged, size, _GLOBAL))
-    return address, partial(call, driver.cuMemFree, address)
+    return address, partial(driver.cuMemFree, address)
 
 
 _SIMPLE = {"device": _device, "pinned": _pinned, "managed": _managed}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from samebytes.plugins import (
-    API,
     ContextSpec,
     MapperSpec,
     NativeSpec,
@@ -17,7 +16,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=API,
+    api=(1, 0),
     summary="CUDA memory of NVIDIA GPUs, through cuda-bindings",
     packages={"cuda": 'pip install "samebytes[cuda]"'},
     probe="samebytes_cuda._probe:probe",
@@ -67,6 +66,7 @@ def _cpu() -> list[MapperSpec]:
             mapper="samebytes_cuda._to_cpu:HostVisibleToCpu",
             transfer=Transfer.ALIAS,
             summary="an array over pinned or managed memory",
+            only="pinned and managed memory",
         ),
         MapperSpec(
             source="cuda",
@@ -82,6 +82,7 @@ def _cpu() -> list[MapperSpec]:
             mapper="samebytes_cuda._from_cpu:KnownToCuda",
             transfer=Transfer.ALIAS,
             summary="memory of the host that the device uses already: pinned, registered, managed",
+            only="memory that CUDA knows",
         ),
         MapperSpec(
             source="cpu",
@@ -89,6 +90,7 @@ def _cpu() -> list[MapperSpec]:
             mapper="samebytes_cuda._from_cpu:PagesToCuda",
             transfer=Transfer.IMPORT,
             summary="whole pages, registered with the driver",
+            only="whole pages",
         ),
         MapperSpec(
             source="cpu",
@@ -109,6 +111,7 @@ def _dma() -> list[MapperSpec]:
             mapper="samebytes_cuda._dma_edges:CudaToDma",
             transfer=Transfer.IMPORT,
             summary="a DMA-BUF of the allocation",
+            only="device memory",
             requires=("dma>=0.1,<1",),
         ),
         MapperSpec(

@@ -10,9 +10,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from samebytes.plugins import Resumable
+
 from ._driver import call, driver
 from ._memory import allocate
-from ._use import CudaStorage, Use
+from ._use import CudaStorage, give_back, owner
 
 if TYPE_CHECKING:
     from ._context import CudaContext
@@ -41,12 +43,11 @@ def staged(context: CudaContext, nbytes: int) -> tuple[int, CudaStorage]:
     address = _take(_spare.setdefault(context.ordinal, []), size)
     if address is None:
         address, pin = allocate(context, size, "pinned")
-        use, pin.nbytes = pin.use, nbytes
+        pin.nbytes = nbytes
     else:
-        pin = CudaStorage(None, address=address, nbytes=nbytes, at_exit=True)
-        use, pin.lent = Use(context), None
-    use.free = partial(_put, context.ordinal, size, address)
-    pin.use, pin.release, pin.wait = use, use.give_back, use.wait
+        pin = owner(context, None, address=address, nbytes=nbytes)
+    put = partial(_put, context.ordinal, size, address)
+    pin.release = Resumable(give_back, context, [put])
     return address, pin
 
 

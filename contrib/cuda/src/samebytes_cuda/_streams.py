@@ -18,7 +18,7 @@ from ._driver import LEGACY_STREAM, Current, call, driver
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["follow", "handle_of", "precede", "wait_for_home"]
+__all__ = ["follow", "handle_of", "precede"]
 
 _PER_THREAD_STREAM = 2
 _DISABLE_TIMING = 2
@@ -63,12 +63,6 @@ def precede(context: CudaContext, stream: int) -> None:
 def follow(context: CudaContext, stream: int) -> None:
     """Let `stream` wait for what is pending on home."""
     _order(context, LEGACY_STREAM, stream)
-
-
-def wait_for_home(context: CudaContext) -> None:
-    """Return when all that is enqueued on home is done."""
-    with Current(context.native):
-        call(driver.cuStreamSynchronize, driver.CUstream(LEGACY_STREAM))
 
 
 def _order(context: CudaContext, first: int, second: int) -> None:

@@ -53,8 +53,8 @@ class CudaTensor(Tensor):
         if isinstance(native, CudaArray):
             native.context.check_open()
             return cls(native, native.context, native.pin, None, native.readonly, native.info)
-        lent, pin = _borrower()(native)
-        return cls(native, lent.context, pin, None, lent.readonly, lent.info)
+        lent = _borrower()(native)
+        return cls(native, lent.context, lent, None, lent.forbids_writing, lent.info)
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over pinned or managed memory, which keeps it alive. The memory is complete.
@@ -123,7 +123,7 @@ class CudaTensor(Tensor):
 
 
 @cache
-def _borrower() -> Callable[[Any], tuple[Lent, CudaStorage]]:
+def _borrower() -> Callable[[Any], Lent]:
     """`borrow`, whose module needs this one."""
     from ._lending import borrow
 
@@ -135,8 +135,7 @@ def array_of(item: Tensor) -> CudaArray:
     native = item.native
     if isinstance(native, CudaArray):
         return native
-    pin = cast(CudaStorage, item.storage)
-    return pin.lent.array(pin, item.readonly)  # type: ignore[attr-defined, no-any-return]  # a Lent
+    return cast("Lent", item.storage).array(item.readonly)
 
 
 def tensor(
@@ -160,14 +159,7 @@ def tensor(
         LayoutError: the object is not what it says, or the tensor would reach outside.
         UnsupportedObjectError: it lends no CUDA memory.
     """
-    from ._lending import part_of
-
     whole = CudaTensor.wrap(native)
     if shape is None and dtype is None and strides is None and not offset:
         return whole
-    array = array_of(whole)
-    element = TensorInfo(dtype if dtype is not None else array.info.dtype, ())
-    if shape is None:
-        shape = ((array.info.extent[1] - offset) // max(element.nbytes, 1),)
-    part = part_of(array, TensorInfo(element.dtype, tuple(shape), strides), offset)
-    return CudaTensor(part, array.context, array.pin, None, array.readonly, part.info)
+    return CudaTensor.wrap(array_of(whole).described(shape, dtype, offset=offset, strides=strides))

@@ -10,7 +10,7 @@ import numpy as np
 import samebytes
 from samebytes import TensorInfo
 from samebytes.errors import NotHostVisibleError
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, ordering_queue
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, array_in, ordering_queue
 
 from ._array import CudaArray
 from ._driver import LEGACY_STREAM, Current, call, driver
@@ -71,22 +71,17 @@ class DeviceToCpu(MemoryMapper):
             storage = _enqueued(native, low, high - low, handle_of(queue))
         if not info.size:
             return np.empty(info.shape, info.dtype.carrier), info, storage
-        if info.dtype.packed:
-            return np.asarray(storage)[: info.nbytes], info, storage
-        memory = np.asarray(storage)
-        array = np.ndarray(info.shape, info.dtype.carrier, memory, -low, info.strides)
-        return array, info if info.dtype.numpy is None else None, storage
+        return array_in(storage, info, -low), info if info.dtype.numpy is None else None, storage
 
 
 def wait_for(native: CudaArray) -> None:
     """Return when what is pending on the memory is done."""
-    if native.pin.lent is not None:
-        native.pin.lent.ask_again()  # type: ignore[attr-defined]  # a Lent
-    native.pin.use.wait()
+    native.pin.ask_again()
+    native.pin.complete()
 
 
 def _downloaded(native: CudaArray, low: int, nbytes: int) -> Storage:
-    pages = samebytes.context("cpu").allocate((nbytes,)).storage
+    pages = samebytes.context("cpu").allocate((nbytes,), zeroed=False).storage
     if nbytes:
         wait_for(native)
         home = driver.CUstream(LEGACY_STREAM)
@@ -109,7 +104,7 @@ def _enqueued(native: CudaArray, low: int, nbytes: int, stream: int) -> Storage:
         precede(context, stream)
     # What is copied from lives until it was copied: the release of a storage that was handed out
     # waits.
-    native.pin.use.handed_out = True
+    native.pin.hand_out()
     return Storage(
-        address=address, nbytes=pin.nbytes, keep=(pin, native.pin), readonly=True, wait=pin.use.wait
+        address=address, nbytes=pin.nbytes, keep=(pin, native.pin), readonly=True, wait=pin.wait
     )

@@ -8,20 +8,21 @@ context is done: a wait on the CPU in place of bytes that change under somebody'
 
 from __future__ import annotations
 
+import operator
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Storage
+from samebytes.plugins import Resumable, Storage
 
-from ._driver import Current
-from ._streams import wait_for_home
+from ._driver import Current, check
 
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["CudaStorage", "Use"]
+__all__ = ["CudaStorage", "give_back", "owner"]
 
 _GONE = frozenset((3, 4, 201, 709))
 """CUDA_ERROR_NOT_INITIALIZED, DEINITIALIZED, INVALID_CONTEXT and CONTEXT_IS_DESTROYED: the memory
@@ -30,70 +31,89 @@ _NOT_PERMITTED = 800
 """CUDA_ERROR_NOT_PERMITTED: this thread runs a function of a stream, which cannot call CUDA."""
 
 
-class Use:
-    """The use of one piece of memory by streams.
+class CudaStorage(Storage):
+    """Owns memory that CUDA knows, or holds somebody else's.
 
     Attributes:
         context: where the memory is.
         handed_out: somebody got it who may use it on any stream.
     """
 
-    __slots__ = ("context", "free", "handed_out")
+    __slots__ = ("context", "handed_out")
 
-    def __init__(self, context: CudaContext, free: Callable[[], object] | None = None) -> None:
-        self.context = context
-        self.free = free
-        self.handed_out = False
+    context: CudaContext
+    handed_out: bool
 
-    def wait(self) -> None:
+    def hand_out(self) -> None:
+        """Note that somebody gets the memory who may use it on any stream."""
+        if not self.handed_out:
+            self.handed_out = True
+            self.wait = self.context.synchronize
+
+    def ask_again(self) -> None:
+        """Order what a lender has enqueued since then before home, where the memory is lent."""
+
+    def complete(self) -> None:
         """Return when what is pending on the memory is done."""
-        if self.handed_out:
-            self.context.synchronize()
-        else:
-            wait_for_home(self.context)
-
-    def give_back(self) -> None:
-        """Let all work of the context be done, then free what is ours to free.
-
-        What lies in the memory of others ends after this, with what the storage keeps.
-        """
-        if self.free is None and not self.handed_out:
-            return
-        _sweep()
-        try:
-            self._give_back()
-        except NativeError as error:
-            if error.code == _NOT_PERMITTED:
-                _later.append(self)
-            elif error.code not in _GONE:
-                raise
-
-    def _give_back(self) -> None:
-        self.context.synchronize()
-        if self.free is not None:
-            with Current(self.context.native):
-                self.free()
+        if self.wait is not None:
+            self.wait()
 
 
-class CudaStorage(Storage):
-    """Owns memory that CUDA knows, or holds somebody else's.
+def owner(
+    context: CudaContext,
+    free: Callable[[], object] | None,
+    *,
+    address: int = 0,
+    nbytes: int = 0,
+    keep: object = None,
+) -> CudaStorage:
+    """The owner of memory that is given back when all work of its context is done.
 
-    Attributes:
-        use: the use of it by streams.
-        lent: what somebody else lent, of which the memory is: a `Lent`; None for others.
+    Args:
+        context: where it is.
+        free: gives it back; None where it ends with what the storage keeps. A function of the
+            driver may be called as it is: its result is looked at.
+        address, nbytes, keep: as for Storage.
     """
+    release = Resumable(give_back, context, [] if free is None else [free])
+    storage = CudaStorage(
+        release, address=address, nbytes=nbytes, keep=keep, wait=context.finish, at_exit=True
+    )
+    storage.context, storage.handed_out = context, False
+    return storage
 
-    __slots__ = ("lent", "use")
 
-    use: Use
-    lent: object
+def give_back(context: CudaContext, pending: _Pending) -> None:
+    """Let all work of a context be done, then free what is ours to free, if that was not done."""
+    _sweep()
+    try:
+        _end(context, pending)
+    except NativeError as error:
+        if error.code == _NOT_PERMITTED:
+            _later.append((context, pending))
+        elif error.code not in _GONE:
+            raise
 
 
-# Memory whose last holder was dropped in a function that a stream called.
-_later: list[Use] = []
+def _end(context: CudaContext, pending: _Pending) -> None:
+    context.synchronize()
+    if pending:
+        with Current(context.native):
+            # Freed and forgotten without an instruction of Python in between, where the exception
+            # of a signal handler could come.
+            results: deque[Any] = deque()
+            results.extend(map(operator.call, (pending[0], pending.clear)))
+            if isinstance(results[0], tuple):
+                check("freeing memory", *results[0])
+
+
+# What frees memory, until it has.
+_Pending = list[Callable[[], object]]
+# What was to be freed when the last holder was dropped in a function that a stream called.
+_later: list[tuple[CudaContext, _Pending]] = []
 
 
 def _sweep() -> None:
     while _later:
         with suppress(IndexError):
-            _later.pop()._give_back()
+            _end(*_later.pop())

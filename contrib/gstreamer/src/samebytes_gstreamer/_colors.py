@@ -105,7 +105,12 @@ def _usual(image: ImageInfo) -> Any:
         f"video/x-raw,format={video_format_name(image.format)},width={image.width},"
         f"height={image.height}"
     )
-    return GstVideo.VideoInfo.new_from_caps(caps).colorimetry
+    # To PyGObject `info.colorimetry` is an address within `info`, which ends with this function.
+    info = GstVideo.VideoInfo.new_from_caps(caps)
+    found = GstVideo.VideoColorimetry()
+    if text := info.colorimetry.to_string():
+        found.from_string(text)
+    return found
 
 
 def _matrix(image: ImageInfo, colors: Colorimetry, base: Any) -> int:

@@ -22,6 +22,7 @@ class GStreamerContext(Context[GStreamerTensor, GStreamerFrame]):
     """Buffers of GStreamer. There is one context: `samebytes.context("gstreamer")`.
 
     It allocates nothing: map a frame of "cpu" to "gstreamer", whose buffer lies on its bytes.
+
     """
 
     memory_type = "gstreamer"
@@ -30,6 +31,7 @@ class GStreamerContext(Context[GStreamerTensor, GStreamerFrame]):
     frame_class = GStreamerFrame
     primary_handle = "gst_memory"
     caps_feature = ""
+    """The feature in the caps of its frames, such as "memory:VAMemory"; "" for plain memory."""
     singleton = True
     # Textures, and DMA-BUFs with a modifier.
     may_be_opaque = True

@@ -86,6 +86,7 @@ def add_gva_metas(
     """Attach metas of DL Streamer to a Gst.Buffer, as its elements would.
 
     Args:
+        buffer: a Gst.Buffer that can be written.
         tensors: a list of dicts: the fields of each ("model_name", "dims", "data_buffer" as bytes
             ...), and its "name".
         json: a list of texts, one for each meta.

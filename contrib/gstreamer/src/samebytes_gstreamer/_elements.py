@@ -97,6 +97,10 @@ class SinkElement(el.Sink):
         10.0
     )
     max_buffers: Annotated[int, el.Range(1), el.Doc("how many frames may wait")] = 4
+    on_failure: Annotated[
+        Literal["finish", "stop"],
+        el.Doc("when the run fails: finish what was written, or stop at once"),
+    ] = "finish"
 
     _sink: GStreamerSink | None = None
 
@@ -133,5 +137,9 @@ class SinkElement(el.Sink):
             PipelineTimeoutError: that took longer than `timeout`.
         """
         sink, self._sink = self._sink, None
-        if sink is not None:
+        if sink is None:
+            return
+        if self.run_failed and self.on_failure == "stop":
+            sink.stop()
+        else:
             sink.close()

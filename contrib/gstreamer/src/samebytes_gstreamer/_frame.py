@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Frame, Tensor
+from samebytes.plugins import Frame, Tensor, read_slot
 
 from ._caps import Description, caps_for, describe
 from ._gi import Gst, pointer_of
@@ -78,9 +78,10 @@ class GStreamerFrame(Frame):
 
     @property
     def readonly(self) -> bool:  # evaluated each time
-        if _slot.__get__(self):
+        if read_slot(_slot, self):
             return True
-        buffer = buffer_in(self.native)
+        native = self.native  # another thread may close the frame meanwhile
+        buffer = buffer_in(native)
         return not all(
             is_writable(gst.gst_buffer_peek_memory(buffer, number), buffer)
             for number in range(gst.gst_buffer_n_memory(buffer))
@@ -130,17 +131,18 @@ class GStreamerFrame(Frame):
         return caps_for(info, meta.metadata, self.context.caps_feature)
 
     def _make_planes(self) -> tuple[Tensor, ...]:
-        buffer, meta = buffer_in(self.native), self.meta
+        native, meta = self.native, self.meta
+        buffer = buffer_in(native)
         crop = True
         if isinstance(meta, GStreamerMeta):
             # First, since `frame_of` may have been given other caps than the sample's.
             description, crop = meta.description, meta.crop
-        elif isinstance(self.native, Gst.Sample):
-            description = describe(self.native.get_caps())
+        elif isinstance(native, Gst.Sample):
+            description = describe(native.get_caps())
         else:
             description = _description_of(meta)
         _, places = places_of(buffer, metas_of(buffer), description, crop=crop)
-        return self._planes_over(_planes_at(places, self.native))
+        return self._planes_over(_planes_at(places, native))
 
     def _handle(self, key: str) -> int:
         if key != "gst_buffer":
@@ -152,7 +154,8 @@ class GStreamerFrame(Frame):
 
     def _native_uses(self) -> int:
         # Those of elements and samples, and of buffers that a memory is in as well.
-        buffer = buffer_in(self.native)
+        native = self.native  # the pointer is valid as long as it is held here
+        buffer = buffer_in(native)
         memories = range(gst.gst_buffer_n_memory(buffer))
         return references(buffer) + sum(
             references(gst.gst_buffer_peek_memory(buffer, number)) for number in memories
@@ -207,6 +210,7 @@ def frame_of(
     """A frame over a Gst.Buffer or Gst.Sample, with what is known of it besides.
 
     Args:
+        native: a Gst.Buffer or Gst.Sample.
         caps: Gst.Caps, or their text; for a sample, instead of its own.
         format, width, height: instead of caps: of a picture that lies as GStreamer lays it out
             (rows of a multiple of four bytes), or as the buffer's VideoMeta says.
@@ -232,6 +236,7 @@ def frames_of(native: Any, caps: Any = None) -> list[GStreamerFrame]:
     """The frames of a Gst.BufferList, or of a Gst.Sample that has one: a batch.
 
     Args:
+        native: a Gst.BufferList or Gst.Sample.
         caps: Gst.Caps of the buffers, or their text; for a sample its own are taken.
 
     Raises:

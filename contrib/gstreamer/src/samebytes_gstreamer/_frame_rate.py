@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The framerate in caps of frames that do not say one.
+"""The frame rate in caps of frames that have none, or 0/1.
 
-Encoders plan with it. 0/1, GStreamer's word for a rate that varies, makes some of them fail, and
-openh264enc lose a frame; caps without any rate are refused by most.
+Encoders plan with it. 0/1, GStreamer's word for a rate that varies or is not known, makes some of
+them fail, and openh264enc lose a frame; caps without any rate are refused by most.
 """
 
 from __future__ import annotations
@@ -38,10 +38,16 @@ def rate_of(meta: FrameMeta) -> Fraction | None:
 
 
 def with_rate(caps: Any, rate: Fraction) -> Any:
-    """Caps of a picture with that framerate, if they have none; others are returned as they are."""
+    """Caps of a picture with that framerate, if they have none or 0/1; others as they are."""
     structure = caps.get_structure(0)
-    if structure.get_name() != "video/x-raw" or structure.has_field("framerate"):
+    if structure.get_name() != "video/x-raw":
         return caps
+    if structure.has_field("framerate"):
+        stated, numerator, _ = structure.get_fraction("framerate")
+        if not stated or numerator or not rate:
+            return caps
+        caps = caps.copy()
+        caps.get_structure(0).remove_field("framerate")
     return type(caps).from_string(
         f"{caps.to_string()},framerate=(fraction){rate.numerator}/{rate.denominator}"
     )

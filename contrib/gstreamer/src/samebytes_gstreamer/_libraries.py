@@ -15,12 +15,9 @@ from typing import Any
 
 from samebytes.errors import MissingDependencyError
 
-from ._abi import allocators as allocators_abi
-from ._abi import app as app_abi
-from ._abi import audio as audio_abi
 from ._abi import glib as glib_abi
 from ._abi import gstreamer as gstreamer_abi
-from ._abi import va as va_abi
+from ._abi import plugin_libraries
 from ._abi import video as video_abi
 from ._gi import Gst, GstAudio, GstVideo
 from ._install_hints import LIBRARIES, VA_LIBRARY
@@ -70,9 +67,9 @@ glib: Any = load("libglib-2.0.so.0", glib_abi.GLIB, LIBRARIES)
 gobject: Any = load("libgobject-2.0.so.0", glib_abi.GOBJECT, LIBRARIES)
 gst: Any = load("libgstreamer-1.0.so.0", gstreamer_abi.GSTREAMER, LIBRARIES)
 video: Any = load("libgstvideo-1.0.so.0", video_abi.VIDEO, LIBRARIES)
-app: Any = load("libgstapp-1.0.so.0", app_abi.APP, LIBRARIES)
-audio: Any = load("libgstaudio-1.0.so.0", audio_abi.AUDIO, LIBRARIES)
-allocators: Any = load("libgstallocators-1.0.so.0", allocators_abi.ALLOCATORS, LIBRARIES)
+app: Any = load("libgstapp-1.0.so.0", plugin_libraries.APP, LIBRARIES)
+audio: Any = load("libgstaudio-1.0.so.0", plugin_libraries.AUDIO, LIBRARIES)
+allocators: Any = load("libgstallocators-1.0.so.0", plugin_libraries.ALLOCATORS, LIBRARIES)
 
 
 def another(functions: Any, symbol: str, result: Any = None) -> Any:
@@ -91,7 +88,7 @@ def another(functions: Any, symbol: str, result: Any = None) -> Any:
 @cache
 def va() -> Any:
     """libgstva, which is of gst-plugins-bad and may be missing."""
-    return load("libgstva-1.0.so.0", va_abi.VA, VA_LIBRARY)
+    return load("libgstva-1.0.so.0", plugin_libraries.VA, VA_LIBRARY)
 
 
 # The structures that GStreamer allocates, which later versions extend at their ends.
@@ -101,7 +98,7 @@ _READ = (
     (Gst.Buffer, gstreamer_abi.GstBuffer),
     (Gst.Meta, gstreamer_abi.GstMeta),
     (Gst.MetaInfo, gstreamer_abi.GstMetaInfo),
-    (GstAudio.AudioMeta, audio_abi.GstAudioMeta),
+    (GstAudio.AudioMeta, plugin_libraries.GstAudioMeta),
     (GstVideo.VideoMeta, video_abi.GstVideoMeta),
     (GstVideo.VideoCropMeta, video_abi.GstVideoCropMeta),
     (GstVideo.VideoRegionOfInterestMeta, video_abi.GstVideoRegionOfInterestMeta),

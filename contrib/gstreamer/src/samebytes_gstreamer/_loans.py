@@ -20,8 +20,8 @@ from samebytes.plugins import (
 from samebytes.plugins import lent_in as held_by
 from samebytes.plugins import sweep_loans as sweep
 
-from ._abi.allocators import GST_FD_MEMORY_FLAG_DONT_CLOSE
 from ._abi.gstreamer import GST_MEMORY_FLAG_READONLY
+from ._abi.plugin_libraries import GST_FD_MEMORY_FLAG_DONT_CLOSE
 from ._libraries import allocators, another, gst
 
 __all__ = [

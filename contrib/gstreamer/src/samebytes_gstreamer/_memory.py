@@ -16,7 +16,7 @@ from ._abi.gstreamer import (
     GstMapInfo,
     GstMiniObject,
 )
-from ._abi.va import GST_ALLOCATOR_VASURFACE
+from ._abi.plugin_libraries import GST_ALLOCATOR_VASURFACE
 from ._gi import pointer_of
 from ._libraries import allocators, gst
 
@@ -138,22 +138,23 @@ def map_memory(memory: Any, access: Access) -> Storage:
     if not is_plain(pointer):
         raise Refused(_advice(memory))
     info = GstMapInfo()
+    # The owner comes before the mapping, which no exception can lose then.
+    release = partial(_unmap, info, memory, gst.gst_memory_unmap, byref)
+    storage = Storage(release, readonly=access == "r")
     if not gst.gst_memory_map(pointer, byref(info), _FLAGS[access]):
         raise Refused(
             f'GStreamer does not map this {kind_of(memory)} for access "{access}": it is '
             "read-only, in another buffer as well, or mapped for another access"
         )
-    return Storage(
-        partial(_unmap, info, memory, gst.gst_memory_unmap, byref),
-        address=info.data or 0,
-        nbytes=info.size,
-        readonly=access == "r",
-    )
+    if info.data:
+        storage.expose(info.data, info.size)
+    return storage
 
 
 def _unmap(info: GstMapInfo, memory: Any, unmap: Any, byref: Any) -> None:
     # Arguments, since a module's globals may be gone when the interpreter ends.
-    unmap(hash(memory), byref(info))
+    if info.memory:  # GStreamer sets it where it maps, and only there
+        unmap(hash(memory), byref(info))
 
 
 def _advice(memory: Any) -> str:

@@ -8,7 +8,6 @@ from ctypes import byref, c_void_p
 from dataclasses import dataclass, field
 from functools import cache
 
-from ._abi.audio import GstAudioMeta
 from ._abi.dlstreamer import (
     GVA_AUDIO_EVENT_META_API_NAME,
     GVA_JSON_META_API_NAME,
@@ -18,6 +17,7 @@ from ._abi.dlstreamer import (
     GstGVATensorMeta,
 )
 from ._abi.gstreamer import GstMeta, GstMetaInfo
+from ._abi.plugin_libraries import GstAudioMeta
 from ._abi.video import GstVideoCropMeta, GstVideoMeta, GstVideoRegionOfInterestMeta
 from ._libraries import gobject, gst
 

@@ -35,6 +35,7 @@ class GStreamerOpenCLContext(Context[GStreamerTensor, GStreamerFrame]):
     frame_class = GStreamerFrame
     primary_handle = "gst_memory"
     caps_feature = "memory:OpenCL"
+    """The feature in the caps of its frames."""
     may_be_opaque = True
 
     def __init__(self, parent: Context) -> None:

@@ -111,8 +111,8 @@ def _image(
     if modifier not in _IN_ROWS or not seen:
         if cut is not None:
             raise LayoutError(
-                "a crop of memory that has no rows: wrap the buffer with crop=False, and let the "
-                "device crop"
+                "memory without rows cannot be cropped here: wrap the buffer with crop=False, and "
+                "let the device crop"
             )
         return picture.image, _opaque(sizes, picture, modifier)
     image, pitches, offsets = picture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GStreamerSink: frames that a pipeline takes."""
+"""GStreamerSink: write frames into a pipeline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from samebytes import Frame, FrameMeta
 from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Access, check_access
 
-from ._abi.app import GST_FLOW_OK
+from ._abi.plugin_libraries import GST_FLOW_OK
 from ._frame_rate import rate_of, with_rate
 from ._gi import Gst, GstApp, pointer_of
 from ._libraries import app, gst
@@ -43,8 +43,8 @@ class GStreamerSink:
             a Gst.Pipeline of yours, which is played and stopped here.
         name: of the appsrc, where there are several.
         caps: Gst.Caps of the frames, or their text; by default what each frame says. Where frames
-            do not say a framerate (metadata["gstreamer"]["framerate"]), that of the first one's
-            duration is taken, or that of a time base that counts frames (1/25); if neither is
+            do not say a framerate (`metadata["gstreamer"]["framerate"]`), or 0, that of the first
+            one's duration is taken, or that of a time base that counts frames (1/25); if neither is
             known, 0/1 stands for a rate that varies.
         access: "r" lends frames for reading, so that elements copy before they write in place;
             "rw" lets them write into your memory.
@@ -119,6 +119,7 @@ class GStreamerSink:
             PipelineTimeoutError: there was no room in time. Writing can be tried again.
             ClosedError: the sink was closed, or the stream was ended, be it by an element, or
                 interrupt() was called.
+            UnsupportedObjectError: it is not a frame.
         """
         self._pipeline.check_open()
         if self._ended:

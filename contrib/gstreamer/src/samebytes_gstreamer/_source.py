@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GStreamerSource: the frames that a pipeline makes."""
+"""GStreamerSource: read frames from a pipeline."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Tensor, TensorInfo
+from samebytes.plugins import Tensor, TensorInfo, read_slot
 
 from ._gi import Gst, pointer_of
 from ._libraries import gst
@@ -77,7 +77,7 @@ class GStreamerTensor(Tensor):
 
     @property
     def readonly(self) -> bool:  # evaluated each time
-        if _slot.__get__(self):
+        if read_slot(_slot, self):
             return True
         native = self.native
         keep = native.keep if isinstance(native, GStreamerPlane) else None
@@ -101,7 +101,8 @@ class GStreamerTensor(Tensor):
         return (native.memory,) if native.keep is None else (native.memory, native.keep)
 
     def _native_uses(self) -> int:
-        return references(pointer_of(memory_in(self.native)))
+        native = self.native
+        return references(pointer_of(memory_in(native)))
 
     def _handle(self, key: str) -> int:
         native = self.native

@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor, TensorInfo
+from samebytes.plugins import (
+    Access,
+    Frame,
+    MemoryMapper,
+    Refused,
+    Storage,
+    Tensor,
+    TensorInfo,
+    array_in,
+)
 
 from ._gi import pointer_of
 from ._memory import map_memory
@@ -31,7 +40,7 @@ class MemoryToCpu(MemoryMapper):
         native = item.native
         storage = map_memory(memory_in(native), access)
         offset = native.offset if isinstance(native, GStreamerPlane) else 0
-        return _array(storage, item.info, offset), _unusual(item.info), storage
+        return array_in(storage, item.info, offset), _unusual(item.info), storage
 
 
 class FrameToCpu(MemoryMapper):
@@ -55,7 +64,7 @@ class FrameToCpu(MemoryMapper):
             whole = Storage(holds=tuple(mapped.values()))
             mapped = {pointer: _part_of(whole, part) for pointer, part in mapped.items()}
         arrays = tuple(
-            _array(mapped[pointer_of(plane.memory)], plane.info, plane.offset) for plane in planes
+            array_in(mapped[pointer_of(plane.memory)], plane.info, plane.offset) for plane in planes
         )
         return arrays, None, whole
 
@@ -63,13 +72,6 @@ class FrameToCpu(MemoryMapper):
 def _part_of(whole: Storage, part: Storage) -> Storage:
     """One mapping for arrays to hold, which holds all of them."""
     return Storage(address=part.address, nbytes=part.nbytes, keep=whole, readonly=part.readonly)
-
-
-def _array(storage: Storage, info: TensorInfo, offset: int) -> _Array:
-    memory = np.asarray(storage) if storage.address else np.empty(0, np.uint8)
-    if info.dtype.packed:  # as in CPU memory: its bytes in a row
-        return memory[offset : offset + info.nbytes]
-    return np.ndarray(info.shape, info.dtype.carrier, memory, offset, info.strides)
 
 
 def _unusual(info: TensorInfo) -> TensorInfo | None:

@@ -12,7 +12,7 @@ from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Context, ContextRegistry, Device, Frame, MemoryMapper, Refused
 
 from ._abi.glib import G_TYPE_STRING, GType, GValue
-from ._abi.va import VA_INVALID_SURFACE
+from ._abi.plugin_libraries import VA_INVALID_SURFACE
 from ._frame import GStreamerFrame
 from ._gi import pointer_of
 from ._libraries import gobject, va
@@ -51,6 +51,7 @@ class GStreamerVAContext(Context[GStreamerTensor, GStreamerFrame]):
     frame_class = GStreamerFrame
     primary_handle = "gst_memory"
     caps_feature = "memory:VAMemory"
+    """The feature in the caps of its frames."""
     may_be_opaque = True
 
     def __init__(self, display: int) -> None:

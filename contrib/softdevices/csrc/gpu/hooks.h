@@ -96,4 +96,15 @@ cl_int CL_API_CALL softgpu_write_image(cl_command_queue queue, cl_mem image, cl_
                                        size_t row_pitch, size_t slice_pitch, const void *source,
                                        cl_uint waits, const cl_event *wait_list, cl_event *event);
 
+/* event_order.c: the event of a kernel comes after the kernels before it. */
+cl_int CL_API_CALL softgpu_enqueue_kernel(cl_command_queue queue, cl_kernel kernel,
+                                          cl_uint dimensions, const size_t *offset,
+                                          const size_t *global_size, const size_t *local_size,
+                                          cl_uint waits, const cl_event *wait_list,
+                                          cl_event *event);
+cl_int CL_API_CALL softgpu_enqueue_barrier(cl_command_queue queue, cl_uint waits,
+                                           const cl_event *wait_list, cl_event *event);
+cl_int CL_API_CALL softgpu_finish(cl_command_queue queue);
+cl_int CL_API_CALL softgpu_release_queue(cl_command_queue queue);
+
 #endif

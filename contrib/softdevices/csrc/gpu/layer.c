@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "failing.h"
 #include "hooks.h"
 #include "trace.h"
 
@@ -72,7 +73,8 @@ static void *CL_API_CALL get_extension_function(const char *name)
 {
     void *ours = extension_function(name);
 
-    return ours ? ours : softgpu_below.clGetExtensionFunctionAddress(name);
+    return softgpu_failing_extension(
+        name, ours ? ours : softgpu_below.clGetExtensionFunctionAddress(name));
 }
 
 static void *CL_API_CALL get_extension_function_for_platform(cl_platform_id platform,
@@ -80,7 +82,8 @@ static void *CL_API_CALL get_extension_function_for_platform(cl_platform_id plat
 {
     void *ours = extension_function(name);
 
-    return ours ? ours : softgpu_below.clGetExtensionFunctionAddressForPlatform(platform, name);
+    return softgpu_failing_extension(
+        name, ours ? ours : softgpu_below.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
 /* What stays NULL in the table goes straight to the functions below. */
@@ -102,6 +105,10 @@ static void fill_hooks(void)
     hooks.clCreateKernelsInProgram = softgpu_create_kernels_in_program;
     hooks.clCloneKernel = softgpu_clone_kernel;
     hooks.clReleaseKernel = softgpu_release_kernel;
+    hooks.clEnqueueNDRangeKernel = softgpu_enqueue_kernel;
+    hooks.clEnqueueBarrierWithWaitList = softgpu_enqueue_barrier;
+    hooks.clFinish = softgpu_finish;
+    hooks.clReleaseCommandQueue = softgpu_release_queue;
     hooks.clEnqueueWriteBuffer = softgpu_write_buffer;
     hooks.clEnqueueWriteBufferRect = softgpu_write_buffer_rect;
     hooks.clEnqueueWriteImage = softgpu_write_image;
@@ -131,6 +138,7 @@ static void remember_below(const cl_icd_dispatch *below, size_t size)
     if (!below_known) {
         memcpy(&softgpu_below, below, size);
         pin_library_of((void *)softgpu_below.clGetDeviceIDs);
+        softgpu_failing_init(&hooks, &softgpu_below);
         below_known = true;
     }
     pthread_mutex_unlock(&init_lock);

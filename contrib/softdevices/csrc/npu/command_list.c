@@ -48,6 +48,7 @@ ze_result_t zeCommandListCreate(ze_context_handle_t context, ze_device_handle_t 
                                 const ze_command_list_desc_t *descriptor,
                                 ze_command_list_handle_t *out)
 {
+    FAULT(zeCommandListCreate);
     struct command_list *list;
     if (!descriptor || !out)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
@@ -65,6 +66,7 @@ ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context, ze_device_
                                          const ze_command_queue_desc_t *descriptor,
                                          ze_command_list_handle_t *out)
 {
+    FAULT(zeCommandListCreateImmediate);
     struct command_list *list;
     if (!descriptor || !out)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
@@ -85,11 +87,13 @@ ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context, ze_device_
 
 ze_result_t zeCommandListDestroy(ze_command_list_handle_t handle)
 {
+    FAULT(zeCommandListDestroy);
     return object_retire(handle, OBJECT_COMMAND_LIST);
 }
 
 ze_result_t zeCommandListClose(ze_command_list_handle_t handle)
 {
+    FAULT(zeCommandListClose);
     HELD struct command_list *list = object_get(handle, OBJECT_COMMAND_LIST);
     if (!list)
         return object_missing(handle);
@@ -101,6 +105,7 @@ ze_result_t zeCommandListClose(ze_command_list_handle_t handle)
 
 ze_result_t zeCommandListReset(ze_command_list_handle_t handle)
 {
+    FAULT(zeCommandListReset);
     HELD struct command_list *list = object_get(handle, OBJECT_COMMAND_LIST);
     if (!list)
         return object_missing(handle);
@@ -114,6 +119,7 @@ ze_result_t zeCommandListReset(ze_command_list_handle_t handle)
 
 ze_result_t softnpu_list_host_synchronize(ze_command_list_handle_t handle, uint64_t timeout_ns)
 {
+    FAULT(zeCommandListHostSynchronize);
     HELD struct command_list *list = object_get(handle, OBJECT_COMMAND_LIST);
     if (!list)
         return object_missing(handle);
@@ -211,6 +217,7 @@ static bool is_known(const struct command_list *list, const void *pointer, size_
 ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t handle, ze_event_handle_t signal,
                                        uint32_t wait_count, ze_event_handle_t *waits)
 {
+    FAULT(zeCommandListAppendBarrier);
     /* Commands run one after the other anyway. */
     return command_list_append(handle, NULL, signal, wait_count, waits);
 }
@@ -220,6 +227,7 @@ ze_result_t zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hand
                                                    ze_event_handle_t signal, uint32_t wait_count,
                                                    ze_event_handle_t *waits)
 {
+    FAULT(zeCommandListAppendMemoryRangesBarrier);
     (void)count;
     if (!sizes || !ranges)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
@@ -230,6 +238,7 @@ ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t handle, void 
                                           const void *from, size_t size, ze_event_handle_t signal,
                                           uint32_t wait_count, ze_event_handle_t *waits)
 {
+    FAULT(zeCommandListAppendMemoryCopy);
     HELD struct command_list *list = object_get(handle, OBJECT_COMMAND_LIST);
     if (!list)
         return object_missing(handle);
@@ -246,6 +255,7 @@ ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t handle, void 
                                           ze_event_handle_t signal, uint32_t wait_count,
                                           ze_event_handle_t *waits)
 {
+    FAULT(zeCommandListAppendMemoryFill);
     HELD struct command_list *list = object_get(handle, OBJECT_COMMAND_LIST);
     if (!list)
         return object_missing(handle);
@@ -266,6 +276,7 @@ ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t han
                                                     ze_event_handle_t signal, uint32_t wait_count,
                                                     ze_event_handle_t *waits)
 {
+    FAULT(zeCommandListAppendWriteGlobalTimestamp);
     HELD struct command_list *list = object_get(handle, OBJECT_COMMAND_LIST);
     if (!list)
         return object_missing(handle);
@@ -279,12 +290,14 @@ ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t han
 
 ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t handle, ze_event_handle_t event)
 {
+    FAULT(zeCommandListAppendSignalEvent);
     return event ? command_list_append(handle, NULL, event, 0, NULL) : object_missing(event);
 }
 
 ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t handle, uint32_t count,
                                             ze_event_handle_t *events)
 {
+    FAULT(zeCommandListAppendWaitOnEvents);
     if (!events)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
     return command_list_append(handle, NULL, NULL, count, events);
@@ -292,6 +305,7 @@ ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t handle, uin
 
 ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t handle, ze_event_handle_t event)
 {
+    FAULT(zeCommandListAppendEventReset);
     HELD struct event *target = object_get(event, OBJECT_EVENT);
     if (!target)
         return object_missing(event);

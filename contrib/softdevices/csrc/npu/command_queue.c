@@ -8,6 +8,7 @@ ze_result_t zeCommandQueueCreate(ze_context_handle_t handle, ze_device_handle_t 
                                  const ze_command_queue_desc_t *descriptor,
                                  ze_command_queue_handle_t *out)
 {
+    FAULT(zeCommandQueueCreate);
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     HELD struct device *device = object_get(device_handle, OBJECT_DEVICE);
     if (!context)
@@ -28,6 +29,7 @@ ze_result_t zeCommandQueueCreate(ze_context_handle_t handle, ze_device_handle_t 
 
 ze_result_t zeCommandQueueDestroy(ze_command_queue_handle_t handle)
 {
+    FAULT(zeCommandQueueDestroy);
     HELD struct queue *queue = object_get(handle, OBJECT_COMMAND_QUEUE);
     trace("queue_destroy queue=%p", (void *)handle);
     return queue ? queue_finish(queue) : object_missing(handle);
@@ -37,6 +39,7 @@ ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t handle, 
                                               ze_command_list_handle_t *lists,
                                               ze_fence_handle_t fence_handle)
 {
+    FAULT(zeCommandQueueExecuteCommandLists);
     HELD struct queue *queue = object_get(handle, OBJECT_COMMAND_QUEUE);
     if (!queue)
         return object_missing(handle);
@@ -59,6 +62,7 @@ ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t handle, 
 
 ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t handle, uint64_t timeout_ns)
 {
+    FAULT(zeCommandQueueSynchronize);
     HELD struct queue *queue = object_get(handle, OBJECT_COMMAND_QUEUE);
     return queue ? queue_wait(queue, timeout_ns) : object_missing(handle);
 }

@@ -22,6 +22,7 @@ static void restart(void *pointer)
 ze_result_t zeContextCreate(ze_driver_handle_t handle, const ze_context_desc_t *descriptor,
                             ze_context_handle_t *out)
 {
+    FAULT(zeContextCreate);
     HELD struct driver *driver = object_get(handle, OBJECT_DRIVER);
     if (!driver)
         return object_missing(handle);
@@ -43,6 +44,7 @@ ze_result_t zeContextCreate(ze_driver_handle_t handle, const ze_context_desc_t *
 ze_result_t zeContextCreateEx(ze_driver_handle_t handle, const ze_context_desc_t *descriptor,
                               uint32_t count, ze_device_handle_t *devices, ze_context_handle_t *out)
 {
+    FAULT(zeContextCreateEx);
     for (uint32_t i = 0; devices && i < count; i++) {
         HELD struct device *device = object_get(devices[i], OBJECT_DEVICE);
         if (!device)
@@ -53,12 +55,14 @@ ze_result_t zeContextCreateEx(ze_driver_handle_t handle, const ze_context_desc_t
 
 ze_result_t zeContextDestroy(ze_context_handle_t handle)
 {
+    FAULT(zeContextDestroy);
     trace("context_destroy context=%p", (void *)handle);
     return object_retire(handle, OBJECT_CONTEXT);
 }
 
 ze_result_t zeContextGetStatus(ze_context_handle_t handle)
 {
+    FAULT(zeContextGetStatus);
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     return context ? ZE_RESULT_SUCCESS : object_missing(handle);
 }
@@ -74,12 +78,14 @@ static ze_result_t check_both(ze_context_handle_t handle, ze_device_handle_t dev
 
 ze_result_t zeContextSystemBarrier(ze_context_handle_t context, ze_device_handle_t device)
 {
+    FAULT(zeContextSystemBarrier);
     return check_both(context, device);
 }
 
 ze_result_t zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_handle_t device,
                                         void *pointer, size_t size)
 {
+    FAULT(zeContextMakeMemoryResident);
     (void)size;
     return pointer ? check_both(context, device) : ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 }
@@ -87,6 +93,7 @@ ze_result_t zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_h
 ze_result_t zeContextEvictMemory(ze_context_handle_t context, ze_device_handle_t device,
                                  void *pointer, size_t size)
 {
+    FAULT(zeContextEvictMemory);
     (void)size;
     return pointer ? check_both(context, device) : ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 }

@@ -87,6 +87,7 @@ ze_result_t give_handles(uint32_t *count, void *handles, void *const *available,
 
 ze_result_t zeDeviceGet(ze_driver_handle_t handle, uint32_t *count, ze_device_handle_t *devices)
 {
+    FAULT(zeDeviceGet);
     HELD struct driver *driver = object_get(handle, OBJECT_DRIVER);
     if (!driver)
         return object_missing(handle);
@@ -99,6 +100,7 @@ ze_result_t zeDeviceGet(ze_driver_handle_t handle, uint32_t *count, ze_device_ha
 ze_result_t zeDeviceGetSubDevices(ze_device_handle_t handle, uint32_t *count,
                                   ze_device_handle_t *devices)
 {
+    FAULT(zeDeviceGetSubDevices);
     (void)devices;
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
@@ -111,6 +113,7 @@ ze_result_t zeDeviceGetSubDevices(ze_device_handle_t handle, uint32_t *count,
 
 ze_result_t zeDeviceGetProperties(ze_device_handle_t handle, ze_device_properties_t *properties)
 {
+    FAULT(zeDeviceGetProperties);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);
@@ -144,6 +147,7 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t handle, ze_device_propertie
 ze_result_t zeDeviceGetComputeProperties(ze_device_handle_t handle,
                                          ze_device_compute_properties_t *properties)
 {
+    FAULT(zeDeviceGetComputeProperties);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);
@@ -161,6 +165,7 @@ ze_result_t zeDeviceGetComputeProperties(ze_device_handle_t handle,
 ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t handle,
                                         ze_device_module_properties_t *properties)
 {
+    FAULT(zeDeviceGetModuleProperties);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);
@@ -178,6 +183,7 @@ ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t handle,
 ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t handle, uint32_t *count,
                                                    ze_command_queue_group_properties_t *groups)
 {
+    FAULT(zeDeviceGetCommandQueueGroupProperties);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);
@@ -196,6 +202,7 @@ ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t handle, ui
 ze_result_t zeDeviceGetMemoryProperties(ze_device_handle_t handle, uint32_t *count,
                                         ze_device_memory_properties_t *memories)
 {
+    FAULT(zeDeviceGetMemoryProperties);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);
@@ -215,6 +222,7 @@ ze_result_t zeDeviceGetMemoryProperties(ze_device_handle_t handle, uint32_t *cou
 ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t handle,
                                               ze_device_memory_access_properties_t *properties)
 {
+    FAULT(zeDeviceGetMemoryAccessProperties);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);
@@ -233,6 +241,7 @@ ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t handle,
 ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t handle, uint32_t *count,
                                        ze_device_cache_properties_t *caches)
 {
+    FAULT(zeDeviceGetCacheProperties);
     (void)caches;
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
@@ -246,6 +255,7 @@ ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t handle, uint32_t *coun
 ze_result_t zeDeviceGetImageProperties(ze_device_handle_t handle,
                                        ze_device_image_properties_t *properties)
 {
+    FAULT(zeDeviceGetImageProperties);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);
@@ -262,6 +272,7 @@ ze_result_t zeDeviceGetImageProperties(ze_device_handle_t handle,
 ze_result_t zeDeviceGetExternalMemoryProperties(ze_device_handle_t handle,
                                                 ze_device_external_memory_properties_t *properties)
 {
+    FAULT(zeDeviceGetExternalMemoryProperties);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);
@@ -277,6 +288,7 @@ ze_result_t zeDeviceGetExternalMemoryProperties(ze_device_handle_t handle,
 ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t handle, ze_device_handle_t peer_handle,
                                      ze_device_p2p_properties_t *properties)
 {
+    FAULT(zeDeviceGetP2PProperties);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     HELD struct device *peer = object_get(peer_handle, OBJECT_DEVICE);
     if (!device || !peer)
@@ -290,6 +302,7 @@ ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t handle, ze_device_handle
 ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t handle, ze_device_handle_t peer_handle,
                                   ze_bool_t *answer)
 {
+    FAULT(zeDeviceCanAccessPeer);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     HELD struct device *peer = object_get(peer_handle, OBJECT_DEVICE);
     if (!device || !peer)
@@ -302,6 +315,7 @@ ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t handle, ze_device_handle_t 
 
 ze_result_t zeDeviceGetStatus(ze_device_handle_t handle)
 {
+    FAULT(zeDeviceGetStatus);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     return device ? ZE_RESULT_SUCCESS : object_missing(handle);
 }
@@ -309,6 +323,7 @@ ze_result_t zeDeviceGetStatus(ze_device_handle_t handle)
 ze_result_t zeDeviceGetGlobalTimestamps(ze_device_handle_t handle, uint64_t *host,
                                         uint64_t *on_device)
 {
+    FAULT(zeDeviceGetGlobalTimestamps);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);
@@ -321,6 +336,7 @@ ze_result_t zeDeviceGetGlobalTimestamps(ze_device_handle_t handle, uint64_t *hos
 ze_result_t zeDevicePciGetPropertiesExt(ze_device_handle_t handle,
                                         ze_pci_ext_properties_t *properties)
 {
+    FAULT(zeDevicePciGetPropertiesExt);
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);
     if (!device)
         return object_missing(handle);

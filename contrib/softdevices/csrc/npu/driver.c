@@ -28,6 +28,7 @@ static const ze_driver_extension_properties_t gpu_extensions[] = {
 
 ze_result_t zeInit(ze_init_flags_t flags)
 {
+    FAULT(zeInit);
     struct driver *drivers[2];
     const ze_init_flags_t known = ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY;
     trace("zeInit flags=%u", flags);
@@ -38,6 +39,7 @@ ze_result_t zeInit(ze_init_flags_t flags)
 
 ze_result_t zeDriverGet(uint32_t *count, ze_driver_handle_t *handles)
 {
+    FAULT(zeDriverGet);
     struct driver *drivers[2];
     if (!count)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
@@ -62,6 +64,7 @@ ze_result_t softnpu_init_drivers(uint32_t *count, ze_driver_handle_t *handles,
 
 ze_result_t zeDriverGetApiVersion(ze_driver_handle_t handle, ze_api_version_t *version)
 {
+    FAULT(zeDriverGetApiVersion);
     HELD struct driver *driver = object_get(handle, OBJECT_DRIVER);
     if (!driver)
         return object_missing(handle);
@@ -73,6 +76,7 @@ ze_result_t zeDriverGetApiVersion(ze_driver_handle_t handle, ze_api_version_t *v
 
 ze_result_t zeDriverGetProperties(ze_driver_handle_t handle, ze_driver_properties_t *properties)
 {
+    FAULT(zeDriverGetProperties);
     HELD struct driver *driver = object_get(handle, OBJECT_DRIVER);
     if (!driver)
         return object_missing(handle);
@@ -88,6 +92,7 @@ ze_result_t zeDriverGetProperties(ze_driver_handle_t handle, ze_driver_propertie
 ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t handle,
                                      ze_driver_ipc_properties_t *properties)
 {
+    FAULT(zeDriverGetIpcProperties);
     HELD struct driver *driver = object_get(handle, OBJECT_DRIVER);
     if (!driver)
         return object_missing(handle);
@@ -100,6 +105,7 @@ ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t handle,
 ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *count,
                                            ze_driver_extension_properties_t *extensions)
 {
+    FAULT(zeDriverGetExtensionProperties);
     HELD struct driver *driver = object_get(handle, OBJECT_DRIVER);
     if (!driver)
         return object_missing(handle);
@@ -146,6 +152,7 @@ static const void *const profiling_extension[] = {
 ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t handle, const char *name,
                                                 void **address)
 {
+    FAULT(zeDriverGetExtensionFunctionAddress);
     /* Callers append a version to some of these names, so the beginning decides. */
     static const char graph[] = "ZE_extension_graph";
     static const char queue[] = "ZE_extension_command_queue_npu";

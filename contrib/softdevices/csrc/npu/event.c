@@ -26,6 +26,7 @@ ze_result_t zeEventPoolCreate(ze_context_handle_t handle, const ze_event_pool_de
                               uint32_t device_count, ze_device_handle_t *devices,
                               ze_event_pool_handle_t *out)
 {
+    FAULT(zeEventPoolCreate);
     (void)device_count, (void)devices; /* events work on every device */
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     if (!context)
@@ -45,12 +46,14 @@ ze_result_t zeEventPoolCreate(ze_context_handle_t handle, const ze_event_pool_de
 
 ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t handle)
 {
+    FAULT(zeEventPoolDestroy);
     return object_retire(handle, OBJECT_EVENT_POOL);
 }
 
 ze_result_t zeEventCreate(ze_event_pool_handle_t handle, const ze_event_desc_t *descriptor,
                           ze_event_handle_t *out)
 {
+    FAULT(zeEventCreate);
     HELD struct event_pool *pool = object_get(handle, OBJECT_EVENT_POOL);
     if (!pool)
         return object_missing(handle);
@@ -70,11 +73,13 @@ ze_result_t zeEventCreate(ze_event_pool_handle_t handle, const ze_event_desc_t *
 
 ze_result_t zeEventDestroy(ze_event_handle_t handle)
 {
+    FAULT(zeEventDestroy);
     return object_retire(handle, OBJECT_EVENT);
 }
 
 ze_result_t zeEventHostSignal(ze_event_handle_t handle)
 {
+    FAULT(zeEventHostSignal);
     HELD struct event *event = object_get(handle, OBJECT_EVENT);
     if (!event)
         return object_missing(handle);
@@ -84,6 +89,7 @@ ze_result_t zeEventHostSignal(ze_event_handle_t handle)
 
 ze_result_t zeEventHostReset(ze_event_handle_t handle)
 {
+    FAULT(zeEventHostReset);
     HELD struct event *event = object_get(handle, OBJECT_EVENT);
     if (!event)
         return object_missing(handle);
@@ -93,18 +99,21 @@ ze_result_t zeEventHostReset(ze_event_handle_t handle)
 
 ze_result_t zeEventHostSynchronize(ze_event_handle_t handle, uint64_t timeout_ns)
 {
+    FAULT(zeEventHostSynchronize);
     HELD struct event *event = object_get(handle, OBJECT_EVENT);
     return event ? waitable_wait(&event->state, timeout_ns) : object_missing(handle);
 }
 
 ze_result_t zeEventQueryStatus(ze_event_handle_t handle)
 {
+    FAULT(zeEventQueryStatus);
     return zeEventHostSynchronize(handle, 0);
 }
 
 ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t handle,
                                         ze_kernel_timestamp_result_t *result)
 {
+    FAULT(zeEventQueryKernelTimestamp);
     HELD struct event *event = object_get(handle, OBJECT_EVENT);
     if (!event)
         return object_missing(handle);

@@ -18,6 +18,7 @@ static void restart(void *pointer)
 ze_result_t zeFenceCreate(ze_command_queue_handle_t handle, const ze_fence_desc_t *descriptor,
                           ze_fence_handle_t *out)
 {
+    FAULT(zeFenceCreate);
     HELD struct object *queue = object_get(handle, OBJECT_COMMAND_QUEUE);
     if (!queue)
         return object_missing(handle);
@@ -35,22 +36,26 @@ ze_result_t zeFenceCreate(ze_command_queue_handle_t handle, const ze_fence_desc_
 
 ze_result_t zeFenceDestroy(ze_fence_handle_t handle)
 {
+    FAULT(zeFenceDestroy);
     return object_retire(handle, OBJECT_FENCE);
 }
 
 ze_result_t zeFenceHostSynchronize(ze_fence_handle_t handle, uint64_t timeout_ns)
 {
+    FAULT(zeFenceHostSynchronize);
     HELD struct fence *fence = object_get(handle, OBJECT_FENCE);
     return fence ? waitable_wait(&fence->state, timeout_ns) : object_missing(handle);
 }
 
 ze_result_t zeFenceQueryStatus(ze_fence_handle_t handle)
 {
+    FAULT(zeFenceQueryStatus);
     return zeFenceHostSynchronize(handle, 0);
 }
 
 ze_result_t zeFenceReset(ze_fence_handle_t handle)
 {
+    FAULT(zeFenceReset);
     HELD struct fence *fence = object_get(handle, OBJECT_FENCE);
     if (!fence)
         return object_missing(handle);

@@ -150,6 +150,7 @@ static bool host_flags_are_known(ze_host_mem_alloc_flags_t flags)
 ze_result_t zeMemAllocHost(ze_context_handle_t handle, const ze_host_mem_alloc_desc_t *descriptor,
                            size_t size, size_t alignment, void **out)
 {
+    FAULT(zeMemAllocHost);
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     if (!context)
         return object_missing(handle);
@@ -169,6 +170,7 @@ ze_result_t zeMemAllocDevice(ze_context_handle_t handle,
                              const ze_device_mem_alloc_desc_t *descriptor, size_t size,
                              size_t alignment, ze_device_handle_t device_handle, void **out)
 {
+    FAULT(zeMemAllocDevice);
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     HELD struct device *device = object_get(device_handle, OBJECT_DEVICE);
     if (!context)
@@ -191,6 +193,7 @@ ze_result_t zeMemAllocShared(ze_context_handle_t handle,
                              const ze_host_mem_alloc_desc_t *on_host, size_t size, size_t alignment,
                              ze_device_handle_t device_handle, void **out)
 {
+    FAULT(zeMemAllocShared);
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     HELD struct device *device = object_get(device_handle, OBJECT_DEVICE);
     if (!context)
@@ -212,6 +215,7 @@ ze_result_t zeMemAllocShared(ze_context_handle_t handle,
 
 ze_result_t zeMemFree(ze_context_handle_t handle, void *pointer)
 {
+    FAULT(zeMemFree);
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     if (!context)
         return object_missing(handle);
@@ -238,6 +242,7 @@ ze_result_t zeMemFree(ze_context_handle_t handle, void *pointer)
 ze_result_t zeMemFreeExt(ze_context_handle_t handle, const ze_memory_free_ext_desc_t *descriptor,
                          void *pointer)
 {
+    FAULT(zeMemFreeExt);
     /* Both policies are ours already: memory that a submission uses goes when that is over. */
     return descriptor ? zeMemFree(handle, pointer) : ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 }
@@ -264,6 +269,7 @@ ze_result_t zeMemGetAllocProperties(ze_context_handle_t handle, const void *poin
                                     ze_memory_allocation_properties_t *properties,
                                     ze_device_handle_t *device)
 {
+    FAULT(zeMemGetAllocProperties);
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     if (!context)
         return object_missing(handle);
@@ -286,6 +292,7 @@ ze_result_t zeMemGetAllocProperties(ze_context_handle_t handle, const void *poin
 ze_result_t zeMemGetAddressRange(ze_context_handle_t handle, const void *pointer, void **base,
                                  size_t *size)
 {
+    FAULT(zeMemGetAddressRange);
     HELD struct context *context = object_get(handle, OBJECT_CONTEXT);
     if (!context)
         return object_missing(handle);

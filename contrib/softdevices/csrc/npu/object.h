@@ -11,6 +11,16 @@
 #include <level_zero/ze_api.h>
 #include <stdatomic.h>
 
+#include "../faults/faults.h"
+
+/* What a function begins with, so that a test can let it fail. */
+#define FAULT(function)                                                                            \
+    do {                                                                                           \
+        int status = softdevices_fault(#function, ZE_RESULT_ERROR_UNKNOWN);                        \
+        if (status)                                                                                \
+            return (ze_result_t)status;                                                            \
+    } while (0)
+
 enum object_kind {
     OBJECT_DRIVER,
     OBJECT_DEVICE,

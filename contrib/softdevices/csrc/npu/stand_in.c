@@ -7,8 +7,10 @@
  */
 #include "newer_abi.h"
 
-#include <level_zero/loader/ze_loader.h>
+/* Before the loader's header, which in level-zero 1.32 uses bool without including it. */
 #include <stdbool.h>
+
+#include <level_zero/loader/ze_loader.h>
 
 /* The loader of the specification that we report; OpenVINO's plugin prints it. */
 static const zel_component_version_t loader = {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../faults/faults.h"
 #include "release.h"
 #include "report.h"
 
@@ -95,7 +96,9 @@ VAStatus softva_begin(struct softva_call *call, VADriverContextP context, const 
     call->display = context->pDriverData;
     call->function = function;
     pthread_mutex_lock(&call->display->lock);
-    return softva_faults_count(&call->display->faults, function);
+    VAStatus status = softva_faults_count(&call->display->faults, function);
+    VAStatus requested = softdevices_fault(function, VA_STATUS_ERROR_OPERATION_FAILED);
+    return requested ? requested : status;
 }
 
 VAStatus softva_end(struct softva_call *call, VAStatus status)

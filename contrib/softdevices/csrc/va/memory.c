@@ -18,7 +18,10 @@ static int make_memfd(size_t size)
 {
     int fd = memfd_create("softva", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-    if (fd >= 0 && ftruncate(fd, (off_t)size) != 0) {
+    if (fd < 0)
+        return -1;
+    /* It keeps its size, as a DMA-BUF does: udmabuf wants that, and so do other processes. */
+    if (ftruncate(fd, (off_t)size) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
         close(fd);
         return -1;
     }
@@ -34,8 +37,7 @@ static int make_udmabuf(size_t size)
     if (device < 0)
         return -1;
     memfd = make_memfd(size);
-    /* udmabuf takes a memfd only if it cannot shrink. */
-    if (memfd >= 0 && fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
+    if (memfd >= 0) {
         create.memfd = (uint32_t)memfd;
         fd = ioctl(device, UDMABUF_CREATE, &create);
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from samebytes_softdevices._cuda import cuda_live
+    from samebytes_softdevices._faults import call_failed, counted_calls, fail_call, fault_library
     from samebytes_softdevices._gpu_layer import gpu_live_imports
     from samebytes_softdevices._npu_trace import NpuTraceRecord, npu_trace
     from samebytes_softdevices._plan import SoftDeviceError
@@ -20,7 +21,11 @@ __all__ = [
     "NpuTraceRecord",
     "SoftDeviceError",
     "VaObject",
+    "call_failed",
+    "counted_calls",
     "cuda_live",
+    "fail_call",
+    "fault_library",
     "gpu_live_imports",
     "npu_trace",
     "va_live",
@@ -33,7 +38,11 @@ _HOMES = {
     "NpuTraceRecord": "_npu_trace",
     "SoftDeviceError": "_plan",
     "VaObject": "_va_report",
+    "call_failed": "_faults",
+    "counted_calls": "_faults",
     "cuda_live": "_cuda",
+    "fail_call": "_faults",
+    "fault_library": "_faults",
     "gpu_live_imports": "_gpu_layer",
     "npu_trace": "_npu_trace",
     "va_live": "_va_report",

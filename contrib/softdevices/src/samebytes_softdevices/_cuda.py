@@ -66,6 +66,9 @@ def cuda_live(kind: str) -> int:
         kind: "device", "pinned", "managed", "registered", "vmm" or "external" for memory, or
             "context", "stream", "event".
 
+    Returns:
+        How many objects of that kind live.
+
     Raises:
         SoftDeviceError: this process does not use the software CUDA driver.
     """

@@ -36,6 +36,9 @@ def layer() -> ctypes.CDLL:
 def gpu_live_imports() -> int:
     """Give how many OpenCL objects over file descriptors or VA surfaces live, to look for leaks.
 
+    Returns:
+        How many live.
+
     Raises:
         SoftDeviceError: this process does not use the software GPU.
     """

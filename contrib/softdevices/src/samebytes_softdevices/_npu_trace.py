@@ -33,6 +33,12 @@ class NpuTraceRecord:
     def number(self, name: str) -> int:
         """Give a value that is a number or a pointer; NULL is 0.
 
+        Args:
+            name: of the value.
+
+        Returns:
+            The value; 0 for NULL.
+
         Raises:
             KeyError: the line has no such value.
             ValueError: it is not a number.
@@ -42,6 +48,12 @@ class NpuTraceRecord:
 
     def pointers(self, name: str = "arguments") -> tuple[int, ...]:
         """Give a value that is a list of pointers: the arguments of graph_execute, in order.
+
+        Args:
+            name: of the value.
+
+        Returns:
+            The addresses, in order.
 
         Raises:
             KeyError: the line has no such value.
@@ -53,6 +65,13 @@ def npu_trace(path: str | os.PathLike[str], call: str | None = None) -> list[Npu
     """Read the trace in the file `path`: all of it, or the lines of one `call`.
 
     Lines that are not the device's (the trace may go to stderr) are left out.
+
+    Args:
+        path: the file that SOFTNPU_TRACE named.
+        call: the name of one call; None for all.
+
+    Returns:
+        One record for each line, in the order in which they were written.
 
     Raises:
         OSError: the file cannot be read.

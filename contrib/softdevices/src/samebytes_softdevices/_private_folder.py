@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small folders with links and files that lead libraries to the devices.
+"""Folders with links and configuration files by which libraries find the devices.
 
 They must outlive this process, because `run` is replaced by the command. So they lie in the user's
 cache, under a name made of their content: the same content gives the same folder again.

@@ -36,6 +36,12 @@ class VaObject:
     def number(self, name: str) -> int:
         """Give a value that is a number.
 
+        Args:
+            name: of the value.
+
+        Returns:
+            The value.
+
         Raises:
             KeyError: there is no such value.
             ValueError: it is not a number.
@@ -69,6 +75,12 @@ def _driver() -> ctypes.CDLL:
 def va_live(kind: str | None = None) -> list[VaObject]:
     """Give what lives in all displays of this process: all, or one `kind`.
 
+    Args:
+        kind: such as "surface"; None for all.
+
+    Returns:
+        One record for each object.
+
     Raises:
         SoftDeviceError: the driver was not built.
     """
@@ -87,11 +99,17 @@ def va_report(path: str | os.PathLike[str]) -> list[VaObject]:
 
     Processes append to it. An empty list means that displays ended, and nothing was left.
 
+    Args:
+        path: of the file.
+
+    Returns:
+        One record for each object that was left.
+
     Raises:
         OSError: the file cannot be read; it is not there if no display ended.
-        SoftDeviceError: it does not say that a display ended.
+        SoftDeviceError: it has no record of the end of a display.
     """
     found = _parse(Path(path).read_text(encoding="utf-8", errors="replace"))
     if not any(item.kind == _END for item in found):
-        raise SoftDeviceError(f"{os.fspath(path)} does not say that a display ended")
+        raise SoftDeviceError(f"{os.fspath(path)} has no record of the end of a display")
     return [item for item in found if item.kind != _END]

@@ -158,6 +158,9 @@ class Display:
             width: In pixels.
             height: In pixels.
 
+        Returns:
+            The surface. It is destroyed by its close(), or with its last reference.
+
         Raises:
             SoftDeviceError: the planes of the format are not arrays, or the driver refuses it.
         """
@@ -194,6 +197,9 @@ _lock = threading.Lock()
 def shared_display() -> Display:
     """Give the display that the surfaces of create_surface are of. It is closed at exit.
 
+    Returns:
+        The display, one for the whole process.
+
     Raises:
         SoftDeviceError: the software VA-API driver is not active in this process.
     """
@@ -209,7 +215,16 @@ def _open_display() -> Display:
 
 
 def create_surface(format: str, width: int, height: int) -> Surface:
-    """Make a surface on the shared display; else as Display.create_surface."""
+    """Make a surface on the shared display; else as Display.create_surface.
+
+    Args:
+        format: such as "NV12".
+        width: pixels in a row.
+        height: rows.
+
+    Returns:
+        The surface. It is destroyed by its close(), or with its last reference.
+    """
     return shared_display().create_surface(format, width, height)
 
 

@@ -14,7 +14,8 @@ from samebytes_softdevices._gpu import LAYER
 from samebytes_softdevices._libraries import library
 
 HERE = Path(__file__).parent
-SOURCES = sorted((HERE.parents[1] / "csrc" / "gpu").glob("*.c"))
+CSRC = HERE.parents[1] / "csrc"
+SOURCES = sorted([*(CSRC / "gpu").glob("*.c"), *(CSRC / "faults").glob("*.c")])
 pytestmark = pytest.mark.skipif(
     not SOURCES,
     reason="the C sources lie in the repository, and this is a test of the wheel",

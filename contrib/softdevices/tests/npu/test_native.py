@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-SOURCES = sorted((Path(__file__).parents[2] / "csrc" / "npu").glob("*.c"))
+CSRC = Path(__file__).parents[2] / "csrc"
+SOURCES = sorted([*(CSRC / "npu").glob("*.c"), *(CSRC / "faults").glob("*.c")])
 PROGRAMS = Path(__file__).parent / "c"
 # Undefined behaviour ends the program as well, instead of a line that nobody reads.
 SANITIZERS = {

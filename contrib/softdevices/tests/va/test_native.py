@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-SOURCES = sorted((HERE.parents[1] / "csrc" / "va").glob("*.c"))
+CSRC = HERE.parents[1] / "csrc"
+SOURCES = sorted([*(CSRC / "va").glob("*.c"), *(CSRC / "faults").glob("*.c")])
 CHECKS = sorted((HERE / "c").glob("check*.c"))
 # Undefined behaviour ends the program as well, instead of a line that nobody reads.
 SANITIZERS = {

@@ -81,7 +81,7 @@ def test_a_report_of_no_display_is_no_report(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         va_report(report)
     report.write_text("libva info: something else\nsoftva\n")
-    with pytest.raises(SoftDeviceError, match="does not say that a display ended"):
+    with pytest.raises(SoftDeviceError, match="has no record of the end of a display"):
         va_report(report)
     report.write_text("softva surface id=3 format=NV12\nsoftva end\n")
     assert va_report(report) == [VaObject("surface", {"id": "3", "format": "NV12"})]

@@ -21,9 +21,9 @@ from samebytes.plugins import Context, ContextRegistry, Device, FrameMeta, Stora
 
 from ._native_handles import handles_of
 from ._probe import NO_DEVICE
+from ._queues import waits_for
 from ._tensor import SYCLTensor
 from ._usm_array import USMArray
-from ._waiting import waits_for
 
 if TYPE_CHECKING:
     from typing import Self
@@ -120,6 +120,9 @@ class SYCLContext(Context[SYCLTensor]):
     ) -> Frame[SYCLTensor]:
         """A new image in one piece of USM, planes one after another without gaps.
 
+        Args:
+            kind: "host", "shared" or "device".
+
         Raises:
             LayoutError: a size that the format cannot have.
             UnknownNameError: no such format or kind.
@@ -185,6 +188,9 @@ _contexts: ContextRegistry[SYCLContext] = ContextRegistry()
 
 def context(queue: dpctl.SyclQueue) -> SYCLContext:
     """The context over a queue of yours, which it holds.
+
+    Args:
+        queue: on which mappings wait.
 
     Raises:
         UnsupportedObjectError: no dpctl.SyclQueue.

@@ -16,15 +16,16 @@ from samebytes.plugins import (
     MemoryMapper,
     Refused,
     Storage,
+    array_in,
     data_address,
     ordering_queue,
 )
 
 from ._context import SYCLContext
 from ._native_handles import kind_of_pointer
+from ._queues import waits_for
 from ._tensor import SYCLTensor, usm_of
 from ._usm_array import USMArray
-from ._waiting import waits_for
 
 __all__ = ["CpuCopyToUSM", "CpuToUSM", "DeviceUSMToCpu", "USMToCpu"]
 
@@ -67,7 +68,7 @@ class DeviceUSMToCpu(MemoryMapper):
         if low:
             raise Refused(f"strides {info.strides} are negative")
         item.wait()
-        pages = samebytes.context("cpu").allocate((high,))
+        pages = samebytes.context("cpu").allocate((high,), zeroed=False)
         if high:
             # Byte by byte: dpctl's copies know no layout.
             memory = dpctl.memory.as_usm_memory(_Bytes(native, high))
@@ -77,10 +78,7 @@ class DeviceUSMToCpu(MemoryMapper):
         )
         if not info.size:
             return np.empty(info.shape, info.dtype.carrier), info, storage
-        if info.dtype.packed:
-            return np.asarray(storage), info, storage
-        array = np.ndarray(info.shape, info.dtype.carrier, np.asarray(storage), 0, info.strides)
-        return array, info if info.dtype.numpy is None else None, storage
+        return array_in(storage, info), info if info.dtype.numpy is None else None, storage
 
 
 class CpuToUSM(MemoryMapper):

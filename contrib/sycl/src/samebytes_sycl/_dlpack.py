@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dpctl
-import numpy as np
 
 from samebytes.errors import ExportError
 from samebytes.plugins import Tensor, dlpack_capsule
@@ -70,26 +69,9 @@ def export(
         raise ExportError("the consumer must copy device memory itself")
     tensor.wait()
     return dlpack_capsule(
-        np.asarray(_Addressed(array)),
+        array.addressed(),
         array.info.dtype,
         max_version=max_version,
         readonly=tensor.readonly,
         device=device,
     )
-
-
-class _Addressed:
-    """The array as numpy describes one. Nobody reads it through numpy: the CPU could not."""
-
-    __slots__ = ("__array_interface__", "array")
-
-    def __init__(self, array: USMArray) -> None:
-        info = array.info
-        self.array = array
-        self.__array_interface__ = {
-            "shape": info.shape,
-            "strides": info.strides,
-            "typestr": info.dtype.carrier.str,
-            "data": (array.address, array.readonly),
-            "version": 3,
-        }

@@ -15,10 +15,9 @@ from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 
 from ._context import SYCLContext
 from ._native_handles import kind_of_pointer
-from ._shared_context import check_same, wait_for
+from ._queues import check_same, wait_for, waits_for
 from ._tensor import SYCLTensor, usm_of
 from ._usm_array import USMArray
-from ._waiting import waits_for
 
 __all__ = ["LevelZeroToSYCL", "SYCLToLevelZero"]
 

@@ -15,8 +15,8 @@ from samebytes.plugins import Storage, Tensor, TensorInfo
 
 from . import _dlpack
 from ._native_handles import kind_of_pointer
+from ._queues import waits_for
 from ._usm_array import USMArray
-from ._waiting import waits_for
 
 if TYPE_CHECKING:
     from typing import Self
@@ -140,24 +140,7 @@ def tensor(
     whole = SYCLTensor.wrap(native)
     if shape is None and dtype is None and strides is None and not offset:
         return whole
-    array = usm_of(whole)
-    element = TensorInfo(dtype if dtype is not None else array.info.dtype, ())
-    low, high = array.info.extent
-    if shape is None:
-        shape = ((high - offset) // max(element.nbytes, 1),)
-    info = TensorInfo(element.dtype, tuple(shape), strides)
-    first, last = info.extent
-    if offset + first < low or offset + last > high:
-        raise LayoutError(
-            f"{info} at offset {offset} needs bytes {offset + first} to {offset + last} of "
-            f"{low} to {high}"
-        )
-    part = USMArray(
-        array.context, array.address + offset, info, array.kind, array.pin, array.readonly
-    )
-    return SYCLTensor.borrowed(
-        part, array.context, keep=array.pin, readonly=array.readonly, info=info
-    )
+    return SYCLTensor.wrap(usm_of(whole).described(shape, dtype, offset=offset, strides=strides))
 
 
 def _imported(native: Any, owner: Storage | None = None) -> USMArray:

@@ -6,11 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dpctl.memory
-import numpy as np
 
-from samebytes import TensorInfo
-from samebytes.errors import LayoutError, NotHostVisibleError
-from samebytes.plugins import Storage
+from samebytes.errors import LayoutError
+from samebytes.plugins import PointerArray
 
 if TYPE_CHECKING:
     from ._context import SYCLContext
@@ -18,45 +16,26 @@ if TYPE_CHECKING:
 __all__ = ["USMArray"]
 
 
-class USMArray:
+class USMArray(PointerArray):
     """An array in unified shared memory: where it starts, its layout, and what keeps it.
 
     dpctl's memory objects know bytes alone; this is the array. Whatever takes
     `__sycl_usm_array_interface__` takes it, dpctl and dpnp among them, and holds it while it uses
     the memory.
 
-    Attributes:
-        context: the SYCLContext in which the pointer is valid.
-        address: of the first element.
-        info: dtype, shape and strides in bytes.
-        kind: "host", "shared" or "device" memory.
-        pin: the owner of the memory. Holding the array holds the memory.
-        readonly: it may not be written through. SYCL has no read-only memory: consumers only see
-            this flag.
+    `kind` is "host", "shared" or "device" memory. SYCL has no read-only memory: consumers only see
+    the flag `readonly`.
     """
 
-    __slots__ = ("__weakref__", "address", "context", "info", "kind", "pin", "readonly")
+    __slots__ = ()
 
-    def __init__(
-        self,
-        context: SYCLContext,
-        address: int,
-        info: TensorInfo,
-        kind: str,
-        pin: Storage,
-        readonly: bool = False,
-    ) -> None:
-        self.context = context
-        self.address = address
-        self.info = info
-        self.kind = kind
-        self.pin = pin
-        self.readonly = readonly
+    host_kinds = frozenset(("host", "shared"))
+    not_host_visible = (
+        "device USM cannot be read by the CPU in place: allocate host or shared USM, "
+        'or pass copy=True to map("cpu")'
+    )
 
-    @property
-    def host_visible(self) -> bool:
-        """Whether the CPU can read it where it lies."""
-        return self.kind != "device"
+    context: SYCLContext
 
     @property
     def __sycl_usm_array_interface__(self) -> dict[str, Any]:
@@ -98,35 +77,3 @@ class USMArray:
         """
         self.context.check_open()
         return dpctl.memory.as_usm_memory(self)
-
-    def array(self) -> np.ndarray[Any, Any]:
-        """The elements in place, as a numpy array that keeps them alive.
-
-        Raises:
-            NotHostVisibleError: this is device memory.
-        """
-        if not self.host_visible:
-            raise NotHostVisibleError(
-                "device USM cannot be read by the CPU in place: allocate host or shared USM, "
-                'or pass copy=True to map("cpu")'
-            )
-        info, low = self.info, self.info.extent[0]
-        memory = np.asarray(self.pin)
-        start = self.address - self.pin.address
-        if info.dtype.packed:
-            array = memory[start : start + info.nbytes]
-        elif not info.size:
-            array = np.empty(info.shape, info.dtype.carrier)
-        else:
-            assert start + low >= 0, "the owner's bytes hold all of the array"
-            array = np.ndarray(info.shape, info.dtype.carrier, memory, start, info.strides)
-        if self.readonly:
-            array.setflags(write=False)
-        return array
-
-    def as_readonly(self) -> USMArray:
-        """The same array, marked read-only."""
-        return USMArray(self.context, self.address, self.info, self.kind, self.pin, readonly=True)
-
-    def __repr__(self) -> str:
-        return f"<USMArray {self.kind} {self.address:#x}, {self.info}>"

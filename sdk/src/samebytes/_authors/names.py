@@ -58,7 +58,7 @@ def names_of(name: str, what: str = "a memory type") -> Names:
     # same, and Python's modules, which do not, agree about which names are equal.
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or len(name) > _LONGEST:
         raise NewBackendError(
-            f"{name!r} is not a name for {what}: small letters, digits, and single "
+            f"{name!r} cannot be the name of {what}: use small letters, digits, and single "
             f"underscores between them, a letter first, {_LONGEST} characters at most; "
             "for instance 'shared_pages'"
         )

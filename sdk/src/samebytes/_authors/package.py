@@ -59,7 +59,7 @@ def new_package(name: str, into: Path, *, element: bool = False) -> Path:
     words = _element_words(names) if element else _backend_words(names)
     folder = into / names.distribution
     if folder.exists() or folder.is_symlink():
-        raise NewBackendError(f"{folder} is there already: choose another name or --into")
+        raise NewBackendError(f"{folder} already exists: choose another name or --into")
     places = _ELEMENT if element else _BACKEND
     texts = {place: _filled(template, words) for place, template in places.items()}
     try:

@@ -13,7 +13,7 @@ from .doctor import seconds
 from .table import print_table
 
 if TYPE_CHECKING:
-    from .._authors.check.findings import Finding
+    from .._authors.check.reporting import Finding
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 

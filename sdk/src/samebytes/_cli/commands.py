@@ -18,7 +18,7 @@ from typing import NoReturn, Protocol, cast
 from .._plugins.distributions import Entry, entries, install_hint
 from .._plugins.loading import call
 from ..errors import PluginLoadError, UnknownNameError
-from . import check_plugin, doctor, listing, new_backend, routing
+from . import bench, check_plugin, doctor, graph, listing, new_backend, routing
 
 __all__ = ["GROUP", "Command", "CommandModule", "available"]
 
@@ -60,6 +60,8 @@ def available() -> dict[str, Command]:
         "list": listing,
         "doctor": doctor,
         "route": routing,
+        "graph": graph,
+        "bench": bench,
         "new-backend": new_backend,
         "check-plugin": check_plugin,
     }

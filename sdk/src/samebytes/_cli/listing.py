@@ -39,6 +39,11 @@ def run(options: argparse.Namespace) -> int:
     for plugin in plugins:
         if plugin.error:
             print(f"\nset aside: {plugin.error}")
+        for package, hint in plugin.missing.items():
+            print(
+                f"\nincomplete: plugin {plugin.name!r}: the package {package!r} is not installed: "
+                f"{hint}"
+            )
         for warning in plugin.warnings:
             print(f"\nwarning: plugin {plugin.name!r}: {warning}")
         # Tensors and frames may have an edge each.
@@ -67,6 +72,7 @@ def _plugin(plugin: PluginInfo) -> dict[str, Any]:
         "summary": plugin.summary,
         "state": plugin.state,
         "error": plugin.error,
+        "missing": dict(plugin.missing),
         "warnings": list(plugin.warnings),
         "memory_types": list(plugin.memory_types),
         "edges": [_edge(edge, unmet) for edge, unmet in (*edges, *plugin.unmet)],

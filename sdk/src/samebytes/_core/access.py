@@ -20,6 +20,13 @@ ACCESS_MODES: tuple[Access, ...] = get_args(Access)
 
 
 def check_access(access: str) -> None:
-    """Raise UnknownNameError unless `access` is a mode."""
+    """Raise UnknownNameError unless `access` is a mode.
+
+    Args:
+        access: "r", "w" or "rw".
+
+    Raises:
+        UnknownNameError: it is none of them.
+    """
     if access not in ACCESS_MODES:
         raise UnknownNameError("access mode", str(access), ACCESS_MODES)

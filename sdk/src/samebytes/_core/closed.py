@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import ClosedError
 
-__all__ = ["make_closed"]
+__all__ = ["make_closed", "read_slot"]
 
 
 def make_closed(item: Any) -> None:
@@ -33,6 +33,22 @@ def make_closed(item: Any) -> None:
     if cls.__dictoffset__:
         vars(item).clear()
     item._on_closed()
+
+
+def read_slot(slot: Any, item: Any) -> Any:
+    """What a slot of a tensor or frame has, for a property that stands before the slot.
+
+    Args:
+        slot: the member descriptor.
+        item: may be closed by another thread at any time.
+
+    Raises:
+        ClosedError: it is empty, since the item was closed.
+    """
+    try:
+        return slot.__get__(item)
+    except AttributeError:
+        raise ClosedError(f"this {type(item).__name__} was closed") from None
 
 
 _Known = tuple[type, tuple[MemberDescriptorType, ...]]

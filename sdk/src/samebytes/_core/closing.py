@@ -24,6 +24,7 @@ import numpy as np
 
 from ..errors import BusyError
 from .closed import make_closed
+from .loans import sweep_loans
 from .storage import Storage, outwards, raising_releases
 
 __all__ = [
@@ -82,6 +83,8 @@ class Census:
         if not self._compare(item):
             return False
         item._drop_caches()
+        # What a library gave back is dropped by the main thread, which may not have run since.
+        sweep_loans()
         return self._compare(item)
 
     def _compare(self, item: Countable) -> bool:
@@ -124,6 +127,12 @@ def returns_memory(function: Callable[P, T]) -> Callable[P, T]:
     The function has returned when the census is taken, so that no local variable of it counts as
     a holder. `Context.allocate` and `Context.allocate_frame` of every subclass are decorated
     already, and so is what map() makes.
+
+    Args:
+        function: what makes the memory.
+
+    Returns:
+        The function to be called in its place.
     """
 
     @wraps(function)

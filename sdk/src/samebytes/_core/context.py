@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Context", "Level", "Target"]
 
 Level = Literal["tensor", "frame"]
+"""What is mapped: one array, or a picture or sound with its planes."""
 Target: TypeAlias = Union[str, "Context[Any, Any]", "type[Context[Any, Any]]"]
 """What names the place to map to: see `Tensor.map`."""
 # (target, access), or (target, access, True) for routes that may copy. A target is entered by name
@@ -73,11 +74,13 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         singleton: there is one, and it is never closed.
         may_be_opaque: memory here can lack a linear layout (images, tiled surfaces). Then edges
             that do not declare `opaque` look at every tensor before they take it.
+        router: samebytes' own, which finds routes. Set once, for all contexts.
 
     Attributes:
         device: the hardware.
         parent: the context that it was derived from, if any.
         closed: whether close() was called. Only close() sets it.
+        tensor_routes, frame_routes: the routes that were found so far. samebytes fills them.
     """
 
     memory_type: ClassVar[str]
@@ -101,7 +104,11 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         self.parent = parent
         self._handles = dict(handles or {})
         self.key = (self.node, self.device, tuple(sorted(self._handles.items())))
+        self._hash = hash(self.key)  # each map() to a context looks it up
         self.closed = False
+        # One for each `with` block that uses it, which may be of components that know nothing of
+        # each other. append() and pop() are one step each, whatever other threads do.
+        self._blocks: list[None] = []
         # Filled by the router. Nothing in them holds a device context, so that two contexts which
         # map to each other do not keep each other alive.
         self.tensor_routes: dict[RouteKey, Callable[[Tensor], Tensor]] = {}
@@ -120,6 +127,12 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         Args:
             device: what follows the colon in the name, or None.
             parent: the context to share handles with, or None for a default one.
+
+        Returns:
+            The context, which nobody else holds yet.
+
+        Raises:
+            UnknownNameError: there is one context of this memory type, and a device was named.
         """
         if cls.singleton and device is not None:
             raise UnknownNameError(f"device of {cls.memory_type}", device, ())
@@ -127,6 +140,9 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
     def handle(self, key: str) -> int:
         """A native handle as an int; it stays with its owner.
+
+        Args:
+            key: which handle: a name of the table of keys, such as "cl_mem" or "dma_fd".
 
         Raises:
             UnknownNameError: this context has no such handle.
@@ -139,11 +155,25 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             self.no_handle(key)
 
     def no_handle(self, key: str) -> NoReturn:
-        """Raise the error for a handle that is not there."""
+        """Raise the error for a handle that is not there.
+
+        Args:
+            key: which handle: a name of the table of keys, such as "cl_mem" or "dma_fd".
+
+        Raises:
+            UnknownNameError: always; it lists the handles that are there.
+        """
+        if key in self._handles:  # a tensor or frame was asked for it
+            hint = f"(its context has it: use .context.handle({key!r}))"
+            raise UnknownNameError(f"handle of {self.node} memory", key, (), hint)
         raise UnknownNameError(f"handle of {self.node}", key, self._handles)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> TensorT_co:
         """New memory, owned by the tensor that is returned. Its contents are undefined.
+
+        Args:
+            shape: elements along each axis.
+            dtype: the element type: a `samebytes.dtype`, a numpy dtype or a name such as "float32".
 
         Raises:
             UnsupportedObjectError: this framework cannot allocate.
@@ -152,6 +182,11 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
     def allocate_frame(self, format_: Any, width: int, height: int) -> FrameT_co:
         """A new image, owned by the frame that is returned. Its contents are undefined.
+
+        Args:
+            format_: the pixel format, in any spelling: "NV12", "bgr24".
+            width: pixels in a row.
+            height: rows.
 
         Raises:
             UnsupportedObjectError: this framework cannot allocate images.
@@ -182,19 +217,34 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
         For `map(queue=)` to the context where the memory is already. Nothing waits on the CPU.
 
+        Args:
+            item: a tensor or frame whose memory is in this context.
+            queue: a queue or stream of this framework's, which stays the caller's.
+
         Returns:
             False where the work of this framework is on no queues.
         """
         return False
 
     def readonly_native(self, native: Any) -> Any:
-        """`native` such that it cannot be written through, where the framework has such a thing."""
+        """`native` such that it cannot be written through, where the framework has such a thing.
+
+        Args:
+            native: an object of the framework's, which stays as it is.
+        """
         return native
 
     def compile_route(
         self, level: Level, target: Target, access: str, copy: bool
     ) -> Callable[[Any], Any]:
-        """The route for a key that its table lacks, which it enters there."""
+        """The route for a key that its table lacks, which it enters there.
+
+        Args:
+            level: "tensor" or "frame".
+            target: where to map to: a name, a class or a context.
+            access: "r", "w" or "rw".
+            copy: whether the route may copy.
+        """
         self.check_open()
         return self.router.compile_route(self, level, target, access, copy)
 
@@ -204,7 +254,11 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         self.frame_routes.clear()
 
     def check_open(self) -> None:
-        """Raise ClosedError if the context was closed."""
+        """Raise ClosedError if the context was closed.
+
+        Raises:
+            ClosedError: it was.
+        """
         if self.closed:
             raise ClosedError(f"this {self.node} context was closed")
 
@@ -218,9 +272,10 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     def close(self) -> None:
         """Give up the handles. Tensors made here keep what they need until they are gone.
 
-        One that is `shared` stays open.
+        One that is `shared` stays open. One that `with` blocks use stays open until the last of
+        them has ended: everybody who asks for the same handles gets this object.
         """
-        if not self.closed and not self.shared:
+        if not self.closed and not self.shared and not self._blocks:
             self.closed = True
             self.forget_routes()
             self._release()
@@ -232,7 +287,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         return self is other or (isinstance(other, Context) and self.key == other.key)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self._hash
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self  # one object for each set of handles
@@ -244,10 +299,16 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         raise TypeError(f"a {type(self).__name__} holds handles of this process: cannot pickle it")
 
     def __enter__(self) -> Self:
-        self.check_open()
+        self._blocks.append(None)
+        try:
+            self.check_open()
+        except BaseException:
+            self._blocks.pop()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._blocks.pop()
         self.close()
 
     def __repr__(self) -> str:

@@ -7,11 +7,17 @@ from math import lcm
 from typing import Any
 
 from .._numbers import integer
-from ..errors import LayoutError, UnsupportedObjectError
+from ..errors import (
+    CopyRequiredError,
+    LayoutError,
+    SamebytesError,
+    UnsupportedObjectError,
+)
 from ..formats import ImageFormat, ImageInfo, field_order_of
 from ..metadata import meta_of_part
 from .frame import Frame
 from .storage import joint_owner
+from .tensor import Tensor
 
 __all__ = ["crop_frame", "grid_of"]
 
@@ -25,8 +31,12 @@ def crop_frame(frame: Frame[Any], x: int, y: int, width: int, height: int, fit: 
         )
     if type(frame) is not Frame:
         raise UnsupportedObjectError(
-            f"crop() cannot cut the native object of a {type(frame).__name__}: use "
-            'frame.map("cpu").crop(...), or frame.map("cpu", "rw") to write to the part'
+            f"crop() cannot cut the native object of a {type(frame).__name__}: {_way_out(frame)}"
+        )
+    if any(type(plane)._window is Tensor._window for plane in frame.planes):
+        raise UnsupportedObjectError(
+            f"crop() cuts planes that are arrays, not {frame.context.node} memory: "
+            f"{_way_out(frame)}"
         )
     grid = grid_of(info.format, field_order_of(frame.metadata) in ("top", "bottom"))
     box = integer(x, "x"), integer(y, "y"), integer(width, "width"), integer(height, "height")
@@ -44,6 +54,22 @@ def crop_frame(frame: Frame[Any], x: int, y: int, width: int, height: int, fit: 
     part = Frame(tuple(natives), frame.context, meta, joint_owner(owners), frame, frame.readonly)
     _ = part.planes  # made now, while those of the frame are surely open
     return part
+
+
+def _way_out(frame: Frame[Any]) -> str:
+    """How to get at the part all the same, as far as the route to the CPU allows."""
+    from .._routing.route import route  # deferred: routes need the core
+
+    try:
+        route(frame, "cpu")
+    except CopyRequiredError:
+        return (
+            'the CPU cannot read it in place, so use frame.map("cpu", copy=True).crop(...), which '
+            "copies the frame and counts it"
+        )
+    except SamebytesError as error:
+        return f"and the CPU cannot read it at all: {error}"
+    return 'use frame.map("cpu").crop(...), or frame.map("cpu", "rw") to write to the part'
 
 
 def grid_of(format_: ImageFormat, interlaced: bool = False) -> tuple[int, int]:

@@ -36,6 +36,9 @@ def is_dma_buf(fd: int) -> bool:
     A DMA-BUF answers EINVAL to a SYNC with a flag that no kernel knows; everything else answers
     ENOTTY, for it does not know the call.
 
+    Args:
+        fd: an open descriptor, which stays the caller's.
+
     Raises:
         LayoutError: `fd` is not an open descriptor.
     """
@@ -50,6 +53,9 @@ def is_dma_buf(fd: int) -> bool:
 
 def memory_size(fd: int) -> int:
     """The bytes of the memory behind a descriptor: a DMA-BUF, or a file that stands in for one.
+
+    Args:
+        fd: an open descriptor, which stays the caller's.
 
     Raises:
         LayoutError: it is not open, has no bytes, or is nothing that can be mapped: a pipe, a
@@ -78,7 +84,11 @@ def memory_size(fd: int) -> int:
 
 
 def file_behind(fd: int) -> str:
-    """What the kernel calls an open file: its path, "/memfd:NAME", "pipe:[NUMBER]"."""
+    """What the kernel calls an open file: its path, "/memfd:NAME", "pipe:[NUMBER]".
+
+    Args:
+        fd: an open descriptor, which stays the caller's.
+    """
     try:
         return str(Path(f"/proc/self/fd/{fd}").readlink())
     except OSError:

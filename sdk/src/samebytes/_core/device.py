@@ -29,7 +29,11 @@ class Device:
     luid: bytes | None = None
 
     def same(self, other: Device) -> bool | None:
-        """Whether both are the same hardware; None where that cannot be known."""
+        """Whether both are the same hardware; None where that cannot be known.
+
+        Args:
+            other: another device, of any API.
+        """
         if self == other:
             return True
         if self.kind != other.kind:
@@ -45,3 +49,4 @@ class Device:
 
 
 CPU_DEVICE = Device("CPU")
+"""The processor, where memory of the host is."""

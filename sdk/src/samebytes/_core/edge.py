@@ -74,7 +74,11 @@ class MapperSpec:
         return _COSTS[self.transfer] if self.cost is None else self.cost
 
     def serves(self, level: str) -> bool:
-        """Whether it maps objects of that level."""
+        """Whether it maps objects of that level.
+
+        Args:
+            level: "tensor" or "frame".
+        """
         return self.level == level or (
             level == "frame" and self.level == "tensor" and self.per_plane
         )

@@ -36,7 +36,8 @@ class Fd(Uncopyable):
     """Owns one file descriptor and closes it exactly once.
 
     `Fd(number)` takes ownership of an open descriptor. Use `Fd.borrow(number)` where the caller
-    keeps theirs: it duplicates; and `Fd.returned_by(call, ...)` where a call opens one.
+    keeps theirs: it duplicates; and `Fd.returned_by(call, ...)` where a call opens one, or
+    `Fd.stored_in(structure, ...)` where it stores the number.
 
     Any thread may use, close and hand it over at any time: the number goes to one of them.
     """
@@ -74,6 +75,9 @@ class Fd(Uncopyable):
     def borrow(cls, number: int) -> Fd:
         """An owner of a duplicate of `number`; the caller's descriptor stays the caller's.
 
+        Args:
+            number: an open descriptor.
+
         Raises:
             LayoutError: `number` is not an open descriptor.
             OSError: the process has no descriptor left.
@@ -84,6 +88,28 @@ class Fd(Uncopyable):
             if isinstance(error, OSError) and error.errno != errno.EBADF:
                 raise
             raise LayoutError(f"{number} is not an open file descriptor") from error
+
+    @classmethod
+    def stored_in(cls, structure: ctypes.Structure, offset: int, *, empty: bool = True) -> Fd:
+        """An owner of the descriptor that a call will store in a structure.
+
+        It is made before the call, so that no exception of a signal handler leaves what is stored
+        open. A call that fails must leave the number alone.
+
+        Args:
+            structure: that the call gets the address of.
+            offset: of the number in it, in bytes: `type(structure).fd.offset`.
+            empty: set it to -1. False where the number is there already, for one who learns only
+                then how many there are. Its owner until now looks at the structure, where the
+                number becomes -1 when this object hands it over.
+        """
+        made = cls.__new__(cls)
+        if empty:  # before it has an owner, who would close 0, standard input
+            ctypes.c_int.from_buffer(structure, offset).value = -1
+        number = _Number.from_buffer(structure, offset)
+        untrack(number)
+        made._owned = [number]
+        return made
 
     def fileno(self) -> int:
         """The number, for a call that only looks. It stays this object's.
@@ -96,13 +122,25 @@ class Fd(Uncopyable):
         raise ClosedError("this file descriptor was closed or handed over")
 
     def dup(self) -> Fd:
-        """A second descriptor on the same open file, with its own owner."""
+        """A second descriptor on the same open file, with its own owner.
+
+        Raises:
+            ClosedError: this one was closed or handed over.
+            OSError: the process has no descriptor left.
+        """
         for owned in self._owned:  # as long as it is held here, nobody closes it
             return Fd.returned_by(os.dup, owned.value)
         raise ClosedError("this file descriptor was closed or handed over")
 
     def detach(self) -> int:
-        """Hand the number over to a call that will close it; this object no longer does."""
+        """Hand the number over to a call that will close it; this object no longer does.
+
+        Returns:
+            The number of the descriptor, which is the caller's to close from now on.
+
+        Raises:
+            ClosedError: this one was closed or handed over.
+        """
         try:
             owned = self._owned.pop()
         except IndexError:

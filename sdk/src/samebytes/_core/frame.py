@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, SupportsIndex, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, cast, overload
 
-from ..errors import ExportError, UnknownNameError, UnsupportedObjectError
-from ..formats import AudioInfo, ImageFormat, ImageInfo
+from ..errors import UnknownNameError
 from .access import Access
-from .frame_meta import FrameMeta, Region
+from .closed import read_slot
+from .described import DescribedFrame
+from .frame_meta import FrameMeta
 from .handles import check_handle_key
 from .holder import Holder
-from .one_array import why_not_one_array
 from .ordering import map_in_order
 from .storage import JointStorage, Storage, owners_of_planes, parts_of
 from .typed import TensorT_co, TypedFrame
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Frame"]
 
 
-class Frame(Holder, TypedFrame[TensorT_co]):
+class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
     """One picture or piece of sound. Iterating gives its planes, and frame[0] the first.
 
     The core makes frames; a backend whose framework has a frame object of its own subclasses
@@ -42,16 +42,20 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         parent: the frame that map() was called on.
         readonly: the frame may not be written through.
 
-    Ownership is as for Tensor. Closing a frame closes its planes.
+    Ownership and `readonly_advice` are as for Tensor. Closing a frame closes its planes.
     """
 
-    __slots__ = ("__weakref__", "_census", "_made", "_owner", "_planes", "context", "meta",
-                 "native", "parent", "readonly")  # fmt: skip
+    # _origin: which source of a pipeline read it, and when.
+    __slots__ = ("__weakref__", "_census", "_made", "_origin", "_owner", "_planes", "context",
+                 "meta", "native", "parent", "readonly")  # fmt: skip
 
     may_become_writable: ClassVar[bool] = False
     """Whether `readonly` can end by itself, as for frames that a decoder refers to for a while."""
 
-    _instead = "use map(), or numpy.array(plane) for a copy of a plane's elements"
+    _instead = (
+        "use map(), or numpy.array(plane) for a copy of a plane's elements; to send it to another "
+        "process, samebytes.copied(frame)"
+    )
 
     native: Any
     context: Context
@@ -59,6 +63,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
     parent: Frame | None
     readonly: bool
     _planes: tuple[TensorT_co, ...] | None
+    _origin: tuple[Any, int]
 
     def __init__(
         self,
@@ -147,7 +152,11 @@ class Frame(Holder, TypedFrame[TensorT_co]):
 
     @classmethod
     def wrap(cls, native: Any) -> Self:
-        """A frame over the user's own object, which stays the user's."""
+        """A frame over the user's own object, which stays the user's.
+
+        Args:
+            native: the framework's own frame, which the result keeps alive.
+        """
         raise NotImplementedError(f"{cls.__name__} does not wrap native objects")
 
     @property
@@ -172,70 +181,11 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         else:
             census.follow(self, again)
 
-    @property
-    def media(self) -> str:
-        """ "image", "audio" or "tensors"."""
-        info = self.meta.info
-        if isinstance(info, ImageInfo):
-            return "image"
-        return "audio" if isinstance(info, AudioInfo) else "tensors"
-
-    @property
-    def image(self) -> ImageInfo:
-        """Format and size.
-
-        Raises:
-            AttributeError: this is not an image.
-        """
-        info = self.meta.info
-        if not isinstance(info, ImageInfo):
-            raise AttributeError(f"a frame of {self.media} has no image format or size")
-        return info
-
-    @property
-    def audio(self) -> AudioInfo:
-        """Samples, channels and rate.
-
-        Raises:
-            AttributeError: this is not sound.
-        """
-        info = self.meta.info
-        if not isinstance(info, AudioInfo):
-            raise AttributeError(f"a frame of {self.media} has no audio layout")
-        return info
-
-    @property
-    def format(self) -> ImageFormat:
-        """The pixel format."""
-        return self.image.format
-
-    @property
-    def width(self) -> int:
-        """Pixels in a row."""
-        return self.image.width
-
-    @property
-    def height(self) -> int:
-        """Rows."""
-        return self.image.height
-
-    @property
-    def pts(self) -> int | None:
-        """Presentation time in units of `meta.time_base`."""
-        return self.meta.pts
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """The user's own entries."""
-        return self.meta.metadata
-
-    @property
-    def regions(self) -> list[Region]:
-        """Rectangles of interest."""
-        return self.meta.regions
-
     def handle(self, key: str) -> int:
         """A native handle of the whole frame as an int; it stays with its owner.
+
+        Args:
+            key: which handle: a name of the table of keys, such as "cl_mem" or "dma_fd".
 
         Raises:
             UnknownNameError: this frame has no such handle.
@@ -272,6 +222,13 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         """The same picture or sound as a new frame of another memory type.
 
         Arguments and errors are those of `Tensor.map`. The new frame shares this one's `meta`.
+
+        Args:
+            target: where to: a name, a class of contexts, or a context.
+            access: "r" to read, "w" to write every byte, "rw" for both.
+            copy: allow a copy; it is counted in `samebytes.stats()`.
+            queue: a queue of the device's framework, which stays the caller's. The mapping is
+                enqueued on it: nothing waits.
         """
         if queue is not None:
             return map_in_order(self, target, access, copy, queue)
@@ -326,23 +283,13 @@ class Frame(Holder, TypedFrame[TensorT_co]):
                 "tuple of them, and frame.map('cpu').planes[0].native the array of the first"
             ) from None
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise UnsupportedObjectError(why_not_one_array(self))
-
-    # DLPack's consumers expect a BufferError of a producer that cannot export.
-    def __dlpack__(self, **_: Any) -> NoReturn:
-        raise ExportError(why_not_one_array(self))
-
-    def __dlpack_device__(self) -> NoReturn:
-        raise ExportError(why_not_one_array(self))
-
     def __repr__(self) -> str:
-        info, where = self.meta.info, self.context.node
+        what, where = self.meta.info or f"of {self.media}", self.context.node
         mode = ", read-only" if self.readonly else ""
-        return f"<{type(self).__name__} {info} in {where}{mode}>"
+        return f"<{type(self).__name__} {what} in {where}{mode}>"
 
     def _is_reading(self) -> bool:
-        return bool(_readonly.__get__(self))
+        return bool(read_slot(_readonly, self))
 
     def _owners(self) -> tuple[Any, ...]:
         return (self._owner, *[p._owner for p in self._planes or () if not p.closed])
@@ -389,25 +336,29 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             infos: their layouts, if they are known.
         """
         context, parent, owner = self.context, self.parent, self._owner
-        make, readonly = context.tensor_class, self._is_reading()
+        make, readonly = context.tensor_class, _get_readonly(self)
         if infos is None and type(owner) is not JointStorage:  # the most frequent case
             made = [make(native, context, owner, parent, readonly) for native in natives]
-            return cast("tuple[TensorT_co, ...]", tuple(made))
-        owners = owners_of_planes(owner, len(natives))
-        if infos is None:
+        elif infos is None:
+            keep = owner.keep
+            owners = keep if len(keep) == len(natives) else (owner,) * len(natives)
             made = [
                 make(native, context, owner, parent, readonly)
-                for native, owner in zip(natives, owners, strict=True)
+                for native, owner in zip(natives, owners)  # noqa: B905 - strict= takes its time
             ]
         else:
+            owners = owners_of_planes(owner, len(natives))
             made = [
                 make(native, context, owner, parent, readonly, info)
                 for native, owner, info in zip(natives, owners, infos, strict=True)
             ]
-        return cast("tuple[TensorT_co, ...]", tuple(made))
+        return tuple(made)  # type: ignore[arg-type]  # of the context's class
 
     def _handle(self, key: str) -> int:
+        if key in self.context._handles:
+            self.context.no_handle(key)
         raise UnknownNameError("handle of a " + type(self).__name__, key, ())
 
 
 _readonly: Any = vars(Frame)["readonly"]
+_get_readonly = _readonly.__get__

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..formats import AudioInfo, ImageInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
 __all__ = ["FrameMeta", "Region"]
@@ -16,7 +17,15 @@ __all__ = ["FrameMeta", "Region"]
 
 @dataclass(slots=True)
 class Region:
-    """A rectangle of interest in a frame, in pixels from the top left."""
+    """A rectangle of interest in a frame.
+
+    Attributes:
+        x, y: its left and top edge, in pixels from the top left of the frame.
+        width, height: its size in pixels.
+        label: what it shows, such as the name of a class; "" if that is not known.
+        confidence: how sure the detector was, from 0 to 1, or None.
+        metadata: the user's own entries.
+    """
 
     x: int
     y: int
@@ -67,3 +76,14 @@ class FrameMeta:
         self.time_base = time_base
         self.metadata = {} if metadata is None else metadata
         self.regions = [] if regions is None else regions
+
+    def when_read(self, note: Callable[[dict[str, Any]], object]) -> None:
+        """Let `note(metadata)` add something. Called now, or as late as somebody reads them.
+
+        A backend that reads a frame's metadata on first use, since most programs never do, calls it
+        then.
+
+        Args:
+            note: changes the dict that it is given.
+        """
+        note(self.metadata)

@@ -8,9 +8,10 @@ owner: it is valid while the object it was asked from lives.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 from typing import Literal
 
-from ..errors import UnknownNameError
+from ..errors import LayoutError, UnknownNameError
 
 __all__ = [
     "DRM_FORMAT_MOD_INVALID",
@@ -18,6 +19,7 @@ __all__ = [
     "HANDLE_KEYS",
     "HandleKey",
     "check_handle_key",
+    "check_modifier",
     "is_linear_modifier",
     "register_handle_key",
 ]
@@ -33,8 +35,29 @@ def is_linear_modifier(modifier: int) -> bool:
 
     Memory whose layout is unknown is: exporters that know no tiling know no modifiers, and
     those that tile say so.
+
+    Args:
+        modifier: 64 bits, as in drm_fourcc.h.
     """
     return modifier in (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
+
+
+def check_modifier(modifier: int) -> int:
+    """A `drm_modifier` that a caller passed, as an int.
+
+    Args:
+        modifier: what was given.
+
+    Raises:
+        LayoutError: it is not an unsigned 64-bit number.
+    """
+    try:
+        number = index(modifier)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 1 << 64:
+        raise LayoutError(f"a DRM modifier must be an unsigned 64-bit number, not {modifier!r}")
+    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +110,9 @@ HANDLE_KEYS: dict[str, HandleKey] = {key.name: key for key in _KEYS}
 def register_handle_key(key: HandleKey) -> None:
     """Add a key of a framework that the table does not know.
 
+    Args:
+        key: the new key.
+
     Raises:
         ValueError: the name is taken by a different key.
     """
@@ -95,7 +121,14 @@ def register_handle_key(key: HandleKey) -> None:
 
 
 def check_handle_key(name: str) -> HandleKey:
-    """The key of that name, or UnknownNameError with the nearest ones."""
+    """The key of that name, or UnknownNameError with the nearest ones.
+
+    Args:
+        name: of the key.
+
+    Raises:
+        UnknownNameError: there is no such key; the message has the nearest ones.
+    """
     try:
         return HANDLE_KEYS[name]
     except KeyError:

@@ -102,6 +102,9 @@ class Holder(Uncopyable):
                 publish(outer)
 
     def _drop(self, holders: list[Holder]) -> None:
+        if not self._made:
+            drop(holders)
+            return
         with raising_releases(outwards(self._made)):
             drop(holders)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import mmap
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Generic, TypeVar
 
 from .locks import KeyLocks, Lock
@@ -14,6 +14,11 @@ from .storage import Storage
 __all__ = ["ImportCache"]
 
 T = TypeVar("T")
+
+
+def _is_ending(known: object) -> bool:
+    # Of other objects weak references are cleared before what they hold is dropped.
+    return isinstance(known, Storage) and known.ending
 
 
 class _OfSource(dict[Hashable, T]):
@@ -121,7 +126,7 @@ class ImportCache(Generic[T]):
         """
         with self._making.of(key):
             found = self._in_use.get(key)
-            if found is None:
+            if found is None or _is_ending(found):
                 found = self._in_use[key] = make()
             elif again is not None:
                 again(found)
@@ -151,7 +156,7 @@ class ImportCache(Generic[T]):
             (the import, where in it the memory begins, in bytes).
         """
         with self._making.of(ImportCache):  # ranges overlap: one lock for all
-            for (first, size), known in list(self._pages.items()):
+            for (first, size), known in self._living():
                 if first <= address and address + nbytes <= first + size:
                     if again is not None:
                         again(known)
@@ -164,12 +169,24 @@ class ImportCache(Generic[T]):
         return made, 0
 
     def on_pages(self, address: int, nbytes: int) -> list[T]:
-        """The living imports that have a page of that memory."""
+        """The living imports that have a page of that memory.
+
+        Args:
+            address: where the memory begins.
+            nbytes: its size in bytes.
+        """
         return [
             known
-            for range_, known in list(self._pages.items())
+            for range_, known in self._living()
             if self._shares_page(range_, (address, nbytes))
         ]
+
+    def _living(self) -> Iterator[tuple[tuple[int, int], T]]:
+        # Not items(): the collector, or another thread, may add or remove some meanwhile.
+        for reference in self._pages.valuerefs():
+            known = reference()
+            if known is not None and not _is_ending(known):
+                yield reference.key, known
 
     def __len__(self) -> int:
         """How many imports are remembered."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,12 @@ __all__ = ["TensorInfo", "dense_strides"]
 
 
 def dense_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """Row-major strides in bytes of an array without gaps."""
+    """The row-major strides, in bytes, of an array without gaps.
+
+    Args:
+        shape: elements along each axis.
+        itemsize: bytes of an element.
+    """
     strides = [0] * len(shape)
     step = itemsize
     for axis in range(len(shape) - 1, -1, -1):
@@ -46,7 +52,7 @@ class TensorInfo:
         UnknownNameError: no such dtype.
     """
 
-    __slots__ = ("_extent", "_is_contiguous", "_key", "dtype", "shape", "strides")
+    __slots__ = ("_extent", "_is_contiguous", "_key", "_overlaps", "dtype", "shape", "strides")
 
     dtype: DType
     shape: tuple[int, ...]
@@ -55,6 +61,7 @@ class TensorInfo:
     # Worked out when they are first asked for: mappings ask at each call.
     _extent: tuple[int, int]
     _is_contiguous: bool
+    _overlaps: bool
 
     def __init__(
         self,
@@ -90,8 +97,16 @@ class TensorInfo:
 
     @classmethod
     def of(cls, array: np.ndarray[Any, Any]) -> Self:
-        """The layout of a numpy array."""
-        return cls(array.dtype, array.shape, array.strides)
+        """The layout of a numpy array. The planes of a stream have few: they are checked once.
+
+        Args:
+            array: a numpy array.
+        """
+        found: Self = _layout_of(
+            cls,  # type: ignore[arg-type]  # a class is hashable
+            array.dtype, array.shape, array.strides,
+        )  # fmt: skip
+        return found
 
     @property
     def ndim(self) -> int:
@@ -157,6 +172,14 @@ class TensorInfo:
     @property
     def overlaps(self) -> bool:
         """Whether two elements may share a byte (a broadcast axis, a sliding window)."""
+        try:
+            return self._overlaps
+        except AttributeError:
+            found = self._find_overlaps()
+            object.__setattr__(self, "_overlaps", found)
+            return found
+
+    def _find_overlaps(self) -> bool:
         if self.strides is None or self.dtype.itemsize is None or self.size == 0:
             return False
         axes = sorted((abs(s), n) for n, s in zip(self.shape, self.strides, strict=True) if n > 1)
@@ -187,6 +210,13 @@ class TensorInfo:
     def __repr__(self) -> str:
         layout = "" if self.is_contiguous else f", strides={self.strides}"
         return f"TensorInfo({str(self.dtype)!r}, {self.shape}{layout})"
+
+
+@lru_cache(maxsize=512)
+def _layout_of(
+    make: Any, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Any:
+    return make(dtype, shape, strides)
 
 
 def _opaque(name: str, shape: tuple[int, ...]) -> TensorInfo:

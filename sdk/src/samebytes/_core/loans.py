@@ -111,7 +111,11 @@ class Loan:
         return slot
 
     def fill(self, slot: int) -> None:
-        """Arm a slot, when there is an object that clears it at its release."""
+        """Arm a slot, when there is an object that clears it at its release.
+
+        Args:
+            slot: the number of the slot, as the release writes it.
+        """
         assert self._token is not None, "done() was called"
         self._lender.fill(slot, self._token)
         _table.filled.add(slot)
@@ -320,13 +324,21 @@ def sweep_loans() -> None:
 
 
 def lent_count(lender: Lender | None = None) -> int:
-    """How many objects are lent, to one lender or all, after a sweep."""
+    """How many objects are lent, to one lender or all, after a sweep.
+
+    Args:
+        lender: whose loans to count; None for all.
+    """
     _table.sweep(abandoned=True)
     return sum(lender is None or e.lender is lender for e in list(_table.held.values()))
 
 
 def lent_in(slot: int) -> object | None:
-    """What a slot stands for; None if it is not in use."""
+    """What a slot stands for; None if it is not in use.
+
+    Args:
+        slot: its number.
+    """
     entry = _table.held.get(slot)
     return None if entry is None else entry.held
 
@@ -339,7 +351,7 @@ ctypes.pythonapi.Py_IncRef(py_object(_never_dropped))
 def _stop_notifying() -> None:
     _table.sweep()
     _table.ended = True
-    for slot, entry in list(_table.held.items()):
+    for slot, entry in _table.held.copy().items():
         # One store: a thread that releases the object meanwhile uses the old token or the new.
         if _table.cells[slot].value not in (0, _IDLE):
             token = entry.lender.new_token(False)

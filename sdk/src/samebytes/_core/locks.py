@@ -52,7 +52,11 @@ class KeyLocks:
         self._locks: weakref.WeakValueDictionary[Hashable, Lock] = weakref.WeakValueDictionary()
 
     def of(self, key: Hashable) -> Lock:
-        """The lock of a key: `with locks.of(key): ...`."""
+        """The lock of a key: `with locks.of(key): ...`.
+
+        Args:
+            key: what must not be made twice at a time.
+        """
         made = Lock()
         with self._guard:
             return self._locks.setdefault(key, made)
@@ -75,7 +79,11 @@ def _unlock_all() -> None:
 
 
 def in_forked_child(function: Callable[[], object]) -> None:
-    """Have `function` called in each child that fork() makes, where every lock is free."""
+    """Have `function` called in each child that fork() makes, where every lock is free.
+
+    Args:
+        function: takes no arguments, and must not raise.
+    """
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=function)
 

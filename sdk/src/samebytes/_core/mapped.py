@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .fd import Fd
+
 __all__ = ["bytes_at", "is_mapped"]
 
 _MAPS = Path("/proc/self/maps")
@@ -19,6 +21,11 @@ def is_mapped(address: int, nbytes: int, *, writable: bool = False) -> bool:
     """Whether a range of this process' memory can be read, and written if `writable`.
 
     True where the system does not say: on systems without /proc/self/maps.
+
+    Args:
+        address: where the memory begins.
+        nbytes: its size in bytes.
+        writable: whether it must be possible to write there.
     """
     end = address + max(nbytes, 1)
     needed = "rw" if writable else "r"
@@ -45,15 +52,17 @@ def bytes_at(address: int, nbytes: int) -> bytes | None:
 
     The system reads pages too that are protected from reading.
 
+    Args:
+        address: where the memory begins.
+        nbytes: how many.
+
     Raises:
         OSError: the system has no /proc/self/mem, or it cannot be opened.
     """
     # Not by ctypes: a read of unmapped memory must fail, not end the process.
-    descriptor = os.open(_MEMORY, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        data = os.pread(descriptor, nbytes, address)
-    except (OSError, OverflowError, ValueError):
-        return None
-    finally:
-        os.close(descriptor)
+    with Fd.returned_by(os.open, _MEMORY, os.O_RDONLY | os.O_CLOEXEC) as memory:
+        try:
+            data = os.pread(memory.fileno(), nbytes, address)
+        except (OSError, OverflowError, ValueError):
+            return None
     return data if len(data) == nbytes else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from operator import is_
 from typing import Any, cast
 
 from .._stats import count_copy
@@ -26,7 +27,7 @@ class Refused(Exception):  # noqa: N818 - not an error: an answer, which the rou
 
 
 class Gone(Refused):
-    """A context of a compiled route is no more: the route must be compiled again."""
+    """A context of a compiled route is gone: the route must be compiled again."""
 
 
 # What to do with an object that an edge refused.
@@ -40,6 +41,9 @@ class MemoryMapper:
     everything. The core alone makes the tensor or frame around what `connect` returns: it checks
     that the source is open and may be written, sets the parent, carries format, time and
     metadata, and counts copies. `map` does all that by hand.
+
+    Attributes:
+        spec: what the plugin declared of the edge.
     """
 
     __slots__ = ("_source", "_target", "spec")
@@ -64,6 +68,9 @@ class MemoryMapper:
         """None if this edge can take the tensor or frame, else the reason why not.
 
         Where finding out costs as much as connecting, leave this and raise `Refused` there.
+
+        Args:
+            item: a tensor or frame of the source.
         """
         return None
 
@@ -87,7 +94,20 @@ class MemoryMapper:
         raise NotImplementedError
 
     def map(self, item: Any, access: Access = "r", *, copy: bool = False) -> Any:
-        """Use this edge alone, by hand."""
+        """Use this edge alone, by hand.
+
+        Args:
+            item: a tensor or frame of the source context.
+            access: "r", "w" or "rw".
+            copy: allow this edge to copy, if it is one that does.
+
+        Returns:
+            A tensor or frame of the edge's target, which keeps `item` alive.
+
+        Raises:
+            NoRouteError: the edge cannot take the object.
+            CopyRequiredError: it copies, and `copy` is False.
+        """
         check_access(access)
         if self.spec.transfer is Transfer.COPY and not copy:
             raise CopyRequiredError(self.spec.source, self.spec.target, self.spec.name)
@@ -155,20 +175,26 @@ def tensor_hop(
                 check_linear(source)
             if accepts is not None and (reason := accepts(source)) is not None:
                 raise Refused(reason)
+            # Held here while the edge reads pointers: another thread may close the source.
+            owner, held = source._owner, source.native
             native, info, storage = connect(source, access)
         except Refused as answer:
+            owner = held = None  # the traceback holds them
             if refused is None:
                 raise
             return cast(Tensor, refused(source, answer))
+        except BaseException:
+            owner = held = None
+            raise
         if edge is not None:
             count_copy(edge, source.info.nbytes)
         if storage is None:
-            return make(native, target, source._owner, source, not write, info)
+            return make(native, target, owner, source, not write, info)
         if storage.keep is None and edge is None:
-            storage.keep = source._owner
+            storage.keep = owner
         mapped = make(native, target, storage, source, not write, info, (storage,))
         if last:
-            del native, storage  # this function is not a holder
+            del native, storage, owner, held  # this function is not a holder
             take_census(mapped)
         return mapped
 
@@ -184,18 +210,23 @@ def _reading_hop(
 
     def hop(source: Tensor) -> Tensor:
         try:
+            owner, held = source._owner, source.native  # as in tensor_hop
             native, info, storage = connect(source, access)
         except Refused as answer:
+            owner = held = None  # the traceback holds them
             if refused is None:
                 raise
             return cast(Tensor, refused(source, answer))
+        except BaseException:
+            owner = held = None
+            raise
         if storage is None:
-            return make(native, target, source._owner, source, True, info)
+            return make(native, target, owner, source, True, info)
         if storage.keep is None:
-            storage.keep = source._owner
+            storage.keep = owner
         mapped = make(native, target, storage, source, True, info, (storage,))
         if last:
-            del native, storage
+            del native, storage, owner, held
             take_census(mapped)
         return mapped
 
@@ -231,23 +262,28 @@ def frame_hop(
                     check_linear(plane)
             if accepts is not None and (reason := accepts(source)) is not None:
                 raise Refused(reason)
+            owner, held = source._owner, source.native  # as in tensor_hop
             native, _, storage = connect(source, access)
         except Refused as answer:
+            owner = held = None  # the traceback holds them
             if refused is None:
                 raise
             return cast(Frame, refused(source, answer))
+        except BaseException:
+            owner = held = None
+            raise
         if edge is not None:
             count_copy(edge, sum(p.info.nbytes for p in source.planes))
         if storage is None:
-            return make(native, target, source.meta, source._owner, source, not write)
+            return make(native, target, source.meta, owner, source, not write)
         made: tuple[Storage, ...] = (storage,)
         if type(storage) is JointStorage:
-            made = _parts(storage, None if edge is not None else source._owner)
+            made = _parts(storage, None if edge is not None else owner)
         elif storage.keep is None and edge is None:
-            storage.keep = source._owner
+            storage.keep = owner
         mapped = make(native, target, source.meta, storage, source, not write, made)
         if last:
-            del native, storage, made
+            del native, storage, made, owner, held
             take_census(mapped)
         return mapped
 
@@ -291,9 +327,13 @@ def frame_of_planes(
     planes: tuple[Tensor, ...], target: Context, source: Frame, readonly: bool
 ) -> Frame:
     """A frame of planes that were mapped one by one; the frame's close() ends their storages."""
-    made = tuple([s for p in planes for s in p._made])
-    native = tuple([p.native for p in planes])
-    owner = joint_owner([p._owner for p in planes])
+    native, owners = tuple([p.native for p in planes]), [p._owner for p in planes]
+    owner = source._owner
+    made: tuple[Storage, ...] = ()
+    # What was mapped without a storage of its own has the owners of its source.
+    if type(owner) is not JointStorage or not all(map(is_, owner.keep, owners)):
+        owner = joint_owner(owners)
+        made = tuple([s for p in planes for s in p._made])
     frame = target.frame_class(native, target, source.meta, owner, source, readonly, made)
     for plane in planes:
         plane.parent = source

@@ -8,6 +8,8 @@ Python can be interrupted before its first line. So:
 * A call that acquires something returns an object that owns it already: its `restype` is a type
   made by `owned_pointer_type`. ctypes fills it in C, inside the call.
 * What such an object runs when it is dropped is the C function itself.
+* Where an owner is made before the call, as a Storage whose release reads a cell, `store_result`
+  lets the cell have what the call returns, without an instruction of Python in between.
 * Where a C function takes over what an object owns, `hand_over` makes the call and empties the
   object without an instruction of Python in between.
 
@@ -24,7 +26,14 @@ from functools import partial
 from operator import call
 from typing import Any
 
-__all__ = ["OwnedPointer", "bindable", "hand_over", "owned_pointer_type", "untrack"]
+__all__ = [
+    "OwnedPointer",
+    "bindable",
+    "hand_over",
+    "owned_pointer_type",
+    "store_result",
+    "untrack",
+]
 
 # Makes any callable bind like a function written in Python. Objects/classobject.c
 bindable = ctypes.pythonapi["PyInstanceMethod_New"]
@@ -72,13 +81,32 @@ def owned_pointer_type(
     return made
 
 
-def hand_over(owner: OwnedPointer, function: Any, *arguments: Any) -> None:
+def store_result(cell: Any, function: Any, *arguments: Any) -> None:
+    """Call a C function, and let a cell have what it returns; nothing can come in between.
+
+    Args:
+        cell: a ctypes object with a `value`, such as a c_void_p, which an owner releases.
+        function: a ctypes function; it must not raise.
+        arguments: of the function.
+    """
+    results = map(call, (partial(function, *arguments),))
+    deque(map(setattr, (cell,), ("value",), results), maxlen=0)
+
+
+def hand_over(owner: Any, function: Any, *arguments: Any, empty: int = 0) -> Any:
     """Call a C function that takes over what `owner` owns; afterwards `owner` is empty.
 
     Args:
-        owner: the pointer. The function takes it over even where it fails.
-        function: a ctypes function; its result is not looked at.
+        owner: the pointer, or another ctypes object that holds a handle. The function takes that
+            over even where it fails.
+        function: a ctypes function.
         arguments: of the function, `owner.value` among them.
+        empty: the value of each byte of a handle that is none, such as 0xFF.
+
+    Returns:
+        The function's result.
     """
-    calls = (partial(function, *arguments), partial(memset, byref(owner), 0, sizeof(owner)))
-    deque(map(call, calls), maxlen=0)
+    results: deque[Any] = deque()
+    calls = (partial(function, *arguments), partial(memset, byref(owner), empty, sizeof(owner)))
+    results.extend(map(call, calls))
+    return results[0]

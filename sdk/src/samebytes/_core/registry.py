@@ -60,7 +60,11 @@ class ContextRegistry(Generic[T]):
         self._lock = Lock()
 
     def find(self, key: Hashable) -> T | None:
-        """The living context of a key, if there is one."""
+        """The living context of a key, if there is one.
+
+        Args:
+            key: by which it was entered.
+        """
         entry = self._entries.get(key)
         found = None if entry is None else entry()
         return found if found is not None and _is_current(found) else None
@@ -83,7 +87,12 @@ class ContextRegistry(Generic[T]):
         return found
 
     def enter(self, key: Hashable, made: T) -> T:
-        """Enter what was made, and return it; or the living context of that key."""
+        """Enter what was made, and return it; or the living context of that key.
+
+        Args:
+            key: what the context stands for, such as a native handle.
+            made: the new context.
+        """
         found = self.find(key)
         if found is not None:
             return found
@@ -136,6 +145,9 @@ def intern(context: AnyContext) -> AnyContext:
 
     Contexts of a class that was replaced, as when another release of its plugin is installed into
     the running process, are not found for the new class.
+
+    Args:
+        context: one that was just made.
     """
     node, device, handles = context.key
     # Compared and hashed in C, unlike a Device.
@@ -147,7 +159,11 @@ def intern(context: AnyContext) -> AnyContext:
 
 
 def living_contexts(kind: type[AnyContext]) -> list[AnyContext]:
-    """Every living context of a class that was asked for by name, or entered in a registry."""
+    """Every living context of a class that was asked for by name, or entered in a registry.
+
+    Args:
+        kind: the class of contexts.
+    """
     return [context for context in _contexts.all() if isinstance(context, kind)]
 
 

@@ -7,6 +7,7 @@ import atexit
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from sys import getrefcount
 from typing import Any
 
@@ -15,6 +16,7 @@ from .uncopyable import Uncopyable
 
 __all__ = [
     "JointStorage",
+    "Resumable",
     "Storage",
     "joint_owner",
     "outwards",
@@ -82,38 +84,79 @@ class Storage(Uncopyable):
         self.flush = flush
         self.wait = wait
         if address:
-            self.__array_interface__ = {
-                "shape": (nbytes,),
-                "typestr": "|u1",
-                "data": (address, readonly),
-                "version": 3,
-            }
+            self.expose(address, nbytes)
         if at_exit:
             _released_at_exit[id(self)] = weakref.ref(self)
 
+    def expose(self, address: int, nbytes: int) -> None:
+        """Say where the memory is, for a backend that makes the owner before the memory.
+
+        Args:
+            address: where the CPU reads it.
+            nbytes: its size in bytes.
+        """
+        self.address = address
+        self.nbytes = nbytes
+        self.__array_interface__ = {
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "data": (address, self.readonly),
+            "version": 3,
+        }
+
     def __del__(self) -> None:
-        release = self.release
+        try:
+            release = self.release
+        except AttributeError:  # an exception came before the first line of the constructor
+            return
         if release is None:
             return
         number = id(self)
+        # Before anybody is looked for: who finds it by a weak reference from now on sees that.
+        self.release = _begun
         if type(self) is _Later:
             number = self.stands_for
         elif getrefcount(self) > _ALONE:
+            self.release = release
             _release_later(self)
             return
-        self.release = None
         _released_at_exit.pop(id(self), None)
         del self  # the traceback of an error would hold it, and so what it lies in
         try:
             release()
         except BaseException as error:
+            if type(release) is Resumable and not isinstance(error, Exception):
+                release()
             if not _expected.report(number, error):
                 raise
+
+    @property
+    def ending(self) -> bool:
+        """Whether its release has begun.
+
+        Python clears weak references to an object after its finalizer. So another thread may find
+        a storage by one, as in a table of living imports, while its memory is given back: it must
+        ask this, and make another.
+        """
+        return self.release is _begun
 
     def __repr__(self) -> str:
         kind = "borrowed" if self.release is None and self.holds is None else "owned"
         where = f" at {self.address:#x}" if self.address else ""
         return f"<Storage {self.nbytes} bytes{where}, {kind}>"
+
+
+def _begun() -> None:
+    """The release of a storage whose release has begun."""
+
+
+class Resumable(partial[object]):
+    """A release of several steps, which gives back what is left when it is called again.
+
+    Storage calls it again where the exception of a signal handler, such as KeyboardInterrupt, came
+    between its steps: that says nothing about what was given back. Each step empties the cell of
+    what it ends, without an instruction of Python in between: see `hand_over`.
+    """
 
 
 class _Later(Storage):
@@ -173,11 +216,15 @@ def joint_owner(owners: Sequence[Any]) -> Any:
     """The owner of a frame whose planes have those owners, in the order of the planes.
 
     It is a JointStorage, or the owner of all planes where they have the same one.
+
+    Args:
+        owners: one for each plane.
     """
     first = owners[0] if owners else None
-    if all(owner is first for owner in owners):
-        return first
-    return JointStorage(keep=tuple(owners))
+    for owner in owners:
+        if owner is not first:
+            return JointStorage(keep=tuple(owners))
+    return first
 
 
 def parts_of(storage: Storage) -> tuple[Storage, ...]:
@@ -188,7 +235,12 @@ def parts_of(storage: Storage) -> tuple[Storage, ...]:
 
 
 def owners_of_planes(owner: Any, planes: int) -> tuple[Any, ...]:
-    """What each plane of a frame holds, which has that owner and so many planes."""
+    """What each plane of a frame holds, which has that owner and so many planes.
+
+    Args:
+        owner: that of the frame.
+        planes: how many there are.
+    """
     if type(owner) is JointStorage and len(owner.keep) == planes:
         return owner.keep
     return (owner,) * planes

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .._dtypes import DType
 from .._exchange import as_array, as_capsule
-from ..errors import NotHostVisibleError, UnsupportedObjectError
+from ..errors import NotHostVisibleError
 from .access import Access
-from .address import data_address
+from .closed import read_slot
 from .handles import check_handle_key
 from .holder import Holder
 from .info import TensorInfo
 from .ordering import map_in_order
+from .pointers import data_address
 
 if TYPE_CHECKING:
     from typing import Self
@@ -47,6 +48,9 @@ class Tensor(Holder):
         readonly: the tensor may not be written through. numpy enforces it; where a framework has
             no read-only memory, this flag is all there is.
 
+    A backend may set the class attribute `readonly_advice`: why memory of its type is read-only,
+    and what to do about it. An AccessError quotes it.
+
     Ownership: a tensor holds what its bytes lie in. Dropping the last tensor, array, capsule or
     native object over the memory gives it back, in any order of drops. `close()` does it now.
     One tensor is used by one thread at a time; different tensors are independent.
@@ -61,7 +65,10 @@ class Tensor(Holder):
     parent: Tensor | Frame | None
     readonly: bool
 
-    _instead = "use map(), or numpy.array(tensor) for a copy of its elements"
+    _instead = (
+        "use map(), or numpy.array(tensor) for a copy of its elements; to send it to another "
+        "process, samebytes.copied(tensor)"
+    )
 
     def __init__(
         self,
@@ -157,6 +164,9 @@ class Tensor(Holder):
     def wrap(cls, native: Any) -> Self:
         """A tensor over the user's own object, which stays the user's.
 
+        Args:
+            native: the framework's own tensor or array, which the result keeps alive.
+
         Raises:
             LayoutError: the object has a layout that no tensor can have.
         """
@@ -189,6 +199,10 @@ class Tensor(Holder):
         """A native handle as an int; without a key, the memory type's own.
 
         It stays with its owner and is valid while this tensor, or anything over its memory, lives.
+
+        Args:
+            key: which handle, such as "cl_mem" or "dma_fd"; by default the one that the memory type
+                is known by ("data" of the CPU: the address).
 
         Raises:
             UnknownNameError: this tensor has no such handle.
@@ -294,13 +308,10 @@ class Tensor(Holder):
 
     def _window(self, row: int, column: int, rows: int, columns: int) -> Any:
         """A native over a part of a plane, which keeps its memory alive. For `Frame.crop`."""
-        raise UnsupportedObjectError(
-            f"crop() cuts planes that are arrays, not {self.memory_type} memory: use "
-            'frame.map("cpu").crop(...), or frame.map("cpu", "rw") to write to the part'
-        )
+        raise NotImplementedError(f"crop() asks first whether {type(self).__name__} has parts")
 
     def _is_reading(self) -> bool:
-        return bool(_readonly.__get__(self))
+        return bool(read_slot(_readonly, self))
 
     def _owners(self) -> tuple[Any, ...]:
         return (self._owner,)

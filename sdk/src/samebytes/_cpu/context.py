@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import sys
 from collections.abc import Iterable
@@ -11,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.arrays import array_in
 from .._core.context import HostContext
 from .._core.frame import Frame
 from .._core.frame_meta import FrameMeta
 from .._core.info import TensorInfo
+from .._core.pointers import data_address
 from .._core.storage import Storage
 from .._dtypes import BY_NUMPY, from_numpy
+from .._exchange import DEVICE_CPU, from_dlpack
 from ..errors import LayoutError, NativeError
 from ..formats import ImageFormat, ImageInfo
 from .tensor import CpuTensor
@@ -24,7 +28,9 @@ from .tensor import CpuTensor
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["CPU", "CpuContext", "allocate_pages", "places_of_planes", "wrap_array"]
+__all__ = [
+    "CPU", "CpuContext", "allocate_pages", "places_of_planes", "wrap_array", "wrap_exported",
+]  # fmt: skip
 
 
 class CpuContext(HostContext[CpuTensor]):
@@ -40,11 +46,20 @@ class CpuContext(HostContext[CpuTensor]):
         super().create(device, None)
         return CPU  # type: ignore[return-value]  # the singleton is of this very class
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> CpuTensor:
-        """New zeroed memory on its own pages: its address is a multiple of the page size.
+    def allocate(
+        self, shape: tuple[int, ...], dtype: Any = "uint8", *, zeroed: bool = True
+    ) -> CpuTensor:
+        """New memory on its own pages: its address is a multiple of the page size.
 
         The size in memory is rounded up to whole pages as well, so that an API which imports
         whole pages (OpenVINO's NPU, OpenCL) can take it.
+
+        Args:
+            shape: elements along each axis.
+            dtype: in any spelling.
+            zeroed: whether all bytes are zero. False for memory that will be written as a whole:
+                it comes from numpy's allocator, which has pages that were used before, and new
+                ones take longer to get than to fill.
 
         Raises:
             LayoutError: a negative extent, or more bytes than there are addresses.
@@ -52,16 +67,22 @@ class CpuContext(HostContext[CpuTensor]):
             UnknownNameError: no such dtype.
         """
         info = TensorInfo(dtype, shape)
-        storage = allocate_pages(info.nbytes)
+        storage = allocate_pages(info.nbytes, zeroed=zeroed)
         lazy = info if info.dtype.numpy is None else None
-        return CpuTensor.owned(_array_in(storage, 0, info), self, storage, info=lazy)
+        return CpuTensor.owned(array_in(storage, info), self, storage, info=lazy)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int
+        self, format_: str | ImageFormat, width: int, height: int, *, zeroed: bool = True
     ) -> Frame[CpuTensor]:
         """A new image in one piece of memory: dense planes one after another.
 
         Each plane begins at a multiple of 128 bytes, as GPUs want it.
+
+        Args:
+            format_: in any spelling.
+            width: pixels.
+            height: pixels.
+            zeroed: whether all bytes are zero, as in `allocate()`.
 
         Raises:
             LayoutError: a size that the format cannot have.
@@ -71,19 +92,12 @@ class CpuContext(HostContext[CpuTensor]):
         image = ImageInfo(ImageFormat.of(format_), width, height)
         layouts = image.plane_layouts()
         offsets, nbytes = places_of_planes([p.span for p in layouts])
-        storage = allocate_pages(nbytes)
+        storage = allocate_pages(nbytes, zeroed=zeroed)
         native = tuple(
-            _array_in(storage, offset, TensorInfo(p.dtype, p.shape, p.strides))
+            array_in(storage, TensorInfo(p.dtype, p.shape, p.strides), offset)
             for offset, p in zip(offsets, layouts, strict=True)
         )
         return Frame.owned(native, self, FrameMeta(image), storage)
-
-
-def _array_in(storage: Storage, offset: int, info: TensorInfo) -> np.ndarray[Any, Any]:
-    pages = np.asarray(storage)
-    if info.dtype.packed:
-        return pages[offset : offset + info.nbytes]
-    return np.ndarray(info.shape, info.dtype.carrier, pages, offset, info.strides)
 
 
 # Vector code (FFmpeg's scaler, for one) reads up to a register past the last pixel.
@@ -108,12 +122,15 @@ def places_of_planes(sizes: Iterable[int]) -> tuple[list[int], int]:
     return offsets, end
 
 
-def allocate_pages(nbytes: int) -> Storage:
-    """At least `nbytes` zeroed bytes in whole anonymous pages, unmapped with the last holder.
+def allocate_pages(nbytes: int, *, zeroed: bool = True) -> Storage:
+    """At least `nbytes` bytes in whole private pages, given back with the last holder.
 
-    After fork() parent and child have their own pages, as with any array.
+    After fork() parent and child have their own pages, as with any array. Zeroed pages are new ones
+    of the system's; others have been in use before.
     """
     size = -(-(nbytes + _SLACK) // mmap.PAGESIZE) * mmap.PAGESIZE
+    if not zeroed:
+        return _used_pages(nbytes, size)
     try:
         pages = mmap.mmap(-1, size, **_PRIVATE)
     except OverflowError as error:
@@ -126,6 +143,17 @@ def allocate_pages(nbytes: int) -> Storage:
     return Storage(pages.close, address=address, nbytes=size)
 
 
+def _used_pages(nbytes: int, size: int) -> Storage:
+    """Whole pages in memory of numpy's, which has a page more than they need."""
+    try:
+        memory = [np.empty(size + mmap.PAGESIZE, np.uint8)]
+    except (MemoryError, ValueError) as error:
+        raise NativeError("malloc", errno.ENOMEM, f"no memory for {nbytes} bytes") from error
+    first = -(-data_address(memory[0]) // mmap.PAGESIZE) * mmap.PAGESIZE
+    # Held by the release alone: dropped when it has run, and not before.
+    return Storage(memory.clear, address=first, nbytes=size)
+
+
 CPU = CpuContext()
 CpuTensor.home = CPU
 
@@ -136,3 +164,12 @@ def wrap_array(native: np.ndarray[Any, Any]) -> CpuTensor:
         from_numpy(native.dtype)  # says what is wrong with it
     # By position and without a call between: this is the call that wraps most arrays.
     return CpuTensor(native, CPU, native, None, not native.flags.writeable)
+
+
+def wrap_exported(native: Any) -> CpuTensor:
+    """`CpuTensor.wrap` for what has said by DLPack that it lies in memory of the CPU."""
+    array, dtype = from_dlpack(native, DEVICE_CPU)
+    tensor = CpuTensor(array, CPU, native, None, not array.flags.writeable)
+    if dtype.numpy is None:
+        tensor.known_info = TensorInfo(dtype, array.shape, array.strides)
+    return tensor

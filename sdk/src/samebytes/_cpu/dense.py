@@ -34,7 +34,7 @@ class DenseCopy(MemoryMapper):
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """A new array and its storage."""
         info = item.info
-        copy = CPU.allocate(info.shape, info.dtype)
+        copy = CPU.allocate(info.shape, info.dtype, zeroed=False)
         np.copyto(copy.native, item.native)
         copy.native.flags.writeable = False
         lazy = copy.info if info.dtype.numpy is None else None
@@ -53,7 +53,7 @@ class DenseFrameCopy(MemoryMapper):
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """A tuple of new arrays, and their storage."""
         offsets, end = places_of_planes(plane.info.nbytes for plane in item.planes)
-        storage = allocate_pages(end)
+        storage = allocate_pages(end, zeroed=False)
         pages = np.asarray(storage)
         arrays = []
         for plane, offset in zip(item.planes, offsets, strict=True):

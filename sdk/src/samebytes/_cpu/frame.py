@@ -19,7 +19,7 @@ from ..formats import AudioInfo, ImageFormat, ImageInfo, PlaneLayout
 from .context import CPU
 from .tensor import CpuTensor
 
-__all__ = ["frame_of_arrays"]
+__all__ = ["frame_of_arrays", "given_parts"]
 
 # Sequences that are one array of numbers, and no list of planes.
 _ONE_BUFFER = (bytes, bytearray, memoryview, machine_values)
@@ -38,8 +38,7 @@ def frame_of_arrays(
         LayoutError: shapes, dtypes or strides do not fit the format.
         UnsupportedObjectError: the planes are not arrays in CPU memory.
     """
-    many = isinstance(native, Sequence) and not isinstance(native, _ONE_BUFFER)
-    parts = [_as_cpu(p) for p in (native if many else [native])]
+    parts = [_as_cpu(p) for p in given_parts(native)]
     if audio is not None:
         if not isinstance(audio, AudioInfo):
             raise UnsupportedObjectError(f"audio= must be a samebytes.AudioInfo, not {audio!r}")
@@ -63,6 +62,12 @@ def frame_of_arrays(
     return _over(parts, FrameMeta(info), info.plane_layouts())
 
 
+def given_parts(native: Any) -> Sequence[Any]:
+    """The objects that were passed for the planes: one array can hold them all."""
+    many = isinstance(native, Sequence) and not isinstance(native, _ONE_BUFFER)
+    return native if many else [native]
+
+
 def _as_cpu(part: Any) -> CpuTensor:
     if isinstance(part, Frame):
         raise UnsupportedObjectError(
@@ -80,14 +85,16 @@ def _as_cpu(part: Any) -> CpuTensor:
 
 def _over(parts: list[CpuTensor], meta: FrameMeta, layouts: tuple[PlaneLayout, ...]) -> Frame:
     for index, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
-        name = f"plane {index} ({layout.name})"
-        if part.shape != layout.shape or str(part.dtype) != layout.dtype:
+        info = part.info
+        if info.shape != layout.shape or info.dtype.name != layout.dtype:
             raise LayoutError(
-                f"{name} of {meta.info} is {layout.dtype}{list(layout.shape)}, "
-                f"the array is {part.dtype}{list(part.shape)}"
+                f"plane {index} ({layout.name}) of {meta.info} is "
+                f"{layout.dtype}{list(layout.shape)}, the array is {info.dtype}{list(info.shape)}"
             )
-        if part.info.overlaps:
-            raise LayoutError(f"{name}: its elements overlap (strides {part.strides})")
+        if info.overlaps:
+            raise LayoutError(
+                f"plane {index} ({layout.name}): its elements overlap (strides {info.strides})"
+            )
     readonly = any(p.readonly for p in parts)
     arrays = tuple(p.native for p in parts)
     owner = joint_owner([p._owner for p in parts])

@@ -30,6 +30,9 @@ class CpuTensor(Tensor):
 
     For element types that numpy has not (bfloat16, float8 ...) the array carries the bits in an
     unsigned type of the same size, and `info.dtype` says what they are.
+
+    Class attributes:
+        home: the one context of the CPU.
     """
 
     __slots__ = ("_lent",)

@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+from ._dlpack_abi import DEVICE_CPU
 from ._export import dlpack, lasting_export, to_capsule
-from ._from_dlpack import DeviceArray, device_array
+from ._from_dlpack import DeviceArray, device_array, from_dlpack
 from ._import import Imported, from_foreign
 from ._tensor import as_array, as_capsule
 
 __all__ = [
+    "DEVICE_CPU",
     "DeviceArray",
     "Imported",
     "as_array",
     "as_capsule",
     "device_array",
     "dlpack",
+    "from_dlpack",
     "from_foreign",
     "lasting_export",
     "to_capsule",

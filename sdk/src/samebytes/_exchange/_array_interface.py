@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from samebytes._core.arrays import pinned_array
 from samebytes._dtypes import DType, from_numpy
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
 from ._extent import check_extent
-from ._pinned import pinned_array
 
 __all__ = ["from_array_interface"]
 

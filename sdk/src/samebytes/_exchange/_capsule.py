@@ -12,7 +12,7 @@ import ctypes
 from struct import Struct
 from typing import Any, NamedTuple
 
-from .._core.capsules import get_pointer
+from .._core.pointers import get_pointer
 from ._dlpack_abi import (
     LEGACY_NAME,
     MAJOR_VERSION,
@@ -22,9 +22,9 @@ from ._dlpack_abi import (
     DLTensor,
 )
 
-__all__ = ["Content", "Described", "content", "describe", "still_holds", "tensor_at"]
+__all__ = ["Content", "Described", "content", "describe", "device_at", "still_holds", "tensor_at"]
 
-# A prototype of our own: see samebytes._core.capsules.
+# A prototype of our own: see samebytes._core.pointers.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi)
 )
@@ -71,6 +71,8 @@ _VERSIONED = Struct(f"@IIPPQ{_TENSOR}")
 _legacy_at: Any = (ctypes.c_char * _LEGACY.size).from_address
 _versioned_at: Any = (ctypes.c_char * _VERSIONED.size).from_address
 _TENSOR_AT = DLManagedTensorVersioned.dl_tensor.offset
+_DEVICE_AT = _TENSOR_AT + DLTensor.device.offset
+_device_at = ctypes.c_uint64.from_address
 
 
 def describe(capsule: object) -> Described:
@@ -95,6 +97,14 @@ def tensor_at(found: Described) -> DLTensor:
     """The DLTensor of an unconsumed capsule, to be changed."""
     at, fields = found
     return DLTensor.from_address(at + _TENSOR_AT if fields[0] else at)
+
+
+def device_at(at: int, versioned: int) -> ctypes.c_uint64:
+    """The DLDevice of what an unconsumed capsule holds at an address, to be changed.
+
+    Both of its numbers in one; `versioned` is the first of the fields.
+    """
+    return _device_at(at + (_DEVICE_AT if versioned else DLTensor.device.offset))
 
 
 def still_holds(capsule: object) -> bool:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from samebytes._core.arrays import pinned_array
 from samebytes._core.info import TensorInfo
 from samebytes._dtypes import DType
 from samebytes.errors import ExportError
 
 from ._capsule import content
 from ._dlpack_abi import DEVICE_CPU
-from ._pinned import pinned_array
 
 __all__ = ["dlpack", "lasting_export", "to_capsule"]
 

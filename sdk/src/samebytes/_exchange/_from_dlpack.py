@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from samebytes._core.arrays import pinned_array
+from samebytes._core.info import TensorInfo
 from samebytes._dtypes import DType, from_dlpack_code
 from samebytes._numbers import MAX_AXES
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
-from ._capsule import Described, describe, still_holds, tensor_at
+from ._capsule import Described, describe, device_at, still_holds, tensor_at
 from ._dlpack_abi import (
     DEVICE_CPU,
     DEVICE_CUDA_HOST,
@@ -25,30 +27,41 @@ from ._dlpack_abi import (
     FLAG_IS_COPIED,
     FLAG_READ_ONLY,
     TYPE_UINT,
+    DLDevice,
 )
 from ._extent import check_extent
-from ._pinned import pinned_array
 
 __all__ = ["DeviceArray", "device_array", "from_dlpack"]
 
 _HOST_DEVICES = frozenset({DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST})
+_ON_CPU = int.from_bytes(bytes(DLDevice(DEVICE_CPU, 0)), sys.byteorder)
+"""A DLDevice in one number."""
+_END = 2 * sys.maxsize
+"""No address is above it."""
 
 
 class DeviceArray(NamedTuple):
     """Memory of a device, as an object lends it by DLPack.
 
     Attributes:
-        array: never to be read or written: its address and its layout count. It holds the
-            producer's tensor, and gives it back when the last array over it is gone.
-        dtype: what the elements are; where numpy lacks it, `array` has the carrier's dtype.
+        array: holds the producer's tensor, and gives it back when the last array over it is gone.
+            Never to be read or written; where numpy lacks the dtype, it has the carrier's.
+        info: what the elements are, and where they lie from the first one on.
+        address: of the first element, in the device's memory; 0 is possible where there are none.
         readonly: the producer says that nobody may write. A legacy capsule says nothing: False.
         device: (DLDeviceType, id) of dlpack.h.
     """
 
     array: np.ndarray[Any, Any]
-    dtype: DType
+    info: TensorInfo
+    address: int
     readonly: bool
     device: tuple[int, int]
+
+    @property
+    def dtype(self) -> DType:
+        """What the elements are."""
+        return self.info.dtype
 
 
 def device_array(obj: Any, devices: Collection[int], stream: Any = None) -> DeviceArray:
@@ -66,19 +79,24 @@ def device_array(obj: Any, devices: Collection[int], stream: Any = None) -> Devi
         LayoutError: a dtype or layout that no array can have, or one that makes no sense.
     """
     capsule, found = _ask_on_device(obj, devices, stream)
-    fields = found[1]
-    device = (fields[6], fields[7])
-    _check_wanted(obj, device[0], devices)
-    dtype = _checked(found)
+    at, fields = found
+    _, _, _, _, flags, data, kind, number, ndim, code, bits, lanes, sizes, steps, offset = fields
+    if kind not in devices:
+        _check_wanted(obj, kind, devices)
+    layout = _layout_at(ndim, code, bits, lanes, sizes, steps)
+    info, low, high = _described(*layout)
+    address = data + offset
+    if high and (not data or address + low <= 0 or address + high > _END):
+        _refuse_extent(found, layout, info.dtype)
     # numpy takes memory of the CPU alone, and reads none that it is not asked to.
-    there = tensor_at(found).device
-    there.device_type, there.device_id = DEVICE_CPU, 0
+    there = device_at(at, fields[0])
+    was, there.value = there.value, _ON_CPU
     try:
-        array = _consume(obj, capsule, found, dtype)
+        array = _consume(obj, capsule, found, info.dtype)
     finally:
         # Also after an error: an unconsumed capsule is given back as it was.
-        there.device_type, there.device_id = device
-    return DeviceArray(array, dtype, bool(fields[4] & FLAG_READ_ONLY), device)
+        there.value = was
+    return DeviceArray(array, info, address, flags & FLAG_READ_ONLY != 0, (kind, number))
 
 
 def _ask_on_device(obj: Any, devices: Collection[int], stream: Any) -> tuple[object, Described]:
@@ -114,8 +132,11 @@ class _Handover:
         return (DEVICE_CPU, 0)
 
 
-def from_dlpack(obj: Any) -> tuple[np.ndarray[Any, Any], DType]:
+def from_dlpack(obj: Any, device: int | None = None) -> tuple[np.ndarray[Any, Any], DType]:
     """The array over the memory that `obj` exports, and its real dtype.
+
+    `device` is the type of device that `obj` has named, if it was asked already: few things cost a
+    producer in Python more.
 
     The array's base holds the producer's tensor, and calls its deleter once, when the last array
     over it is gone. A capsule that is refused is left unconsumed: its destructor calls the
@@ -125,7 +146,8 @@ def from_dlpack(obj: Any) -> tuple[np.ndarray[Any, Any], DType]:
         UnsupportedObjectError: no host memory, or the producer refuses to export it uncopied.
         LayoutError: a dtype or layout that no array can have, or one that makes no sense.
     """
-    device = _ask_device(obj)
+    if device is None:
+        device = _ask_device(obj)
     if device not in _HOST_DEVICES:
         _check_device(obj, device)
     capsule, found = _ask_content(obj, {})
@@ -218,27 +240,51 @@ def _dtype_of(code: int, bits: int, lanes: int) -> DType:
     return dtype
 
 
-def _checked(found: Described) -> DType:
-    """The element type of a tensor whose elements all have addresses."""
-    data, _, _, ndim, code, bits, lanes, at, strides_at, offset = found[1][5:]
+# What is remembered of a layout: type code, bits, lanes, how many axes there are, and the words of
+# the shape and the strides as they lie in memory.
+Layout = tuple[int, int, int, int, bytes, bytes | None]
+
+
+def _layout_at(ndim: int, code: int, bits: int, lanes: int, sizes: int, steps: int) -> Layout:
+    """The layout of a tensor with that many axes, whose shape and strides are at two addresses."""
     if not 0 <= ndim <= MAX_AXES:
         raise LayoutError(f"a tensor of {ndim} axes: there can be 0 to {MAX_AXES}")
-    if ndim and not at:
+    if ndim and not sizes:
         raise LayoutError(f"a tensor of {ndim} axes without a shape")
-    layout: tuple[bytes, bytes | None]
-    if not ndim or not strides_at:
-        layout = (_words(at, ndim), None)
-    elif strides_at == at + 8 * ndim:  # in one piece, as most producers have them
-        layout = (_words(at, 2 * ndim), _BEHIND)
-    else:
-        layout = (_words(at, ndim), _words(strides_at, ndim))
-    dtype, low, high = _extent(code, bits, lanes, ndim, *layout)
+    if not ndim or not steps:
+        return code, bits, lanes, ndim, _words(sizes, ndim), None
+    if steps == sizes + 8 * ndim:  # in one piece, as most producers have them
+        return code, bits, lanes, ndim, _words(sizes, 2 * ndim), _BEHIND
+    return code, bits, lanes, ndim, _words(sizes, ndim), _words(steps, ndim)
+
+
+def _checked(found: Described) -> DType:
+    """The element type of a tensor whose elements all have addresses."""
+    _, _, _, _, _, data, _, _, ndim, code, bits, lanes, sizes, steps, offset = found[1]
+    layout = _layout_at(ndim, code, bits, lanes, sizes, steps)
+    dtype, low, high = _extent(*layout)
     first = data + offset
-    if high and (not data or first + low <= 0 or first + high > 2 * sys.maxsize):
-        shape, strides = _numbers(ndim, *layout)
-        steps = strides and [s * dtype.carrier.itemsize for s in strides]
-        check_extent(shape, steps, dtype.carrier.itemsize, data, offset)
+    if high and (not data or first + low <= 0 or first + high > _END):
+        _refuse_extent(found, layout, dtype)
     return dtype
+
+
+def _refuse_extent(found: Described, layout: Layout, dtype: DType) -> None:
+    """Raise the error for a tensor whose elements cannot all have addresses."""
+    shape, strides = _numbers(*layout[3:])
+    steps = strides and [s * dtype.carrier.itemsize for s in strides]
+    check_extent(shape, steps, dtype.carrier.itemsize, found[1][5], found[1][14])
+
+
+@lru_cache(maxsize=256)
+def _described(
+    code: int, bits: int, lanes: int, ndim: int, shape: bytes, strides: bytes | None
+) -> tuple[TensorInfo, int, int]:
+    """As `_extent`, with all of the layout."""
+    dtype, low, high = _extent(code, bits, lanes, ndim, shape, strides)
+    extents, counts = _numbers(ndim, shape, strides)
+    steps = None if counts is None else [s * dtype.carrier.itemsize for s in counts]
+    return TensorInfo(dtype, extents, steps), low, high
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Literal
 
 from .discovery import listed
@@ -22,8 +24,10 @@ class PluginInfo:
         name: of its entry point.
         distribution, version: what it came with; "" if unknown.
         summary: one line; "" unless it is ready.
-        state: "ready"; "set aside", because something is wrong with it; or "disabled" by
-            SAMEBYTES_PLUGINS or SAMEBYTES_DISABLE.
+        state: "ready"; "incomplete", because a package that it needs is not installed; "set aside",
+            because something is wrong with it; or "disabled" by SAMEBYTES_PLUGINS or
+            SAMEBYTES_DISABLE.
+        missing: the packages that are not installed, each with the command that installs it.
         error: why it was set aside; "" if it was not.
         memory_types: what it adds.
         edges: the mappings that it adds and that can be used.
@@ -35,12 +39,13 @@ class PluginInfo:
     distribution: str
     version: str
     summary: str
-    state: Literal["ready", "set aside", "disabled"]
+    state: Literal["ready", "incomplete", "set aside", "disabled"]
     error: str
     memory_types: tuple[str, ...]
     edges: tuple[MapperSpec, ...]
     unmet: tuple[tuple[MapperSpec, str], ...]
     natives: tuple[str, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -64,15 +69,30 @@ def _info(record: PluginRecord, tables: Tables) -> PluginInfo:
     edges = [e for e in tables.edges if ready and e.plugin == record.name]
     types = {c.node.partition(":")[0] for c in record.declared.contexts} if ready else ()
     natives = record.declared.natives if ready else ()
+    packages = record.plugin.packages if ready and record.plugin else {}
+    missing = {name: hint for name, hint in packages.items() if not _is_installed(name)}
     return PluginInfo(
         name=record.name,
         distribution=record.distribution,
         version=record.version,
         summary=record.plugin.summary if ready and record.plugin else "",
-        state="ready" if ready else "disabled" if record.disabled else "set aside",
+        state=("incomplete" if missing else "ready")
+        if ready
+        else "disabled"
+        if record.disabled
+        else "set aside",
         error=str(record.error or "") if not record.disabled else "",
         memory_types=tuple(sorted(types)),
         edges=tuple(e.spec for e in edges if e.missing is None),
         unmet=tuple((e.spec, e.missing) for e in edges if e.missing is not None),
         natives=tuple(n.native for n in natives),
+        missing=missing,
     )
+
+
+def _is_installed(package: str) -> bool:
+    """Whether a package is there; it is not imported, so whether it can be is not known."""
+    try:
+        return find_spec(package.partition(".")[0]) is not None
+    except ValueError:  # it is there, and was not imported in the usual way
+        return True

@@ -29,7 +29,7 @@ def misspelt(native: str, found: Any) -> str | None:
 def without_importing(native: str) -> str | None:
     """Why no type can have that name, or None: it has one, or only an import would show it.
 
-    An absent framework is no reason: the name may be right.
+    An absent framework does not count: the name may be right.
     """
     parts = native.split(".")
     spec = _spec(parts[0], None)

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From chains of edges to one function, which a context keeps in its table."""
+"""The function of the cheapest route, which a context keeps in its table."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, cast
 
 from .._core.access import Access, check_access
 from .._core.context import Context, Level, Target
+from .._core.frame import Frame
 from .._core.mapper import Fallback, Gone, Refused, not_writable
+from .._core.tensor import Tensor
 from ..errors import NoRouteError, SamebytesError
-from .chain_functions import Run, chain_function, chain_name, find_chains, mappers_of
 from .contexts import node_of, resolve
 from .failures import MAX_TRIES, Reason, failure
-from .search import Chain, copies
+from .route_functions import Run, find_routes, mappers_of, route_function, route_name
+from .search import Edges, copies
 
 __all__ = ["compile_route", "forget_compiled"]
 
@@ -26,7 +28,7 @@ _with_routes: weakref.WeakValueDictionary[int, Context] = weakref.WeakValueDicti
 def compile_route(source: Context, level: Level, target: Target, access: str, copy: bool) -> Run:
     """The function for a key, entered in the table of `source`.
 
-    The cheapest chain takes the object; where it refuses, the next ones are tried.
+    The cheapest route takes the object; where it refuses, the next ones are tried.
     """
     routes: dict[Any, Run] = cast(
         "dict[Any, Run]", source.frame_routes if level == "frame" else source.tensor_routes
@@ -46,9 +48,9 @@ def compile_route(source: Context, level: Level, target: Target, access: str, co
         target = node_of(target)
     end = resolve(source, target)
     run = (
-        _identity(source, level, mode)
+        _identity(level, mode)
         if end == source
-        else _Ways(end, target, level, mode, copy).cheapest(source, end)
+        else _Routes(end, target, level, mode, copy).cheapest(source, end)
     )
     _drop_gone(routes)
     _with_routes[id(source)] = source
@@ -67,14 +69,14 @@ def forget_compiled() -> None:
 
 
 def _drop_gone(routes: dict[Any, Run]) -> None:
-    """Take out the routes to contexts that are no more."""
+    """Take out the routes to contexts that are gone."""
     for key in list(routes):  # a list: other threads may add routes meanwhile
         if isinstance(key[0], weakref.ref) and key[0]() is None:
             routes.pop(key, None)
 
 
-class _Ways:
-    """All chains for one key. Holds no context: tables would tie device contexts together.
+class _Routes:
+    """All routes for one key. Holds no context: tables would tie device contexts together.
 
     Nor does it hold the function that it makes, which holds it: that would be a cycle.
     """
@@ -93,26 +95,26 @@ class _Ways:
         self._others: list[tuple[str, Run | str]] | None = None
 
     def cheapest(self, source: Context, end: Context) -> Run:
-        """The function of the cheapest chain, which tries the others where it refuses."""
+        """The function of the cheapest route, which tries the others where it refuses."""
         broken: list[Reason] = []
-        for index, (name, way) in enumerate(self._ways(source, end, self._retry)):
-            if not isinstance(way, str):
-                # By number: two edges that join the same nodes make chains of one name.
+        for index, (name, run) in enumerate(self._routes_of(source, end, self._retry)):
+            if not isinstance(run, str):
+                # By number: two edges that join the same nodes make two routes of one name.
                 self._first = index, name
-                return way
-            broken.append((name, way))
+                return run
+            broken.append((name, run))
         raise failure(source, end, self._level, self._access, self._copy, broken)
 
-    def _ways(
+    def _routes_of(
         self, source: Context, end: Context, refused: Fallback | None = None
     ) -> Iterator[tuple[str, Run | str]]:
-        """(name, function) of each chain, or (name, reason) where it cannot be loaded."""
-        found = find_chains(source, end, self._level, self._access, self._copy)
-        for chain in _first(found):
-            name = chain_name(chain)
+        """(name, function) of each route, or (name, reason) where it cannot be loaded."""
+        found = find_routes(source, end, self._level, self._access, self._copy)
+        for route in _first(found):
+            name = route_name(route)
             try:
-                mappers, _ = mappers_of(chain, source, end)
-                way = chain_function(mappers, self._level, self._access, refused)
+                mappers, _ = mappers_of(route, source, end)
+                run = route_function(mappers, self._level, self._access, refused)
             except SamebytesError as error:
                 yield name, str(error)
             except Gone as gone:  # another thread may close a context meanwhile
@@ -120,11 +122,12 @@ class _Ways:
                 end.check_open()
                 yield name, str(gone)
             else:
-                yield name, way
+                yield name, run
 
     def _retry(self, item: Any, reason: Refused) -> Any:
         source, end = item.context, self._end()
-        if isinstance(reason, Gone) or end is None:
+        # The first edge may refuse before the last one notices that its context was closed.
+        if isinstance(reason, Gone) or end is None or end.closed:
             if self._target is None:
                 raise NoRouteError(source.node, "a context that is gone", [str(reason)])
             source.forget_routes()
@@ -138,73 +141,75 @@ class _Ways:
                 return _first_that_takes(item, others, why)
             except Gone:
                 # Contexts between are kept for a while only. Made again one after another, each
-                # lives until its way was tried.
+                # lives until its route was tried.
                 self._others = None
                 del why[1:]
             return _first_that_takes(item, self._besides_the_first(source, end), why)
         raise failure(source, end, self._level, self._access, self._copy, why, item=item)
 
     def _besides_the_first(self, source: Context, end: Context) -> Iterator[tuple[str, Run | str]]:
-        return (way for index, way in enumerate(self._ways(source, end)) if index != self._first[0])
+        first, _ = self._first
+        routes = enumerate(self._routes_of(source, end))
+        return (route for index, route in routes if index != first)
 
 
-def _first_that_takes(item: Any, ways: Iterable[tuple[str, Run | str]], why: list[Reason]) -> Any:
-    """What the first way makes that does not refuse; the reasons of those before go into `why`.
+def _first_that_takes(item: Any, routes: Iterable[tuple[str, Run | str]], why: list[Reason]) -> Any:
+    """What the first route makes that does not refuse; the reasons of those before go into `why`.
 
     Raises:
         Gone: all refused, and of one a context is gone.
         Refused: all refused.
     """
     gone = False
-    for name, way in ways:
-        if isinstance(way, str):
-            why.append((name, way))
+    for name, run in routes:
+        if isinstance(run, str):
+            why.append((name, run))
             continue
         try:
-            return way(item)
+            return run(item)
         except Refused as further:
             gone = gone or isinstance(further, Gone)
             why.append((name, str(further)))
-    raise (Gone if gone else Refused)("all ways refuse")
+    raise (Gone if gone else Refused)("all routes refuse")
 
 
-def _identity(context: Context, level: Level, access: Access) -> Run:
-    """The same memory as a new object, since map() never returns its source."""
+def _identity(level: Level, access: Access) -> Run:
+    """The same memory as a new object, since map() never returns its source.
+
+    It asks each object for its context: the context that has it in its table would hold itself.
+    """
     write = access != "r"
-    readonly_native = _readonly_frame(context) if level == "frame" else context.readonly_native
 
-    def run(source: Any) -> Any:
-        native = source.native
+    def tensor(source: Tensor) -> Tensor:
+        native, where = source.native, source.context
         if write:
             if source.readonly:
                 raise not_writable(source, access)
         elif not source.readonly:
-            native = readonly_native(native)
-        make, where, owner = type(source), source.context, source._owner
-        if level == "tensor":
-            return make(native, where, owner, source, not write, source.known_info)
-        return make(native, where, source.meta, owner, source, not write)
+            native = where.readonly_native(native)
+        return type(source)(native, where, source._owner, source, not write, source.known_info)
 
-    return run
+    def frame(source: Frame) -> Frame:
+        native, where = source.native, source.context
+        if write:
+            if source.readonly:
+                raise not_writable(source, access)
+        elif not source.readonly:
+            plane = where.readonly_native
+            # Where the framework has no frame object, the native is a tuple of its planes.
+            native = tuple(map(plane, native)) if type(native) is tuple else plane(native)
+        return type(source)(native, where, source.meta, source._owner, source, not write)
 
-
-def _readonly_frame(context: Context) -> Callable[[Any], Any]:
-    plane = context.readonly_native
-
-    def run(native: Any) -> Any:
-        # Where the framework has no frame object, the native is a tuple of its planes.
-        return tuple(map(plane, native)) if type(native) is tuple else plane(native)
-
-    return run
+    return frame if level == "frame" else tensor
 
 
-def _first(found: Iterator[Chain]) -> Iterator[Chain]:
+def _first(found: Iterator[Edges]) -> Iterator[Edges]:
     """Those that are tried: so many without a copy, and as many with one."""
     left = {False: MAX_TRIES, True: MAX_TRIES}
-    for chain in found:
-        kind = copies(chain)
+    for route in found:
+        kind = copies(route)
         if left[kind]:
             left[kind] -= 1
-            yield chain
+            yield route
         elif not any(left.values()):
             return

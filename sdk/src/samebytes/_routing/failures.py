@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why there is no way: the error, with the reasons of each way that was not taken."""
+"""Why there is no route: the error, with the reason for each route that was not taken."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .._core.context import Context, Level
 from .._core.frame import Frame
 from .._plugins.discovery import tables
 from ..errors import CopyRequiredError, NoRouteError, RouteError, SamebytesError
-from .chain_functions import chains_between, find_chains, mappers_of
-from .search import Chain, copies, usable
+from .route_functions import find_routes, mappers_of, routes_between
+from .search import Edges, copies, usable
 
 __all__ = ["MAX_TRIES", "Reason", "failure"]
 
 MAX_TRIES = 8
-"""How many ways are tried when edges refuse an object; each further one costs more."""
+"""How many routes are tried when edges refuse an object; each further one costs more."""
 
-# A way that was not taken, and why.
+# A route that was not taken, and why.
 Reason = tuple[str, str]
 
 
@@ -26,17 +26,17 @@ def failure(
     source: Context, target: Context, level: Level, access: str, copy: bool, why: list[Reason],
     image_format: str | None = None, item: Any = None,
 ) -> RouteError:  # fmt: skip
-    """The error that says why there is no way, or that the only ones copy.
+    """The error that says why there is no route, or that the only ones copy.
 
-    Of ways that were refused for one reason, it names the cheapest.
+    Of routes that were refused for one reason, it names the cheapest.
     """
     cheapest = {reason: name for name, reason in reversed(why)}
     refused = [f"{n}: {r}" for n, r in dict.fromkeys(why) if cheapest[r] == n]
     if not copy:
-        with_copy = find_chains(source, target, level, access, True, image_format)
-        for chain in islice((c for c in with_copy if copies(c)), MAX_TRIES):
-            if _may_take(chain, source, target, item):
-                edge = next(e for e in chain if copies((e,)))
+        with_copy = find_routes(source, target, level, access, True, image_format)
+        for route in islice((c for c in with_copy if copies(c)), MAX_TRIES):
+            if _may_take(route, source, target, item):
+                edge = next(e for e in route if copies((e,)))
                 return CopyRequiredError(source.node, target.node, edge.spec.name, refused)
     unusable = _unusable(source.node, target.node, level, access, image_format)
     reasons = [*refused, *unusable] or [_nothing_joins(source.node, target.node, level)]
@@ -46,22 +46,21 @@ def failure(
 def _unusable(
     source: str, target: str, level: Level, access: str, image_format: str | None
 ) -> list[str]:
-    """Why there are no other ways: the first edge of each that cannot serve."""
+    """Why there are no other routes: the first edge of each that cannot serve."""
     good, bad = usable(tables().edges, level, access, image_format)
     why = dict(bad)
-    ways = chains_between([*good, *why], source, target)
-    tried = islice(ways, MAX_TRIES)
-    # A dense copy on the way has nothing to do with the pair that was asked for.
+    tried = islice(routes_between([*good, *why], source, target), MAX_TRIES)
+    # A dense copy between them has nothing to do with the pair that was asked for.
     cannot = {e for e in why if e.spec.source != e.spec.target}
-    first = (next((e for e in chain if e in cannot), None) for chain in tried)
+    first = (next((e for e in route if e in cannot), None) for route in tried)
     culprits = dict.fromkeys(e for e in first if e is not None)
     return [f"{e.spec.name} [{e.plugin}]: {why[e]}" for e in culprits]
 
 
-def _may_take(chain: Chain, source: Context, target: Context, item: Any) -> bool:
-    """Whether a chain can be loaded and its first edge has nothing against the object, if any."""
+def _may_take(route: Edges, source: Context, target: Context, item: Any) -> bool:
+    """Whether a route can be loaded and its first edge has nothing against the object, if any."""
     try:
-        (first, *_), _ = mappers_of(chain, source, target)
+        (first, *_), _ = mappers_of(route, source, target)
     except SamebytesError:
         return False
     if item is None:
@@ -76,4 +75,4 @@ def _nothing_joins(source: str, target: str, level: Level) -> str:
         return f"no installed plugin maps {level}s to {target}"
     if source not in {s.source for s in specs}:
         return f"no installed plugin maps {level}s from {source}"
-    return f"no chain of installed mappers joins them ({level} level)"
+    return f"no installed mappers join them ({level} level)"

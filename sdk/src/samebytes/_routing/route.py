@@ -21,10 +21,10 @@ from ..errors import (
     UnsupportedObjectError,
 )
 from ..formats import ImageFormat
-from .chain_functions import chain_function, chain_name, find_chains, mappers_of
 from .contexts import context, find_spec, node_of, resolve
 from .failures import Reason, failure
-from .search import chains, copies, usable
+from .route_functions import find_routes, mappers_of, route_function, route_name
+from .search import copies, search_routes, usable
 
 __all__ = ["Route", "route"]
 
@@ -54,7 +54,7 @@ class Route:
         self.access = access
         self.refused = refused
         self.cost = sum(h.spec.weight for h in hops)
-        self._run = chain_function(hops, level, access) if hops else None
+        self._run = route_function(hops, level, access) if hops else None
 
     @property
     def source(self) -> Context:
@@ -73,9 +73,9 @@ class Route:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """What an object must be to go this way, for a route between names; else empty.
+        """What an object must be to take this route, if it was found between names; else empty.
 
-        Such a route promises nothing: another object takes another way, which may copy, or none.
+        Such a route promises nothing: another object takes another route, which may copy, or none.
         """
         if self.item_checked:
             return ()
@@ -84,9 +84,16 @@ class Route:
     def map(self, item: Any) -> Any:
         """Map a tensor or frame of the source context along exactly this route.
 
+        Args:
+            item: a tensor or frame of the first context.
+
+        Returns:
+            A tensor or frame of the last context, as `Tensor.map` and `Frame.map` give it.
+
         Raises:
             NoRouteError: a hop cannot take this object.
             AccessError: the object is read-only and the route was found for writing.
+            UnsupportedObjectError: `item` is neither a tensor nor a frame.
         """
         if not isinstance(item, Tensor | Frame):
             raise UnsupportedObjectError(
@@ -168,8 +175,8 @@ class Route:
 def route(
     source: Target | Tensor | Frame,
     target: Target,
-    *,
     access: Access = "r",
+    *,
     level: Level | None = None,
     format: str | ImageFormat | None = None,  # the field's word for it
     copy: bool = False,
@@ -207,16 +214,16 @@ def route(
     end = resolve(start, target)
     if end == start:
         return Route((), (start,), level, access)
-    found = find_chains(start, end, level, access, copy, name)
+    found = find_routes(start, end, level, access, copy, name)
     refused: list[Reason] = []
-    for chain in found:
+    for edges in found:
         try:
-            hops, contexts = mappers_of(chain, start, end)
+            hops, contexts = mappers_of(edges, start, end)
         except SamebytesError as error:
-            refused.append((chain_name(chain), str(error)))
+            refused.append((route_name(edges), str(error)))
             continue
         if item is not None and (reason := _refusal(item, hops, level, access)) is not None:
-            refused.append((chain_name(chain), reason))
+            refused.append((route_name(edges), reason))
             continue
         reasons = tuple(f"{n}: {why}" for n, why in refused)
         return Route(hops, contexts, level, access, reasons, item is not None)
@@ -243,7 +250,7 @@ def _refusal(
     if any(h.spec.transfer.name == "COPY" for h in hops):
         return hops[0].accepts(item)
     try:
-        chain_function(hops, level, access)(item)
+        route_function(hops, level, access)(item)
     except Refused as reason:
         return str(reason)
     return None
@@ -258,7 +265,7 @@ def _explicit(
     steps = [start, *via, end]
     picked = []
     for a, b in pairwise(steps):
-        direct = next((c for c in chains(edges, a.node, b.node) if len(c) == 1), None)
+        direct = next((c for c in search_routes(edges, a.node, b.node) if len(c) == 1), None)
         if direct is None:
             why = [f"no edge leads from {a.node} to {b.node}"]
             if b is end and a in via and a.node == end.node:

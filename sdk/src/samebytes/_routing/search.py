@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for routes from node to node, cheapest first; here a route is a tuple of edges."""
+"""The search for routes from node to node, cheapest first; a route is a tuple of edges here."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from .._plugins.specs import ContextSpec
 from .._plugins.tables import Edge
 
 __all__ = [
-    "Chain",
-    "chains",
+    "Edges",
     "copies",
     "device_nodes",
+    "search_routes",
     "usable",
     "without_needless_detours",
 ]
 
-Chain = tuple[Edge, ...]
+Edges = tuple[Edge, ...]
+"""A route, as the edges that it goes over."""
 
 # The longest route of the design has five hops; more would be a mistake of the tables.
 _MAX_HOPS = 6
@@ -60,7 +61,8 @@ def usable(
         if edge.missing is not None:
             bad.append((edge, edge.missing))
         elif access not in spec.access:
-            bad.append((edge, f'it serves access {"/".join(spec.access)}, not "{access}"'))
+            what = "it copies, and serves" if spec.transfer is Transfer.COPY else "it serves"
+            bad.append((edge, f'{what} access {"/".join(spec.access)}, not "{access}"'))
         elif (
             level == "frame"
             and image_format
@@ -73,18 +75,18 @@ def usable(
     return good, bad
 
 
-def chains(
+def search_routes(
     edges: list[Edge],
     source: str,
     target: str,
     devices: Collection[str] = (),
     closed: Collection[str] = (),
-) -> Iterator[Chain]:
+) -> Iterator[Edges]:
     """Every route from `source` to `target`, cheapest first, ties by the names of the edges.
 
     Of two edges between the same nodes, one made for frames comes before one for tensors.
 
-    Chains through `devices`, other than source and target, come after those that need none. None
+    Routes through `devices`, other than source and target, come after those that need none. None
     leads through `closed` nodes.
 
     No node is visited twice, except by an edge from a node to itself (a dense copy), and no edge
@@ -94,22 +96,22 @@ def chains(
     for edge in edges:
         by_source[edge.spec.source].append(edge)
     serial = 0
-    queue: list[tuple[float, tuple[str, ...], int, str, Chain]] = [(0.0, (), 0, source, ())]
+    queue: list[tuple[float, tuple[str, ...], int, str, Edges]] = [(0.0, (), 0, source, ())]
     while queue:
-        cost, names, _, node, chain = heapq.heappop(queue)
-        if node == target and chain:
-            yield chain
-        if len(chain) == _MAX_HOPS or (node == target and chain and source != target):
+        cost, names, _, node, route = heapq.heappop(queue)
+        if node == target and route:
+            yield route
+        if len(route) == _MAX_HOPS or (node == target and route and source != target):
             continue
-        seen = {source, *(e.spec.target for e in chain)}
+        seen = {source, *(e.spec.target for e in route)}
         for edge in by_source[node]:
             loop = edge.spec.target == node
-            if edge in chain or (not loop and edge.spec.target in seen):
+            if edge in route or (not loop and edge.spec.target in seen):
                 continue
             if edge.spec.target in closed and edge.spec.target not in (source, target):
                 continue
             detour = not loop and edge.spec.target != target and edge.spec.target in devices
-            if detour and _detours(chain, devices) == _MAX_DETOURS:
+            if detour and _detours(route, devices) == _MAX_DETOURS:
                 continue
             serial += 1
             heapq.heappush(
@@ -119,12 +121,12 @@ def chains(
                     (*names, f"{edge.spec.name} {edge.spec.level} {edge.plugin}"),
                     serial,
                     edge.spec.target,
-                    (*chain, edge),
+                    (*route, edge),
                 ),
             )
 
 
-def without_needless_detours(found: Iterator[Chain], devices: Collection[str]) -> Iterator[Chain]:
+def without_needless_detours(found: Iterator[Edges], devices: Collection[str]) -> Iterator[Edges]:
     """Leave out routes through more devices than the cheapest one.
 
     A detour is for memory that no other edges lead on from. Where an edge that leads there refuses
@@ -132,20 +134,20 @@ def without_needless_detours(found: Iterator[Chain], devices: Collection[str]) -
     would be made for the attempt.
     """
     least: dict[bool, int] = {}
-    for chain in found:
-        count = _detours(chain[:-1], devices)
-        # Ways that copy may take no more detours than those that do not.
-        kinds = (False, True) if not copies(chain) else (True,)
+    for route in found:
+        count = _detours(route[:-1], devices)
+        # Routes that copy may take no more detours than those that do not.
+        kinds = (False, True) if not copies(route) else (True,)
         for kind in kinds:
             least.setdefault(kind, count)
-        if count <= least[copies(chain)]:
-            yield chain
+        if count <= least[copies(route)]:
+            yield route
 
 
-def _detours(chain: Chain, devices: Collection[str]) -> int:
-    return len({edge.spec.target for edge in chain} & set(devices))
+def _detours(route: Edges, devices: Collection[str]) -> int:
+    return len({edge.spec.target for edge in route} & set(devices))
 
 
-def copies(chain: Chain) -> bool:
+def copies(route: Edges) -> bool:
     """Whether some edge of it copies."""
-    return any(edge.spec.transfer is Transfer.COPY for edge in chain)
+    return any(edge.spec.transfer is Transfer.COPY for edge in route)

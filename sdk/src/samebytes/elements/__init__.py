@@ -16,14 +16,16 @@ between them, once, and maps every frame along these. Nothing is copied unless `
 it.
 """
 
+from samebytes.elements._conversion import Choices, Range
+from samebytes.elements._copying import own_copy
 from samebytes.elements._create import available, create, element_class
 from samebytes.elements._element import Element, Sink, Source, Transform, TransformInplace
 from samebytes.elements._functions import inplace, sink, source, transform
 from samebytes.elements._media import Audio, FrameInfo, Image, Media, Tensors, same
-from samebytes.elements._parameters import Choices, Doc, Parameter, Range
+from samebytes.elements._parameters import Doc, Parameter
 from samebytes.elements._pipeline import Pipeline, Running
 from samebytes.elements._pool import FramePool
-from samebytes.elements._statistics import ElementStatistics, Statistics
+from samebytes.elements._statistics import ElementStatistics, Latency, Statistics
 
 __all__ = [
     "Audio",
@@ -34,6 +36,7 @@ __all__ = [
     "FrameInfo",
     "FramePool",
     "Image",
+    "Latency",
     "Media",
     "Parameter",
     "Pipeline",
@@ -49,6 +52,7 @@ __all__ = [
     "create",
     "element_class",
     "inplace",
+    "own_copy",
     "same",
     "sink",
     "source",

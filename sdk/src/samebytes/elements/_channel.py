@@ -23,12 +23,14 @@ from typing import Any, Final
 from .._core.locks import Lock
 from ..errors import UnknownNameError
 
-__all__ = ["END", "STOP", "WHEN_FULL", "Channel", "Port", "Stopped"]
+__all__ = ["END", "FAILED", "STOP", "WHEN_FULL", "Channel", "Mark", "Port", "Stopped"]
 
 WHEN_FULL = ("wait", "drop-oldest", "drop-newest")
 
 
-class _Mark:
+class Mark:
+    """What stands in the place of a frame."""
+
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -36,11 +38,14 @@ class _Mark:
         return self.name
 
 
-STOP: Final = _Mark("STOP")
+STOP: Final = Mark("STOP")
 """What get() returns once the channel was stopped."""
 
-END: Final = _Mark("END")
+END: Final = Mark("END")
 """Stands for the frame in the last item of a stream."""
+
+FAILED: Final = Mark("FAILED")
+"""As END, where the stream ends early since an element raised."""
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the end of a writer's work
@@ -62,16 +67,17 @@ class Port:
     Attributes:
         items: what waits here.
         dropped: how many were left out.
+        lost: how many frames had no way on when the channel was stopped.
     """
 
     __slots__ = ("_credits", "_listeners", "_replacing", "_tickets", "_when_full", "dropped",
-                 "items")  # fmt: skip
+                 "items", "lost")  # fmt: skip
 
     def __init__(
         self, tickets: SimpleQueue[Any], listeners: deque[Listener], room: int, when_full: str
     ) -> None:
         self.items: deque[Any] = deque()
-        self.dropped = 0
+        self.dropped = self.lost = 0
         self._replacing = Lock()
         self._tickets = tickets
         self._listeners = listeners
@@ -112,6 +118,7 @@ class Port:
                 return True
         if credit is STOP:
             self._credits.put(STOP)
+            self.lose()
             raise Stopped
         self._add(item)
         return True
@@ -126,6 +133,11 @@ class Port:
         if self._listeners:
             _tell(self._listeners)
 
+    def lose(self) -> None:
+        """Count a frame that has no way on."""
+        with self._replacing:
+            self.lost += 1
+
     def take(self) -> Any:
         """The oldest item; for whoever has a ticket.
 
@@ -134,13 +146,16 @@ class Port:
         """
         with self._replacing:
             item = self.items.popleft()
-        if item[1] is not END:
+        if not isinstance(item[1], Mark):
             self._credits.put(None)
         return item
 
     def stop(self) -> None:
-        """Wake the writer."""
+        """Wake the writer, and drop what waits."""
         self._credits.put(STOP)
+        with self._replacing:
+            self.lost += sum(not isinstance(item[1], Mark) for item in self.items)
+            self.items.clear()
 
 
 class Channel:
@@ -189,7 +204,6 @@ class Channel:
         _tell(self._listeners)
         for port in self.ports:
             port.stop()
-            port.items.clear()
 
     def __len__(self) -> int:
         return sum(len(port.items) for port in self.ports)
@@ -198,3 +212,8 @@ class Channel:
     def dropped(self) -> int:
         """How many items were left out."""
         return sum(port.dropped for port in self.ports)
+
+    @property
+    def lost(self) -> int:
+        """How many frames had no way on when it was stopped."""
+        return sum(port.lost for port in self.ports)

@@ -33,6 +33,9 @@ def create(name: str, *values: Any, **parameters: Any) -> Element:
 def element_class(name: str) -> type[Element]:
     """The class of the elements of that name.
 
+    Args:
+        name: as of `create`, such as "ffmpeg.source".
+
     Raises:
         UnknownNameError: no plugin that is installed declares it.
         MissingDependencyError: a package of its plugin is missing.

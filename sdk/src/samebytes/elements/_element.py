@@ -46,6 +46,10 @@ class Element:
         takes, gives: what it takes and gives, patterns or tuples of patterns, best first.
         concurrent: several threads may call it at the same time, each for another frame.
         live: of a source: frames come when they come, and the next ones do not wait.
+
+    Attributes:
+        run_failed: in `close`, whether the run ended by an exception rather than with its streams
+            or by stop(): that of an element, or of the program in the pipeline's block.
     """
 
     name: ClassVar[str] = ""
@@ -57,6 +61,7 @@ class Element:
     _samebytes_work: ClassVar[str] = ""
     _declared: ClassVar[dict[str, _parameters.Parameter] | None] = None
     _in_use = False
+    run_failed = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -68,25 +73,18 @@ class Element:
         """Take the parameters.
 
         Raises:
-            ParameterError: one is missing, unknown, of the wrong type or out of range.
+            ParameterError: one is missing, unknown, given twice, of the wrong type or out of range.
         """
         known = self.declared_parameters()
-        if len(values) > len(known):
-            raise ParameterError(self.name, "", values, f"one of at most {len(known)} parameters")
-        for name, value in zip(known, values, strict=False):
-            if name in named:
-                raise ParameterError(self.name, name, value, "given once")
-            named[name] = value
-        for name in named:
-            if name not in known:
-                raise ParameterError(
-                    self.name, name, named[name], f"one of {', '.join(known) or 'no parameters'}"
-                )
+        named = _parameters.by_name(self.name, known, values, named)
         for name, parameter in known.items():
             if name in named:
                 setattr(self, name, named[name])
             elif parameter.required:
-                raise ParameterError(self.name, name, None, parameter.expected)
+                raise ParameterError(
+                    self.name, name, None, parameter.expected,
+                    says=f"parameter {name!r} is missing: it must be {parameter.expected}",
+                )  # fmt: skip
             else:
                 # A list of its own: what one element adds is not another one's default.
                 vars(self)[name] = copy(parameter.default)
@@ -136,11 +134,23 @@ class Element:
         """Let a call that waits return soon: the pipeline stops. Called from another thread."""
 
     def end_of_stream(self, stream: int) -> Iterable[Frame] | None:
-        """What is left to give when a stream has ended, if the element kept some of it back."""
+        """What is left to give when a stream has ended, if the element kept some of it back.
+
+        Args:
+            stream: its number.
+        """
         return None
+
+    def frames_kept(self) -> int:
+        """How many frames it was given that it has kept back: they come later, in `process` or in
+        `end_of_stream`. Write it for an element that does so, and what is lost with it is counted:
+        when `process` raises, and when the pipeline stops before it gave them.
+        """
+        return 0
 
     def _set_open(self) -> None:
         vars(self).pop(self._samebytes_work, None)
+        vars(self).pop("run_failed", None)
 
     def _set_closed(self) -> None:
         def closed(*_: Any) -> NoReturn:
@@ -157,10 +167,16 @@ class Element:
 
 
 class Source(Element):
-    """Where frames come from."""
+    """Where frames come from.
+
+    Class attributes:
+        pool_size: how many frames it can have out at a time, where only the open source knows: a
+            property then. Others say it in `negotiate`, as `FrameInfo.pool`. None: no such limit.
+    """
 
     _samebytes_work: ClassVar[str] = "read"
     gives: ClassVar[Any] = Media()
+    pool_size: ClassVar[int | None] = None
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
         """What the source will give. Called once before `open`: the place to read a file's header.
@@ -203,6 +219,9 @@ class Transform(Element):
     def process(self, frame: Frame[Any]) -> Any:
         """Work on one frame, mapped as `takes` says.
 
+        Args:
+            frame: the element's own only during the call.
+
         Returns:
             A frame (a samebytes.Frame or a native one), an iterator of frames (`yield`), or None:
             then there is none. The very frame that it was given goes on as it came.
@@ -224,9 +243,20 @@ class Sink(Element):
     _samebytes_work: ClassVar[str] = "write"
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
-        """See what will come; what is returned is not used. Called as of a Transform."""
+        """See what will come; what is returned is not used. Called as of a Transform.
+
+        Args:
+            given: what is known of the frames of one stream.
+
+        Returns:
+            Anything: a sink gives no frames.
+        """
         return given
 
     def write(self, frame: Frame[Any]) -> None:
-        """Take one frame, mapped as `takes` says."""
+        """Take one frame, mapped as `takes` says.
+
+        Args:
+            frame: the element's own only during the call.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define write()")

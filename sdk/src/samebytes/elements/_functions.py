@@ -64,7 +64,15 @@ class _SourceOfIterable(Source):
 
 
 def source(*, gives: Any = _ANY, live: bool = False) -> _Decorator:
-    """Make a Source of a generator function; its keyword-only parameters are the element's."""
+    """Make a Source of a generator function; its keyword-only parameters are the element's.
+
+    Args:
+        gives: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
+        live: frames come when they come, and may be left out.
+
+    Returns:
+        A decorator, as of `inplace`.
+    """
     return partial(_made, _SourceOfFunction, {"gives": gives, "live": live}, 0)
 
 
@@ -74,7 +82,16 @@ def transform(
     gives: Any = _SAME,
     concurrent: bool = False,
 ) -> _Decorator:
-    """Make a Transform of a function or generator function of one frame."""
+    """Make a Transform of a function or generator function of one frame.
+
+    Args:
+        takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
+        gives: a pattern, or `el.same()` for the frame that it takes.
+        concurrent: several threads may call it at a time; its frames keep their order all the same.
+
+    Returns:
+        A decorator, as of `inplace`.
+    """
     attributes = {"takes": takes, "gives": gives, "concurrent": concurrent}
     return partial(_made, _transform, attributes, 1)
 
@@ -86,12 +103,27 @@ def inplace(*, takes: Any, concurrent: bool = False) -> _Decorator:
     def blur(frame, *, radius: Annotated[int, el.Range(1, 31)] = 5): ...
 
     pipe = el.Pipeline(frames, blur(radius=7))
+
+    Args:
+        takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
+        concurrent: several threads may call it at a time; its frames keep their order all the same.
+
+    Returns:
+        A decorator. What it makes of the function is called with the element's parameters, and
+        returns an element.
     """
     return partial(_made, _inplace, {"takes": takes, "concurrent": concurrent}, 1)
 
 
 def sink(*, takes: Any = _ANY) -> _Decorator:
-    """Make a Sink of a function of one frame."""
+    """Make a Sink of a function of one frame.
+
+    Args:
+        takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
+
+    Returns:
+        A decorator, as of `inplace`.
+    """
     return partial(_made, _sink, {"takes": takes}, 1)
 
 

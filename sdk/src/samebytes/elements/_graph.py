@@ -56,6 +56,31 @@ class Step:
         kept = isinstance(element, Sink | TransformInplace) or element._gives is None
         return kept and reads
 
+    def failed(
+        self,
+        error: Exception,
+        call: str = "",
+        *,
+        stream: int | None = None,
+        pts: int | None = None,
+    ) -> ElementError:
+        """What the element raised, as an error that says where; an ElementError says so itself.
+
+        Args:
+            error: what it raised, which becomes the cause.
+            call: the method, where that is not the one of each frame.
+            stream, pts: of the frame that it had.
+        """
+        if isinstance(error, ElementError):
+            return error
+        said = f"{call}() raised " if call else ""
+        failure = ElementError(
+            self.name, f"{said}{type(error).__name__}: {error}", stream=stream, pts=pts,
+            parameters=self.element.parameters,
+        )  # fmt: skip
+        failure.__cause__ = error
+        return failure
+
     def __repr__(self) -> str:
         return f"<Step {self.name}>"
 

@@ -22,30 +22,31 @@ def frames_here(run: Run) -> Iterator[Frame]:
     def push(step: Step | None, frame: Frame, stream: int) -> Iterator[Frame]:
         for stage in run.after(step):
             try:
-                for given in stage.feed(frame, stream):
-                    yield from push(stage.step, given, stream)
+                for of, given in stage.feed(frame, stream):
+                    yield from push(stage.step, given, of)
             except ElementError:
                 if not run.drops:
                     raise
         if step is last:
+            run.arrived(frame)
             yield frame
 
     def end(step: Step | None, stream: int) -> Iterator[Frame]:
         for stage in run.after(step):
-            for given in stage.end(stream):
-                yield from push(stage.step, given, stream)
+            for of, given in stage.end(stream):
+                yield from push(stage.step, given, of)
             yield from end(stage.step, stream)
 
     reading = deque(run.readers)
-    while reading and not run.stopping:
-        reader = reading.popleft()
-        try:
+    try:
+        while reading and not run.stopping:
+            reader = reading.popleft()
             frame = reader.read()
-        except Stopped:
-            return
-        if frame is None:
-            yield from end(None, reader.stream)
-        else:
-            reading.append(reader)
-            yield from push(None, frame, reader.stream)
-            del frame
+            if frame is None:
+                yield from end(None, reader.stream)
+            else:
+                reading.append(reader)
+                yield from push(None, frame, reader.stream)
+                del frame
+    except Stopped:  # a wait for a frame of a pool
+        return

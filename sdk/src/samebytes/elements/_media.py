@@ -46,7 +46,12 @@ class FrameInfo:
 
     @classmethod
     def of(cls, frame: Frame, like: FrameInfo | None = None) -> FrameInfo:
-        """What is known of a frame; rate and pool, which it does not say, are those of `like`."""
+        """What is known of a frame; rate and pool, which it does not say, are those of `like`.
+
+        Args:
+            frame: any frame.
+            like: what was known before, or None.
+        """
         info, memory = frame.meta.info, frame.context.node
         rate, pool = (None, None) if like is None else (like.rate, like.pool)
         if isinstance(info, ImageInfo):
@@ -98,17 +103,29 @@ class Media:
         return tuple(filter(None, self.memory.split("|")))
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Media:
-        """The same with the values of an element's parameters in place of their names."""
+        """The same with the values of an element's parameters in place of their names.
+
+        Args:
+            parameters: the values, by name.
+        """
         return replace(self, memory=self.memory.format_map(parameters)) if self.memory else self
 
     def why_not(self, info: FrameInfo) -> str | None:
-        """Why these frames are not what the pattern says, wherever they are; None if they are."""
+        """Why these frames are not what the pattern says, wherever they are; None if they are.
+
+        Args:
+            info: what is known of the frames.
+        """
         if self.media and info.media != self.media:
             return f"it is {info.media}, not {self.media}"
         return None
 
     def offers(self, like: FrameInfo | None) -> list[FrameInfo]:
-        """Every kind of frame that the pattern can mean; what it leaves open is as in `like`."""
+        """Every kind of frame that the pattern can mean; what it leaves open is as in `like`.
+
+        Args:
+            like: what comes, or None where it is not known.
+        """
         memories = self.memories or (() if like is None else (like.memory,))
         if like is not None and (not self.media or self.media == like.media):
             return [replace(like, memory=memory) for memory in memories]

@@ -7,7 +7,7 @@ is a plan until `confirm` has seen a frame.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -79,10 +79,12 @@ class Negotiation:
 
     Args:
         copy: whether the user allows copies.
+        sources: the names of the sources, by stream, for errors.
     """
 
-    def __init__(self, *, copy: bool) -> None:
+    def __init__(self, *, copy: bool, sources: Sequence[str] = ()) -> None:
         self.copy = copy
+        self._sources = tuple(sources)
         self.contexts = Contexts()
         self._after: dict[tuple[Step, FrameInfo], float] = {}
         self._costs: dict[tuple[Any, ...], float | str] = {}
@@ -129,13 +131,16 @@ class Negotiation:
             step.name, f"it announced {announced}, and gives {info}", reasons=reasons
         )
 
-    def link(self, step: Step, given: FrameInfo, frame: Frame | None = None) -> Link:
+    def link(
+        self, step: Step, given: FrameInfo, frame: Frame | None = None, *, stream: int = 0
+    ) -> Link:
         """The cheapest way in which a step can take such frames.
 
         Args:
             step: the step.
             given: what comes.
             frame: one of them, which then can take the route.
+            stream: the number of their stream, for the error.
 
         Raises:
             NegotiationError: there is no way; the error shows both sides.
@@ -150,10 +155,14 @@ class Negotiation:
             except (ValueError, RouteError) as error:
                 reasons.append(f"{option.taken}: {error}")
         before = step.before.name if step.before is not None else ""
+        several = len(self._sources) > 1
+        if several and step.before is not None and isinstance(step.before.element, Source):
+            before = self._sources[stream]  # all sources have the same steps after them
         takes = " or ".join(map(str, step.element._takes))
         raise NegotiationError(
-            step.name, f"{before!r} gives {given}; it takes {takes}", before, reasons
-        )
+            step.name, f"{before!r} gives {given}; it takes {takes}", before, reasons,
+            stream=stream if several else None,
+        )  # fmt: skip
 
     def _link(self, step: Step, given: FrameInfo, option: _Option, frame: Frame | None) -> Link:
         element, taken = step.element, option.taken

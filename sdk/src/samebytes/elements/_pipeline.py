@@ -16,6 +16,7 @@ from .._core.frame import Frame
 from .._core.locks import Lock
 from ..errors import ElementError, UnknownNameError
 from ._channel import WHEN_FULL
+from ._current import CURRENT
 from ._element import Element
 from ._graph import Graph
 from ._here import frames_here
@@ -56,8 +57,8 @@ class Pipeline:
     """
 
     def __init__(self, *items: Any, copy: bool = False, hold: int = 32) -> None:
-        if hold < 1:
-            raise ValueError(f"hold={hold}: at least one frame waits")
+        if hold < 0:
+            raise ValueError(f"hold={hold}: a number of frames, or 0 if none may wait")
         self._graph = Graph(items)
         self._copy = copy
         self._hold = hold
@@ -85,7 +86,9 @@ class Pipeline:
             return running.explain()
         self._graph.take()
         try:
-            return "\n".join(Plan.made(self._graph, Negotiation(copy=self._copy)).lines())
+            names = [step.name for step in self._graph.sources]
+            negotiation = Negotiation(copy=self._copy, sources=names)
+            return "\n".join(Plan.made(self._graph, negotiation).lines())
         finally:
             for step in self._graph:
                 step.element._in_use = False
@@ -118,6 +121,8 @@ class Pipeline:
 
         Raises:
             ElementError: the pipeline runs already, elements cannot agree, or one cannot open.
+            UnknownNameError: no such `when_full` or `on_error`.
+            ValueError: `threads` or `pool_timeout` is negative, or `queue` is below 1.
         """
         for name, given, known in (
             ("on_error", on_error, ON_ERROR),
@@ -158,6 +163,9 @@ class Pipeline:
 
         Args:
             options: as of `start`.
+
+        Returns:
+            What each element did.
         """
         with self.start(**options) as running:
             for _ in running:
@@ -171,8 +179,9 @@ class Pipeline:
 class Running:
     """A pipeline that runs. Iterating gives the frames of the main line's last element.
 
-    It stops at the end of the block, at the end of all streams and when an element raises. Then no
-    thread, frame or descriptor of it is left. `async for` waits without blocking the event loop.
+    It stops at the end of the block, at the end of all streams and when an element raises: what had
+    gone past that element comes out before the error. Then no thread, frame or descriptor of it is
+    left. `async for` waits without blocking the event loop.
 
     Attributes:
         stopped: it has stopped.
@@ -191,6 +200,7 @@ class Running:
         return self
 
     def __next__(self) -> Frame:
+        before, CURRENT.run = CURRENT.run, self._run
         try:
             frame = next(self._frames)
         except StopIteration:
@@ -206,6 +216,8 @@ class Running:
         except BaseException:  # Ctrl-C too: there need not be a `with`
             self._finish(failed=True)
             raise
+        finally:
+            CURRENT.run = before
         return frame
 
     def _frames_run(self) -> bool:
@@ -244,18 +256,19 @@ class Running:
         """What each element did so far."""
         workers = self._workers
         if workers is None:
-            return self._run.statistics({}, {})
-        dropped = {step: channel.dropped for step, channel in workers.inputs.items()}
-        queued = {step: len(channel) for step, channel in workers.inputs.items()}
-        return self._run.statistics(dropped, queued)
+            return self._run.statistics()
+        return self._run.statistics(workers.inputs, workers.output.lost)
 
     def stop(self) -> None:
-        """Stop now; any thread may say so. Frames that are under way are dropped.
+        """Stop now; any thread may say so. Frames that are under way are dropped, and counted.
 
         Raises:
             ElementError: an element raised in interrupt() or close(), or does not return from a
                 call.
         """
+        self._stop(failed=False)
+
+    def _stop(self, *, failed: bool) -> None:
         if self._process != os.getpid():
             return  # a forked child has neither the threads nor the right to close what they use
         self._run.stopping = True
@@ -266,7 +279,7 @@ class Running:
                 # That thread closes the elements, when it comes out of the one that it is in.
                 self._run.interrupt()
                 return
-        self._finish(failed=False)
+        self._finish(failed=failed)
 
     def left(self) -> bool:
         """Whether a thread of an element has not ended, although it was asked to."""
@@ -308,7 +321,7 @@ class Running:
             self.stop()
         else:
             with suppress(ElementError):  # the error that is on its way is what counts
-                self.stop()
+                self._stop(failed=True)
         if error is not None and kind is None:
             raise error
 

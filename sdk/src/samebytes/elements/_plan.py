@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .._core.context import Context
-from ..errors import ElementError
 from ._graph import Graph, Step
 from ._media import FrameInfo
 from ._negotiation import Link, Negotiation
@@ -55,10 +54,9 @@ class Plan:
         for stream, step in enumerate(graph.sources):
             try:
                 info = self.given[step] = self._negotiation.source(step)
-            except ElementError:
-                raise
             except Exception as error:
-                raise _raised(step, error) from error
+                failure = step.failed(error, "negotiate")
+                raise failure from failure.__cause__
             if info is not None:
                 for next_ in graph.first:
                     self._follow(next_, info, stream)
@@ -67,14 +65,17 @@ class Plan:
         link = self._same.get((step, info))
         if link is None:
             try:
-                link = self._same[step, info] = self._negotiation.link(step, info)
-            except ElementError:
-                raise
+                link = self._same[step, info] = self._negotiation.link(step, info, stream=stream)
             except Exception as error:
-                raise _raised(step, error) from error
+                failure = step.failed(error, "negotiate", stream=self._stream(stream))
+                raise failure from failure.__cause__
         self._links[step, stream] = link
         for next_ in step.after:
             self._follow(next_, link.gives, stream)
+
+    def _stream(self, number: int) -> int | None:
+        """The number; None where there is one stream only."""
+        return number if len(self._graph.sources) > 1 else None
 
     def links_of(self, step: Step) -> dict[int, Link]:
         """The links of a step, by stream."""
@@ -96,35 +97,43 @@ class Plan:
             number = f"stream {stream}: " if len(self._graph.sources) > 1 else ""
             yield f"{number}{step.name} gives {text}"
         for step in self._graph.steps:
-            indent = "  " * (step.depth + 1)
-            links = self.links_of(step)
-            if not links:
-                takes = " or ".join(map(str, step.element._takes))
-                yield f"{indent}{step.name} takes {takes}; agreed on with the first frame"
-            seen: set[str] = set()
-            for link in links.values():
-                text = "\n".join(_words(step, link, indent))
-                if text not in seen:
-                    seen.add(text)
-                    yield text
+            yield from self._lines_of(step)
+
+    def _lines_of(self, step: Step) -> Iterator[str]:
+        """What one step takes: once for all streams, or for each where that differs."""
+        streams: dict[tuple[str, ...], list[int]] = {}
+        links = self.links_of(step)
+        for stream in range(len(self._graph.sources)):
+            lines = tuple(_words(step, links.get(stream)))
+            streams.setdefault(lines, []).append(stream)
+        indent = "  " * (step.depth + 1)
+        for (first, *rest), numbers in streams.items():
+            yield f"{indent}{_prefix(numbers) if len(streams) > 1 else ''}{first}"
+            for line in rest:
+                yield f"{indent}{line}"
 
 
-def _words(step: Step, link: Link, indent: str) -> Iterator[str]:
+def _prefix(streams: list[int]) -> str:
+    if len(streams) == 1:
+        return f"stream {streams[0]}: "
+    return f"streams {', '.join(map(str, streams[:-1]))} and {streams[-1]}: "
+
+
+def _words(step: Step, link: Link | None) -> Iterator[str]:
+    if link is None:
+        takes = " or ".join(map(str, step.element._takes))
+        yield f"{step.name} takes {takes}; agreed on with the first frame"
+        return
     where = link.given.memory if link.target is None else link.target.node
-    yield f'{indent}{step.name} takes it in {where}, access "{link.access}"'
+    yield f'{step.name} takes it in {where}, access "{link.access}"'
     if link.private:
-        yield f"{indent}  COPIES each frame first: others read the same one"
+        yield "  COPIES each frame first: others read the same one"
     if link.route is not None and link.route.hops:
         for line in link.route.explain().splitlines():
             if line.startswith("  whether your"):
                 continue
-            yield f"{indent}  {line}"
+            yield f"  {line}"
         if not link.confirmed:
-            yield f"{indent}  not confirmed: the first frame can have a layout that is refused"
+            yield "  not confirmed: the first frame can have a layout that is refused"
     if link.gives != link.given:
-        yield f"{indent}  gives {link.gives}"
-
-
-def _raised(step: Step, error: Exception) -> ElementError:
-    message = f"negotiate() raised {type(error).__name__}: {error}"
-    return ElementError(step.name, message, parameters=step.element.parameters)
+        yield f"  gives {link.gives}"

@@ -12,6 +12,8 @@ from .._core.frame import Frame
 from .._core.frame_meta import FrameMeta
 from .._core.locks import Lock
 from ..errors import PoolTimeoutError
+from ._channel import Stopped
+from ._current import is_stopping
 
 __all__ = ["FramePool"]
 
@@ -58,6 +60,9 @@ class FramePool:
 
         Raises:
             PoolTimeoutError: all are in use, and none came back in time.
+
+        When the pipeline stops whose element waits here, the wait ends at once: an exception of the
+        pipeline's own leaves the element.
         """
         until, nap = time.monotonic() + self._timeout, _FIRST_NAP
         while True:
@@ -65,6 +70,8 @@ class FramePool:
                 found = self._free()
             if found is not None:
                 return found
+            if is_stopping():
+                raise Stopped
             if time.monotonic() > until:
                 raise PoolTimeoutError(
                     self._name,

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .._core.context import Context
+from .._core.frame import Frame
 from ..errors import ElementError
+from ._channel import Channel
 from ._element import Element
 from ._graph import Graph, Step
 from ._negotiation import Negotiation
 from ._plan import Plan
 from ._source import Reader
 from ._stage import Stage
-from ._statistics import Statistics
+from ._statistics import Arrivals, Statistics
 
 __all__ = ["Run"]
 
@@ -33,19 +35,21 @@ class Run:
     ) -> None:
         self.graph = graph
         self.drops = on_error == "drop"
-        negotiation = Negotiation(copy=copy)
+        negotiation = Negotiation(copy=copy, sources=[step.name for step in graph.sources])
         self.readers = [
-            Reader(step, number, negotiation, patience, identify=len(graph.sources) > 1)
+            Reader(step, number, negotiation, patience, several=len(graph.sources) > 1)
             for number, step in enumerate(graph.sources)
         ]
-        several = len(graph.sources) > 1
+        sources = frozenset(self.readers) if len(graph.sources) > 1 else frozenset()
         self.stages = {
-            step: Stage(step, negotiation, hold, identify=several) for step in graph.steps
+            step: Stage(step, negotiation, hold, sources, drops=self.drops) for step in graph.steps
         }
+        self._arrivals = Arrivals()
         self._negotiation = negotiation
-        self._touched: list[Element] = []
+        self._touched: list[Step] = []
         # Set when somebody stops it: nothing is read any more.
         self.stopping = False
+        self._interrupted: set[Step] = set()
         self._interrupting: ElementError | None = None
 
     def open(self) -> None:
@@ -56,7 +60,7 @@ class Run:
         """
         self.graph.take()
         try:
-            self._touched += [step.element for step in self.graph]
+            self._touched += self.graph
             plan = Plan.made(self.graph, self._negotiation)
             for reader in self.readers:
                 reader.info = plan.given[reader.step]
@@ -85,31 +89,39 @@ class Run:
         element._set_open()
         try:
             element.open(context)
-        except ElementError:
-            raise
         except Exception as error:
-            raise ElementError(
-                step.name, f"open() raised {type(error).__name__}: {error}",
-                parameters=element.parameters,
-            ) from error  # fmt: skip
+            failure = step.failed(error, "open")
+            raise failure from failure.__cause__
 
     def interrupt(self) -> None:
         """Ask every element to return soon. What one raises is raised by close()."""
         for reader in self.readers:
             reader.stop()
         for step in self.graph:
-            try:
-                step.element.interrupt()
-            except Exception as error:
-                message = f"interrupt() raised {type(error).__name__}: {error}"
-                self._interrupting = self._interrupting or ElementError(step.name, message)
-                self._interrupting.__cause__ = self._interrupting.__cause__ or error
+            self._interrupt(step)
+
+    def interrupt_sources(self) -> None:
+        """Ask the sources alone: what was read may go on."""
+        for reader in self.readers:
+            reader.stop()
+            self._interrupt(reader.step)
+
+    def _interrupt(self, step: Step) -> None:
+        if step in self._interrupted:
+            return
+        self._interrupted.add(step)
+        try:
+            step.element.interrupt()
+        except Exception as error:
+            failure = step.failed(error, "interrupt")
+            self._interrupting = self._interrupting or failure
 
     def close(self, *, failed: bool = False, left: frozenset[Element] = frozenset()) -> None:
         """Close every element, last ones first.
 
         Args:
-            failed: an exception is on its way already: those of close() do not replace it.
+            failed: an exception is on its way already: those of close() do not replace it. The
+                elements find it as their `run_failed`.
             left: elements that a thread is still in, which are left alone.
 
         Raises:
@@ -120,20 +132,19 @@ class Run:
         for stage in self.stages.values():
             stage.forget()
         while self._touched:
-            element = self._touched.pop()
+            step = self._touched.pop()
+            element = step.element
             if element in left:
                 continue
+            vars(element)["run_failed"] = failed
             try:
                 try:
-                    element.close()
+                    self._end(step)
                 finally:
                     element._set_closed()
                     element._in_use = False
             except Exception as error:
-                if first is None:
-                    message = f"close() raised {type(error).__name__}: {error}"
-                    first = ElementError(element.name, message)
-                    first.__cause__ = error
+                first = first or step.failed(error, "close")
             except BaseException as error:  # Ctrl-C: the others are closed all the same
                 last = error
         if last is not None:
@@ -141,16 +152,40 @@ class Run:
         if first is not None and not failed:
             raise first
 
+    def _end(self, step: Step) -> None:
+        try:
+            if step in self.stages:
+                self.stages[step].lose_kept()
+        finally:
+            step.element.close()
+
     def after(self, step: Step | None) -> Iterator[Stage]:
         """The stages that take the frames of a step; None for those of the sources."""
         steps = self.graph.first if step is None else step.after
         return (self.stages[one] for one in steps)
 
-    def statistics(self, dropped: dict[Step, int], queued: dict[Step, int]) -> Statistics:
-        """What each element did so far."""
+    def arrived(self, frame: Frame) -> None:
+        """A frame came to the end of the main line. One thread says so."""
+        self._arrivals.add(frame._origin[1])
+
+    def statistics(
+        self, before: Mapping[Step, Channel] | None = None, untaken: int = 0
+    ) -> Statistics:
+        """What each element did so far.
+
+        Args:
+            before: the queues of the steps.
+            untaken: frames that had come out when it stopped.
+        """
         rows = [reader.meter.read(reader.name) for reader in self.readers]
-        rows += [
-            stage.meter.read(stage.name, dropped=dropped.get(step, 0), queue=queued.get(step, 0))
-            for step, stage in self.stages.items()
-        ]
-        return Statistics(rows)
+        for step, stage in self.stages.items():
+            queue = (before or {}).get(step)
+            if queue is None:
+                rows.append(stage.meter.read(stage.name))
+                continue
+            rows.append(
+                stage.meter.read(
+                    stage.name, dropped=queue.dropped, queue=len(queue), lost=queue.lost
+                )
+            )
+        return Statistics(rows, self._arrivals.read(), untaken)

@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import time
 import weakref
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from .._core.frame import Frame
-from ..errors import ElementError, PoolTimeoutError
+from ..errors import PoolTimeoutError
 from ._channel import Stopped
 from ._element import Source
 from ._graph import Step
+from ._identity import identify
 from ._media import FrameInfo
 from ._negotiation import Negotiation
-from ._stage import announced, identify, wrapped
+from ._stage import announced, wrapped
 from ._statistics import Meter
 
 __all__ = ["Reader"]
@@ -34,7 +36,8 @@ class Reader:
         stream: the number of its stream.
         negotiation: checks what the source gives.
         patience: how long to wait for a frame of the pool, in seconds.
-        identify: note in each frame which stream it is of, unless it says so already.
+        several: the pipeline has other sources too, so the number of the stream holds, whatever
+            their frames say.
     """
 
     def __init__(
@@ -44,7 +47,7 @@ class Reader:
         negotiation: Negotiation,
         patience: float,
         *,
-        identify: bool = False,
+        several: bool = False,
     ) -> None:
         self.step = step
         self.stream = stream
@@ -53,10 +56,18 @@ class Reader:
         self.info: FrameInfo | None = None
         self._negotiation = negotiation
         self._patience = patience
-        self._identify = identify
+        self._several = several
         self._seen: tuple[Any, Any] | None = None
         self._out: set[weakref.ref[Frame]] = set()
         self._back: SimpleQueue[weakref.ref[Frame] | None] = SimpleQueue()
+
+    @property
+    def pool(self) -> int | None:
+        """How many frames the source can have out; None where it says none."""
+        source, info = self.step.element, self.info
+        assert isinstance(source, Source)
+        said = None if info is None else info.pool
+        return source.pool_size if said is None else said
 
     def read(self) -> Frame | None:
         """The next frame; None at the end of the stream.
@@ -67,8 +78,9 @@ class Reader:
         """
         source = self.step.element
         assert isinstance(source, Source)
-        if self.info is not None and self.info.pool is not None:
-            self._wait_for_room(self.info.pool)
+        pool = self.pool
+        if pool is not None:
+            self._wait_for_room(pool)
         began = time.perf_counter_ns()
         try:
             native = source.read()
@@ -76,20 +88,16 @@ class Reader:
                 return None
             frame = wrapped(native, self.name)
             self._check(frame)
-            if self._identify:
-                identify(frame, self.stream)
-        except ElementError:
-            self.meter.raised()
+            identify(frame, self.stream, numbered=self._several)
+        except Stopped:
             raise
         except Exception as error:
             self.meter.raised()
-            raise ElementError(
-                self.name, f"{type(error).__name__}: {error}", stream=self.stream,
-                parameters=source.parameters,
-            ) from error  # fmt: skip
-        self.meter.took(began, 0)
+            failure = self.step.failed(error, stream=self.stream)
+            raise failure from failure.__cause__
+        frame._origin = (self, self.meter.took(began, 0))
         self.meter.gave()
-        if self.info is not None and self.info.pool is not None:
+        if pool is not None:
             self._out.add(weakref.ref(frame, self._back.put))
         return frame
 
@@ -101,7 +109,7 @@ class Reader:
         # what negotiate() said of the first frame.
         plans = (self.info,) if self._seen is None and self.info is not None else ()
         found = announced(self._negotiation, self.step, frame, plans)
-        self.info = self.info or found
+        self.info = self.info or replace(found, pool=self.pool)
         self._seen = seen
 
     def stop(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -13,17 +13,18 @@ from .._api import frame as wrapped_frame
 from .._core.frame import Frame
 from .._core.locks import Lock
 from .._stats import copied_here
-from ..errors import ElementError, NegotiationError, UnsupportedObjectError
-from ..metadata import SourceIdentifier, add, find
-from ._copying import own_copy
-from ._element import Sink, TransformInplace
+from ..errors import CopyRequiredError, ElementError, NegotiationError, UnsupportedObjectError
+from ._channel import Stopped
+from ._copying import make_writable, own_copy
+from ._element import Element, Sink, Source, TransformInplace
 from ._gate import Gate
 from ._graph import Step
+from ._identity import identify
 from ._media import FrameInfo
 from ._negotiation import Link, Negotiation
 from ._statistics import Meter
 
-__all__ = ["Stage", "announced", "identify", "wrapped"]
+__all__ = ["Stage", "announced", "wrapped"]
 
 _clock = time.perf_counter_ns
 
@@ -35,13 +36,22 @@ class Stage:
         step: the step.
         negotiation: finds links for streams and layouts that are new.
         hold: how many frames of a stream may wait until they can be written to.
-        identify: note in each new frame which stream it is of.
+        sources: what reads them, if there are several.
+        drops: at the end of a stream, leave out frames for which the element raises.
     """
 
     def __init__(
-        self, step: Step, negotiation: Negotiation, hold: int, *, identify: bool = False
+        self,
+        step: Step,
+        negotiation: Negotiation,
+        hold: int,
+        sources: frozenset[Any] = frozenset(),
+        *,
+        drops: bool = False,
     ) -> None:
-        self._identify = identify
+        self._sources = sources
+        self._drops = drops
+        self._ended: set[int] = set()
         self.step = step
         self.name = step.name
         self.links: dict[int, Link] = {}
@@ -57,6 +67,9 @@ class Stage:
         self._plans: dict[int, list[FrameInfo]] = {}
         self._gate = Gate() if step.element.concurrent else None
         element = step.element
+        # What several threads do to an element at a time does not tell them apart.
+        self._keeps = type(element).frames_kept is not Element.frames_kept
+        self._counts_kept = self._keeps and not element.concurrent
         if isinstance(element, Sink):
             self._work = self._write
         elif isinstance(element, TransformInplace):
@@ -64,13 +77,16 @@ class Stage:
         else:
             self._work = self._transform
 
-    def feed(self, frame: Frame, stream: int) -> Iterator[Frame]:
-        """Hand one frame to the element; gives what comes of it.
+    def feed(self, frame: Frame, stream: int) -> Iterator[tuple[int, Frame]]:
+        """Hand one frame to the element; gives what comes of it, each with its stream.
+
+        That can be another one: elements may give frames later.
 
         Raises:
             ElementError: the element raised, or cannot take the frame.
         """
         entered = False
+        before = self._account() if self._counts_kept else 0
         try:
             if self._gate is not None:
                 self._gate.enter(
@@ -82,47 +98,104 @@ class Stage:
                 yield from self._when_writable(frame, stream, link)
             else:
                 yield from self._work(frame, stream, link)
+        except Stopped:
+            self.meter.lose(self._gone(before))
+            raise
         except Exception as error:
-            raise self._failed(error, stream, frame) from error
+            failure = self._failed(error, stream, frame, self._gone(before))
+            raise failure from failure.__cause__
         finally:
             if entered and self._gate is not None:
                 self._gate.leave()
 
-    def end(self, stream: int) -> Iterator[Frame]:
-        """A stream has ended; gives what was kept back.
+    def end(self, stream: int) -> Iterator[tuple[int, Frame]]:
+        """A stream has ended; gives what was kept back, each with its stream.
 
         Raises:
             ElementError: the element raised.
         """
-        frame = None
         try:
-            waiting = self._waiting.pop(stream, deque())
-            while waiting:
+            # They stay where they wait until their turn: what stops it here is to count them.
+            while waiting := self._waiting.get(stream):
                 frame = waiting.popleft()
-                yield from self._write_now(frame, stream, self.links[stream])
-            frame = None
-            for given in self.step.element.end_of_stream(stream) or ():
-                yield self._checked(given, stream)
+                try:
+                    yield from self._write_now(frame, stream, self.links[stream])
+                except Stopped:
+                    self.meter.lose(1)
+                    raise
+                except Exception as error:
+                    failure = self._failed(error, stream, frame)
+                    if not self._drops:
+                        raise failure from failure.__cause__
+                del frame
+            while not (yield from self._rest(stream)):
+                pass
+        finally:
+            self._ended.add(stream)
+
+    def _rest(self, stream: int) -> Generator[tuple[int, Frame], None, bool]:
+        """What end_of_stream() gives.
+
+        Returns:
+            Whether that was all; else it raised, and has more frames that it kept.
+        """
+        before = self._account() if self._keeps else 0
+        try:
+            for given in self._each(self.step.element.end_of_stream(stream) or ()):
+                yield self._checked(given, None, stream)
+        except Stopped:
+            raise
         except Exception as error:
-            raise self._failed(error, stream, frame) from error
+            after = self._account() if self._keeps else 0
+            failure = self._failed(error, stream, None, before - after)
+            if not self._drops:
+                raise failure from failure.__cause__
+            return after >= before or not self.step.element.frames_kept()
+        return True
+
+    def _each(self, given: Iterable[Any]) -> Iterator[Any]:
+        """What an element gave, without None, which stands for no frame."""
+        items = iter(given)
+        try:
+            yield from (one for one in items if one is not None)
+        except GeneratorExit:
+            if items is not given:  # a list: nobody else knows of its other frames
+                self.meter.lose(sum(one is not None for one in items))
+            raise
+
+    def _gone(self, before: int) -> int:
+        """How many frames a call has taken with it that raised: the one that it got, and others."""
+        return 1 + before - self._account() if self._counts_kept else 1
+
+    def _account(self) -> int:
+        """Frames that the element has kept back, and those that it has given."""
+        return self.step.element.frames_kept() + self.meter.frames_out
+
+    def abandon(self, stream: int) -> None:
+        """A stream ends early: what waits does not go on."""
+        self.meter.lose(len(self._waiting.pop(stream, ())))
 
     def hold_at_most(self, frames: int | None) -> None:
         """Let fewer frames wait, since the source has no more of them."""
         if frames is not None:
-            self._hold = max(min(self._hold, frames), 1)
+            self._hold = min(self._hold, max(frames, 1))
 
     def forget(self) -> None:
         """Let go of every frame."""
-        self._waiting.clear()
+        for stream in list(self._waiting):
+            self.abandon(stream)
 
-    def _failed(self, error: Exception, stream: int, frame: Frame | None) -> ElementError:
-        self.meter.raised()
-        if isinstance(error, ElementError):
-            return error
+    def lose_kept(self) -> None:
+        """The element is about to be closed: what it has kept back does not go on."""
+        if self._keeps:
+            self.meter.lose(self.step.element.frames_kept())
+
+    def _failed(
+        self, error: Exception, stream: int, frame: Frame | None, frames: int = 1
+    ) -> ElementError:
+        self.meter.raised(max(frames, 1))
         pts = None if frame is None else frame.meta.pts
-        message = f"{type(error).__name__}: {error}"
-        parameters = self.step.element.parameters
-        return ElementError(self.name, message, stream=stream, pts=pts, parameters=parameters)
+        return self.step.failed(error, stream=stream, pts=pts)
 
     def _fitting(self, frame: Frame, stream: int) -> Link | None:
         """The link of a stream, if its latest frames were like this one."""
@@ -140,8 +213,9 @@ class Stage:
         with self._confirming:
             planned = self.links.get(stream)
             context = self._negotiation.contexts.add(frame.context)
-            like = None if planned is None else planned.given
-            link = self._negotiation.link(self.step, FrameInfo.of(frame, like), frame)
+            like = self._source_of(frame) if planned is None else planned.given
+            given = FrameInfo.of(frame, like)
+            link = self._negotiation.link(self.step, given, frame, stream=stream)
             link.context, link.info = context, frame.meta.info
             plans = self._plans.setdefault(stream, [])
             if link.gives not in plans:
@@ -149,7 +223,13 @@ class Stage:
             self.links[stream] = link
             return link
 
-    def _when_writable(self, frame: Frame, stream: int, link: Link) -> Iterator[Frame]:
+    def _source_of(self, frame: Frame) -> FrameInfo | None:
+        """What a source said of its frames when it gave the first one, if this one is its own."""
+        before, origin = self.step.before, frame._origin
+        own = before is not None and isinstance(before.element, Source) and origin is not None
+        return origin[0].info if own else None
+
+    def _when_writable(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
         """A decoder refers to frames that it gave: they wait here, in order, until it does not."""
         waiting = self._waiting.setdefault(stream, deque())
         if not waiting and (link.private or not frame.readonly or not frame.may_become_writable):
@@ -159,11 +239,12 @@ class Stage:
         while waiting and (len(waiting) > self._hold or not waiting[0].readonly):
             yield from self._write_now(waiting.popleft(), stream, link)
 
-    def _write_now(self, frame: Frame, stream: int, link: Link) -> Iterator[Frame]:
+    def _write_now(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
         if frame.readonly and not link.private:
             if link.copy:
-                frame = own_copy(frame)
+                frame = _instead_of(frame, make_writable(frame))
             elif frame.may_become_writable:
+                node = frame.context.node
                 raise ElementError(
                     self.name,
                     f"a frame cannot be written to: its decoder, or who else made it, still reads "
@@ -171,13 +252,13 @@ class Stage:
                     "(copy=True)",
                     stream=stream,
                     pts=frame.meta.pts,
-                )
+                ) from CopyRequiredError(node, node, f"{node} -> {node} (make_writable)")
         yield from self._work(frame, stream, link)
 
     def _mapped(self, frame: Frame, link: Link) -> tuple[Frame, Frame]:
         """The frame that goes on, and the one that the element gets."""
         if link.private:
-            frame = own_copy(frame)
+            frame = _instead_of(frame, own_copy(frame))
         target = link.target
         if link.access == "r" and (target is None or target is frame.context):
             # Of a frame that others get too, nobody has one that can be written to.
@@ -186,16 +267,16 @@ class Stage:
             return frame, frame
         return frame, frame.map(target, link.access, copy=link.copy)
 
-    def _write(self, frame: Frame, stream: int, link: Link) -> Iterator[Frame]:
+    def _write(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
         began, copied = _clock(), copied_here()
         frame, view = self._mapped(frame, link)
         self.step.element.write(view)  # type: ignore[attr-defined]  # it is a Sink
         self.meter.took(began, copied_here() - copied)
         del view
         self.meter.gave()
-        yield frame
+        yield stream, frame
 
-    def _change(self, frame: Frame, stream: int, link: Link) -> Iterator[Frame]:
+    def _change(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
         began, copied = _clock(), copied_here()
         frame, view = self._mapped(frame, link)
         kept = self.step.element.process(view)  # type: ignore[attr-defined]  # a TransformInplace
@@ -205,9 +286,9 @@ class Stage:
         del view
         if kept is not False:
             self.meter.gave()
-            yield frame
+            yield stream, frame
 
-    def _transform(self, frame: Frame, stream: int, link: Link) -> Iterator[Frame]:
+    def _transform(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
         began, copied = _clock(), copied_here()
         frame, view = self._mapped(frame, link)
         result = self.step.element.process(view)  # type: ignore[attr-defined]  # a Transform
@@ -222,9 +303,9 @@ class Stage:
         elif isinstance(result, Frame) or not isinstance(result, Iterator | list | tuple):
             self.meter.took(began, copied_here() - copied)
             del view
-            yield self._checked(result, stream)
+            yield self._checked(result, frame, stream)
         else:
-            made = iter(result)
+            made = self._each(result)
             first = next(made, None)
             self.meter.took(began, copied_here() - copied)
             for given in chain((first,), made):
@@ -233,32 +314,52 @@ class Stage:
                         view.flush()
                     yield self._passed(frame, stream, link)
                 elif given is not None:  # as where it is returned: no frame
-                    yield self._checked(given, stream)
+                    yield self._checked(given, frame, stream)
 
-    def _passed(self, frame: Frame, stream: int, link: Link) -> Frame:
+    def _passed(self, frame: Frame, stream: int, link: Link) -> tuple[int, Frame]:
         """The frame that came, from an element that might have given another one."""
         if self._gives_same:
             self.meter.gave()
-            return frame
+            return stream, frame
         if self._shared and not link.private:
             raise NegotiationError(
                 self.name, "it passes on a frame that others read too: announce gives=el.same()"
             )
-        return self._checked(frame, stream)
+        return self._checked(frame, frame, stream)
 
-    def _checked(self, given: Any, stream: int) -> Frame:
-        """What an element gave, as a frame, if it is what was announced."""
+    def _checked(self, given: Any, made_of: Frame | None, stream: int) -> tuple[int, Frame]:
+        """What an element gave, as a frame, if it is what was announced; and its stream."""
         frame = wrapped(given, self.name)
+        stream = self._note_origin(frame, made_of, stream)
         seen = (frame.context, frame.meta.info)
         if self._given.get(stream) != seen:
             # One that announced nothing may give anything: who takes it says whether it fits.
             plans = () if self._gives_same else self._plans.get(stream, ())
             announced(self._negotiation, self.step, frame, plans)
             self._given[stream] = seen
-        if self._identify:
-            identify(frame, stream)
+        identify(frame, stream)
         self.meter.gave()
-        return frame
+        return stream, frame
+
+    def _note_origin(self, given: Frame, made_of: Frame | None, stream: int) -> int:
+        """Note when the frame was read that this one is, or was made of; and give its stream."""
+        one: Frame | None = given
+        while one is not None:
+            origin = getattr(one, "_origin", None)
+            if origin is not None:
+                break
+            one = one.parent
+        else:
+            origin = getattr(made_of, "_origin", None) or (None, _clock())
+        given._origin = origin
+        source: Any = origin[0]
+        late = source in self._sources and source.stream not in self._ended
+        return source.stream if late else stream
+
+
+def _instead_of(frame: Frame, copy: Frame) -> Frame:
+    copy._origin = frame._origin
+    return copy
 
 
 def wrapped(given: Any, name: str) -> Frame:
@@ -275,12 +376,6 @@ def wrapped(given: Any, name: str) -> Frame:
         raise NegotiationError(
             name, f"it gave {type(given).__name__!r}, no frame: {error}"
         ) from None
-
-
-def identify(frame: Frame, stream: int) -> None:
-    """Note in a frame which stream it is of, unless it says so already."""
-    if find(frame, SourceIdentifier) is None:
-        add(frame, SourceIdentifier(stream_id=stream))
 
 
 def announced(

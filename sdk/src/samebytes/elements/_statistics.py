@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .._core.locks import Lock
 from ..errors import UnknownNameError
 
-__all__ = ["ElementStatistics", "Meter", "Statistics"]
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Arrivals", "ElementStatistics", "Latency", "Meter", "Statistics"]
 
 _KEPT = 2048
 """Durations that are kept of each element: percentiles are of the latest ones."""
@@ -25,11 +29,13 @@ class ElementStatistics:
         element: its name in the pipeline.
         frames_in, frames_out: frames that it took and gave.
         dropped: frames that were left out before it, since its queue was full.
-        errors: calls that raised.
+        errors: frames for which a call raised: of a batch that fails, all of them.
         fps: frames a second that it took, from its first to its latest one.
         p50, p95, p99: percentiles of the time of one call, mapping included, in milliseconds.
         queue: frames that wait for it now.
         copied_bytes: what was copied for it, with permission.
+        lost: frames that waited for it, or that it had, when the pipeline stopped before its
+            streams ended. What an element keeps back it says itself (`Element.frames_kept`).
     """
 
     element: str
@@ -43,15 +49,53 @@ class ElementStatistics:
     p99: float
     queue: int
     copied_bytes: int
+    lost: int = 0
+
+
+@dataclass(frozen=True)
+class Latency:
+    """How long frames took from the source to the end of the main line, queues included.
+
+    Attributes:
+        frames: that came out.
+        p50, p95, p99: percentiles of the latest ones, in milliseconds.
+    """
+
+    frames: int
+    p50: float
+    p95: float
+    p99: float
 
 
 class Statistics(tuple[ElementStatistics, ...]):
-    """One ElementStatistics for each element, in the order of the pipeline; printed as a table."""
+    """One ElementStatistics for each element, in the order of the pipeline; printed as a table.
 
-    __slots__ = ()
+    Attributes:
+        latency: of frames, from the source to the end.
+        lost: of the elements together, and those that had come out and that nobody took.
+    """
+
+    latency: Latency
+    lost: int
+
+    def __new__(
+        cls, rows: Iterable[ElementStatistics], latency: Latency | None = None, untaken: int = 0
+    ) -> Self:
+        """From the rows.
+
+        Args:
+            untaken: frames that had come out when the pipeline stopped.
+        """
+        made = super().__new__(cls, rows)
+        made.latency = Latency(0, 0.0, 0.0, 0.0) if latency is None else latency
+        made.lost = sum(row.lost for row in made) + untaken
+        return made
 
     def of(self, element: str) -> ElementStatistics:
         """That of the element of that name.
+
+        Args:
+            element: its name.
 
         Raises:
             UnknownNameError: there is none.
@@ -75,6 +119,14 @@ def _lines(rows: Statistics) -> Iterator[str]:
             f"{row.p50:.2f}", f"{row.p95:.2f}", f"{row.p99:.2f}", row.copied_bytes,
         )  # fmt: skip
         yield f"{row.element:{width}} " + "".join(f"{cell:>9}" for cell in cells)
+    latency = rows.latency
+    if latency.frames:
+        yield (
+            f"source to end, ms: p50 {latency.p50:.2f}, p95 {latency.p95:.2f}, "
+            f"p99 {latency.p99:.2f}"
+        )
+    if rows.lost:
+        yield f"{rows.lost} frames were under way when it stopped"
 
 
 class Meter:
@@ -89,6 +141,7 @@ class Meter:
         "frames_in",
         "frames_out",
         "latest",
+        "lost",
     )
 
     def __init__(self) -> None:
@@ -96,13 +149,18 @@ class Meter:
         self.frames_in = 0
         self.frames_out = 0
         self.errors = 0
+        self.lost = 0
         self.copied = 0
         self.durations: deque[int] = deque(maxlen=_KEPT)
         self.first = 0
         self.latest = 0
 
-    def took(self, began: int, copied: int) -> None:
-        """One call ended that began at that time (perf_counter_ns), and copied so many bytes."""
+    def took(self, began: int, copied: int) -> int:
+        """One call ended that began at that time (perf_counter_ns), and copied so many bytes.
+
+        Returns:
+            The time now.
+        """
         now = time.perf_counter_ns()
         with self._counting:
             if not self.frames_in:
@@ -111,27 +169,59 @@ class Meter:
             self.latest = now
             self.durations.append(now - began)
             self.copied += copied
+        return now
 
     def gave(self) -> None:
         """One frame goes on."""
         with self._counting:
             self.frames_out += 1
 
-    def raised(self) -> None:
-        """One call raised."""
+    def raised(self, frames: int = 1) -> None:
+        """A call raised, and so many frames do not go on."""
         with self._counting:
-            self.errors += 1
+            self.errors += frames
 
-    def read(self, element: str, *, dropped: int = 0, queue: int = 0) -> ElementStatistics:
-        """The counts so far."""
+    def lose(self, frames: int) -> None:
+        """So many frames do not go on, since the pipeline stops."""
+        with self._counting:
+            self.lost += frames
+
+    def read(
+        self, element: str, *, dropped: int = 0, queue: int = 0, lost: int = 0
+    ) -> ElementStatistics:
+        """The counts so far.
+
+        Args:
+            dropped, queue, lost: of the queue before it.
+        """
         times = sorted(self.durations.copy())
         seconds = (self.latest - self.first) / 1e9
-        p50, p95, p99 = (_percentile(times, share) for share in (0.5, 0.95, 0.99))
         return ElementStatistics(
             element, self.frames_in, self.frames_out, dropped, self.errors,
-            self.frames_in / seconds if seconds else 0.0, p50, p95, p99, queue, self.copied,
+            self.frames_in / seconds if seconds else 0.0, *_percentiles(times), queue, self.copied,
+            self.lost + lost,
         )  # fmt: skip
 
 
-def _percentile(times: list[int], share: float) -> float:
-    return times[min(int(share * len(times)), len(times) - 1)] / 1e6 if times else 0.0
+class Arrivals:
+    """How long frames took to the end of the main line, where one thread counts them."""
+
+    def __init__(self) -> None:
+        self.frames = 0
+        self._durations: deque[int] = deque(maxlen=_KEPT)
+
+    def add(self, began: int) -> None:
+        """A frame came to the end that was read at that time (perf_counter_ns)."""
+        self._durations.append(time.perf_counter_ns() - began)
+        self.frames += 1
+
+    def read(self) -> Latency:
+        """What was seen so far."""
+        return Latency(self.frames, *_percentiles(sorted(self._durations.copy())))
+
+
+def _percentiles(times: list[int]) -> tuple[float, float, float]:
+    def at(share: float) -> float:
+        return times[min(int(share * len(times)), len(times) - 1)] / 1e6 if times else 0.0
+
+    return at(0.5), at(0.95), at(0.99)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a pipeline with a thread for each element, and bounded queues between them."""
+"""Running a pipeline with a thread for each element, and bounded queues between them.
+
+When an element raises, nothing more is read, and what it had not come to is counted as lost. What
+had gone past it goes on to the end, as it would in a plain loop; then the error is raised.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,8 @@ from typing import Any
 from .._core.frame import Frame
 from .._core.locks import Lock
 from ..errors import ElementError
-from ._channel import END, STOP, Channel, Port, Stopped
+from ._channel import END, FAILED, STOP, Channel, Mark, Port, Stopped
+from ._current import CURRENT
 from ._element import Element
 from ._graph import Step
 from ._run import Run
@@ -22,7 +27,8 @@ from ._stage import Stage
 __all__ = ["Threads"]
 
 _PATIENCE = 10.0
-"""Seconds that an element may take to return when the pipeline stops."""
+"""Seconds that an element may take to return when the pipeline stops, and that frames may take to
+their end when an element raised."""
 
 
 class Threads:
@@ -44,6 +50,10 @@ class Threads:
         # What ended the run, if not the end of the streams.
         self._error: BaseException | None = None
         self._stopping = False
+        self._failing = Lock()
+        self._unfinished: threading.Timer | None = None
+        self._ended: set[Reader] = set()
+        self._orders: list[_InOrder] = []
         self._threads: list[tuple[threading.Thread, Element]] = []
         for reader in run.readers:
             self._ports[reader.step] = self._ports_after(run.graph.first, queue, when_full)
@@ -63,6 +73,7 @@ class Threads:
         for step, stage in run.stages.items():
             count = threads if step.element.concurrent and not _writes(stage) else 1
             order = _InOrder(stage, self._emitter(step))
+            self._orders.append(order)
             for _ in range(count):
                 self._add(step, self._serve, stage, order)
         for reader in run.readers:
@@ -79,19 +90,26 @@ class Threads:
         Returns:
             The elements that did not return in time; their threads are left.
         """
-        self._stopping = True
+        with self._failing:
+            self._stopping = True
+        if self._unfinished is not None:
+            self._unfinished.cancel()
         self._run.stopping = True
         self._run.interrupt()
         for channel in (*self.inputs.values(), self.output):
             channel.stop()
         until = time.monotonic() + _PATIENCE
         try:
+            if self._unfinished is not None:
+                self._unfinished.join()
             for thread, _ in self._threads:
                 if thread.ident is not None:
                     thread.join(max(until - time.monotonic(), 0.0))
         finally:
             for channel in (*self.inputs.values(), self.output):
                 channel.stop()  # what was put meanwhile
+            for order in self._orders:
+                order.forget()
         return self.left()
 
     def left(self) -> frozenset[Element]:
@@ -124,7 +142,7 @@ class Threads:
         item = self.output.get()
         if item is STOP:
             self.remaining = 0
-        elif item[1] is END:
+        elif isinstance(item[1], Mark):
             self.remaining -= 1
         else:
             frame: Frame = item[1]
@@ -142,14 +160,22 @@ class Threads:
     def _emitter(self, step: Step) -> Callable[[int, Any], None]:
         ports = self._ports[step]
         to_mark = [*ports, *([self._marks[step]] if step in self._marks else [])]
+        arrived = self._run.arrived if step is self._run.graph.last else None
 
         def emit(stream: int, frame: Any) -> None:
-            if frame is END:
+            if isinstance(frame, Mark):
                 for port in to_mark:
-                    port.put_mark((stream, END))
+                    port.put_mark((stream, frame))
                 return
-            for port in ports:
-                port.put((stream, frame))
+            if arrived is not None:
+                arrived(frame)
+            for number, port in enumerate(ports):
+                try:
+                    port.put((stream, frame))
+                except Stopped:
+                    for other in ports[number + 1 :]:
+                        other.lose()
+                    raise
 
         return emit
 
@@ -163,26 +189,52 @@ class Threads:
         self._threads.append((thread, step.element))
 
     def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
+        CURRENT.run = self._run
         try:
             work(*arguments)
         except Stopped:
             pass
-        except BaseException as error:
+        except BaseException as error:  # not of an element: those are dealt with nearer to them
             self._fail(error)
+            self.ask_to_stop()
 
     def _fail(self, error: BaseException) -> None:
-        if not self._stopping:
+        """Read no more, and let what was read come to its end; then the error is raised."""
+        with self._failing:
+            if self._stopping:
+                return
             self._stopping = True
             self._error = error
-            for channel in (*self.inputs.values(), self.output):
-                channel.stop()
+            # An element may never return: then what is under way is given up.
+            self._unfinished = threading.Timer(_PATIENCE, self.ask_to_stop)
+            self._unfinished.daemon = True
+            self._unfinished.start()
+        self._run.interrupt_sources()
+        for reader in self._run.readers:  # which may take their time to return
+            self._end(reader, FAILED)
+
+    def _end(self, reader: Reader, mark: Mark) -> None:
+        with self._failing:
+            if reader in self._ended:
+                return
+            self._ended.add(reader)
+        self._emitter(reader.step)(reader.stream, mark)
 
     def _read(self, reader: Reader) -> None:
         emit = self._emitter(reader.step)
         while not self._stopping:
-            frame = reader.read()
+            try:
+                frame = reader.read()
+            except Stopped:
+                raise
+            except BaseException as error:
+                self._fail(error)
+                return
             if frame is None:
-                emit(reader.stream, END)
+                self._end(reader, END)
+                return
+            if self._stopping:
+                reader.meter.lose(1)
                 return
             emit(reader.stream, frame)
             del frame
@@ -195,24 +247,36 @@ class Threads:
                 return
             stream, frame = item
             del item
-            if frame is END:
-                order.give(number, stream, END)
-                continue
+            given: Any
             try:
-                given: Any = stage.feed(frame, stream)
-                if order.alone:
-                    for one in given:
-                        order.emit(stream, one)
+                if isinstance(frame, Mark):
+                    given = frame
+                elif order.broken or stream in order.ended:
+                    stage.meter.lose(1)
+                    given = []
+                elif order.alone:
+                    given = []
+                    for of, one in stage.feed(frame, stream):
+                        order.emit(of, one)
                         del one
-                    del given, frame
-                    continue
-                given = list(given)
-            except ElementError:
-                if not self._run.drops:
-                    raise
-                given = []
-            del frame
-            order.give(number, stream, given)
+                else:
+                    given = list(stage.feed(frame, stream))
+            except Stopped:
+                raise
+            except BaseException as error:
+                dropped = self._run.drops and isinstance(error, ElementError)
+                if not dropped:
+                    self._fail(error)
+                given = [] if dropped else None
+            finally:
+                del frame
+            try:
+                order.give(number, stream, given)
+            except Stopped:
+                raise
+            except BaseException as error:  # of end_of_stream()
+                self._fail(error)
+                order.fail(stream)
             del given
 
 
@@ -221,6 +285,8 @@ class _InOrder:
 
     Attributes:
         alone: only one thread does, and emits at once.
+        broken: the element has raised, and nothing goes on any more.
+        ended: the streams that have ended.
     """
 
     def __init__(self, stage: Stage, emit: Callable[[int, Any], None]) -> None:
@@ -231,6 +297,8 @@ class _InOrder:
         self._numbers = itertools.count()
         self._next = 0
         self._done: dict[int, tuple[int, Any]] = {}
+        self.ended: set[int] = set()
+        self.broken = False
 
     def take(self, channel: Channel) -> tuple[int, Any]:
         """The next item and its number."""
@@ -240,7 +308,11 @@ class _InOrder:
             return next(self._numbers), channel.get()
 
     def give(self, number: int, stream: int, given: Any) -> None:
-        """Emit what came of an item, once everything before it was emitted."""
+        """Emit what came of an item, once everything before it was emitted.
+
+        Args:
+            given: a list of frames with their streams, or a mark; None if the element raised.
+        """
         if self.alone:
             self._emit(stream, given)
             return
@@ -251,14 +323,44 @@ class _InOrder:
                 self._next += 1
                 self._emit(*one)
 
+    def fail(self, stream: int) -> None:
+        """The element raised at the end of a stream."""
+        self.broken = True
+        self.ended.add(stream)
+        self.emit(stream, FAILED)
+
+    def forget(self) -> None:
+        """Let go of what never had its turn."""
+        while self._done:
+            given = self._done.popitem()[1][1]
+            if isinstance(given, list):
+                self._stage.meter.lose(len(given))
+
     def _emit(self, stream: int, given: Any) -> None:
-        if given is END:
-            for frame in self._stage.end(stream):
-                self.emit(stream, frame)
-            self.emit(stream, END)
+        if given is None:
+            self.broken = True
+        elif isinstance(given, Mark):
+            if stream not in self.ended:
+                self._end(stream, given)
+        elif self.broken or stream in self.ended:
+            self._stage.meter.lose(len(given))
         else:
-            for frame in given:
-                self.emit(stream, frame)
+            for number, (of, frame) in enumerate(given):
+                try:
+                    self.emit(of, frame)
+                except Stopped:
+                    self._stage.meter.lose(len(given) - number - 1)
+                    raise
+
+    def _end(self, stream: int, mark: Mark) -> None:
+        if mark is FAILED or self.broken:
+            mark = FAILED
+            self._stage.abandon(stream)
+        else:
+            for of, frame in self._stage.end(stream):
+                self.emit(of, frame)
+        self.ended.add(stream)
+        self.emit(stream, mark)
 
 
 def _writes(stage: Stage) -> bool:

@@ -59,3 +59,4 @@ __all__ = [
 ]
 
 image_format = ImageFormat.of
+"""The format of a name, in any spelling: `ImageFormat.of`."""

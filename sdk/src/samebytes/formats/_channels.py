@@ -86,7 +86,11 @@ def channel_names(layout: str | None) -> tuple[str, ...] | None:
 
 
 def channel_layout(names: Sequence[str]) -> str:
-    """The layout of channels that lie in this order: its name, or else the joined names."""
+    """The layout of channels that lie in this order: its name, or else the joined names.
+
+    Args:
+        names: of the channels, as in CHANNELS, in their order in memory.
+    """
     joined = "+".join(names)
     return _names_of_layouts().get(joined, joined)
 

@@ -123,6 +123,9 @@ class Colorimetry:
     def of(cls, metadata: Mapping[str, Any]) -> Colorimetry:
         """What `frame.metadata` says.
 
+        Args:
+            metadata: that of a frame.
+
         Raises:
             UnknownNameError: an entry is not one of the names that it can be.
         """
@@ -146,7 +149,9 @@ class Colorimetry:
         matrix: int | None = None,
         chroma_location: int | None = None,
     ) -> Colorimetry:
-        """From the numbers of H.273. Those without a name (2, unspecified, and reserved) are None.
+        """The colorimetry of H.273's numbers.
+
+        Those without a name (2, unspecified, and reserved) are None.
 
         Args:
             full_range: VideoFullRangeFlag.

@@ -42,6 +42,9 @@ def drm_layer_fourccs(format: ImageFormat) -> tuple[int, ...]:
     A format of one plane has the code of the whole.
 
     Raises LayoutError when drm_fourcc.h has no code for one of the planes.
+
+    Args:
+        format: the pixel format.
     """
     if len(format.planes) == 1 and format.fourcc is not None:
         return (format.fourcc,)

@@ -26,6 +26,9 @@ FIELD_ORDERS = ("progressive", "top", "bottom")
 def field_order_of(metadata: Mapping[str, Any]) -> str | None:
     """metadata["field_order"], or None.
 
+    Args:
+        metadata: that of a frame.
+
     Raises:
         UnknownNameError: it is not in FIELD_ORDERS.
     """
@@ -40,6 +43,9 @@ def field_order_of(metadata: Mapping[str, Any]) -> str | None:
 def repeat_fields_of(metadata: Mapping[str, Any]) -> int | None:
     """metadata["repeat_fields"], or None.
 
+    Args:
+        metadata: that of a frame.
+
     Raises:
         LayoutError: it is not an integer from 0 on.
     """
@@ -47,12 +53,15 @@ def repeat_fields_of(metadata: Mapping[str, Any]) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
-        raise LayoutError(f"metadata['repeat_fields'] is a number of fields, not {value!r}")
+        raise LayoutError(f"metadata['repeat_fields'] must be a number of fields, not {value!r}")
     return value
 
 
 def duration_of(metadata: Mapping[str, Any]) -> Fraction | None:
     """metadata["duration"], or None.
+
+    Args:
+        metadata: that of a frame.
 
     Raises:
         LayoutError: it is not a Fraction (or int) from 0 on.
@@ -63,12 +72,15 @@ def duration_of(metadata: Mapping[str, Any]) -> Fraction | None:
 def sample_aspect_of(metadata: Mapping[str, Any]) -> Fraction | None:
     """metadata["sample_aspect_ratio"], or None.
 
+    Args:
+        metadata: that of a frame.
+
     Raises:
         LayoutError: it is not a Fraction (or int) above 0.
     """
     found = _fraction(metadata, "sample_aspect_ratio", "width by height of a pixel, a Fraction")
     if found == 0:
-        raise LayoutError("metadata['sample_aspect_ratio'] is 0: a pixel has a width")
+        raise LayoutError("metadata['sample_aspect_ratio'] must not be 0")
     return found
 
 

@@ -90,6 +90,9 @@ class ImageFormat:
         """The known format of this name, in any spelling and case; a format is returned as is.
 
         Raises UnknownNameError, with the nearest names.
+
+        Args:
+            format: a name, or a format.
         """
         if isinstance(format, ImageFormat):
             return format
@@ -103,7 +106,12 @@ class ImageFormat:
         is BGRX here, its AYUV is VUYA. The fourccs of VA-API and V4L2 are different codes;
         most are names that `of` knows, in the order of memory (but VA-API's AYUV is VUYA).
 
-        Raises UnknownNameError, and LayoutError for what is not an integer.
+        Args:
+            code: the number, as DRM_FORMAT_* has it.
+
+        Raises:
+            UnknownNameError: no known format has it.
+            LayoutError: it is not an integer.
         """
         from samebytes.formats._registry import BY_FOURCC
 
@@ -125,6 +133,8 @@ class ImageFormat:
         """Where each plane of a width x height image lies. Cached: cheap for every frame.
 
         Args:
+            width: pixels in a row.
+            height: rows.
             pitches: bytes from row to row, one for each plane; dense rows when None.
             offsets: byte of each plane's element [0, 0] in its buffer, one for each plane.
                 When None, each plane is taken to have its own buffer and to begin with it.
@@ -136,6 +146,10 @@ class ImageFormat:
         offsets, a pitch shorter than a row, a negative one that is not allowed, a pitch or
         offset that is not a multiple of the element size, and a plane that would begin before
         its buffer. Planes may overlap: interleaved fields and side-by-side chroma do.
+
+        Raises:
+            LayoutError: a size that is not positive, a pitch shorter than a row, or another number
+                of pitches or offsets than of planes.
         """
         try:
             return _plane_layouts(
@@ -155,7 +169,12 @@ class ImageFormat:
     def packed_layouts(self, width: int, height: int) -> tuple[PlaneLayout, ...]:
         """All planes dense and one after another in one buffer, as raw video files have them.
 
-        Raises LayoutError for a size that is not positive.
+        Args:
+            width: pixels in a row.
+            height: rows.
+
+        Raises:
+            LayoutError: a size that is not positive.
         """
         try:
             return _packed_layouts(self, width, height)
@@ -165,7 +184,12 @@ class ImageFormat:
             ) from None
 
     def frame_nbytes(self, width: int, height: int) -> int:
-        """Bytes of a whole width x height image in the layout of `packed_layouts`."""
+        """Bytes of a whole width x height image in the layout of `packed_layouts`.
+
+        Args:
+            width: pixels in a row.
+            height: rows.
+        """
         last = self.packed_layouts(width, height)[-1]
         return last.offset + last.nbytes
 

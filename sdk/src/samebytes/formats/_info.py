@@ -43,7 +43,14 @@ class ImageInfo:
     def of(format: str | ImageFormat, width: int, height: int) -> ImageInfo:
         """The same, cached, from a format or any spelling of its name.
 
-        Raises LayoutError, and UnknownNameError for a format that is not known.
+        Args:
+            format: the pixel format, in any spelling: "NV12", "bgr24".
+            width: pixels in a row.
+            height: rows.
+
+        Raises:
+            LayoutError: a size that is not positive, or not a whole number.
+            UnknownNameError: a format that is not known.
         """
         try:
             return _image_info(ImageFormat.of(format), width, height)
@@ -67,7 +74,12 @@ class ImageInfo:
         *,
         allow_negative: bool = False,
     ) -> tuple[PlaneLayout, ...]:
-        """`ImageFormat.plane_layouts` for this size."""
+        """`ImageFormat.plane_layouts` for this size.
+
+        Args:
+            pitches, offsets: in bytes, as of `ImageFormat.plane_layouts`.
+            allow_negative: as of `ImageFormat.plane_layouts`.
+        """
         return self.format.plane_layouts(
             self.width, self.height, pitches, offsets, allow_negative=allow_negative
         )

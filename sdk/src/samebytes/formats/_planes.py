@@ -75,7 +75,12 @@ class PlaneFormat:
         return ITEM_SIZES[self.dtype]
 
     def shape(self, width: int, height: int) -> tuple[int, ...]:
-        """Elements of this plane in an image of width x height: (h, w), or (h, w, channels)."""
+        """Elements of this plane in an image of width x height: (h, w), or (h, w, channels).
+
+        Args:
+            width: pixels in a row.
+            height: rows.
+        """
         rows = _divided_up(height, 1 << self.y_shift)
         columns = _divided_up(width, 1 << self.x_shift)
         columns = _divided_up(columns, self.x_multiple) * self.x_multiple

@@ -30,7 +30,7 @@ from ._json import to_dict, to_json
 from ._json_reading import from_json
 from ._lookup import KEY, add, all_of, change, entries_of, find, remove
 from ._plain import from_plain, to_plain
-from ._rules import meta_of_batch, meta_of_part
+from ._rules import meta_of_batch, meta_of_part, meta_of_warped
 from ._views import Detection, Timestamp
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "from_plain",
     "meta_of_batch",
     "meta_of_part",
+    "meta_of_warped",
     "remove",
     "to_dict",
     "to_json",

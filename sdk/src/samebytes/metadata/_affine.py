@@ -82,14 +82,38 @@ class AffineTransform(Entry):
         )
 
     def apply(self, x: float, y: float) -> tuple[float, float]:
-        """The point of the source that is shown at (x, y) of this picture."""
+        """The point of the source that is shown at (x, y) of this picture.
+
+        Args:
+            x: from 0 at the left to 1 at the right.
+            y: from 0 at the top to 1 at the bottom.
+        """
         a, b, c, d, e, f = self.matrix
         return a * x + b * y + c, d * x + e * y + f
+
+    def bounds(
+        self, x_min: float, y_min: float, x_max: float, y_max: float
+    ) -> tuple[float, float, float, float]:
+        """The box in the source around what is shown in a box of this picture.
+
+        Args:
+            x_min, y_min, x_max, y_max: normalised, as those of a Detection.
+
+        Returns:
+            x_min, y_min, x_max and y_max in the source; of a box that is turned there, those
+            around its corners.
+        """
+        corners = [self.apply(x, y) for x in (x_min, x_max) for y in (y_min, y_max)]
+        across, down = zip(*corners, strict=True)
+        return min(across), min(down), max(across), max(down)
 
     def after(self, part: AffineTransform) -> AffineTransform:
         """That of a picture which was taken from this one as `part` says.
 
         `whole.after(part).apply(x, y)` is `whole.apply(*part.apply(x, y))`.
+
+        Args:
+            part: the transform of the part.
         """
         a, b, c, d, e, f = self.matrix
         g, h, i, j, k, m = part.matrix

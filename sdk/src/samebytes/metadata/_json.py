@@ -52,6 +52,14 @@ def to_json(
     """One line of JSON, without the line break, or "" for a frame without results.
 
     Arguments and errors are those of `to_dict`.
+
+    Args:
+        frame: the frame, or its FrameMeta.
+        add_tensor_data: with the numbers of the tensors of results.
+        add_empty_results: a line also for a frame without results.
+
+    Raises:
+        MetadataError: two classifications of one object have the same name.
     """
     document = to_dict(frame, add_tensor_data=add_tensor_data, add_empty_results=add_empty_results)
     if not document:
@@ -94,8 +102,10 @@ def to_dict(
     if isinstance(meta.info, ImageInfo):
         document["resolution"] = {"width": meta.info.width, "height": meta.info.height}
     source = find(meta, SourceIdentifier)
-    if source is not None and source.uri:
-        document["source"] = source.uri
+    if source is not None:
+        if source.uri:
+            document["source"] = source.uri
+        document["stream_id"] = source.stream_id
     times = Timestamp.of(meta)
     if times is not None and times.pts is not None:
         document["timestamp"] = times.pts

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +56,9 @@ def from_json(document: str | bytes | dict[str, Any], frame: Frame | FrameMeta) 
     _check_size(whole_document, meta)
     source = whole_document.get("source")
     uri = "" if source is None else text(source, "source")
+    identity: dict[str, Any] = {"uri": uri} if uri else {}
+    if (stream := whole_document.get("stream_id")) is not None:
+        identity["stream_id"] = whole(stream, "stream_id", 0)
     time = optional_whole(whole_document.get("timestamp"), "timestamp")
     tags = _object(whole_document.get("tags", {}), "tags")
     regions, entries = [], []
@@ -67,22 +71,24 @@ def from_json(document: str | bytes | dict[str, Any], frame: Frame | FrameMeta) 
             regions.append(_region(found, name))
     for i, each in enumerate(_list(whole_document.get("tensors", []), "tensors")):
         entries.append(_tensor(_object(each, f"tensors[{i}]"), f"tensors[{i}]"))
-    _enter(meta, uri, time, tags, entries)
+    _enter(meta, identity, time, tags, entries)
     meta.regions += regions
 
 
 def _enter(
-    meta: FrameMeta, uri: str, time: int | None, tags: dict[str, Any], entries: list[Entry]
+    meta: FrameMeta,
+    identity: dict[str, Any],
+    time: int | None,
+    tags: dict[str, Any],
+    entries: list[Entry],
 ) -> None:
     known, times = find(meta, SourceIdentifier), Timestamp.of(meta)
     for entry in entries:
         add(meta, entry)
-    if uri:
-        values = {"uri": uri}
+    if identity:
         if known is not None:
             remove(meta, known)
-            values = {key: getattr(known, key) for key in known.__slots__} | values
-        add(meta, SourceIdentifier(**values))  # type: ignore[arg-type]  # its own fields
+        add(meta, replace(known or SourceIdentifier(), **identity))
     if time is not None:
         before = times or Timestamp()
         add(meta, Timestamp(time, before.dts, before.duration))
@@ -243,7 +249,7 @@ def _array(document: dict[str, Any], name: str) -> np.ndarray[Any, Any] | None:
     elif element.kind == "b":
         numbers = data
         if not all(type(n) is bool for n in data):
-            raise MetadataError(f"{name}.data", "must be true and false")
+            raise MetadataError(f"{name}.data", "must hold booleans")
     else:
         limits = np.iinfo(element)
         numbers = data

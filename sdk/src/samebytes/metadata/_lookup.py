@@ -26,6 +26,9 @@ EntryT = TypeVar("EntryT", bound=Entry)
 def entries_of(holder: Frame | FrameMeta | Region) -> list[Entry]:
     """The entries that a frame or region holds as they are: no views. A new list.
 
+    Args:
+        holder: a frame, its FrameMeta, or a region.
+
     Raises:
         MetadataError: what is under the key is not a list of entries.
     """
@@ -63,7 +66,12 @@ def all_of(holder: Frame | FrameMeta | Region, kind: type[EntryT]) -> list[Entry
 
 
 def find(holder: Frame | FrameMeta | Region, kind: type[EntryT]) -> EntryT | None:
-    """The first entry of that class, or None. Arguments and errors are those of `all_of`."""
+    """The first entry of that class, or None. Arguments and errors are those of `all_of`.
+
+    Args:
+        holder: a frame, its FrameMeta, or a region.
+        kind: a class of entries.
+    """
     if kind is not Detection:
         return next(iter(all_of(holder, kind)), None)
     if not isinstance(holder, Region) and (regions := meta_of(holder).regions):
@@ -122,6 +130,11 @@ def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detecti
         for found in metadata.all_of(frame, Detection):
             metadata.change(frame, found, label=NAMES[found.label_id])
 
+    Args:
+        frame: the frame, or its FrameMeta.
+        found: what `find` or `all_of` returned.
+        values: new values of its fields, by name.
+
     Returns:
         The Detection as it is now.
 
@@ -143,6 +156,10 @@ def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detecti
 
 def remove(holder: Frame | FrameMeta | Region, entry: Entry) -> None:
     """Take an entry away. Of a Detection that is its Region, of a Timestamp all times.
+
+    Args:
+        holder: a frame, its FrameMeta, or a region.
+        entry: what `find` or `all_of` returned.
 
     Raises:
         MetadataError: it is not there.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a frame's metadata when it is cut, and when it becomes part of a batch.
+"""What becomes of a frame's metadata when it is cut, warped, or becomes part of a batch.
 
 docs/reference/metadata.md has the rules as a table.
 """
@@ -23,7 +23,7 @@ from ._views import Timestamp, image_of, meta_of
 if TYPE_CHECKING:
     from .._core.frame import Frame
 
-__all__ = ["meta_of_batch", "meta_of_part"]
+__all__ = ["meta_of_batch", "meta_of_part", "meta_of_warped"]
 
 
 def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: int) -> FrameMeta:
@@ -32,6 +32,13 @@ def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: i
     Kept are format, time, the user's entries (the dict is new, its values are the same objects),
     and entries that do not speak of the whole picture. Regions are new ones, moved and cut; those
     outside are left out. An AffineTransform leads to the source of the frame, or to the frame.
+
+    Args:
+        frame: the frame, or its FrameMeta.
+        x: pixels from the left.
+        y: pixels from the top.
+        width: of the part, in pixels.
+        height: of the part, in rows.
 
     Raises:
         LayoutError: a width or height that is not above 0, or no integer.
@@ -51,28 +58,82 @@ def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: i
             integer(y, "y") / image.height,
         )
     )
+    regions = [
+        _placed(r, r.x - x, r.y - y, r.x - x + r.width, r.y - y + r.height, (width, height))
+        for r in meta.regions
+    ]
+    return _made(meta, info, _entries_of_part(meta, part), regions)
+
+
+def meta_of_warped(
+    frame: Frame | FrameMeta,
+    width: int,
+    height: int,
+    transform: AffineTransform = AffineTransform(),  # noqa: B008  # it is immutable
+) -> FrameMeta:
+    """What a picture says of itself that was scaled or warped: a new FrameMeta.
+
+    A picture that was only scaled shows what the frame shows, and all is kept. Of others the rules
+    are those of a part. Regions are new ones, around the corners of what they were.
+
+    Args:
+        frame: what it was made of.
+        width, height: of the new picture, in pixels.
+        transform: from normalised points of the new picture to normalised points of the frame.
+
+    Raises:
+        MetadataError: the frame is not an image, its list of entries holds something else, or the
+            new picture shows a line or a point of it.
+    """
+    meta = meta_of(frame)
+    image = image_of(meta)
+    whole = transform == AffineTransform()
+    back = transform.inverse()
+    regions = []
+    for r in meta.regions:
+        right, bottom = r.x + r.width, r.y + r.height
+        bounds = back.bounds(
+            r.x / image.width, r.y / image.height, right / image.width, bottom / image.height
+        )
+        left, top, right, bottom = (
+            round(n * size) for n, size in zip(bounds, (width, height) * 2, strict=True)
+        )
+        size = None if whole else (width, height)
+        regions.append(_placed(r, left, top, right, bottom, size))
+    entries = entries_of(meta) if whole else _entries_of_part(meta, transform)
+    return _made(meta, ImageInfo(image.format, width, height), entries, regions)
+
+
+def _entries_of_part(meta: FrameMeta, part: AffineTransform) -> list[Entry]:
     entries: list[Entry] = []
     for entry in entries_of(meta):
         if isinstance(entry, AffineTransform):
             part = entry.after(part)
         elif not entry.about_the_whole:
             entries.append(entry)
-    regions = [_moved(r, x, y, width, height) for r in meta.regions]
+    return [*entries, part]
+
+
+def _made(
+    meta: FrameMeta, info: ImageInfo, entries: Iterable[Entry], regions: Iterable[Region | None]
+) -> FrameMeta:
+    own = {**meta.metadata, KEY: list(entries)}
+    if not own[KEY]:
+        del own[KEY]
     return FrameMeta(
-        info,
-        meta.pts,
-        meta.time_base,
-        {**meta.metadata, KEY: [*entries, part]},
-        [region for region in regions if region is not None],
+        info, meta.pts, meta.time_base, own, [region for region in regions if region is not None]
     )
 
 
-def _moved(region: Region, x: int, y: int, width: int, height: int) -> Region | None:
-    left, top = max(region.x - x, 0), max(region.y - y, 0)
-    right = min(region.x - x + region.width, width)
-    bottom = min(region.y - y + region.height, height)
-    if right <= left or bottom <= top:
-        return None
+def _placed(
+    region: Region, left: int, top: int, right: int, bottom: int, size: tuple[int, int] | None
+) -> Region | None:
+    """The region at another place, cut to a picture of that size; None if nothing is left."""
+    if size is not None:
+        left, top = max(left, 0), max(top, 0)
+        right, bottom = min(right, size[0]), min(bottom, size[1])
+        if right <= left or bottom <= top:
+            return None
     metadata: dict[str, Any] = dict(region.metadata)
     if isinstance(held := metadata.get(KEY), list):
         metadata[KEY] = list(held)

@@ -83,6 +83,9 @@ class Timestamp(Entry):
     def of(cls, frame: Frame | FrameMeta) -> Timestamp | None:
         """That of a frame, to the nearest nanosecond; None if it says nothing of time.
 
+        Args:
+            frame: the frame, or its FrameMeta.
+
         Raises:
             MetadataError: an entry of its metadata is not a time.
         """
@@ -106,6 +109,9 @@ class Timestamp(Entry):
         """Set the times of a frame. What is None here is removed.
 
         The time base stays, if `pts` is a whole number in it; else it becomes a nanosecond.
+
+        Args:
+            frame: the frame, or its FrameMeta.
         """
         meta = meta_of(frame)
         meta.pts = self.pts
@@ -214,6 +220,10 @@ class Detection(Entry):
     def of(cls, region: Region, frame: Frame | FrameMeta) -> Detection:
         """A region of that frame.
 
+        Args:
+            region: one of the frame's regions.
+            frame: the frame, or its FrameMeta.
+
         Raises:
             MetadataError: the region has an invalid value, or the frame is not an image.
         """
@@ -238,6 +248,10 @@ class Detection(Entry):
         """Set rectangle, label, confidence and numbers of a region of that frame.
 
         Its other metadata stay. What is None here is removed.
+
+        Args:
+            region: one of the frame's regions.
+            frame: the frame, or its FrameMeta.
         """
         image = image_of(meta_of(frame))
         region.x, region.y = round(self.x_min * image.width), round(self.y_min * image.height)

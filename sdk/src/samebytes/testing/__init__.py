@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         assert_steady,
         at_each_step,
         fill,
+        never_interrupted,
         run_method,
     )
 
@@ -89,6 +90,7 @@ __all__ = [
     "assert_steady",
     "at_each_step",
     "fill",
+    "never_interrupted",
     "run_method",
     "strategies",
 ]

@@ -23,7 +23,12 @@ _BEGINS, _ENDED = "\x1e", "\x1d"
 
 
 class ChildResult(NamedTuple):
-    """How the process ended: its status (negative: the signal) and what it printed."""
+    """How a process ended, and what it printed.
+
+    Attributes:
+        status: its exit status, or the number of the signal that ended it, negative.
+        output, errors: what it wrote to stdout and to stderr.
+    """
 
     status: int
     output: str
@@ -34,6 +39,13 @@ def run_method(test: object, method: str) -> ChildResult:
     """Call `type(test)().method()` in a fresh interpreter.
 
     The class must be at the top level of a file that uses no relative imports.
+
+    Args:
+        test: the object of a test class.
+        method: its name.
+
+    Returns:
+        How the interpreter ended, and what it printed.
     """
     return run_methods(test, [method])[method]
 

@@ -106,6 +106,12 @@ class ContextSuite:
         for _ in range(2):  # what is made once, for all contexts, is made by the first
             context = samebytes.context(self.memory.node)
             tensor = context.allocate((4, 4)) if self.memory.allocates else None
+            if tensor is not None:  # the route is then in the context's own table
+                tensor.map(context.node).close()
+            if self.memory.allocates_frames:
+                with context.allocate_frame("NV12", 8, 4) as frame:
+                    frame.map(context.node).close()
+                del frame
             alive = weakref.ref(context)
             del context
             if tensor is not None:

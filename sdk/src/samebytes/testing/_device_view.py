@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device memory in the place of an array: read at each look, written at each assignment."""
+"""Device memory that tests index like an array: each access reads or writes the device."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import samebytes
 from samebytes import Frame
-from samebytes.elements import FrameInfo, Media, Source
+from samebytes.elements import FrameInfo, Image, Media, Sink, Source
 from samebytes.errors import SamebytesError
 
 from ._memory import fill_each
@@ -20,6 +20,7 @@ from ._memory import fill_each
 __all__ = [
     "FORMATS",
     "Frames",
+    "Wants",
     "address_in",
     "bytes_of",
     "patterns_of",
@@ -106,3 +107,20 @@ class Frames(Source):
             return None
         self.number += 1
         return self._make(self.number - 1)
+
+
+class Wants(Sink):
+    """Takes images of one format, wherever they are.
+
+    Args:
+        format_: its name.
+    """
+
+    name = "wants"
+
+    def __init__(self, format_: str) -> None:
+        super().__init__()
+        vars(self)["takes"] = Image(format_)
+
+    def write(self, frame: Frame) -> None:
+        """See nothing: that it came is enough."""

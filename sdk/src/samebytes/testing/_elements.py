@@ -15,21 +15,33 @@ import pytest
 
 import samebytes
 from samebytes import Frame
-from samebytes.elements import Element, Image, Media, Pipeline, Source, element_class, same
-from samebytes.errors import ClosedError, NegotiationError, SamebytesError
+from samebytes.elements import (
+    Element,
+    Image,
+    Media,
+    Pipeline,
+    Source,
+    Transform,
+    element_class,
+    same,
+)
+from samebytes.errors import ClosedError, NegotiationError, PoolTimeoutError, SamebytesError
+from samebytes.metadata import SourceIdentifier, find
 
 from ..elements._statistics import _KEPT
 from . import _element_frames as frames_
-from ._element_frames import FORMATS, Frames, address_in, patterns_of, picture, wrapped
+from ._element_frames import FORMATS, Frames, Wants, address_in, patterns_of, picture, wrapped
 from ._element_parameters import ParameterChecks
 from ._footprint import assert_nothing_left, assert_steady
 from ._objects import choose_tests
-from ._threads import wait_until
+from ._threads import wait_until, within
 
 __all__ = ["ElementSuite"]
 
 _THREADS = (0, 1, 3)
 _WITHOUT_END = 100_000
+_PATIENCE = 20.0
+"""Seconds in which a source gives the frames that a test holds."""
 
 
 class ElementSuite(ParameterChecks):
@@ -40,6 +52,9 @@ class ElementSuite(ParameterChecks):
         parameters: for it, those without a default at least.
         size: width and height of the frames, where the element takes any.
         count: how many frames a test sends; of a source, how many it looks at.
+        held: how many frames of a source a test keeps, if there are so many.
+        streams: of a transform: it keeps streams apart, so that what one of them becomes does not
+            depend on what else comes.
         many: of how many frames the test for leaks sees that they leave nothing.
         copies: it needs copy=True; without, nothing may be copied.
         ends: of a source: its stream ends, and is the same when it is started again.
@@ -48,6 +63,8 @@ class ElementSuite(ParameterChecks):
     size: ClassVar[tuple[int, int]] = (64, 48)
     count: ClassVar[int] = 12
     many: ClassVar[int] = 2_000
+    held: ClassVar[int] = 40
+    streams: ClassVar[bool] = True
     copies: ClassVar[bool] = False
     ends: ClassVar[bool] = True
 
@@ -55,7 +72,7 @@ class ElementSuite(ParameterChecks):
         super().__init_subclass__()
         if not hasattr(cls, "element"):
             return
-        choose_tests(cls, ElementSuite, **_applicable(cls.element, cls.ends))
+        choose_tests(cls, ElementSuite, **_applicable(cls.element, cls.ends, cls.streams))
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Run tests in the caller's thread, with a thread for the element, and with several."""
@@ -68,6 +85,9 @@ class ElementSuite(ParameterChecks):
         As it is, an image in memory of the CPU, of the first format that the element takes, whose
         bytes depend on the number. Override it for sound, tensors, memory that the CPU's does not
         map to, and pictures in which there must be something.
+
+        Args:
+            number: of the frame; its bytes differ from those of other numbers.
         """
         pattern = self._pattern
         assert pattern is not None, f"{self.element} takes no images: override frame(number)"
@@ -75,7 +95,11 @@ class ElementSuite(ParameterChecks):
         return self._picture((formats or FORMATS)[0], pattern, number)
 
     def seen(self, frame: Frame) -> Any:
-        """What is compared of a frame that comes out: layout, time, bytes, metadata, regions."""
+        """What is compared of a frame that comes out: layout, time, bytes, metadata, regions.
+
+        Args:
+            frame: what came out of the element.
+        """
         return frames_.seen(frame)
 
     def test_threads(self, threads: int) -> None:
@@ -171,6 +195,76 @@ class ElementSuite(ParameterChecks):
                 next(out)
             assert_steady(partial(next, out), self.many)
 
+    def test_streams_are_kept_apart(self) -> None:
+        """What becomes of a stream is the same, whether another one goes through as well.
+
+        An element that keeps something from frame to frame keeps it for each stream:
+        `samebytes.metadata.find(frame, SourceIdentifier).stream_id` is that of a frame.
+        """
+        both = self._streams(self.count, self.count)
+        alone = [*self._streams(self.count, 0), *self._streams(0, self.count)]
+        for number in (0, 1):
+            found = [seen for stream, seen in both if stream == number]
+            expected = [seen for stream, seen in alone if stream == number]
+            assert found == expected, (
+                f"stream {number} becomes something else where there are two streams: keep what "
+                "you keep for each stream, or declare streams = False"
+            )
+
+    def test_kept_frames_are_counted(self) -> None:
+        """Frames that are neither given nor dropped when the pipeline stops count as lost."""
+        row = self._pipeline(self.count).run(threads=0)[-1]
+        if row.frames_in != row.frames_out:
+            return  # it drops some, or gives several for one
+        with self._pipeline(None).start(threads=0) as out:
+            next(out)
+        row = out.statistics()[-1]
+        assert row.frames_in == row.frames_out + row.lost, (
+            f"{row.frames_in} frames went in, {row.frames_out} came out and {row.lost} are counted "
+            "as lost: say in frames_kept() how many it keeps back"
+        )
+
+    def test_gives_what_was_agreed_on(self) -> None:
+        """Rule 5: of several formats that a source announces it gives the one that is wanted."""
+        announced = [one for one in self.make()._gives or () if isinstance(one, Image)]
+        for name in dict.fromkeys(name for one in announced for name in one.formats):
+            source = self.make()
+            wanted = Wants(name)
+            try:
+                with Pipeline(source, wanted, copy=self.copies).start(threads=0) as out:
+                    next(out, None)
+            except NegotiationError as error:
+                # A source may say that it gives another one. What it says must be so.
+                if error.element != wanted.name:
+                    pytest.fail(f"it announces {name}, and {wanted.name!r} wants that: {error}")
+
+    def test_frames_that_are_held(self) -> None:
+        """Rule 1: frames that others hold keep their bytes, and do not stop the source.
+
+        A source with so many frames and no more says so: `FrameInfo.pool` in `negotiate`, or
+        `Source.pool_size`.
+        """
+        held: list[tuple[Frame, str]] = []
+        with self._pipeline(None).start(threads=0) as out:
+
+            def hold() -> None:
+                for frame in out:
+                    held.append((frame, frames_.bytes_of(frame)))
+                    # Some sources know their pool when they have given a frame.
+                    if len(held) == min(self.held, out._run.readers[0].pool or self.held):
+                        return
+
+            try:
+                in_time = within(_PATIENCE, hold, out.stop)
+            except (PoolTimeoutError, TimeoutError) as error:
+                pytest.fail(f"{_omits(len(held))}: {error}")
+            assert in_time, _omits(len(held))
+            changed = sum(frames_.bytes_of(frame) != before for frame, before in held)
+            assert not changed, (
+                f"the bytes of {changed} of {len(held)} frames changed while they were held: use "
+                "memory again when nobody holds it (FramePool)"
+            )
+
     def test_ends(self) -> None:
         """The stream of a source ends."""
         with self._pipeline(None).start(threads=0) as out:
@@ -209,6 +303,18 @@ class ElementSuite(ParameterChecks):
             return Pipeline(element, copy=self.copies)
         return Pipeline(Frames(made or self._frame, count), element, copy=self.copies)
 
+    def _streams(self, *counts: int) -> list[tuple[int, Any]]:
+        """What is seen of the frames of several streams, each with its stream."""
+        sources = [
+            Frames(partial(self._numbered, stream * self.count), count)
+            for stream, count in enumerate(counts)
+        ]
+        with Pipeline(sources, self.make(), copy=self.copies).start(threads=0) as out:
+            return [(_stream_of(frame), self.seen(frame)) for frame in out]
+
+    def _numbered(self, first: int, number: int) -> Frame:
+        return self._frame(first + number)
+
     def _refusal(self, pipe: Pipeline) -> NegotiationError | None:
         try:
             self._out(pipe, 0)
@@ -241,7 +347,20 @@ class ElementSuite(ParameterChecks):
         return alive, pipe
 
 
-def _applicable(name: str, ends: bool) -> dict[str, bool]:
+def _stream_of(frame: Frame) -> int:
+    said = find(frame, SourceIdentifier)
+    assert said is not None, "a frame does not say its stream: its metadata were replaced"
+    return said.stream_id
+
+
+def _omits(held: int) -> str:
+    return (
+        f"with {held} frames held it gave no more. Say in negotiate() how many frames it can have "
+        "out at a time: replace(wanted, pool=...)"
+    )
+
+
+def _applicable(name: str, ends: bool, streams: bool) -> dict[str, bool]:
     """Which tests apply to the element of that name."""
     try:
         cls = element_class(name)
@@ -255,5 +374,9 @@ def _applicable(name: str, ends: bool) -> dict[str, bool]:
         "test_what_it_only_reads": not source
         and (taken is None or all(pattern.access == "r" for pattern in taken)),
         "test_formats": not source,
+        "test_streams_are_kept_apart": streams and issubclass(cls, Transform),
+        "test_kept_frames_are_counted": issubclass(cls, Transform),
+        "test_gives_what_was_agreed_on": source,
+        "test_frames_that_are_held": source,
         "test_ends": source and ends,
     }

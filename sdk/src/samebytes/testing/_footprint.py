@@ -63,6 +63,11 @@ def assert_steady(
     memory also moves by itself in a large process: a round in which it grew is followed by
     another, up to three. A leak grows in each.
 
+    Args:
+        action: what is repeated.
+        times: how often.
+        counts: gives the number of living native objects of each kind.
+
     Raises:
         AssertionError: more than that stayed.
     """
@@ -90,6 +95,9 @@ def assert_nothing_left(counts: Counts = _no_counts) -> Iterator[None]:
 
     What is made once (caches, queues, drivers' threads) must have been made before: run the block
     once without this.
+
+    Args:
+        counts: gives the number of living native objects of each kind.
 
     Raises:
         AssertionError: something is left.

@@ -55,7 +55,11 @@ class FrameSuite(ObjectSuite):
         )
 
     def frame(self, image: ImageInfo) -> Frame:
-        """A frame over a new native one."""
+        """A frame over a new native one.
+
+        Args:
+            image: the format and size.
+        """
         return self.memory.frame(self.memory.make_frame(image), image)
 
     def test_image(self, case: ImageInfo) -> None:

@@ -36,7 +36,11 @@ class GuardedMemory:
         self._address = 0
 
     def arrays(self, infos: Sequence[TensorInfo]) -> tuple[np.ndarray[Any, Any], ...]:
-        """New zeroed arrays of those layouts, one after another on the same pages. Call it once."""
+        """New zeroed arrays of those layouts, one after another on the same pages. Call it once.
+
+        Args:
+            infos: the layouts.
+        """
         assert self._pages is None, "one GuardedMemory holds one set of arrays"
         starts, end = [], 0
         for info in infos:

@@ -119,7 +119,11 @@ class Layouts:
                 yield field.name, served
 
     def refuses(self, layout: Layout) -> bool:
-        """Whether a layout has an oddity that is not served."""
+        """Whether a layout has an oddity that is not served.
+
+        Args:
+            layout: of a tensor or image.
+        """
         return any(getattr(self, oddity) is False for oddity in oddities(layout))
 
 

@@ -117,7 +117,7 @@ class ByteChecks(Mapping):
         holds(mapping_outlives_its_source, self.under_test(case), self._reading())
 
     def test_the_source_closes_after_the_mapping(self, case: Case) -> None:
-        """Rule 2: what is mapped no more can be closed, and has its bytes until then."""
+        """Rule 2: what is no longer mapped can be closed, and has its bytes until then."""
         source_closes_after_its_mapping(self.under_test(case), self._reading())
 
     def test_regions_map(self, case: TensorInfo) -> None:

@@ -23,7 +23,11 @@ _BETWEEN_PLANES = 83
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
-    """The address of the first element."""
+    """The address of the first element.
+
+    Args:
+        array: a numpy array.
+    """
     return int(array.__array_interface__["data"][0])
 
 
@@ -31,6 +35,10 @@ def fill(view: np.ndarray[Any, Any], seed: int) -> np.ndarray[Any, Any]:
     """Write values that depend on position and `seed`; returns a copy of what `view` then holds.
 
     Two seeds that differ by less than 251 give different values in every element.
+
+    Args:
+        view: the array to write to.
+        seed: a number from 0 on.
     """
     values = (np.arange(view.size) + seed) % (2 if view.dtype == np.bool_ else 251)
     view[...] = values.reshape(view.shape).astype(view.dtype)
@@ -92,13 +100,20 @@ class Memory:
             cls.node = cls.memory_type
 
     def make(self, info: TensorInfo) -> Any:
-        """A new writable native tensor of that layout."""
+        """A new writable native tensor of that layout.
+
+        Args:
+            info: dtype, shape and strides.
+        """
         return self.over(array_of(info))
 
     def make_readonly(self, info: TensorInfo) -> Any:
         """A new native tensor that cannot be written.
 
         Leave it where the framework has no such thing.
+
+        Args:
+            info: dtype, shape and strides.
         """
         raise NotImplementedError
 
@@ -106,6 +121,9 @@ class Memory:
         """A native tensor over the memory of `array`, which it keeps alive.
 
         Leave it where the framework cannot use foreign memory, and override `make`.
+
+        Args:
+            array: a numpy array.
 
         Raises:
             LayoutError: the framework itself cannot take that layout.
@@ -116,6 +134,9 @@ class Memory:
         """The elements of a native tensor, in place, by the framework's own means.
 
         The array keeps the native alive.
+
+        Args:
+            native: the framework's own object.
         """
         raise NotImplementedError
 
@@ -124,11 +145,20 @@ class Memory:
 
         Without this, native[begin:end], where natives can be sliced. None where the framework has
         no such thing.
+
+        Args:
+            native: the framework's own object.
+            begin: the first row.
+            end: the row after the last.
         """
         return sliced(native, begin, end)
 
     def make_frame(self, image: ImageInfo) -> Any:
-        """A new writable native frame."""
+        """A new writable native frame.
+
+        Args:
+            image: the format and size.
+        """
         layouts = image.plane_layouts()
         return self.frame_over(
             [array_of(TensorInfo(p.dtype, p.shape, p.strides)) for p in layouts], image
@@ -138,19 +168,35 @@ class Memory:
         """A native frame over those planes, which it keeps alive.
 
         Leave it where the framework cannot use foreign memory, and override `make_frame`.
+
+        Args:
+            arrays: one for each plane.
+            image: the format and size.
         """
         raise NotImplementedError(f"{type(self).__name__} has neither make_frame nor frame_over")
 
     def views(self, native: Any) -> tuple[np.ndarray[Any, Any], ...]:
-        """The planes of a native frame, in place, in the shapes that the format gives them."""
+        """The planes of a native frame, in place, in the shapes that the format gives them.
+
+        Args:
+            native: the framework's own object.
+        """
         return tuple(self.view(plane) for plane in native)
 
     def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of a plane here, from (rows, columns) or (rows, columns, channels)."""
+        """The shape of a plane here, from (rows, columns) or (rows, columns, channels).
+
+        Args:
+            shape: elements along each axis.
+        """
         return shape
 
     def address(self, view: np.ndarray[Any, Any]) -> int:
-        """Where a view begins: equal for two views of one place, and only then."""
+        """Where a view begins: equal for two views of one place, and only then.
+
+        Args:
+            view: what `view` or `views` returned.
+        """
         return address_of(view)
 
     def context(self) -> Context:
@@ -158,11 +204,20 @@ class Memory:
         return samebytes.context(self.node)
 
     def tensor(self, native: Any) -> Tensor:
-        """The tensor over a native tensor."""
+        """The tensor over a native tensor.
+
+        Args:
+            native: the framework's own object.
+        """
         return samebytes.tensor(native)
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
-        """The frame over a native frame; `image` is for frameworks whose frames do not say."""
+        """The frame over a native frame; `image` is for frameworks whose frames do not say.
+
+        Args:
+            native: the framework's own object.
+            image: the format and size.
+        """
         del image
         return samebytes.frame(native)
 
@@ -221,23 +276,44 @@ class DeviceMemory(Memory):
     readonly_enforced = False
 
     def layout(self, native: Any) -> TensorInfo:
-        """dtype and shape of a native tensor, or of what `planes` gives."""
+        """dtype and shape of a native tensor, or of what `planes` gives.
+
+        Args:
+            native: the framework's own object.
+        """
         raise NotImplementedError
 
     def read(self, native: Any) -> np.ndarray[Any, Any]:
-        """A copy of the elements, complete when this returns."""
+        """A copy of the elements, complete when this returns.
+
+        Args:
+            native: the framework's own object.
+        """
         raise NotImplementedError
 
     def write(self, native: Any, values: np.ndarray[Any, Any]) -> None:
-        """Set all elements; it is done when this returns."""
+        """Set all elements; it is done when this returns.
+
+        Args:
+            native: the framework's own object.
+            values: an array of the shape and dtype of the native.
+        """
         raise NotImplementedError
 
     def planes(self, native: Any) -> Sequence[Any]:
-        """What `layout`, `read` and `write` take, for each plane of a native frame."""
+        """What `layout`, `read` and `write` take, for each plane of a native frame.
+
+        Args:
+            native: the framework's own object.
+        """
         return cast("Sequence[Any]", native)
 
     def handle_of(self, native: Any) -> int:
-        """The handle of the memory, or its address: equal for two natives of one place."""
+        """The handle of the memory, or its address: equal for two natives of one place.
+
+        Args:
+            native: the framework's own object.
+        """
         raise NotImplementedError
 
     def view(self, native: Any) -> np.ndarray[Any, Any]:

@@ -14,7 +14,7 @@ from ._elements import ElementSuite
 from ._footprint import assert_nothing_left, assert_steady
 from ._frames import FrameSuite
 from ._guard import GuardedMemory
-from ._interrupts import Interrupted, at_each_step
+from ._interrupts import Interrupted, at_each_step, never_interrupted
 from ._layouts import ImageLayout, Layout, Layouts, array_of
 from ._mappers import MapperSuite
 from ._memory import ArrayMemory, DeviceMemory, Memory, address_of, fill
@@ -44,6 +44,7 @@ __all__ = [
     "assert_steady",
     "at_each_step",
     "fill",
+    "never_interrupted",
     "run_method",
     "strategies",
 ]

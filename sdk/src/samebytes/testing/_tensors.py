@@ -82,11 +82,19 @@ class TensorSuite(ObjectSuite):
             metafunc.parametrize("dtype_name", DTYPES)
 
     def tensor(self, info: TensorInfo) -> Tensor:
-        """A tensor over a new native one."""
+        """A tensor over a new native one.
+
+        Args:
+            info: dtype, shape and strides.
+        """
         return self.memory.tensor(self.memory.make(info))
 
     def exchanged(self, tensor: Tensor) -> np.ndarray[Any, Any]:
-        """What numpy gets by DLPack; for the CPU, where tensors export themselves on a device."""
+        """What numpy gets by DLPack; for the CPU, where tensors export themselves on a device.
+
+        Args:
+            tensor: of the memory type that is tested.
+        """
         if self.memory.dlpack_device == 1:
             return np.from_dlpack(tensor)
         return np.from_dlpack(tensor, device="cpu")

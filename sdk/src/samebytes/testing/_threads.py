@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["in_threads", "switching_often", "wait_until"]
+__all__ = ["in_threads", "switching_often", "wait_until", "within"]
 
 _INTERVAL_S = 5e-6
 _PATIENCE_S = 5.0
@@ -59,3 +59,32 @@ def wait_until(happened: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.001)
     return True
+
+
+def within(seconds: float, work: Callable[[], None], stop: Callable[[], object]) -> bool:
+    """Run `work` in another thread, and `stop` it if it takes longer.
+
+    Returns:
+        Whether it ended in time. An error of it is raised here.
+    """
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    worker = threading.Thread(target=run, daemon=True)
+    worker.start()
+    worker.join(seconds)
+    in_time = not worker.is_alive()
+    if not in_time:
+        stop()
+        worker.join(_PATIENCE_S)
+    if errors and in_time:
+        try:
+            raise errors[0]
+        finally:
+            errors.clear()  # this frame is in their tracebacks
+    return in_time

@@ -36,7 +36,14 @@ _PADDINGS = (0, 0, 1, 2, 16)
 def shapes(
     *, max_dims: int = 4, max_side: int = 4, empty: bool = True, scalar: bool = True
 ) -> st.SearchStrategy[tuple[int, ...]]:
-    """Shapes; `empty`: with axes of no elements; `scalar`: and the one without axes."""
+    """Shapes; `empty`: with axes of no elements; `scalar`: and the one without axes.
+
+    Args:
+        max_dims: how many axes at most.
+        max_side: how many elements along an axis at most.
+        empty: draw axes of no elements too.
+        scalar: draw the shape without axes too.
+    """
     sides = st.integers(0 if empty else 1, max_side)
     return st.lists(sides, min_size=0 if scalar else 1, max_size=max_dims).map(tuple)
 
@@ -62,6 +69,9 @@ def layouts(
     """Layouts as views of arrays have them: axes in any order, gaps, flips, repeats, empty axes.
 
     Args:
+        draw: hypothesis's; not passed by the caller.
+        max_dims: how many axes at most.
+        max_side: how many elements along an axis at most.
         dtypes: names of element types of at least one byte.
         shape: the only shape; None for any with up to `max_dims` axes of up to `max_side`.
         pitched, gaps, transposed, negative, overlapping, empty, scalar: draw such layouts too.
@@ -106,6 +116,9 @@ def images(
     """Images of any format and size.
 
     Args:
+        draw: hypothesis's; not passed by the caller.
+        max_width: of the images, in pixels.
+        max_height: of the images, in rows.
         formats: the only ones; None for all that are known.
         odd: with widths and heights that the format's subsampling does not divide.
     """
@@ -136,6 +149,7 @@ def image_layouts(
     """Images whose planes lie in one piece of memory.
 
     Args:
+        draw: hypothesis's; not passed by the caller.
         formats, max_width, max_height, odd: as for `images`.
         pitched: with padding at the end of rows, a different one for each plane.
         negative: with planes stored bottom up.

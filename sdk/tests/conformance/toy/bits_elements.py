@@ -6,8 +6,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ import numpy as np
 
 import samebytes as sb
 import samebytes.elements as el
+from samebytes.metadata import SourceIdentifier, find
 
 FAULT = os.environ.get("TOY_FAULT", "none")
 
@@ -24,10 +26,23 @@ class Count(el.Source):
     """Gives pictures of one value each."""
 
     frames: Annotated[int, el.Range(1, 1000), el.Doc("how many")] = 9
-    gives = el.Image("GRAY8", memory="cpu", width=64, height=48)
+    gives = el.Image("GRAY8|NV12", memory="cpu", width=64, height=48)
     number = 0
 
+    def negotiate(self, wanted: el.FrameInfo | None) -> el.FrameInfo | None:
+        assert wanted is not None
+        assert wanted.format is not None
+        self.format = wanted.format
+        announced = None if FAULT == "a pool that it does not announce" else 4
+        return replace(wanted, pool=announced)
+
     def open(self, context: Any) -> None:
+        cpu = sb.context("cpu")
+        format_ = "GRAY8" if FAULT == "one format whatever is wanted" else self.format
+        self.pool = el.FramePool(
+            lambda: cpu.allocate_frame(format_, 64, 48), maximum=4, timeout=2.0
+        )
+        self.again: Any = cpu.allocate_frame(format_, 64, 48)
         if FAULT != "a source that goes on where it was":
             self.number = 0
         if FAULT == "a thread that is left":
@@ -37,11 +52,21 @@ class Count(el.Source):
         if self.number >= self.frames and FAULT != "a source without end":
             return None
         self.number += 1
-        name = "BGR" if FAULT == "another format than announced" else "GRAY8"
-        frame = sb.context("cpu").allocate_frame(name, 64, 48)
+        if FAULT == "another format than announced":
+            frame = sb.context("cpu").allocate_frame("BGR", 64, 48)
+        elif FAULT == "memory that is used again while it is held":
+            frame = self.again.map("cpu", "rw")
+            frame.meta = sb.FrameMeta(self.again.meta.info)
+        else:
+            frame = self.pool.acquire()
         frame.planes[0].native[...] = self.number % 256
         frame.meta.pts, frame.meta.time_base = self.number, Fraction(1, 30)
         return frame
+
+    def close(self) -> None:
+        if hasattr(self, "pool"):
+            self.pool.close()
+            self.again = None
 
 
 class Add(el.TransformInplace):
@@ -76,15 +101,18 @@ class Mean(el.Transform):
 
     def open(self, context: Any) -> None:
         self.held: list[Any] = []
-        self.number = 0
+        self.numbers = Counter[int]()
 
     def process(self, frame: sb.Frame[Any]) -> Any:
         pixels = frame.planes[0].native
-        number = self.number
+        said = find(frame, SourceIdentifier)
+        assert said is not None
+        stream = 0 if FAULT == "state that streams share" else said.stream_id
+        number = self.numbers[stream]
         if self.concurrent:
             time.sleep(0.002)  # others begin before this one ends
-        self.number = number + 1
-        frame.metadata["mean"] = float(pixels.mean()) * self.scale + self.number
+        self.numbers[stream] = number + 1
+        frame.metadata["mean"] = float(pixels.mean()) * self.scale + number
         if FAULT == "a frame that is held":
             self.held = [frame]
         if FAULT == "a list that grows":
@@ -169,6 +197,9 @@ class Delay(el.Transform):
     def end_of_stream(self, stream: int) -> Iterator[sb.Frame[Any]]:
         while self.waiting:
             yield self.waiting.popleft()
+
+    def frames_kept(self) -> int:
+        return 0 if FAULT == "kept frames that are not counted" else len(self.waiting)
 
     def close(self) -> None:
         self.waiting = deque()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between a tensor or frame and its description, which a stranger may have written.
+"""Describe tensors and frames in messages, and read descriptions that may be forged.
 
 Whether arrays lie inside of their memory, and planes fit their format, is found out by the classes
 that they become.
@@ -7,7 +7,7 @@ that they become.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +25,7 @@ from .message import (
     FRAME,
     IMAGE,
     MAX_DESCRIPTORS,
+    META,
     PLANE,
     REGION,
     Description,
@@ -34,7 +35,7 @@ from .message import (
 )
 from .values import Value, plain
 
-__all__ = ["describe", "read"]
+__all__ = ["describe", "describe_layout", "describe_meta", "describe_plane_in", "read", "read_meta"]
 
 _MAX_PLANES = MAX_DESCRIPTORS
 _MAX_AXES = 16
@@ -69,9 +70,7 @@ def read(
     else:
         readonly, tensor = value.members("readonly", "tensor")
         planes = (_read_plane(tensor, descriptors),)
-    unused = set(range(descriptors)).difference(p.buffer for p in (*planes, *results))
-    if unused:
-        raise MessageError(f"descriptors[{min(unused)}]", "is not referenced by any plane")
+    _check_all_used(descriptors, (*planes, *results))
     return Description(planes, meta, readonly.flag())
 
 
@@ -81,7 +80,42 @@ def _read_frame(
     tensor_of: Callable[[PlaneDescription, bool], DMATensor | None],
 ) -> tuple[tuple[PlaneDescription, ...], list[PlaneDescription], FrameMeta]:
     """The planes of the frame, those of its results, and what is known of it."""
-    planes, image, pts, time_base, regions, metadata, entries = value.members(*FRAME)
+    planes, image, pts, time_base, *rest = value.members(*FRAME)
+    found = tuple(_read_plane(p, descriptors) for p in planes.items(_MAX_PLANES))
+    if not found:
+        planes.fail("is empty")
+    metadata, regions, results = _read_meta(rest, descriptors, tensor_of)
+    meta = FrameMeta(
+        _read_image(image) if image.optional() else None,
+        pts.whole() if pts.optional() else None,
+        _read_time_base(time_base) if time_base.optional() else None,
+        metadata,
+        regions,
+    )
+    return found, results, meta
+
+
+def read_meta(
+    value: Value,
+    descriptors: int,
+    tensor_of: Callable[[PlaneDescription, bool], DMATensor | None],
+) -> tuple[dict[str, Any], list[Region]]:
+    """Metadata and regions as `describe_meta` described them, with so many descriptors of results.
+
+    Raises:
+        MessageError: it says something that cannot be.
+    """
+    metadata, regions, results = _read_meta(value.members(*META), descriptors, tensor_of)
+    _check_all_used(descriptors, results)
+    return metadata, regions
+
+
+def _read_meta(
+    members: Sequence[Value],
+    descriptors: int,
+    tensor_of: Callable[[PlaneDescription, bool], DMATensor | None],
+) -> tuple[dict[str, Any], list[Region], list[PlaneDescription]]:
+    regions, metadata, entries = members
     results: list[PlaneDescription] = []
 
     def read_result(plane: Value, readonly: bool) -> DMATensor | None:
@@ -89,17 +123,15 @@ def _read_frame(
         with named(plane.name):
             return tensor_of(results[-1], readonly)
 
-    found = tuple(_read_plane(p, descriptors) for p in planes.items(_MAX_PLANES))
-    if not found:
-        planes.fail("is empty")
-    meta = FrameMeta(
-        _read_image(image) if image.optional() else None,
-        pts.whole() if pts.optional() else None,
-        _read_time_base(time_base) if time_base.optional() else None,
-        _read_metadata(metadata, entries, read_result),
-        [_read_region(r, read_result) for r in regions.items(_MAX_REGIONS)],
-    )
-    return found, results, meta
+    own = _read_metadata(metadata, entries, read_result)
+    found = [_read_region(r, read_result) for r in regions.items(_MAX_REGIONS)]
+    return own, found, results
+
+
+def _check_all_used(descriptors: int, planes: Iterable[PlaneDescription]) -> None:
+    unused = set(range(descriptors)).difference(p.buffer for p in planes)
+    if unused:
+        raise MessageError(f"descriptors[{min(unused)}]", "is not referenced by any plane")
 
 
 def _read_metadata(
@@ -178,7 +210,7 @@ def describe(item: DMATensor | Frame, copy: bool) -> tuple[dict[str, Any], list[
     def describe_plane(native: DMAPlane) -> dict[str, Any]:
         key = id(native.buffer.storage)
         buffers.setdefault(key, native.buffer)
-        return _describe_plane(native, list(buffers).index(key))
+        return describe_plane_in(native, list(buffers).index(key))
 
     planes = [describe_plane(native) for native in natives]
     described: dict[str, Any] = {"readonly": item.readonly}
@@ -189,7 +221,7 @@ def describe(item: DMATensor | Frame, copy: bool) -> tuple[dict[str, Any], list[
     return described, list(buffers.values())
 
 
-def _describe_plane(plane: DMAPlane, buffer: int) -> dict[str, Any]:
+def describe_plane_in(plane: DMAPlane, buffer: int) -> dict[str, Any]:
     info = plane.info
     strides = None if info.strides is None else list(info.strides)
     values = (
@@ -206,6 +238,30 @@ def _describe_frame(
     copy: bool,
 ) -> dict[str, Any]:
     base = meta.time_base
+    described = {
+        "planes": planes,
+        "image": _describe_image(meta.info),
+        "pts": plain(meta.pts, "frame.pts"),
+        "time_base": None if base is None else [base.numerator, base.denominator],
+        **describe_meta(meta, describe_plane, copy),
+    }
+    return {name: described[name] for name in FRAME}
+
+
+def describe_meta(
+    meta: FrameMeta, describe_plane: Callable[[DMAPlane], dict[str, Any]], copy: bool
+) -> dict[str, Any]:
+    """The metadata and regions of a frame as plain data.
+
+    Args:
+        meta: the frame's.
+        describe_plane: describes the memory of results that goes along as a descriptor.
+        copy: tensors of results in other memory may be copied into the message.
+
+    Raises:
+        CopyRequiredError: a result holds a tensor in other memory, and copy is False.
+        MessageError: it is not plain data.
+    """
     regions = []
     for i, region in enumerate(meta.regions):
         name = f"frame.regions[{i}]"
@@ -213,15 +269,25 @@ def _describe_frame(
         described["entries"] = describe_entries(region, f"{name}.entries", describe_plane, copy)
         regions.append(described)
     values = (
-        planes,
-        _describe_image(meta.info),
-        plain(meta.pts, "frame.pts"),
-        None if base is None else [base.numerator, base.denominator],
         regions,
         plain(_own(meta, "metadata"), "frame.metadata"),
         describe_entries(meta, "frame.entries", describe_plane, copy),
     )
-    return dict(zip(FRAME, values, strict=True))
+    return dict(zip(META, values, strict=True))
+
+
+def describe_layout(item: DMATensor | Frame) -> dict[str, Any]:
+    """What all frames have in common that lie as this one does, in one buffer, whichever that is.
+
+    Raises:
+        UnsupportedObjectError: a frame of sound, or of a format that only this process knows.
+    """
+    natives: list[DMAPlane] = [p.native for p in (item if isinstance(item, Frame) else (item,))]
+    planes = [describe_plane_in(native, 0) for native in natives]
+    if isinstance(item, Frame):
+        bare = FrameMeta(item.meta.info)
+        return {"readonly": True, "frame": _describe_frame(planes, bare, lambda _: {}, False)}
+    return {"readonly": True, "tensor": planes[0]}
 
 
 def _own(holder: FrameMeta | Region, key: str) -> Any:

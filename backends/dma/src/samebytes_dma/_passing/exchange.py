@@ -15,8 +15,9 @@ import mmap
 import os
 from typing import TYPE_CHECKING
 
-from samebytes import Fd, Frame
+from samebytes import Fd, Frame, Tensor
 from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.plugins import HostContext
 
 from .._buffer import DMABuffer
 from .._context import DMA, DMAContext
@@ -32,7 +33,9 @@ from .values import Value, parse
 if TYPE_CHECKING:
     import socket
 
-__all__ = ["receive", "send"]
+    from .._kept import KeptMapping
+
+__all__ = ["buffer_behind", "plane_in", "prepared", "receive", "send", "tensor_over"]
 
 
 def send(sock: socket.socket, item: DMATensor | Frame, *, copy: bool = False) -> None:
@@ -59,20 +62,37 @@ def send(sock: socket.socket, item: DMATensor | Frame, *, copy: bool = False) ->
             it does not fit into a message. Nothing was sent.
         OSError: what the socket says (TimeoutError, BrokenPipeError ...).
     """
+    body, buffers = prepared(item, copy)
+    item.wait()
+    send_message(sock, body, [b.fileno() for b in buffers])
+
+
+def prepared(item: DMATensor | Frame, copy: bool) -> tuple[bytes, list[DMABuffer]]:
+    """The description of a tensor or frame, and the buffers whose descriptors go with it.
+
+    Raises:
+        CopyRequiredError, UnsupportedObjectError, MessageError: as of send().
+    """
     if not (
         isinstance(item, DMATensor)
         or (isinstance(item, Frame) and isinstance(item.context, DMAContext))
     ):
+        if isinstance(item, Tensor | Frame) and not isinstance(item.context, HostContext):
+            raise UnsupportedObjectError(
+                f"{item!r} has no file descriptor yet: send item.map('dma'), or copy it if "
+                "samebytes.route(item, 'dma') finds no way: RingWriter.send(item, copy=True) to a "
+                "ring, or samebytes.copied(item) through a multiprocessing queue"
+            )
         raise UnsupportedObjectError(
-            f"{item!r} has no file descriptor: allocate it from "
-            "samebytes.context('dma'), or send item.map('dma')"
+            f"{item!r} has no file descriptor, which memory of one process cannot get: allocate it "
+            "from samebytes.context('dma'), or copy it: RingWriter.send(item, copy=True) to a "
+            "ring, or samebytes.copied(item) through a multiprocessing queue"
         )
     described, buffers = describe(item, copy)
     # What receive() would refuse is refused here.
     read(Value(described), len(buffers), lambda plane, readonly: None)
     body = json.dumps(described, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    item.wait()
-    send_message(sock, body.encode(), [b.fileno() for b in buffers])
+    return body.encode(), buffers
 
 
 def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:
@@ -100,9 +120,9 @@ def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:
     body, fds = receive_message(sock)
     try:
         value = parse(body)
-        buffers = [_buffer(fd, f"descriptors[{i}]", trusted) for i, fd in enumerate(fds)]
+        buffers = [buffer_behind(fd, f"descriptors[{i}]", trusted) for i, fd in enumerate(fds)]
         description = read(
-            value, len(fds), lambda plane, readonly: _tensor(_plane(plane, buffers), readonly)
+            value, len(fds), lambda plane, readonly: tensor_over(plane_in(plane, buffers), readonly)
         )
         return _build(description, buffers)
     except BaseException:
@@ -111,11 +131,18 @@ def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:
         raise
 
 
-def _buffer(fd: Fd, field: str, trusted: bool) -> DMABuffer:
+def buffer_behind(
+    fd: Fd, field: str, trusted: bool, *, kept: KeptMapping | None = None
+) -> DMABuffer:
+    """The buffer of a descriptor that a stranger sent, which becomes the buffer's.
+
+    Raises:
+        MessageError: it is nothing that a message may have; `field` is its name.
+    """
     with named(field):
         if not trusted:
             _check_untrusted(fd)
-        return DMABuffer(fd)
+        return DMABuffer(fd, kept=kept)
 
 
 def _build(description: Description, buffers: list[DMABuffer]) -> DMATensor | Frame:
@@ -123,21 +150,28 @@ def _build(description: Description, buffers: list[DMABuffer]) -> DMATensor | Fr
     planes = []
     for i, plane in enumerate(description.planes):
         with named("tensor" if meta is None else f"frame.planes[{i}]"):
-            planes.append(_plane(plane, buffers))
+            planes.append(plane_in(plane, buffers))
     if meta is None:
-        return _tensor(planes[0], description.readonly)
+        return tensor_over(planes[0], description.readonly)
     with named("frame.planes"):
         return frame_with(planes, meta, readonly=description.readonly)
 
 
-def _plane(plane: PlaneDescription, buffers: list[DMABuffer]) -> DMAPlane:
+def plane_in(plane: PlaneDescription, buffers: list[DMABuffer]) -> DMAPlane:
+    """The plane that a message describes, in one of its buffers.
+
+    Raises:
+        LayoutError: it does not lie there.
+    """
     buffer = buffers[plane.buffer]
     return DMAPlane(buffer, plane.info, plane.offset, plane.pitch, plane.modifier)
 
 
-def _tensor(native: DMAPlane, readonly: bool) -> DMATensor:
+def tensor_over(native: DMAPlane, readonly: bool) -> DMATensor:
+    """A tensor that holds the buffer of its plane."""
     storage = native.buffer.storage
-    return DMATensor(native, DMA, storage, None, native.buffer.readonly or readonly)
+    readonly = native.buffer.readonly or readonly
+    return DMATensor.borrowed(native, DMA, keep=storage, readonly=readonly)
 
 
 def _check_untrusted(fd: Fd) -> None:
@@ -162,8 +196,8 @@ def _check_untrusted(fd: Fd) -> None:
     if link.startswith("/memfd:"):
         raise LayoutError(
             "is a memfd that its sender can still cut short, which would end this process: the "
-            "sender must seal it, fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK), or "
-            "this side trust it, receive(sock, trusted=True)"
+            "sender must seal it, fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK); or, if "
+            "you trust the sender, call receive(sock, trusted=True)"
         )
     what = shown(link) if link else "of unknown kind"
     raise LayoutError(
@@ -178,6 +212,6 @@ def _check_pages(number: int) -> None:
     if size != mmap.PAGESIZE:
         raise LayoutError(
             f"is a memfd of huge pages ({size} bytes each), which its sender can take away, and "
-            "that would end this process: the sender must make it without MFD_HUGETLB, or this "
-            "side trust it, receive(sock, trusted=True)"
+            "that would end this process: the sender must make it without MFD_HUGETLB; or, if "
+            "you trust the sender, call receive(sock, trusted=True)"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a message is: its header, what it says of its descriptors, and what can be wrong with it.
+"""Messages: their header, the descriptors that they announce, and the checks of both.
 
 See docs/reference/dma-wire.md.
 """
@@ -21,6 +21,7 @@ __all__ = [
     "IMAGE",
     "MAX_BODY",
     "MAX_DESCRIPTORS",
+    "META",
     "PLANE",
     "REGION",
     "TENSOR_PLANE",
@@ -48,7 +49,8 @@ MAX_DESCRIPTORS = 64
 
 # The members of the objects in a message.
 PLANE = ("buffer", "dtype", "shape", "strides", "offset", "pitch", "modifier")
-FRAME = ("planes", "image", "pts", "time_base", "regions", "metadata", "entries")
+META = ("regions", "metadata", "entries")
+FRAME = ("planes", "image", "pts", "time_base", *META)
 IMAGE = ("format", "width", "height")
 REGION = ("x", "y", "width", "height", "label", "confidence", "metadata", "entries")
 # That of an inference result: memory that goes along, or the elements.

@@ -21,9 +21,16 @@ from .message import (
     unpack_header,
 )
 
-__all__ = ["receive_message", "send_message"]
+__all__ = ["SCM_CREDENTIALS", "TRUNCATED", "receive_message", "receive_part", "send_message"]
+
+SCM_CREDENTIALS = 2
+"""linux/socket.h: the process, user and group of a sender, which the kernel checks."""
 
 _INT_SIZE = array.array("i").itemsize
+# As plain numbers: flags of the enumeration take as long to compare as a packet to receive.
+_CTRUNC = int(socket.MSG_CTRUNC)
+TRUNCATED = int(socket.MSG_TRUNC)
+"""Flag of a packet that was longer than the room for it."""
 # Room for one descriptor too many, and for credentials if the socket was set to pass them.
 _ANCILLARY = socket.CMSG_SPACE(_INT_SIZE * (MAX_DESCRIPTORS + 1)) + socket.CMSG_SPACE(256)
 
@@ -87,7 +94,7 @@ def _exactly(sock: socket.socket, nbytes: int, fds: list[Fd], deadline: float | 
         # The socket's timeout starts again at each call: one byte at a time could take forever.
         if received and deadline is not None and time.monotonic() > deadline:
             raise TimeoutError("timed out in the middle of a message")
-        part, _ = _receive(sock, nbytes - len(received), fds)
+        part, _, _ = receive_part(sock, nbytes - len(received), fds)
         if not part:
             break
         received += part
@@ -95,30 +102,46 @@ def _exactly(sock: socket.socket, nbytes: int, fds: list[Fd], deadline: float | 
 
 
 def _packet(sock: socket.socket, fds: list[Fd]) -> tuple[int, bytes]:
-    packet, flags = _receive(sock, HEADER_SIZE + MAX_BODY, fds)
+    packet, flags, _ = receive_part(sock, HEADER_SIZE + MAX_BODY, fds)
     if not packet and not fds:
         raise EndOfStreamError("the other side closed the connection")
-    if flags & socket.MSG_TRUNC:
+    if flags & TRUNCATED:
         raise MessageError("length", f"a packet has more than {HEADER_SIZE + MAX_BODY} bytes")
     descriptors, nbytes = unpack_header(_whole(packet[:HEADER_SIZE], HEADER_SIZE))
     if len(packet) > HEADER_SIZE + nbytes:
-        raise MessageError("length", f"{nbytes} bytes, but the packet goes on after them")
+        raise MessageError("length", f"{nbytes} bytes, but the packet is longer")
     return descriptors, _whole(packet[HEADER_SIZE:], nbytes)
 
 
-def _receive(sock: socket.socket, nbytes: int, fds: list[Fd]) -> tuple[bytes, int]:
-    """One recvmsg(); the descriptors are owned from the first moment on."""
+def receive_part(sock: socket.socket, nbytes: int, fds: list[Fd]) -> tuple[bytes, int, int]:
+    """One recvmsg().
+
+    Args:
+        sock: the socket.
+        nbytes: how many bytes at most.
+        fds: gets the descriptors that come along, which are owned from the first moment on.
+
+    Returns:
+        The bytes, the flags, and the number of the process that sent its credentials; 0 without.
+
+    Raises:
+        MessageError: more descriptors than a message may have, or than this process may open.
+        OSError: what the socket says.
+    """
     part, ancillary, flags, _ = sock.recvmsg(nbytes, _ANCILLARY, socket.MSG_CMSG_CLOEXEC)
+    sender = 0
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             numbers = array.array("i", data[: len(data) // _INT_SIZE * _INT_SIZE])
             fds.extend(map(Fd, numbers))
-    if flags & socket.MSG_CTRUNC or len(fds) > MAX_DESCRIPTORS:
+        elif (level, kind) == (socket.SOL_SOCKET, SCM_CREDENTIALS):
+            sender = array.array("i", data[:_INT_SIZE])[0]
+    if flags & _CTRUNC or len(fds) > MAX_DESCRIPTORS:
         raise MessageError(
             "descriptors",
             f"received more than {MAX_DESCRIPTORS}, or more than this process may open",
         )
-    return part, flags
+    return part, flags, sender
 
 
 def _whole(part: bytes, nbytes: int) -> bytes:

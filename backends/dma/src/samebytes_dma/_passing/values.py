@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a description, which a stranger wrote: each is read by saying what it must be."""
+"""Read the values of a description that may be forged, each by the type that it must have."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times that go on where a source begins again."""
+"""Time stamps that continue when a source starts again."""
 
 from __future__ import annotations
 

@@ -1,17 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which encoder takes frames as they are."""
+"""Which encoder takes frames as they are, and the pattern that says so to a pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import av
+from av.video.reformatter import ColorRange
 
-from samebytes.formats import ImageInfo
+from samebytes.elements import FrameInfo, Image
+from samebytes.errors import LayoutError
+from samebytes.formats import ImageFormat, ImageInfo
 
-__all__ = ["encoder_for", "why_not"]
+from .._pixel_formats import pixel_format_name
+
+__all__ = ["Encodable", "encoder_for", "why_not", "why_not_of_range"]
 
 _CHOICES = ("libx264", "mpeg4", "ffv1")
+
+
+_RANGES: dict[int, str] = {ColorRange.MPEG: "of limited range"}
+
+
+class Encodable(Image):
+    """The images that an encoder takes as they are. A source that can give several gives these.
+
+    Args:
+        codec: FFmpeg's name of the encoder; "" for one of those that `encoder_for` chooses from.
+    """
+
+    def __init__(self, codec: str) -> None:
+        super().__init__(memory="ffmpeg")
+        object.__setattr__(self, "_codec", codec)
+
+    @property
+    def media(self) -> str:
+        """Images."""
+        return "image"
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Image:
+        """The same: it has its parameter."""
+        return self
+
+    def why_not(self, info: FrameInfo) -> str | None:
+        """Why the encoder does not take these images; None if it does, or if that is not known."""
+        if (reason := super().why_not(info)) is not None or info.format is None:
+            return reason
+        # A size that no encoder refuses, where it is not known yet.
+        image = ImageInfo.of(info.format, info.width or 64, info.height or 64)
+        try:
+            name = pixel_format_name(ImageFormat.of(info.format))
+        except LayoutError as error:
+            return str(error)
+        if self._codec:
+            return why_not(self._codec, name, image)
+        try:
+            encoder_for(name, image)
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def _words(self) -> list[str]:
+        return [f"that {self._codec or ' or '.join(_CHOICES)} encodes"]
+
+    _codec: str
 
 
 def encoder_for(pixel_format: str, image: ImageInfo) -> str:
@@ -41,6 +94,29 @@ def why_not(codec: str, pixel_format: str, image: ImageInfo) -> str | None:
     if codec == "libx264" and any(_odd(image)):
         return f"libx264 takes whole groups of pixels, not {image.width}x{image.height}"
     return None
+
+
+def why_not_of_range(codec: str, native: av.VideoFrame, options: Mapping[str, str]) -> str | None:
+    """Why an encoder does not take the range of a frame's values; None if it does.
+
+    libavcodec/mjpegenc.c: its first formats are those of full range, and others need to be allowed.
+    avcodec_open2() says no more than "Invalid argument".
+    """
+    known = [one.name for one in av.codec.Codec(codec, "w").video_formats or ()]
+    if not known or not known[0].startswith("yuvj") or not native.format.name.startswith("yuv"):
+        return None
+    full = native.format.name.startswith("yuvj") or native.color_range == ColorRange.JPEG
+    if full or options.get("strict") in _LENIENT:
+        return None
+    found = _RANGES.get(native.color_range, "of a range that they do not say")
+    return (
+        f"{codec} takes YUV of full range ({', '.join(known)}), and the frames are {found}: "
+        "convert them before, or allow it with options={'strict': 'unofficial'}"
+    )
+
+
+_LENIENT = ("unofficial", "experimental", "-1", "-2")
+"""Values of FFmpeg's option `strict` that allow limited range in JPEG."""
 
 
 def _odd(image: ImageInfo) -> Iterator[bool]:

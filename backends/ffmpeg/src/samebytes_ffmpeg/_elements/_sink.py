@@ -7,19 +7,19 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import av
 
 from samebytes import Context, Frame
-from samebytes.elements import Doc, FrameInfo, Image, Range, Sink
+from samebytes.elements import Doc, FrameInfo, Range, Sink
 from samebytes.errors import ElementError
-from samebytes.formats import ImageFormat, ImageInfo
+from samebytes.formats import ImageInfo
 
-from .._pixel_formats import pixel_format_name
-from ._encoders import encoder_for, why_not
+from ._encoders import Encodable, encoder_for, why_not_of_range
 from ._input import RATE
 from ._output import Output
+from ._rates import countable, written_as
 
 __all__ = ["FFmpegSink"]
 
@@ -37,33 +37,40 @@ class FFmpegSink(Sink):
     """
 
     name = "ffmpeg.sink"
-    takes = Image(memory="ffmpeg")
 
     url: Annotated[Path | str, Doc("a file, or what FFmpeg can write to")]
     codec: Annotated[
         str, Doc("FFmpeg's encoder; by default H.264, else MPEG-4, else FFV1, as the frames allow")
     ] = ""
     options: Annotated[Mapping[str, str] | None, Doc("of the encoder: preset, crf ...")] = None
-    rate: Annotated[Fraction | None, Doc("frames a second; None for the source's")] = None
-    bit_rate: Annotated[int | None, Range(1), Doc("bits a second; None for the encoder's")] = None
+    rate: Annotated[
+        Fraction | None,
+        Range(0.001, 10_000),
+        Doc("frames a second; None for the source's; 29.97 is 30000/1001"),
+    ] = None
+    bit_rate: Annotated[
+        int | None, Range(1, 10**12), Doc("bits a second; None for the encoder's")
+    ] = None
     format: Annotated[str, Doc("of the container; by default what the ending says")] = ""
     container_options: Annotated[Mapping[str, str] | None, Doc("of the container")] = None
+    on_failure: Annotated[
+        Literal["keep", "remove"], Doc("what becomes of the file when the run fails")
+    ] = "keep"
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self._output: Output | None = None
         self._rate: Fraction | None = None
+        self._path: Path | None = None
+
+    @property
+    def takes(self) -> Encodable:
+        """What the encoder takes, so that a source gives that if it can."""
+        return Encodable(self.codec)
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
-        """See whether the encoder takes such frames.
-
-        Raises:
-            ValueError: it does not; the message lists what it takes.
-        """
+        """Keep the rate."""
         self._rate = given.rate
-        if given.format is not None and given.width and given.height:
-            image = ImageInfo.of(given.format, given.width, given.height)
-            self._encoder(pixel_format_name(ImageFormat.of(given.format)), image)
         return given
 
     def open(self, context: Context | None) -> None:
@@ -77,7 +84,7 @@ class FFmpegSink(Sink):
                 raise self._error(
                     f"FFmpeg cannot create it: the folder {path.parent} does not exist"
                 )
-            url = str(path)
+            self._path, url = path, str(path)
         try:
             self._output = Output(url, self.format, self.container_options or {})
         except (av.FFmpegError, OSError, ValueError) as error:
@@ -91,9 +98,12 @@ class FFmpegSink(Sink):
         try:
             if not output.started:
                 image = ImageInfo.of(frame.image.format, native.width, native.height)
-                codec = self._encoder(native.format.name, image)
-                rate = self.rate or self._rate or RATE
-                output.start(native, meta.time_base, codec, rate, self.bit_rate, self.options or {})
+                codec = self.codec or encoder_for(native.format.name, image)
+                options = self.options or {}
+                if (reason := why_not_of_range(codec, native, options)) is not None:
+                    raise ValueError(reason)
+                rate = written_as(self.rate) if self.rate else self._rate or RATE
+                output.start(native, meta.time_base, codec, countable(rate), self.bit_rate, options)
             output.write(native, meta.pts, meta.time_base)
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self._error(f"FFmpeg cannot write the frame: {error}", meta.pts) from error
@@ -115,14 +125,8 @@ class FFmpegSink(Sink):
                     output.flush()
             finally:
                 output.close()
-
-    def _encoder(self, pixel_format: str, image: ImageInfo) -> str:
-        if not self.codec:
-            return encoder_for(pixel_format, image)
-        reason = why_not(self.codec, pixel_format, image)
-        if reason is not None:
-            raise ValueError(reason)
-        return self.codec
+            if self.run_failed and self.on_failure == "remove" and self._path is not None:
+                self._path.unlink(missing_ok=True)
 
     def _error(self, text: str, pts: int | None = None) -> ElementError:
         return ElementError(self.name, text, pts=pts, parameters=self.parameters)

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ending a read that waits for data, from another thread.
 
-FFmpeg asks PyAV ten times a second whether a wait has lasted too long, and PyAV compares with a
-limit in seconds that is a field of its container object. PyAV has no call that changes the limit
-during a read, so the field is located by the value that it holds.
+FFmpeg asks PyAV ten times a second whether a wait has lasted too long.
 """
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 from typing import Any
 
+from .._pyav import end_wait
+
 __all__ = ["Waking"]
 
-_DOUBLE = ctypes.sizeof(ctypes.c_double)
 _numbers = itertools.count(1)
 
 
@@ -38,10 +36,4 @@ class Waking:
         Returns:
             False: none waits, or this PyAV keeps the number elsewhere, and it ends by the time-out.
         """
-        size = type(container).__basicsize__
-        numbers = (ctypes.c_double * (size // _DOUBLE)).from_address(id(container))
-        found = [n for n, value in enumerate(numbers) if value == self.timeout]
-        if len(found) != 1:
-            return False
-        numbers[found[0]] = 0.0
-        return True
+        return end_wait(container, self.timeout)

@@ -79,7 +79,7 @@ def describe(library: Libavutil, address: int) -> Described:
             f"{frames.width}x{frames.height}"
         )
     if device_kind(library, frames.format) != kind or not frames.device_ref:
-        raise LayoutError(f"the hw_frames_ctx of the {kind} frame is one of something else")
+        raise LayoutError(f"the hw_frames_ctx of the {kind} frame is not an AVHWFramesContext")
     if kind == "vaapi":
         # A VASurfaceID of 32 bits in place of a pointer.
         return Described(kind, image, frames.device_ref, (frame.data[3] or 0) & 0xFFFFFFFF)

@@ -63,6 +63,9 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
     Frames that FFmpeg decoded on a device find its context by themselves.
 
     handle(): "av_hwdevice" (the AVHWDeviceContext*), and what its type has.
+
+    Attributes:
+        library: the libavutil that it belongs to.
     """
 
     memory_type = "ffmpeg"
@@ -104,6 +107,9 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
             library: path or soname of a libavutil. By default PyAV's own if it was built with such
                 devices, else that of the system.
 
+        Returns:
+            The context of the device: the living one, if there is one.
+
         Raises:
             MissingDependencyError: no libavutil that has such devices.
             NativeError: FFmpeg cannot open the device.
@@ -142,6 +148,7 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         Raises:
             LayoutError: there is no such reference at the address.
             UnknownNameError: it is of a type that is not known here.
+            UnsupportedObjectError: `pointer` is not an int.
         """
         used = system_library() if library is None else library_at(library)
         try:
@@ -160,6 +167,10 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
     @staticmethod
     def over(library: Libavutil, reference: int) -> HardwareDevice:
         """The living context of a device that an AVBufferRef* refers to, or a new one.
+
+        Args:
+            library: the libavutil that made the reference.
+            reference: the address of the AVBufferRef; it stays the caller's.
 
         Raises:
             UnknownNameError: a type of device that is not known here.
@@ -238,7 +249,11 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         return upload(frame, self)  # type: ignore[return-value]  # of this context's class
 
     def pool_of(self, image: ImageInfo) -> HardwareFramePool:
-        """The pool of such images, made once; the least used is forgotten."""
+        """The pool of such images, made once; the least used is forgotten.
+
+        Args:
+            image: the format and size.
+        """
         self.check_open()
         with _lock:
             pool = self._pools.pop(image, None)

@@ -75,7 +75,9 @@ def _plane(said: Any, image: ImageInfo, number: int, place: Any) -> DRMPlane:
         )
     held = said.objects[place.object_index]
     if held.fd < 0:
-        raise LayoutError(f"{name} is in a buffer with descriptor {held.fd}, which is none")
+        raise LayoutError(
+            f"{name} is in a buffer with descriptor {held.fd}, which is not a descriptor"
+        )
     layout = image.plane_layouts()[number]
     if place.offset < 0:
         raise LayoutError(f"{name} begins {-place.offset} bytes before its buffer")

@@ -55,6 +55,7 @@ class HardwareFrame:
         Raises:
             LayoutError: there is no frame of a device at the address.
             MissingDependencyError: the library cannot be used.
+            UnsupportedObjectError: `pointer` is not an int.
         """
         used = system_library() if library is None else library_at(library)
         try:

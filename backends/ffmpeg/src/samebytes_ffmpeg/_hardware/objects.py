@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from av import VideoFrame
 
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Frame, FrameMeta, Tensor, TensorInfo
+from samebytes.plugins import Frame, FrameMeta, Tensor, TensorInfo, read_slot
 
 from .._loans import sweep
 from .._meta import FFmpegMeta
@@ -106,7 +106,7 @@ class FFmpegHardwareFrame(Frame):
 
     @property
     def readonly(self) -> bool:  # evaluated each time
-        return bool(_frame_slot.__get__(self)) or not _is_writable(self.native)
+        return bool(read_slot(_frame_slot, self)) or not _is_writable(self.native)
 
     @readonly.setter
     def readonly(self, value: bool) -> None:
@@ -132,7 +132,8 @@ class FFmpegHardwareFrame(Frame):
         return ()  # the framework counts who holds its memory
 
     def _native_uses(self) -> int:
-        return buffer_references(*place_of(self.native))
+        native = self.native  # the pointer is valid as long as it is held here
+        return buffer_references(*place_of(native))
 
     def _on_closed(self) -> None:
         # What was lent to this frame is the lender's again, not only after the next lending.
@@ -158,7 +159,7 @@ class FFmpegHardwarePlane(Tensor):
 
     @property
     def readonly(self) -> bool:  # evaluated each time
-        return bool(_plane_slot.__get__(self)) or not _is_writable(self.native.frame)
+        return bool(read_slot(_plane_slot, self)) or not _is_writable(self.native.frame)
 
     @readonly.setter
     def readonly(self, value: bool) -> None:

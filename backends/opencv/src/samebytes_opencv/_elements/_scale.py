@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any, Literal
 
 import cv2
 
-import samebytes
-from samebytes import Frame, Region
-from samebytes.elements import Doc, FrameInfo, FramePool, Image, Range, Transform
+from samebytes import Frame
+from samebytes.elements import Doc, FrameInfo, Image, Range, Transform
+from samebytes.metadata import meta_of_warped
 
 from .._resize import resize
 from ._drawing import FORMATS
+from ._pools import Pools
 
-__all__ = ["OpenCVScale"]
+__all__ = ["METHODS", "OpenCVScale"]
 
-_METHODS = {
+METHODS: dict[str, int] = {
     "linear": cv2.INTER_LINEAR,
     "area": cv2.INTER_AREA,
     "nearest": cv2.INTER_NEAREST,
@@ -46,7 +46,7 @@ class OpenCVScale(Transform):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
-        self._pools: dict[str, FramePool] = {}
+        self._pools = Pools(self.name, self.width, self.height, self.pool)
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
         """The same in another size, in memory of the CPU."""
@@ -54,37 +54,14 @@ class OpenCVScale(Transform):
 
     def process(self, frame: Frame[Any]) -> Frame[Any]:
         """The frame in the new size."""
-        made = self._pool_of(frame.image.format.name).acquire()
-        method = _METHODS[self.method]
+        made = self._pools.acquire(frame.image.format.name)
+        method = METHODS[self.method]
         for source, target in zip(frame.planes, made.planes, strict=True):
             resize(source.native, target.native, method)
-        meta = made.meta
-        meta.pts, meta.time_base = frame.meta.pts, frame.meta.time_base
-        meta.metadata.update(frame.metadata)
-        across, down = self.width / frame.width, self.height / frame.height
-        meta.regions.extend(_scaled(region, across, down) for region in frame.regions)
+        made.meta = meta_of_warped(frame, self.width, self.height)
         return made
 
     def close(self) -> None:
         """Let go of the pools."""
         super().close()
-        while self._pools:
-            self._pools.popitem()[1].close()
-
-    def _pool_of(self, format_: str) -> FramePool:
-        pool = self._pools.get(format_)
-        if pool is None:
-            make = partial(
-                samebytes.context("cpu").allocate_frame, format_, self.width, self.height
-            )
-            pool = self._pools[format_] = FramePool(make, maximum=self.pool, name=self.name)
-        return pool
-
-
-def _scaled(region: Region, across: float, down: float) -> Region:
-    x, y = round(region.x * across), round(region.y * down)
-    right = round((region.x + region.width) * across)
-    bottom = round((region.y + region.height) * down)
-    return replace(
-        region, x=x, y=y, width=right - x, height=bottom - y, metadata=dict(region.metadata)
-    )
+        self._pools.close()

@@ -9,17 +9,22 @@ from typing import Annotated, Any, Literal
 
 import openvino
 
-from samebytes import Context, Frame
-from samebytes.elements import Doc, FrameInfo, Image, Range, Tensors, TransformInplace
+from samebytes import Context, Frame, Tensor
+from samebytes.elements import Doc, FrameInfo, Image, Range, Tensors, Transform
+from samebytes.errors import ElementError
 from samebytes.formats import ImageFormat
+from samebytes.metadata import InferenceResult, add
 
 from .._compiled import CompiledModel, compile_model, read_model
 from .._image._components import components_of
+from .._image._joined import identity, joined
 from .._image._model import ImageModel, image_model
 from .._image._request import ImageRequest, Resize
+from .._outputs import outputs_of_item
 from .._remote._core import default_core
 from .._request import InferRequest
-from ._runners import Runners, bound, new_outputs
+from ._line import Flight, Line
+from ._runners import Request, Runners, bound, new_outputs
 
 __all__ = ["OpenVINOInfer"]
 
@@ -27,7 +32,7 @@ _PerChannel = float | tuple[float, float, float] | None
 _Compiled = openvino.CompiledModel
 
 
-class OpenVINOInfer(TransformInplace):
+class OpenVINOInfer(Transform):
     """Runs a model on each frame, where the frame lies, and passes the frame on with the result.
 
     Images go through `image_model`: any format, size and padding that it takes, on any device.
@@ -38,9 +43,14 @@ class OpenVINOInfer(TransformInplace):
     which are added to `frame.regions`, or None. Without it, `frame.metadata[key]` is a dict with a
     tensor for each output, by name, which lies in memory of the device and belongs to the frame.
 
-    Several threads run as many requests, `Pipeline.start(threads=4)`, as far as `requests` allows;
-    on an NPU that is one, since frames of a decoder share pages, which it imports once. Each holds
-    the frame of its last inference until the next one, or until the pipeline has stopped.
+    Several threads run as many requests, `Pipeline.start(threads=4)`; on an NPU one, since frames
+    of a decoder share pages, which it imports once. Each holds the frame of its last inference
+    until the next one, or until the pipeline has stopped.
+
+    With `requests` of 2 and more, one thread starts so many inferences and goes on; with `batch`,
+    each takes so many frames, of whichever streams they are. Frames go on in the order in which
+    they came, when the inferences before theirs have ended: that is seen when the next frame comes,
+    or their stream ends.
 
     Raises:
         ElementError: the model cannot be read or compiled, or the device cannot use a frame in
@@ -49,7 +59,6 @@ class OpenVINOInfer(TransformInplace):
 
     name = "openvino.infer"
     takes = (Image(), Tensors())
-    concurrent = True
 
     model: Annotated[
         Path | openvino.Model | openvino.CompiledModel,
@@ -79,8 +88,12 @@ class OpenVINOInfer(TransformInplace):
     requests: Annotated[
         int | None,
         Range(1),
-        Doc("how many run at a time; None for one a thread, and on an NPU for one"),
+        Doc("how many run at a time in one thread; None for one a thread, and on an NPU for one"),
     ] = None
+    batch: Annotated[int, Range(1), Doc("how many frames one inference takes")] = 1
+    entries: Annotated[
+        bool, Doc("results as samebytes.metadata.InferenceResult entries of the frame, too")
+    ] = False
     config: Annotated[Mapping[Any, Any] | None, Doc("OpenVINO's properties, for compiling")] = None
     copy: Annotated[bool, Doc("copy what the device cannot use in place; it is counted")] = False
 
@@ -90,12 +103,19 @@ class OpenVINOInfer(TransformInplace):
         self._images: ImageModel | None = None
         self._tensors: Any = None
         self._runners: dict[bool, Runners] = {}
+        self._line: Line | None = None
+        self._in_line = self.batch > 1 or (self.requests or 1) > 1
+        self._model_name = ""
+        # Frames in line go on in their order, which several threads would not keep.
+        vars(self)["concurrent"] = not self._in_line
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
         """See whether a model can be given such frames.
 
         Raises:
             UnknownNameError: a pixel format that is not supported.
+            ValueError: a compiled model is given images or a batch, or more frames are kept than
+                the source's pool has.
         """
         if given.media == "image":
             if isinstance(self.model, _Compiled):
@@ -105,6 +125,14 @@ class OpenVINOInfer(TransformInplace):
                 )
             if given.format is not None:
                 components_of(ImageFormat.of(given.format))
+        if self.batch > 1 and isinstance(self.model, _Compiled):
+            raise ValueError("a compiled model has its batch already: give the openvino.Model")
+        kept = self.batch * (self.requests or 1)
+        if given.pool is not None and self._in_line and kept >= given.pool:
+            raise ValueError(
+                f"it keeps up to {kept} frames, and the source has only {given.pool}: use a "
+                "smaller batch= or requests="
+            )
         return given
 
     def open(self, context: Context | None) -> None:
@@ -112,6 +140,11 @@ class OpenVINOInfer(TransformInplace):
         super().open(context)
         model = self.model
         self._read = model if isinstance(model, _Compiled) else read_model(default_core(), model)
+        self._model_name = "" if isinstance(model, _Compiled) else self._read.friendly_name
+        if self._in_line:
+            requests = self.requests or 1
+            self._line = Line(self._make, self._begin, self._finish, requests, self.batch)
+            return
         most = self.requests
         if most is None and self.device.startswith("NPU"):
             # Frames of a decoder share pages, and an NPU imports a page once.
@@ -121,21 +154,34 @@ class OpenVINOInfer(TransformInplace):
             False: Runners(self._new_request, most),
         }
 
-    def process(self, frame: Frame[Any]) -> None:
-        """Run the model, and add the result to the frame."""
+    def process(self, frame: Frame[Any]) -> Any:
+        """Run the model, and add the result to the frame.
+
+        Returns:
+            The frame; or with several requests or a batch, those whose inferences have ended.
+        """
+        if self._line is not None:
+            return self._line.put(frame)
         with self._runners[frame.meta.info is not None].one(frame) as idle:
-            request = bound(idle, frame, copy=self.copy)
-            if self.postprocess is None:
-                results = new_outputs(request, self._context_of())
-                request.infer()
-                frame.metadata[self.key] = results
-                return
-            regions = self.postprocess(frame, request.infer())
-        if regions is not None:
-            frame.regions.extend(regions)
+            request = bound(idle, (frame,), copy=self.copy)
+            results = self._results(request)
+            outputs = request.infer()
+            self._add(frame, None if results is None else results[0], outputs)
+        return frame
+
+    def end_of_stream(self, stream: int) -> Any:
+        """Run what is left of a batch, and give the frames that are under way."""
+        return None if self._line is None else self._line.end()
+
+    def frames_kept(self) -> int:
+        """Those of a batch that is not full, and of inferences under way."""
+        return 0 if self._line is None else len(self._line)
 
     def explain(self, frame: Frame[Any] | None = None) -> str:
         """Where images go, and what is converted where: `ImageModel.explain`.
+
+        Args:
+            frame: of which to say it; by default what the model was made for.
 
         Returns:
             "" before the first frame, and for tensors.
@@ -149,16 +195,61 @@ class OpenVINOInfer(TransformInplace):
             runners.close()
         if self._images is not None:
             self._images.close()
-        self._runners = {}
+        if self._line is not None:
+            self._line.close()
+        self._runners, self._line = {}, None
         self._read = self._images = self._tensors = None
 
     def _context_of(self) -> Any:
         compiled = self._tensors if self._images is None else self._images.compiled
         return compiled.context if isinstance(compiled, CompiledModel) else None
 
+    def _results(self, request: InferRequest) -> list[dict[str, Tensor]] | None:
+        """Memory for the results that outlive the next inference; None where none do."""
+        if self.postprocess is not None and not self.entries:
+            return None
+        return new_outputs(request, self._context_of(), self.batch)
+
+    def _add(self, frame: Frame[Any], results: Mapping[str, Tensor] | None, outputs: Any) -> None:
+        """Add to a frame what came of it."""
+        if self.entries and results is not None:
+            for name, tensor in results.items():
+                add(frame, InferenceResult(tensor, self._model_name, name))
+        if self.postprocess is None:
+            frame.metadata[self.key] = results
+            return
+        regions = self.postprocess(frame, outputs)
+        if regions is not None:
+            frame.regions.extend(regions)
+
+    def _make(self, frame: Frame[Any]) -> Request:
+        image = frame.meta.info is not None
+        return self._new_image_request(frame) if image else self._new_request(frame)
+
+    def _begin(self, request: Request, frames: list[Frame[Any]]) -> Flight:
+        inferring = bound(request, frames, copy=self.copy)
+        results = self._results(inferring)
+        inferring.start_async()
+        return Flight(frames, request, inferring, results)
+
+    def _finish(self, flight: Flight) -> None:
+        request, batch = flight.inferring, self.batch
+        try:
+            request.wait()
+        except RuntimeError as error:
+            raise ElementError(
+                self.name, f"the inference failed: {error}", pts=flight.frames[0].meta.pts,
+                parameters=self.parameters,
+            ) from error  # fmt: skip
+        for number, frame in enumerate(flight.frames):
+            outputs = request.outputs() if batch == 1 else outputs_of_item(request, number, batch)
+            self._add(frame, None if flight.results is None else flight.results[number], outputs)
+
     def _new_request(self, frame: Frame[Any]) -> InferRequest:
         if self._tensors is None:
             model = self._read
+            if self.batch > 1:
+                model = joined(model, self.batch, identity(model))
             if not isinstance(model, _Compiled):
                 model = compile_model(model, self.device, self.config)
             self._tensors = model
@@ -179,5 +270,6 @@ class OpenVINOInfer(TransformInplace):
                 color_range=self.color_range,
                 color_matrix=self.color_matrix,
                 config=self.config,
+                batch=self.batch,
             )
         return self._images.create_infer_request()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -16,9 +16,9 @@ from samebytes.plugins import Lock
 from .._image._request import ImageRequest
 from .._request import InferRequest
 
-__all__ = ["Runners", "bound", "new_outputs"]
+__all__ = ["Request", "Runners", "bound", "new_outputs"]
 
-_Request = ImageRequest | InferRequest
+Request = ImageRequest | InferRequest
 
 
 class Runners:
@@ -29,15 +29,15 @@ class Runners:
         most: how many there are at most; None for as many as there are threads.
     """
 
-    def __init__(self, make: Callable[[Frame[Any]], _Request], most: int | None) -> None:
+    def __init__(self, make: Callable[[Frame[Any]], Request], most: int | None) -> None:
         self._make = make
         self._most = most
         self._made = 0
         self._lock = Lock()
-        self._idle: SimpleQueue[_Request] = SimpleQueue()
+        self._idle: SimpleQueue[Request] = SimpleQueue()
 
     @contextmanager
-    def one(self, frame: Frame[Any]) -> Iterator[_Request]:
+    def one(self, frame: Frame[Any]) -> Iterator[Request]:
         """A request that nobody else uses meanwhile."""
         request = self._taken(frame)
         try:
@@ -45,7 +45,7 @@ class Runners:
         finally:
             self._idle.put(request)
 
-    def _taken(self, frame: Frame[Any]) -> _Request:
+    def _taken(self, frame: Frame[Any]) -> Request:
         with suppress(Empty):
             return self._idle.get_nowait()
         with self._lock:
@@ -64,27 +64,45 @@ class Runners:
                 return
 
 
-def bound(request: _Request, frame: Frame[Any], *, copy: bool) -> InferRequest:
-    """The request under `request`, with the frame bound to it."""
-    request.set_frame(frame, copy=copy)
-    return request.request if isinstance(request, ImageRequest) else request
+def bound(request: Request, frames: Sequence[Frame[Any]], *, copy: bool) -> InferRequest:
+    """The request under `request`, with the frames of a batch bound to it, in its first inputs."""
+    if isinstance(request, ImageRequest):
+        request.set_frames(frames, copy=copy)
+        return request.request
+    ports = request.input_ports
+    planes = [plane for frame in frames for plane in frame.planes]
+    if len(frames) == 1 and len(planes) == len(ports):
+        request.set_frame(frames[0], copy=copy)
+        return request
+    each = len(planes) // len(frames)
+    if any(len(frame.planes) != each for frame in frames) or not each or len(ports) % each:
+        raise LayoutError(
+            f"frames of {', '.join(str(len(f.planes)) for f in frames)} tensors for {len(ports)} "
+            "inputs of the batch"
+        )
+    for port, plane in zip(ports, planes, strict=False):
+        request.set_input_tensor(port.index, plane, copy=copy)
+    return request
 
 
-def new_outputs(request: InferRequest, context: Any) -> dict[str, Tensor]:
+def new_outputs(request: InferRequest, context: Any, count: int = 1) -> list[dict[str, Tensor]]:
     """Give the request memory of its own for this inference, so that its outputs outlive the next.
 
     Args:
         context: of the device; None for the CPU.
+        count: how many frames the batch has.
 
     Returns:
-        The tensors by the names of the outputs.
+        Of each frame, the tensors by the names of the outputs.
 
     Raises:
         LayoutError: an output has no fixed shape.
     """
     place = samebytes.context("cpu") if context is None else context
-    made: dict[str, Tensor] = {}
-    for port in request.output_ports:
+    ports = request.output_ports
+    each = len(ports) // count
+    made: list[dict[str, Tensor]] = [{} for _ in range(count)]
+    for port in ports:
         if port.shape is None or port.element is None:
             raise LayoutError(
                 f"{port} has no fixed shape and type: give postprocess=, which reads it before the "
@@ -92,5 +110,6 @@ def new_outputs(request: InferRequest, context: Any) -> dict[str, Tensor]:
             )
         tensor = place.allocate(port.shape, port.element.name)
         request.set_output_tensor(port.index, tensor)
-        made[port.name] = tensor
+        name = port.name if count == 1 else port.name.partition("/")[2]
+        made[port.index // each][name] = tensor
     return made

@@ -9,7 +9,7 @@ from samebytes import Frame
 from samebytes.errors import CopyRequiredError
 
 from .._request import InferRequest
-from ._request import bind
+from ._request import bind, is_npu
 
 if TYPE_CHECKING:
     from ._build import Source
@@ -46,9 +46,9 @@ def explanation(
         ]
     lines.append(f"colour: {_colour(plan, target)}")
     if not resizes and source.size != target.size:
-        how = "weighed of four pixels each" if plan.gathers else "after colour"
+        how = "a weighted mean of four pixels each" if plan.gathers else "after colour"
         lines.append(f"size: bilinear to {width}x{height}, inside the model, {how}")
-    steps = [f"less {_numbers(target.mean)}"] if target.mean else []
+    steps = [f"minus {_numbers(target.mean)}"] if target.mean else []
     steps += [f"divided by {_numbers(target.scale)}"] if target.scale else []
     lines.append(f"then: {', '.join([*steps, target.layout])}, inside the model")
     return lines
@@ -63,12 +63,19 @@ def placements(plan: Plan, frame: Frame, seen: Seen, resizes: bool) -> str:
         return f"copied: nothing ({way})"
     request = InferRequest(plan.compiled)
     try:
-        bind(request, plan, seen, False)
+        bind(request, plan, 0, seen, False)
     except CopyRequiredError as refused:
         reasons = "; ".join(dict.fromkeys([*refused.reasons, *seen.why]))
         most = seen.source.info.nbytes
         return f"copied: refused without copy=True, up to {most} bytes a frame: {reasons}"
-    found = {b.name: b.placement for b in request.bindings() if b.kind == "input"}
+    inputs = [b for b in request.bindings() if b.kind == "input"]
+    found = {b.name: b.placement for b in inputs[: plan.inputs_of(0).stop]}
+    if seen.rows is not None and is_npu(plan):
+        # To the request they are memory of the NPU, in place: bind() imported their pages for it.
+        for binding in inputs:
+            tensor = binding.tensor
+            if tensor is not None and tensor.context is plan.compiled.context:
+                found[binding.name] = "imported"
     places = ", ".join(f"{name} {placement}" for name, placement in found.items())
     return f"copied: nothing ({way}; {places})"
 

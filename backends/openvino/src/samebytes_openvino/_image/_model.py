@@ -45,6 +45,7 @@ def image_model(
     color_matrix: ColorMatrix = "BT.601",
     config: Mapping[Any, Any] | None = None,
     core: Any = None,
+    batch: int = 1,
 ) -> ImageModel:
     """A model of RGB or BGR images that takes frames as a decoder gives them.
 
@@ -67,7 +68,8 @@ def image_model(
         mean, scale: (image - mean) / scale, in units of 0 to 255: one number, or one for each
             channel in the order of `color`.
         size: (width, height) that the model works at. By default its own; for a model of
-            dynamic size, that of the example.
+            dynamic size, that of the example. It takes precedence over a size that the model
+            fixes: the model is reshaped to it, as is a fixed batch to 1.
         resize: a function resize(source, target) that resizes one plane, an array of (rows,
             columns) or (rows, columns, channels), into another, for instance
             samebytes_opencv.resize. The frame's planes are then mapped to the CPU and resized into
@@ -80,6 +82,9 @@ def image_model(
             FFmpeg's are "BT.601"; "BT.709" is what most HD video is made with, "BT.2020" UHD.
         config: properties of OpenVINO, for compiling.
         core: the openvino.Core to use; by default one of samebytes' own.
+        batch: how many frames one inference takes (`ImageRequest.set_frames`). Each frame has
+            inputs and outputs of its own, which are joined to a batch and split inside of the
+            model: "0/scores", "1/scores" ...
 
     Raises:
         LayoutError: the model has no such input, its layout cannot be determined, or it cannot have
@@ -111,10 +116,12 @@ def image_model(
     input_size = input_size_of(own, order, size, (info.width, info.height))
     channels = _channels("mean", mean), _channels("scale", scale)
     target = Target(order, input_size, color, *channels)
+    if batch < 1:
+        raise LayoutError(f"batch={batch}: an inference takes at least one frame")
     if any(channels) and own.inputs[0].element_type.type_name == "u8":
         raise LayoutError("mean and scale need a model of f32 or f16, but this one takes u8")
-    plans = Plans(own, target, device, config, core)
-    made = ImageModel(plans, target, device, resize, Meaning(color_matrix, color_range))
+    plans = Plans(own, target, device, config, core, batch)
+    made = ImageModel(plans, target, device, resize, Meaning(color_matrix, color_range), batch)
     made._prepare(example)
     return made
 
@@ -133,7 +140,9 @@ class ImageModel:
         device: str | RemoteContext,
         resize: Resize | None,
         meaning: Meaning,
+        batch: int,
     ) -> None:
+        self._batch = batch
         self._plans = plans
         self._target = target
         self._device = device
@@ -142,7 +151,7 @@ class ImageModel:
         self._plan: Plan | None = None
         # Where frames of a context go: a name, until the first one showed the context it means.
         self._contexts: dict[Any, RemoteContext] = {}
-        self._own = self.create_infer_request()
+        self._own = ImageRequest(self._look, resize, batch, of_model=True)
 
     @property
     def compiled(self) -> CompiledModel:
@@ -164,15 +173,19 @@ class ImageModel:
             copy: allow a copy where the device cannot use the planes in place. It is counted in
                 `samebytes.stats()`.
 
+        Returns:
+            The outputs, one tensor each, in memory that the next call overwrites.
+
         Raises:
             CopyRequiredError: a copy is needed, and `copy` is False; the message says why.
+            ClosedError: the model was closed.
             And the errors of `ImageRequest.set_frame` and `InferRequest.infer`.
         """
         return self._own.infer(frame, copy=copy)
 
     def create_infer_request(self) -> ImageRequest:
         """Its own request, for inferences that run side by side."""
-        return ImageRequest(self._look, self._resize)
+        return ImageRequest(self._look, self._resize, self._batch)
 
     def explain(self, frame: Frame | None = None) -> str:
         """In plain words: where the frame goes, what is converted where, and what is copied.
@@ -192,7 +205,13 @@ class ImageModel:
         return "\n".join([*lines, placements(plan, frame, seen, resizes)])
 
     def close(self) -> None:
-        """Let go of the frame that the model's own request holds, and of that request."""
+        """End the model's own request, and release the frame that it holds.
+
+        The model's own `infer()` raises ClosedError from then on. Requests that
+        `create_infer_request()` made, or makes later, are not affected. A GPU plugin keeps the
+        model's own memory, and its handles of the last inputs, until the model is dropped: they
+        count in GPU_MEMORY_STATISTICS.
+        """
         self._own.close()
 
     def __repr__(self) -> str:

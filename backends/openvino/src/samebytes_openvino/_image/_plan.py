@@ -13,6 +13,7 @@ from samebytes.plugins import KeyLocks, Lock
 from .._compiled import CompiledModel, compile_model
 from .._remote._context import RemoteContext
 from ._build import Source, build
+from ._joined import identity, joined
 from ._target import Target
 
 __all__ = ["Plan", "Plans", "kind_of"]
@@ -26,7 +27,7 @@ class Plan:
     """A compiled model for frames of one layout.
 
     Attributes:
-        names: of its inputs, in the order of the planes.
+        names: of its inputs, in the order of the planes; of a batch, of one frame after another.
         gathers: see `Built`.
     """
 
@@ -35,6 +36,11 @@ class Plan:
     names: tuple[str, ...]
     gathers: bool
 
+    def inputs_of(self, number: int) -> range:
+        """Which inputs are those of a frame of the batch."""
+        planes = len(self.source.pitches)
+        return range(number * planes, (number + 1) * planes)
+
 
 class Plans:
     """The plans of one image model. Threads may share it.
@@ -42,6 +48,7 @@ class Plans:
     Args:
         model: an openvino.Model with one image input, whose size `target` has.
         device: the name of OpenVINO's, or a context.
+        batch: how many frames one inference takes.
     """
 
     def __init__(
@@ -51,7 +58,9 @@ class Plans:
         device: str | RemoteContext,
         config: Mapping[Any, Any] | None,
         core: Any,
+        batch: int,
     ) -> None:
+        self._batch = batch
         self._model = model
         self._target = target
         self._device = device
@@ -96,10 +105,16 @@ class Plans:
 
     def _compile(self, source: Source, context: RemoteContext | None) -> Plan:
         device = self._device if context is None else context
-        built = build(self._model, source, self._target, kind_of(device) not in ("GPU", "NPU"))
+        on_cpu = kind_of(device) not in ("GPU", "NPU")
         core = self._core if context is None else None
-        compiled = compile_model(built.model, device, self._config, core)
-        return Plan(compiled, source, built.names, built.gathers)
+        if self._batch == 1:
+            built = build(self._model, source, self._target, on_cpu)
+            model, names = built.model, built.names
+        else:
+            built = build(identity(self._model), source, self._target, on_cpu)
+            model = joined(self._model, self._batch, built.model)
+            names = tuple(port.any_name for port in model.inputs)
+        return Plan(compile_model(model, device, self._config, core), source, names, built.gathers)
 
 
 def kind_of(device: str | RemoteContext) -> str:

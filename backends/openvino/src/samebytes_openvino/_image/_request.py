@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import samebytes
 from samebytes import Frame, Tensor
 from samebytes.errors import (
     BusyError,
     ClosedError,
     CopyRequiredError,
+    LayoutError,
     RouteError,
     UnsupportedObjectError,
 )
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from ._plan import Plan
     from ._seen import Seen
 
-__all__ = ["ImageRequest", "Resize", "bind"]
+__all__ = ["ImageRequest", "Resize", "bind", "is_npu"]
 
 Array = np.ndarray[Any, Any]
 Resize = Callable[[Array, Array], object]
@@ -47,7 +49,15 @@ class ImageRequest:
     not held. One request is used by one thread at a time.
     """
 
-    def __init__(self, look: Callable[[Frame, bool], tuple[Plan, Seen]], resize: Resize | None):
+    def __init__(
+        self,
+        look: Callable[[Frame, bool], tuple[Plan, Seen]],
+        resize: Resize | None,
+        batch: int = 1,
+        of_model: bool = False,
+    ) -> None:
+        self._batch = batch
+        self._of_model = of_model  # the one that ImageModel.infer() uses
         self._look = look
         self._resize = resize
         self._plan: Plan | None = None
@@ -64,8 +74,7 @@ class ImageRequest:
             BusyError: no frame was set yet.
             ClosedError: this request was closed.
         """
-        if self._closed:
-            raise ClosedError("this image request was closed")
+        self._check_open()
         if self._request is None:
             raise BusyError("no frame has been set: call set_frame() or infer(frame) first")
         return self._request
@@ -88,15 +97,37 @@ class ImageRequest:
             BusyError: an inference is running.
             ClosedError: this request was closed.
         """
-        if self._closed:
-            raise ClosedError("this image request was closed")
-        if not isinstance(frame, Frame):
-            raise UnsupportedObjectError(
-                f"a {type(frame).__name__} is not a samebytes.Frame: wrap it, samebytes.frame(...)"
-            )
+        self.set_frames((frame,), copy=copy)
+
+    def set_frames(self, frames: Sequence[Frame], *, copy: bool = False) -> None:
+        """Bind the frames of a batch, which have one layout.
+
+        Args:
+            frames: as many as the `batch` of the model, or fewer: then the outputs of the others
+                are those of empty memory.
+            copy: as of `set_frame`.
+
+        Raises:
+            LayoutError: no frame, more than the batch has, or frames of several layouts.
+            BusyError: an inference is running.
+            UnsupportedObjectError: one of them is not a frame.
+            And the errors of `set_frame`.
+        """
+        self._check_open()
+        if not 0 < len(frames) <= self._batch:
+            raise LayoutError(f"{len(frames)} frames for a batch of {self._batch}")
+        for frame in frames:
+            if not isinstance(frame, Frame):
+                raise UnsupportedObjectError(
+                    f"a {type(frame).__name__} is not a samebytes.Frame: wrap it, "
+                    "samebytes.frame(...)"
+                )
         if self._request is not None and not self._request.wait(0):
             raise BusyError("an inference is running: wait() for it, or use another request")
-        plan, seen = self._look(frame, copy)
+        looks = [self._look(frame, copy) for frame in frames]
+        plan = looks[0][0]
+        if any(other is not plan for other, _ in looks):
+            raise LayoutError("the frames of a batch have one layout: size, format and row pitch")
         request, spare = self._request, self._spare
         # Without a request while it is bound: one with half of this frame must not run.
         before, self._plan, self._request = self._plan, None, None
@@ -105,17 +136,32 @@ class ImageRequest:
             spare = self._spare = {}
             if self._resize is not None:
                 self._targets = _targets(request, plan)
-            elif _is_npu(plan):
+            elif is_npu(plan):
                 spare = self._spare = _own_inputs(request, plan)
         if self._resize is not None:
-            for plane, target in zip(seen.frame.planes, self._targets, strict=True):
+            planes = [plane for _, seen in looks for plane in seen.frame.planes]
+            for plane, target in zip(planes, self._targets, strict=False):
                 self._resize(plane.native, target)
         else:
-            _bind_or_let_go(request, plan, seen, spare, copy)
+            for number, (_, seen) in enumerate(looks):
+                _bind_or_let_go(request, plan, number, seen, spare, copy)
+            for index in range(plan.inputs_of(len(looks)).start, len(plan.names)):
+                request.set_input_tensor(index, self._empty(request, plan, index))
         self._plan, self._request = plan, request
+
+    def _empty(self, request: InferRequest, plan: Plan, index: int) -> Tensor:
+        """Memory in the place of a frame that a batch lacks."""
+        port = request.input_ports[index]
+        assert port.shape is not None, "planes have fixed shapes"
+        place = plan.compiled.context or samebytes.context("cpu")
+        return place.allocate(port.shape, "uint8")
 
     def infer(self, frame: Frame | None = None, *, copy: bool = False) -> OutputFrame:
         """Set a frame, unless it is left out, run, and return the outputs.
+
+        Args:
+            frame: of the format that the model was made for; None runs on the last one again.
+            copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
 
         Returns:
             The outputs in the request's own memory: the next inference overwrites them.
@@ -128,13 +174,25 @@ class ImageRequest:
         return self.request.infer()
 
     def start_async(self, frame: Frame | None = None, *, copy: bool = False) -> None:
-        """Start an inference and return; `wait()` and `outputs()` follow. As `infer` else."""
+        """Start an inference and return; `wait()` and `outputs()` follow. Otherwise like `infer()`.
+
+        Args:
+            frame: of the format that the model was made for; None runs on the last one again.
+            copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
+        """
         if frame is not None:
             self.set_frame(frame, copy=copy)
         self.request.start_async()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for a running inference: `InferRequest.wait`."""
+        """Wait for a running inference: `InferRequest.wait`.
+
+        Args:
+            timeout: seconds; None waits until it has ended.
+
+        Returns:
+            Whether no inference is running any more.
+        """
         return self.request.wait(timeout)
 
     def outputs(self) -> OutputFrame:
@@ -146,43 +204,67 @@ class ImageRequest:
         return self.request.bindings()
 
     def close(self) -> None:
-        """Wait for a running inference, and release the frame."""
+        """Wait for a running inference, and release the frame.
+
+        What a GPU plugin keeps of the inputs is released with the model: `ImageModel.close()`.
+        """
         self._closed = True
         if self._request is not None:
             self._request.close()
         self._request = self._plan = None
         self._spare, self._targets = {}, []
 
+    def _check_open(self) -> None:
+        if not self._closed:
+            return
+        if self._of_model:
+            raise ClosedError(
+                "this ImageModel was closed, which ended the request that its infer() uses: make "
+                "requests with create_infer_request(), or close the model when you no longer need "
+                "infer()"
+            )
+        raise ClosedError("this image request was closed")
+
     def __enter__(self) -> Self:
-        if self._closed:
-            raise ClosedError("this image request was closed")
+        self._check_open()
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
 
 
-def bind(request: InferRequest, plan: Plan, seen: Seen, copy: bool) -> None:
-    """Give the planes of a frame to a request. Errors are those of `ImageRequest.set_frame`."""
+def bind(request: InferRequest, plan: Plan, number: int, seen: Seen, copy: bool) -> None:
+    """Give the planes of a frame to a request. Errors are those of `ImageRequest.set_frame`.
+
+    Args:
+        number: of the frame in the batch.
+    """
+    inputs = plan.inputs_of(number)
     tensors = _on_the_npu(plan, seen) or seen.tensors()
     if tensors is None:
-        request.set_frame(seen.frame, plan.names, copy=copy)
+        request.set_frame(seen.frame, plan.names[inputs.start : inputs.stop], copy=copy)
         return
-    for index, tensor in enumerate(tensors):  # the inputs are in the order of the planes
+    for index, tensor in zip(inputs, tensors, strict=True):  # in the order of the planes
         request.set_input_tensor(index, tensor, copy=copy)
 
 
 def _bind_or_let_go(
-    request: InferRequest, plan: Plan, seen: Seen, spare: Mapping[str, Tensor], copy: bool
+    request: InferRequest,
+    plan: Plan,
+    number: int,
+    seen: Seen,
+    spare: Mapping[str, Tensor],
+    copy: bool,
 ) -> None:
-    """`bind`, and where the frame that the request holds is in the way, release that first."""
+    """`bind`, and where frames that the request still holds are in the way, release them first."""
     try:
-        bind(request, plan, seen, False)
+        bind(request, plan, number, seen, False)
     except CopyRequiredError:
-        for name, tensor in spare.items():
-            request.set_input_tensor(name, tensor)
+        for index in range(plan.inputs_of(number).start, len(plan.names)):
+            if plan.names[index] in spare:
+                request.set_input_tensor(index, spare[plan.names[index]])
         try:
-            bind(request, plan, seen, copy)
+            bind(request, plan, number, seen, copy)
         except CopyRequiredError as refused:
             reasons = [*refused.reasons, *seen.why, _WAY_OUT]
             raise CopyRequiredError(
@@ -199,7 +281,8 @@ def _own_inputs(request: InferRequest, plan: Plan) -> dict[str, Tensor]:
     return {name: request.get_input_tensor(name) for name in plan.names}
 
 
-def _is_npu(plan: Plan) -> bool:
+def is_npu(plan: Plan) -> bool:
+    """Whether a plan is for an NPU."""
     context = plan.compiled.context
     return context is not None and context.device_name.startswith("NPU")
 
@@ -207,7 +290,7 @@ def _is_npu(plan: Plan) -> bool:
 def _on_the_npu(plan: Plan, seen: Seen) -> Sequence[Tensor] | None:
     """The whole rows in the NPU's memory, mapped as one frame: planes may share a page then."""
     context = plan.compiled.context
-    if seen.rows is None or context is None or not _is_npu(plan):
+    if seen.rows is None or context is None or not is_npu(plan):
         return None
     try:
         return seen.wide_frame().map(context, "r").planes
@@ -218,7 +301,8 @@ def _on_the_npu(plan: Plan, seen: Seen) -> Sequence[Tensor] | None:
 def _targets(request: InferRequest, plan: Plan) -> list[Array]:
     """Arrays of the planes' shapes over the request's own input tensors."""
     arrays = []
-    for index, layout in enumerate(plan.source.info.plane_layouts()):
+    planes = plan.source.info.plane_layouts()
+    for index, layout in enumerate(planes * (len(plan.names) // len(planes))):
         own = request.get_input_tensor(index).host_array()
         arrays.append(own.reshape(-1).view(layout.dtype).reshape(layout.shape))
     return arrays

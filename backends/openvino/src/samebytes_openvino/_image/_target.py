@@ -71,9 +71,7 @@ def read(model: Any, core: Any) -> Any:
             "model cannot be given other inputs"
         )
     if len(model.inputs) != 1:
-        raise LayoutError(
-            f"the model has {len(model.inputs)} inputs, and needs to have one: an image"
-        )
+        raise LayoutError(f"the model has {len(model.inputs)} inputs, but must have one, an image")
     port = model.inputs[0]
     if port.partial_shape.rank.is_dynamic or len(port.partial_shape) != 4:
         raise LayoutError(
@@ -92,7 +90,8 @@ def layout_of_input(model: Any, stated: str | None) -> str:
     """ "NCHW" or "NHWC": as stated, as the model says itself, or where its 3 channels are.
 
     Raises:
-        LayoutError: it cannot be determined, or the stated layout contradicts the shape.
+        LayoutError: it cannot be determined, the shape has no 3 channels, or the stated layout
+            contradicts it.
         UnknownNameError: another layout was stated.
     """
     shape = model.inputs[0].partial_shape
@@ -104,6 +103,10 @@ def layout_of_input(model: Any, stated: str | None) -> str:
         raise UnknownNameError("layout of a model's input", stated, ("NCHW", "NHWC"))
     if stated is None:
         found = [n for n, at in (("NCHW", 1), ("NHWC", 3)) if _is(shape[at], 3)]
+        if not found and shape[1].is_static and shape[3].is_static:
+            raise LayoutError(
+                f"the model's input is {shape}: only images of 3 channels are supported"
+            )
         if len(found) != 1:
             raise LayoutError(
                 f"the model's input is {shape}, which does not say where its 3 channels are: pass "

@@ -72,7 +72,12 @@ class RemoteContext(Context[RemoteTensor]):
         return params_of(self.native)
 
     def compile_model(self, model: Any, config: Mapping[Any, Any] | None = None) -> CompiledModel:
-        """`samebytes_openvino.compile_model(model, self, config)`."""
+        """`samebytes_openvino.compile_model(model, self, config)`.
+
+        Args:
+            model: an openvino.Model.
+            config: OpenVINO's properties.
+        """
         from .._compiled import compile_model
 
         return compile_model(model, self, config)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The openvino.Core that contexts are asked from when the user passes none."""
+"""The openvino.Core that is used where the user passes none."""
 
 from __future__ import annotations
 

@@ -111,8 +111,11 @@ class Leases:
         while True:
             with _lock:
                 if found.native is not None:
-                    # Pinned first: an interruption must not leave one that is lent unpinned.
-                    found.pin.keep = (found.home, source, keep)
+                    # Pinned first: an interruption must not leave one that is lent unpinned. One
+                    # that is lent already has what keeps its memory. What it is lent for this
+                    # time may itself be held by it, and neither would ever end.
+                    if not found.leases:
+                        found.pin.keep = (found.home, source, keep)
                     found.leases += 1
                     return Lease(found)
             native = make()  # no lock is held while the plugin runs

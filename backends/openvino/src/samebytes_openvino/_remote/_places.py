@@ -11,7 +11,7 @@ import openvino
 
 from samebytes.plugins import Tensor, data_address
 
-from .._places import Place, Placement, Places
+from .._places import Placement, Places, Verdict
 from .._ports import Port
 from ..intel_gpu._opencl import allocation
 from ..intel_gpu._regions import may_be_region
@@ -45,13 +45,13 @@ class GpuPlaces:
         integrated = kind == openvino.properties.device.Type.INTEGRATED
         self.own: Placement = "in place" if integrated else "unknown"
 
-    def look(self, native: Any, writes: bool) -> Place:
+    def look(self, native: Any, writes: bool) -> Verdict:
         """As `Places.look`."""
         found = allocation(self._cl_context, data_address(native.data))
         if found.kind == "host":
-            return Place(self.own)
+            return Verdict(self.own)
         what = "USM shared" if found.kind == "shared" else "ordinary"
-        return Place("copied", f"the GPU plugin copies {what} memory that is set as a tensor")
+        return Verdict("copied", f"the GPU plugin copies {what} memory that is set as a tensor")
 
     def may_be_region(self, tensor: Tensor) -> bool:
         """As `Places.may_be_region`: whether the memory is larger than the tensor."""
@@ -97,24 +97,31 @@ class NpuPlaces:
         self._native = context.native
         npu: Any = context  # a ZeroContext, which programs for a GPU alone do not import
         self._may_write: Callable[[int, int], bool] = npu.may_write
+        self._check_not_input: Callable[[int, int], None] = npu.check_pages_not_input
 
-    def look(self, native: Any, writes: bool) -> Place:
-        """As `Places.look`."""
+    def look(self, native: Any, writes: bool) -> Verdict:
+        """As `Places.look`.
+
+        Raises:
+            PropertyError: an output in a buffer that the NPU holds as INPUT.
+        """
         address, nbytes = data_address(native.data), native.byte_size
+        if writes:
+            self._check_not_input(address, nbytes)
         if writes and not self._may_write(address, nbytes):
-            return Place("copied", "the NPU holds these pages as INPUT, of read-only memory")
+            return Verdict("copied", "the NPU holds these pages as INPUT, of read-only memory")
         whole_pages = not (address % mmap.PAGESIZE or nbytes % mmap.PAGESIZE)
         # One byte is not a whole page: this fails unless the memory is known already.
         known = not whole_pages or self._is_known(address)
         try:
             pin = self._over(address, nbytes, writes)
         except RuntimeError as error:
-            return Place(
+            return Verdict(
                 "copied",
                 f"the NPU plugin imports whole pages of {mmap.PAGESIZE} bytes only, and refuses "
                 f"these {nbytes} bytes at {address:#x}: {last_line(error)}",
             )
-        return Place("in place" if known else "imported", pin=pin)
+        return Verdict("in place" if known else "imported", pin=pin)
 
     def may_be_region(self, tensor: Tensor) -> bool:
         """As `Places.may_be_region`: regions are used in place, or refused."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must be so before memory goes to the GPU plugin, which accepts most of it when it is not.
+"""Check memory before it goes to the GPU plugin, which accepts most invalid memory.
 
 Objects of another cl_context fail at inference, images of another format or size give wrong
 pictures, and a pointer with too little behind it lets kernels write into other memory.
@@ -116,7 +116,8 @@ def cpu_va_size(address: int, room: int | None, size: int, info: TensorInfo) -> 
         raise PropertyError(
             "CPU_VA",
             f"{address:#x} is not a multiple of {ALIGNMENT}: the driver would work on a copy. "
-            'samebytes.context("cpu").allocate() gives memory on whole pages',
+            'samebytes.context("cpu").allocate() gives memory on whole pages; begin a slice of it '
+            f"at a multiple of {ALIGNMENT} bytes",
         )
     if size < -1 or (size != -1 and size < info.nbytes):
         raise PropertyError("CPU_VA_SIZE", f"{size} bytes, but the tensor has {info.nbytes}")

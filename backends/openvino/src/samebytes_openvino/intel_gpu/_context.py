@@ -19,8 +19,7 @@ from . import _devices, _opencl, _properties
 from ._arguments import handle_of
 from ._checks import check_object
 from ._creation import TensorMaker, nhwc
-from ._frame import GpuFrame
-from ._tensors import GpuTensor
+from ._tensors import GpuFrame, GpuTensor
 
 if TYPE_CHECKING:
     from samebytes import ImageFormat
@@ -81,6 +80,10 @@ class ClContext(TensorMaker):
         """The plugin's own context of a GPU.
 
         It is the same for every openvino.Core, and stays when properties are set.
+
+        Args:
+            core: the openvino.Core to use; by default one that samebytes keeps.
+            device: "GPU", or "GPU.1" where there are several.
 
         Raises:
             MissingDependencyError: OpenVINO sees no GPU.
@@ -145,6 +148,7 @@ class ClContext(TensorMaker):
         """The context that a model was compiled on.
 
         Args:
+            core: the openvino.Core to use; by default one that samebytes keeps.
             model: what `samebytes_openvino.compile_model` gave, which remembers its context; or
                 an openvino.CompiledModel that was compiled by the name of a GPU, whose context is
                 the default one. OpenVINO does not report the context of a model that was compiled
@@ -165,9 +169,14 @@ class ClContext(TensorMaker):
     def wrap(cls, native: Any, core: Any = None) -> ClContext:
         """The context over an openvino.RemoteContext of the user's.
 
+        Args:
+            native: an openvino.RemoteContext of a GPU.
+            core: the openvino.Core to use; by default one that samebytes keeps.
+
         Raises:
             PropertyError: there is another context over the same handles already, whose tensors
                 would not work here.
+            UnsupportedObjectError: it is not an openvino.RemoteContext of a GPU.
         """
         core = core_of(core)
         if not isinstance(native, openvino.RemoteContext):

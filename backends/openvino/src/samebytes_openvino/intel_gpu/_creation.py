@@ -84,6 +84,7 @@ class TensorMaker(RemoteContext):
         Raises:
             ForeignMemoryError: it is of another cl_context.
             LayoutError: its elements are strings.
+            UnsupportedObjectError: it is not an openvino.RemoteTensor.
         """
         if not isinstance(native, openvino.RemoteTensor):
             raise UnsupportedObjectError(f"this is not an openvino.RemoteTensor: {native!r}")
@@ -108,17 +109,31 @@ class TensorMaker(RemoteContext):
         return kind.borrowed(native, self, readonly=ours is not None and ours.readonly, info=info)
 
     def create_usm_host_tensor(self, type: Any, shape: Sequence[int]) -> USMTensor:
-        """A tensor over new USM of the host, which the CPU reads in place."""
+        """A tensor over new USM of the host, which the CPU reads in place.
+
+        Args:
+            type: the element type: a name, a numpy dtype or an openvino.Type.
+            shape: elements along each axis.
+        """
         return self._allocate(type, shape, _properties.usm_host())
 
     def create_usm_device_tensor(self, type: Any, shape: Sequence[int]) -> USMTensor:
-        """A tensor over new USM of the device."""
+        """A tensor over new USM of the device.
+
+        Args:
+            type: the element type: a name, a numpy dtype or an openvino.Type.
+            shape: elements along each axis.
+        """
         return self._allocate(type, shape, _properties.usm_device())
 
     def create_host_tensor(self, type: Any, shape: Sequence[int]) -> OpenVINOTensor:
         """A tensor in host memory that the plugin takes without staging it.
 
         Its context is that of host memory; `native` is an openvino.Tensor.
+
+        Args:
+            type: the element type: a name, a numpy dtype or an openvino.Type.
+            shape: elements along each axis.
         """
         from .._tensor import OpenVINOTensor
 
@@ -165,7 +180,14 @@ class TensorMaker(RemoteContext):
 
     @returns_memory
     def make_tensor(self, plan: Plan, info: TensorInfo, element: Any, extents: Any) -> GpuTensor:
-        """The tensor of a plan, whose class is that of what OpenVINO made of it."""
+        """The tensor of a plan, whose class is that of what OpenVINO made of it.
+
+        Args:
+            plan: the memory, as the property map says it, and its owner.
+            info: dtype, shape and strides.
+            element: OpenVINO's element type.
+            extents: the shape.
+        """
         native = self.native_over(plan, element, extents)
         kind = specific(params_of(native), sys.platform == "win32")
         if kind.opaque:
@@ -176,13 +198,25 @@ class TensorMaker(RemoteContext):
         return kind.borrowed(native, self, keep=pinned(native), readonly=plan.readonly, info=info)
 
     def native_over(self, plan: Plan, element: Any, extents: Any) -> Any:
-        """The openvino.RemoteTensor of a plan. It keeps what the plan says, and the context."""
+        """The openvino.RemoteTensor of a plan. It keeps what the plan says, and the context.
+
+        Args:
+            plan: the memory, as the property map says it, and its owner.
+            element: OpenVINO's element type.
+            extents: the shape.
+        """
         native = self.make_native(plan.properties, element, extents)
         # The openvino.RemoteContext keeps the queue or display that it was made from.
         return pin(native, Storage(keep=(self.native, plan.keep), readonly=plan.readonly))
 
     def make_native(self, properties: Mapping[str, Any], element: Any, extents: Any) -> Any:
-        """The openvino.RemoteTensor of those properties, which nothing checks."""
+        """The openvino.RemoteTensor of those properties, which nothing checks.
+
+        Args:
+            properties: the property map, checked.
+            element: OpenVINO's element type.
+            extents: the shape.
+        """
         with naming("RemoteContext.create_tensor"):
             # The subclass openvino.VAContext hides this form.
             return self.native.create_tensor(element, extents, dict(properties))

@@ -70,6 +70,11 @@ class D3DContext(ClContext):
     def create_tensor_d3d_buffer(self, type: Any, shape: Any, buffer: Any) -> D3DBufferTensor:
         """A tensor over an ID3D11Buffer.
 
+        Args:
+            type: the element type: a name, a numpy dtype or an openvino.Type.
+            shape: elements along each axis.
+            buffer: the ID3D11Buffer*, as an int or a ctypes pointer; the caller keeps it alive.
+
         Raises:
             PropertyError: null.
             LayoutError, UnknownNameError: a wrong shape or type.
@@ -84,6 +89,12 @@ class D3DContext(ClContext):
     ) -> D3DSurface2DTensor:
         """A tensor over a plane of an ID3D11Texture2D.
 
+        Args:
+            type: the element type: a name, a numpy dtype or an openvino.Type.
+            shape: elements along each axis.
+            texture: the ID3D11Texture2D*, as an int or a ctypes pointer; the caller keeps it alive.
+            plane: 0 is Y, 1 is UV.
+
         Raises:
             PropertyError: null, no such plane, or not its type and shape.
         """
@@ -94,6 +105,11 @@ class D3DContext(ClContext):
         self, height: int, width: int, texture: Any
     ) -> tuple[D3DSurface2DTensor, D3DSurface2DTensor]:
         """The planes of an NV12 texture, [1, h, w, 1] and [1, h/2, w/2, 2].
+
+        Args:
+            height: rows.
+            width: pixels in a row.
+            texture: the ID3D11Texture2D*, as an int or a ctypes pointer; the caller keeps it alive.
 
         Raises:
             PropertyError: an odd size, or null.

@@ -116,7 +116,8 @@ class GpuFrameToCpuCopy(MemoryMapper):
     def connect(self, item: Frame, access: Access) -> Connected:
         """The new arrays."""
         settled(item, self.source)
-        host = samebytes.context("cpu").allocate_frame(item.format, item.width, item.height)
+        cpu = samebytes.context("cpu")
+        host = cpu.allocate_frame(item.format, item.width, item.height, zeroed=False)
         for plane, array in zip(item.planes, host.native, strict=True):
             copy_to_array(plane, array)  # type: ignore[arg-type]  # planes here are
         return host.native, None, host.storage

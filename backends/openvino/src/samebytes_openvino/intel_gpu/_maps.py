@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of OpenVINO's own properties, taken apart so that they are checked like other arguments.
+"""Take maps of OpenVINO's own properties apart, to check them like other arguments.
 
 The keys are those of openvino/runtime/intel_gpu/remote_properties.hpp.
 """

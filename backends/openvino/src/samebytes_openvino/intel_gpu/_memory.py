@@ -78,6 +78,9 @@ class FileDescriptor:
     def mapped(self, nbytes: int) -> np.ndarray[Any, Any]:
         """The bytes from `offset` on, to the end of their last page, at least `nbytes`.
 
+        Args:
+            nbytes: how many are needed.
+
         Raises:
             PropertyError: the offset is not one that can be mapped, or the file is too short.
             OSError: the file cannot be opened.

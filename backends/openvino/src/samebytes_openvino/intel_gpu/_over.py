@@ -208,7 +208,8 @@ def copied_to_array(item: GpuTensor, shape: Shape) -> tuple[Array, Storage]:
     """
     element = item.info.dtype
     size: Shape = (packed_nbytes(element, math.prod(shape)),) if element.packed else shape
-    host = samebytes.context("cpu").allocate(size, "uint8" if element.packed else element)
+    carried = "uint8" if element.packed else element
+    host = samebytes.context("cpu").allocate(size, carried, zeroed=False)
     copy_to_array(item, host.native)
     return host.native, host.storage
 
@@ -275,7 +276,9 @@ def _check(info: TensorInfo) -> None:
     if not is_image(info) and not info.is_contiguous:
         raise Refused(
             f"strides {info.strides} of shape {info.shape}: the GPU plugin ignores strides and "
-            "reads tensors as dense, and would give wrong numbers"
+            "reads tensors as dense, and would give wrong numbers. image_model() takes a decoder's "
+            "padded frames as they are, and take_whole_rows() makes any model take padded rows: "
+            "bind them with InferRequest.set_frame(frame, names)"
         )
 
 

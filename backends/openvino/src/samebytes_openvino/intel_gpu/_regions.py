@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions of remote tensors, which OpenVINO gives the handle and the properties of the whole one.
+"""Regions of remote tensors: OpenVINO reports the handle and properties of the whole tensor.
 
 The plugin's inferences and copies use the right bytes. Whoever asks for a handle or a pointer, or
 maps the memory, would get those of the whole tensor. Python can ask for neither the offset nor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in a remote context of the GPU plugin, by what they were made over."""
+"""Tensors and frames in a remote context of the GPU plugin; tensors by what they were made over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import openvino
 
 from samebytes import Context, Frame, Tensor
 from samebytes.errors import NotHostVisibleError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo
+from samebytes.plugins import Storage, TensorInfo, read_slot
 
 from .._remote._leases import Lease, native_of
 from .._remote._tensor import RemoteTensor, layout_of
@@ -24,6 +24,7 @@ __all__ = [
     "ClImage2DTensor",
     "D3DBufferTensor",
     "D3DSurface2DTensor",
+    "GpuFrame",
     "GpuTensor",
     "USMTensor",
     "VASurfaceTensor",
@@ -66,7 +67,7 @@ class GpuTensor(RemoteTensor):
         made: tuple[Storage, ...] = (),
     ) -> None:
         if isinstance(parent, GpuTensor):
-            lent = _slot.__get__(parent)
+            lent = read_slot(_slot, parent)
             if type(lent) is Lease and lent.native is native:
                 native = lent  # by the same lease, or the native would count as taken
         super().__init__(native, context, owner, parent, readonly, info, made)
@@ -74,7 +75,7 @@ class GpuTensor(RemoteTensor):
     @property
     def native(self) -> openvino.RemoteTensor:
         """The openvino.RemoteTensor, which keeps its memory alive."""
-        native: openvino.RemoteTensor = native_of(_slot.__get__(self))
+        native: openvino.RemoteTensor = native_of(read_slot(_slot, self))
         return native
 
     @native.setter
@@ -83,13 +84,21 @@ class GpuTensor(RemoteTensor):
 
     @classmethod
     def matches(cls, params: Params) -> bool:
-        """Whether a tensor with those properties is of this class, as C++'s type_check says."""
+        """Whether a tensor with those properties is of this class, as C++'s type_check says.
+
+        Args:
+            params: as `tensor.params` gives them.
+        """
         if cls is GpuTensor:
             return True
         return params.get("SHARED_MEM_TYPE") in cls.kinds and all(k in params for k in cls.keys)
 
     def is_(self, *kinds: type[GpuTensor]) -> bool:
-        """Whether this tensor can be used as one of these classes."""
+        """Whether this tensor can be used as one of these classes.
+
+        Args:
+            kinds: classes of tensors.
+        """
         params = self.params
         return any(kind.matches(params) for kind in kinds)
 
@@ -99,6 +108,9 @@ class GpuTensor(RemoteTensor):
     def as_(self, kind: type[T]) -> T: ...
     def as_(self, kind: type[GpuTensor] | None = None) -> GpuTensor:
         """This very tensor as one of that class; without one, of the most specific one.
+
+        Args:
+            kind: a class of tensors.
 
         Raises:
             UnsupportedObjectError: it is of another kind.
@@ -112,7 +124,7 @@ class GpuTensor(RemoteTensor):
                 f"{kind.__name__}"
             )
         return kind.borrowed(
-            _slot.__get__(self),
+            read_slot(_slot, self),
             self.context,
             keep=self.storage,
             readonly=self.readonly,
@@ -311,3 +323,25 @@ def array_over(memory: Storage, info: TensorInfo) -> np.ndarray[Any, Any]:
 def _is_usm_of_host(tensor: GpuTensor) -> bool:
     cl_context, pointer = tensor.context.handle("cl_context"), int(tensor.params["MEM_HANDLE"])
     return _opencl.allocation(cl_context, pointer).kind in ("host", "shared")
+
+
+class GpuFrame(Frame[GpuTensor]):
+    """A frame whose planes are remote tensors. `native` is a tuple of openvino.RemoteTensor."""
+
+    __slots__ = ()
+
+    @property
+    def native(self) -> tuple[Any, ...]:
+        """An openvino.RemoteTensor for each plane, which keeps its memory alive."""
+        return tuple(map(native_of, read_slot(_frame_slot, self)))
+
+    @native.setter
+    def native(self, natives: Any) -> None:
+        _frame_slot.__set__(self, natives)
+
+    def _make_planes(self) -> tuple[GpuTensor, ...]:
+        return self._planes_over(read_slot(_frame_slot, self))
+
+
+# Where a frame has the natives of its planes, or their leases.
+_frame_slot: Any = vars(Frame)["native"]

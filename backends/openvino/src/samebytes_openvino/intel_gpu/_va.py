@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from operator import index
 from typing import Any, cast, overload
 
@@ -49,7 +51,9 @@ class VAContext(ClContext):
             core: an openvino.Core; by default one that samebytes keeps.
 
         Raises:
-            PropertyError: null, terminated or no VADisplay; or no tile of that number.
+            PropertyError: null, not initialised or no VADisplay; or no tile of that number. A
+                display that was terminated is refused if its memory shows it: libva frees it, and
+                what freed memory holds is chance.
             OpenVINOError: the plugin finds no device for the display.
             UnsupportedObjectError: this is not Linux.
         """
@@ -107,7 +111,7 @@ class VAContext(ClContext):
         """The planes of an NV12 surface, [1, h, w, 1] and [1, h/2, w/2, 2].
 
         Args:
-            height, width: of the picture, in this order; or two images, as for ClContext.
+            height, width: of the picture in pixels, in this order; or two images, as for ClContext.
             surface: a VASurfaceID, or a samebytes tensor that has one.
 
         Raises:
@@ -123,6 +127,12 @@ class VAContext(ClContext):
 
     def native_plane(self, height: int, width: int, surface: int, plane: int) -> Any:
         """The native over one plane of an NV12 surface, which it does not keep.
+
+        Args:
+            height: rows.
+            width: pixels in a row.
+            surface: the VASurfaceID.
+            plane: 0 is Y, 1 is UV.
 
         Raises:
             PropertyError, OpenVINOError: as `create_tensor_nv12`.
@@ -146,6 +156,20 @@ def _check_display(pointer: int) -> None:
         return  # the system does not say
     if begins != _VA_DISPLAY_MAGIC.to_bytes(4, sys.byteorder):
         raise PropertyError("VA_DEVICE", f"no VADisplay is at {pointer:#x}, or it was terminated")
+    # NULL until vaInitialize has opened a driver (va/va.h).
+    if not _libva().vaQueryVendorString(pointer):
+        raise PropertyError(
+            "VA_DEVICE", f"VADisplay {pointer:#x} is not initialised: call vaInitialize() first"
+        )
+
+
+@cache
+def _libva() -> ctypes.CDLL:
+    """libva, which is in the process already, since somebody made a display."""
+    found = ctypes.CDLL("libva.so.2")
+    found.vaQueryVendorString.argtypes = (ctypes.c_void_p,)
+    found.vaQueryVendorString.restype = ctypes.c_void_p
+    return found
 
 
 def _check_size(tensor: GpuTensor) -> None:

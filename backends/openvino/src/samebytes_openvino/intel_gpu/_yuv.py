@@ -68,6 +68,15 @@ def i420_inputs(
 
     There are no video surfaces of I420: with "GPU_SURFACE" the planes are images.
 
+    Args:
+        model: as of `nv12_inputs`.
+        width: of the frames, in pixels; by default the model's own.
+        height: of the frames, in rows; by default the model's own.
+        memory_type: "GPU_SURFACE" for images, "GPU_BUFFER" for buffers and USM.
+        layout: of the model's input.
+        color: what the model was trained with, "BGR" or "RGB".
+        batch: frames at a time.
+
     Returns:
         (model, names): the names of Y, U and V, whose shapes are [batch, height, width, 1] and
         twice [batch, height/2, width/2, 1], uint8.

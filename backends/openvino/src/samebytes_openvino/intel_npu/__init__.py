@@ -17,11 +17,11 @@ from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from .._remote._errors import OpenVINOError, PropertyError, RegionError
+    from ._checks import check_static
     from ._context import ZeroContext
     from ._kinds import FileDescriptor, MemType, TensorType
     from ._latency import Latency, LatencyReport, measure_latency
     from ._memory import ZeroMemory
-    from ._models import check_static
     from ._properties import (
         PLATFORMS,
         PROPERTIES,
@@ -60,7 +60,7 @@ _HOME = {
     "ZeroBufferTensor": "._tensor",
     "ZeroContext": "._context",
     "ZeroMemory": "._memory",
-    "check_static": "._models",
+    "check_static": "._checks",
     "find_property": "._properties",
     "get_properties": "._properties",
     "get_states": "._states",

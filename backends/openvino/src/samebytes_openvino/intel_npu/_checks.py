@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check memory before it goes to the NPU plugin.
+"""Check memory and models before they go to the NPU plugin.
 
 Intel's Linux driver imports a DMA-BUF whatever its size is, so that an inference would write
 beyond its end. Other mistakes are refused late, with messages that do not name the property.
@@ -28,6 +28,7 @@ __all__ = [
     "check_mapped",
     "check_pages",
     "check_size",
+    "check_static",
     "memory_size",
     "number_of",
     "tensor_nbytes",
@@ -154,3 +155,29 @@ def _check_readable(fd: int) -> None:
 
     if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
         raise PropertyError("MEM_HANDLE", f"file descriptor {fd} was opened for writing only")
+
+
+def check_static(model: Any) -> None:
+    """Raise unless every input and output of an openvino.Model has a shape of fixed numbers.
+
+    The NPU plugin does not support dynamic shapes. What comes of one depends on the compiler: an
+    error without the name of the input, or a model whose inference fails.
+
+    Args:
+        model: an openvino.Model.
+
+    Raises:
+        LayoutError: what has a dynamic shape, and what to do.
+    """
+    ports = [("input", model.inputs), ("output", model.outputs)]
+    dynamic = [
+        f"{kind} {min(port.names, default=index)!r} {port.partial_shape}"
+        for kind, found in ports
+        for index, port in enumerate(found)
+        if port.partial_shape.is_dynamic
+    ]
+    if dynamic:
+        raise LayoutError(
+            f"the NPU takes fixed shapes only, but these are dynamic: {', '.join(dynamic)}. Give "
+            "each input its shape with model.reshape({name: shape}) before compiling"
+        )

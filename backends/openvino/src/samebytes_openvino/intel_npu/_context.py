@@ -181,6 +181,8 @@ class ZeroContext(RemoteContext):
             _checks.check_pages(memory.address, nbytes)
             if memory.nbytes is None:
                 _checks.check_mapped(memory.address, nbytes, use is not TensorType.INPUT)
+            if use is not TensorType.INPUT:
+                self.check_pages_not_input(memory.address, nbytes)
             handle, readonly, keep = memory.address, memory.readonly, memory.keep
         native = self._create(element, extents, as_properties(kind, use, handle))
         if kind is MemType.SHARED_BUF and use is TensorType.INPUT and not _checks.WINDOWS:
@@ -202,6 +204,11 @@ class ZeroContext(RemoteContext):
     ) -> ZeroBufferTensor:
         """A remote tensor over new Level Zero memory on the host. The driver cannot export it.
 
+        Args:
+            type: the element type: a name, a numpy dtype or an openvino.Type.
+            shape: elements along each axis.
+            tensor_type: what the device may do with it: INPUT, OUTPUT or BINDED (both).
+
         Raises:
             PropertyError, UnknownNameError, OpenVINOError: as for `create_tensor`.
         """
@@ -212,6 +219,10 @@ class ZeroContext(RemoteContext):
         """A host tensor over new Level Zero memory, which the plugin uses in place.
 
         It is a tensor of "openvino": its native is an ordinary openvino.Tensor.
+
+        Args:
+            type: the element type: a name, a numpy dtype or an openvino.Type.
+            shape: elements along each axis.
 
         Raises:
             PropertyError, UnknownNameError, OpenVINOError: as for `create_tensor`.
@@ -289,7 +300,13 @@ class ZeroContext(RemoteContext):
         return native
 
     def imported_buffer(self, source: Storage, fd: int, readonly: bool) -> Imported:
-        """The import of a DMA-BUF whose descriptor `source` owns; for this package's edges."""
+        """The import of a DMA-BUF whose descriptor `source` owns; for this package's edges.
+
+        Args:
+            source: the owner of the buffer.
+            fd: its descriptor.
+            readonly: import it for reading alone.
+        """
         make = partial(self._import_fd, fd, readonly)
         return self._imports.of_source(source, (fd, readonly), make)
 
@@ -299,17 +316,20 @@ class ZeroContext(RemoteContext):
         """The import of pages that `source` keeps alive; for this package's edges.
 
         Args:
-            address, nbytes: of the pages.
+            address, nbytes: of the pages; the length in bytes.
             readonly: they may not be written.
             source: what they lie in.
             writes: the device may write to the tensor that will lie there.
 
         Raises:
             PropertyError: some of them were imported with other ones, or all of them for reading
-                alone. The plugin keeps one import of a page: it refuses a range that begins in one
-                and ends behind it, and gives the same one again, whatever it was made for.
+                alone, or they are of a buffer that the NPU holds as INPUT. The plugin keeps one
+                import of a page: it refuses a range that begins in one and ends behind it, and
+                gives the same one again, whatever it was made for.
         """
         _checks.check_pages(address, nbytes)
+        if writes:
+            self.check_pages_not_input(address, nbytes)
         use = TensorType.INPUT if readonly else TensorType.BINDED
         properties = as_properties(MemType.CPU_VA, use, address)
         make = partial(self._import, nbytes, properties, source, address)
@@ -324,13 +344,32 @@ class ZeroContext(RemoteContext):
         return imported
 
     def may_write(self, address: int, nbytes: int) -> bool:
-        """Whether no page of the range is held as INPUT; for this package's requests."""
+        """Whether no page of the range is held as INPUT; for this package's requests.
+
+        Args:
+            address: where the memory begins.
+            nbytes: its size in bytes.
+        """
         return not any(known.readonly for known in self._imports.on_pages(address, nbytes))
 
     def check_not_input(self, fd: int) -> None:
-        """Raise PropertyError if a living INPUT tensor lies over a buffer that shall be written."""
+        """Raise PropertyError if a living INPUT tensor lies over a buffer that shall be written.
+
+        Args:
+            fd: the descriptor of the buffer, which stays the caller's.
+        """
         if not _checks.WINDOWS:
             self._imports.check_not_input(fd)
+
+    def check_pages_not_input(self, address: int, nbytes: int) -> None:
+        """The same for a buffer whose pages the CPU has mapped there.
+
+        Args:
+            address: where the CPU reads it.
+            nbytes: its size in bytes.
+        """
+        if not _checks.WINDOWS:
+            self._imports.check_pages_not_input(address, nbytes)
 
     def _import_fd(self, fd: int, readonly: bool) -> Imported:
         use = TensorType.INPUT if readonly else TensorType.BINDED

@@ -16,7 +16,7 @@ NPU = "NPU"
 
 _HINT = (
     "install Intel's NPU driver and see that you may open /dev/accel/accel0 (group render), or "
-    "try a software NPU: pip install samebytes-softdevices"
+    'try a software NPU: samebytes-softdevices run --npu (pip install "samebytes-softdevices[npu]")'
 )
 
 

@@ -132,7 +132,8 @@ def whole_pages(array: Array, *, reading: bool = False) -> Pages | str:
     return (
         f"its memory, {high - low} bytes at {low:#x}, does not consist of whole pages of {page} "
         'bytes, and the NPU writes to nothing else: samebytes.context("cpu").allocate() gives '
-        "memory on its own pages; pad the address and size of your own arrays to whole pages"
+        "memory on its own pages; pad the address and size of your own arrays (of a slice: of the "
+        "array that it was cut from) to whole pages"
     )
 
 

@@ -11,18 +11,17 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from samebytes.plugins import ImportCache, Storage, TensorInfo
+from samebytes.plugins import ImportCache, Storage, TensorInfo, array_in
 
 from .._layout import carried_tensor
 from .._pinned import PinnedTensor
 from .._remote._errors import PropertyError
 from ._kinds import TensorType
 
-__all__ = ["Imported", "bytes_of", "holding", "tensor_in"]
+__all__ = ["Imported", "holding", "tensor_in"]
 
 
 class Imported:
@@ -96,7 +95,16 @@ class Imports(ImportCache[Imported]):
 
     def check_not_input(self, fd: int) -> None:
         """Raise PropertyError if a living INPUT tensor lies over the buffer of a descriptor."""
-        if not self._inputs or _identity(fd) not in list(self._inputs.values()):
+        if self._inputs:
+            self._check_none_is_input({_identity(fd)})
+
+    def check_pages_not_input(self, address: int, nbytes: int) -> None:
+        """The same for memory of the CPU: a buffer's pages may be mapped there."""
+        if self._inputs:
+            self._check_none_is_input(_files_mapped(address, nbytes))
+
+    def _check_none_is_input(self, identities: set[tuple[int, int]]) -> None:
+        if identities.isdisjoint(list(self._inputs.values())):
             return
         raise PropertyError(
             "TENSOR_TYPE",
@@ -111,6 +119,18 @@ def _identity(fd: int) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
+def _files_mapped(address: int, nbytes: int) -> set[tuple[int, int]]:
+    """What the system calls the files behind a range of addresses (proc_pid_maps(5))."""
+    found = set()
+    for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines():
+        span, _, _, device, inode, *_ = line.split(maxsplit=5)
+        begin, end = (int(number, 16) for number in span.split("-"))
+        if begin < address + nbytes and address < end:
+            major, minor = (int(number, 16) for number in device.split(":"))
+            found.add((os.makedev(major, minor), int(inode)))
+    return found
+
+
 def holding(imports: Iterable[Imported], keep: object = None) -> Storage:
     """An owner for one mapping of imported memory.
 
@@ -123,11 +143,6 @@ def holding(imports: Iterable[Imported], keep: object = None) -> Storage:
     return Storage(address=address, nbytes=nbytes, keep=keep, holds=held)
 
 
-def bytes_of(imported: Imported, owner: Storage) -> np.ndarray[Any, Any]:
-    """All bytes of an import, as an array that holds `owner`."""
-    return np.asarray(Storage(address=imported.address, nbytes=imported.nbytes, keep=owner))
-
-
 def tensor_in(
     imported: Imported, owner: Storage, offset: int, info: TensorInfo, readonly: bool
 ) -> PinnedTensor:
@@ -136,11 +151,8 @@ def tensor_in(
     Raises:
         Refused: OpenVINO has no such elements.
     """
-    memory = bytes_of(imported, owner)
-    if info.dtype.packed:
-        array = memory[offset:]
-    else:
-        array = np.ndarray(info.shape, info.dtype.carrier, memory, offset, info.strides)
+    memory = Storage(address=imported.address, nbytes=imported.nbytes, keep=owner)
+    array = array_in(memory, info, offset)
     tensor: PinnedTensor = carried_tensor(array, info.dtype, info.shape, readonly)
     tensor.pin = imported
     return tensor

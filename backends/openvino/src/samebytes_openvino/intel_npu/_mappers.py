@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import openvino
 
+import samebytes
 from samebytes import Frame, ImageInfo, Tensor, TensorInfo
 from samebytes.errors import (
     ClosedError,
@@ -179,7 +180,7 @@ class NpuToCpuCopy(MemoryMapper):
     def connect(self, item: ZeroBufferTensor, access: Access) -> _Connected:
         """A new array."""
         info = item.info
-        made = self.target.allocate(info.shape, info.dtype)
+        made = samebytes.context("cpu").allocate(info.shape, info.dtype, zeroed=False)
         native = PinnedTensor(made.native, openvino.Shape(info.shape), element_type(info.dtype))
         item.native.copy_to(native)
         made.native.flags.writeable = False
@@ -278,7 +279,8 @@ def _dense(info: TensorInfo, shape: tuple[int, ...]) -> TensorInfo:
         raise Refused(
             f"strides {info.strides} of shape {info.shape}: the NPU plugin takes dense tensors "
             "only, so the pitch must be the length of a row. image_model() takes a decoder's "
-            "padded frames as they are, and take_whole_rows() makes any model take padded rows"
+            "padded frames as they are, and take_whole_rows() makes any model take padded rows: "
+            "bind them with InferRequest.set_frame(frame, names)"
         )
     if info.size == 0:
         raise Refused("it is empty, which the NPU plugin refuses")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of `ZeroContext.create_tensor`, and the map of properties that says so to OpenVINO.
+"""From the arguments of `ZeroContext.create_tensor` to OpenVINO's map of properties.
 
 The keys are those of openvino/runtime/intel_npu/remote_properties.hpp; the maps are those that
 the wrapper class of openvino/runtime/intel_npu/level_zero/level_zero.hpp builds.

@@ -40,6 +40,7 @@ def set_states(request: Any, values: Mapping[str, Any]) -> None:
     Raises:
         UnknownNameError: the model has no such variable. Then none was set.
         LayoutError: dtype or shape is not that of the variable. Then none was set.
+        UnsupportedObjectError: `values` does not map names to arrays.
     """
     if not isinstance(values, Mapping):
         raise UnsupportedObjectError(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo, data_address
+from samebytes.plugins import Storage, TensorInfo, array_in, data_address
 
 from .._element_types import element_type, from_element_type
 from .._pinned import PinnedTensor
@@ -45,11 +45,19 @@ class ZeroBufferTensor(RemoteTensor):
 
     @classmethod
     def matches(cls, params: Mapping[str, int | str]) -> bool:
-        """Whether a tensor with those properties is one, as the check of the C++ class says."""
+        """Whether a tensor with those properties is one, as the check of the C++ class says.
+
+        Args:
+            params: as `tensor.params` gives them.
+        """
         return "MEM_HANDLE" in params and params.get("MEM_TYPE") in MemType.__members__
 
     def is_(self, kind: type[RemoteTensor] | None = None) -> bool:
-        """Whether this tensor can be used as one of that class: by default, of this one."""
+        """Whether this tensor can be used as one of that class: by default, of this one.
+
+        Args:
+            kind: a class of tensors.
+        """
         matches = getattr(kind or ZeroBufferTensor, "matches", None)
         return matches is None or bool(matches(self.params))
 
@@ -64,6 +72,9 @@ class ZeroBufferTensor(RemoteTensor):
 
         For an openvino.RemoteTensor that samebytes did not make this takes the caller's word that
         it is not a region of another one; from then on it has a pointer.
+
+        Args:
+            kind: a class of tensors.
 
         Raises:
             UnsupportedObjectError: it is of another kind.
@@ -128,12 +139,7 @@ class ZeroBufferTensor(RemoteTensor):
         if isinstance(native, PinnedTensor):
             array, _ = array_of(native)
         else:
-            flat = np.asarray(host_memory(self))
-            info = self.info
-            if info.dtype.packed:
-                array = flat
-            else:
-                array = flat.view(info.dtype.carrier).reshape(info.shape)
+            array = array_in(host_memory(self), self.info)
         if self.readonly:
             array.flags.writeable = False
         return array

@@ -35,7 +35,7 @@ def agreement(element: Any, given: el.FrameInfo) -> tuple[el.Media, el.FrameInfo
     else:
         takes = " or ".join(map(str, patterns))
         reasons = [f"{pattern}: {pattern.why_not(given)}" for pattern in patterns]
-        raise NegotiationError(element.name, f"{given} comes; it takes {takes}", "", reasons)
+        raise NegotiationError(element.name, f"it receives {given}; it takes {takes}", "", reasons)
     memory = next(iter(pattern.memories), given.memory)
     answer = element.negotiate(replace(given, memory=memory))
     if not isinstance(answer, el.FrameInfo):

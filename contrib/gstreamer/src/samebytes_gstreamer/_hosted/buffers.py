@@ -7,12 +7,10 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 import samebytes as sb
-from samebytes import Frame, FrameMeta, ImageInfo, Region
-from samebytes.errors import AccessError, UnsupportedObjectError
-from samebytes.plugins import count_copy
+import samebytes.elements as el
+from samebytes import Frame, Region
+from samebytes.errors import UnsupportedObjectError
 
 from .._abi.gstreamer import (
     GST_BUFFER_COPY_ALL,
@@ -61,24 +59,8 @@ class Outgoing:
 
 
 def own_copy(frame: GStreamerFrame) -> GStreamerFrame:
-    """The picture in a buffer of its own. The copy is counted.
-
-    Raises:
-        AccessError: it is not a picture.
-    """
-    info, meta = frame.meta.info, frame.meta
-    if not isinstance(info, ImageInfo):
-        raise AccessError("only pictures are copied for who writes: put the element before the tee")
-    made = sb.context("cpu").allocate_frame(info.format, info.width, info.height)
-    source = frame.map("cpu", copy=True)
-    for to, plane in zip(made.planes, source.planes, strict=True):
-        np.copyto(to.native, plane.native)
-    made.meta = FrameMeta(
-        info, meta.pts, meta.time_base, dict(meta.metadata), list(meta.regions)
-    )  # fmt: skip
-    nbytes = sum(plane.info.nbytes for plane in made.planes)
-    count_copy(f"{frame.context.node} -> a buffer of its own", nbytes)
-    return made.map("gstreamer", "rw")  # type: ignore[return-value]  # the node's own frames
+    """The picture, sound or tensors in a buffer of its own. The copy is counted."""
+    return el.own_copy(frame).map("gstreamer", "rw")  # type: ignore[return-value]  # its own frames
 
 
 def lend(given: Any, like: GStreamerFrame | None, caps: Any, *, copy: bool) -> Outgoing:

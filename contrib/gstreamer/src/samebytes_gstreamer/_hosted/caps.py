@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What elements take and give, as caps; and caps as what they take and give."""
+"""Translate between caps and what elements take and give."""
 
 from __future__ import annotations
 
@@ -127,13 +127,20 @@ def given_caps(caps: Any, given: el.FrameInfo) -> Any:
         if getattr(given, side) is not None:
             structure.set_value(side, getattr(given, side))
     if given.rate is not None and given.rate != before.rate:
-        rate = Fraction(given.rate)
-        structure.set_value("framerate", Gst.Fraction(rate.numerator, rate.denominator))
+        structure = _with_rate(structure, Fraction(given.rate))
     made.append_structure(structure)
     feature = _FEATURES.get(given.memory)
     if feature is not None:
         made.set_features(0, Gst.CapsFeatures.from_string(feature))
     return made
+
+
+def _with_rate(structure: Any, rate: Fraction) -> Any:
+    # As text: Gst.Fraction takes its numbers only where gst-python is installed.
+    structure.remove_field("framerate")
+    text = structure.to_string().rstrip(";")
+    stated = f"framerate=(fraction){rate.numerator}/{rate.denominator}"
+    return Gst.Structure.from_string(f"{text}, {stated};")[0]
 
 
 def check_result(frame: Any, caps: Any) -> None:
@@ -148,7 +155,7 @@ def check_result(frame: Any, caps: Any) -> None:
     fits = _fits(said, info) and (features.is_any() or not feature or features.contains(feature))
     if not fits:
         raise LayoutError(
-            f"it gave {info} in {frame.context.node}, and the caps that were agreed on are "
+            f"it gave {info} in {frame.context.node}, and the negotiated caps are "
             f"{caps.to_string()}: negotiate() says what an element will give"
         )
 

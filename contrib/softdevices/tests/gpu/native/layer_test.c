@@ -232,6 +232,86 @@ static cl_int CL_API_CALL release_program(cl_program program)
     return CL_SUCCESS;
 }
 
+/* A queue is an object whose flags are its properties. An event of a kernel is one whose program says
+ * whether it has ended. */
+static struct object ended;
+static cl_uint last_waits;
+static cl_event last_wait_list[8];
+
+static cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_queue_info name,
+                                         size_t size, void *value, size_t *size_ret)
+{
+    struct object *queue = (struct object *)handle;
+
+    if (name == CL_QUEUE_PROPERTIES)
+        return softgpu_answer(&queue->flags, sizeof queue->flags, size, value, size_ret);
+    return softgpu_answer(&queue->references, sizeof queue->references, size, value, size_ret);
+}
+
+static cl_int CL_API_CALL release_queue(cl_command_queue handle)
+{
+    ((struct object *)handle)->references--;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t size,
+                                         void *value, size_t *size_ret)
+{
+    cl_int status = ((struct object *)event)->program == &ended ? CL_COMPLETE : CL_RUNNING;
+
+    CHECK(name == CL_EVENT_COMMAND_EXECUTION_STATUS);
+    return softgpu_answer(&status, sizeof status, size, value, size_ret);
+}
+
+static cl_int CL_API_CALL retain_event(cl_event event)
+{
+    ((struct object *)event)->references++;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL release_event(cl_event event)
+{
+    if (--((struct object *)event)->references == 0)
+        free(event);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel,
+                                         cl_uint dimensions, const size_t *offset,
+                                         const size_t *global_size, const size_t *local_size,
+                                         cl_uint waits, const cl_event *wait_list,
+                                         cl_event *event)
+{
+    cl_int error;
+
+    (void)queue;
+    (void)kernel;
+    (void)dimensions;
+    (void)offset;
+    (void)global_size;
+    (void)local_size;
+    CHECK((waits != 0) == (wait_list != NULL) && waits <= 8);
+    last_waits = waits;
+    for (cl_uint i = 0; i < waits; i++)
+        last_wait_list[i] = wait_list[i];
+    if (!event)
+        return CL_SUCCESS;
+    *event = (cl_event)make(&error);
+    return error;
+}
+
+static cl_int CL_API_CALL enqueue_barrier(cl_command_queue queue, cl_uint waits,
+                                          const cl_event *wait_list, cl_event *event)
+{
+    return marker(queue, waits, wait_list, event);
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+    (void)queue;
+    return CL_SUCCESS;
+}
+
 static void start(void)
 {
     static cl_icd_dispatch runtime;
@@ -254,6 +334,14 @@ static void start(void)
     runtime.clReleaseKernel = release_kernel;
     runtime.clRetainProgram = retain_program;
     runtime.clReleaseProgram = release_program;
+    runtime.clGetCommandQueueInfo = get_queue_info;
+    runtime.clReleaseCommandQueue = release_queue;
+    runtime.clGetEventInfo = get_event_info;
+    runtime.clRetainEvent = retain_event;
+    runtime.clReleaseEvent = release_event;
+    runtime.clEnqueueNDRangeKernel = enqueue_kernel;
+    runtime.clEnqueueBarrierWithWaitList = enqueue_barrier;
+    runtime.clFinish = finish;
     CHECK(clInitLayer(count - 1, &runtime, &ours, &layer) == CL_INVALID_VALUE);
     CHECK(clInitLayer(count, NULL, &ours, &layer) == CL_INVALID_VALUE);
     CHECK(clInitLayer(count, &runtime, &ours, &layer) == CL_SUCCESS);
@@ -442,6 +530,64 @@ static void kernels(void)
     CHECK(layer->clReleaseKernel(two) == CL_SUCCESS && program.references == 1);
 }
 
+static cl_event run(struct object *queue, cl_event waits_for)
+{
+    size_t one = 1;
+    cl_event event = NULL;
+
+    CHECK(layer->clEnqueueNDRangeKernel((cl_command_queue)queue, NULL, 1, NULL, &one, NULL,
+                                        waits_for != NULL, waits_for ? &waits_for : NULL,
+                                        &event) == CL_SUCCESS);
+    return event;
+}
+
+static unsigned int references_to(cl_event event)
+{
+    return ((struct object *)event)->references;
+}
+
+static void event_order(void)
+{
+    struct object queue = {.references = 2, .flags = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE};
+    struct object in_order = {.references = 1};
+    struct object gate = {.references = 1};
+    const cl_event events[] = {run(&in_order, NULL), run(&in_order, NULL), run(&queue, NULL),
+                               run(&queue, NULL), run(&queue, (cl_event)&gate)};
+    cl_event last;
+    size_t one = 1;
+
+    /* The one behind the gate waits for the free ones too, but no free one for it. */
+    CHECK(last_waits == 3 && last_wait_list[0] == (cl_event)&gate);
+    CHECK(last_wait_list[1] == events[2] && last_wait_list[2] == events[3]);
+    last = run(&queue, NULL);
+    CHECK(last_waits == 2 && last_wait_list[0] == events[2] && last_wait_list[1] == events[3]);
+    CHECK(references_to(events[0]) == 1 && references_to(events[2]) == 2);
+    CHECK(references_to(last) == 2 && gate.references == 1);
+    release_event(last);
+
+    /* A barrier orders what comes after it by itself. */
+    CHECK(layer->clEnqueueBarrierWithWaitList((cl_command_queue)&queue, 0, NULL, NULL) == 0);
+    CHECK(references_to(events[2]) == 1 && references_to(events[4]) == 1);
+    last = run(&queue, NULL);
+    CHECK(last_waits == 0);
+
+    /* What has ended is forgotten, and all with the last reference to the queue. */
+    ((struct object *)last)->program = &ended;
+    CHECK(layer->clFinish((cl_command_queue)&queue) == CL_SUCCESS && references_to(last) == 1);
+    release_event(last);
+    creation_fails = true;
+    CHECK(layer->clEnqueueNDRangeKernel((cl_command_queue)&queue, NULL, 1, NULL, &one, NULL, 0,
+                                        NULL, &last) == CL_OUT_OF_RESOURCES);
+    creation_fails = false;
+    for (int i = 0; i < 100; i++) /* without an event of the program's */
+        CHECK(layer->clEnqueueNDRangeKernel((cl_command_queue)&queue, NULL, 1, NULL, &one, NULL, 0,
+                                            NULL, NULL) == CL_SUCCESS && last_waits == 0);
+    CHECK(layer->clReleaseCommandQueue((cl_command_queue)&queue) == CL_SUCCESS);
+    CHECK(layer->clReleaseCommandQueue((cl_command_queue)&queue) == CL_SUCCESS);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        release_event(events[i]);
+}
+
 static void *work(void *argument)
 {
     int fd = *(int *)argument;
@@ -496,6 +642,7 @@ int main(void)
     surfaces(fd);
     host_pointers();
     kernels();
+    event_order();
     threads();
     close(fd);
     return 0;

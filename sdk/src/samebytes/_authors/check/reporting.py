@@ -1,21 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the child processes tell what they find, as they go: a crash then has a rule to its name."""
+"""What the child processes report of each rule while they run, so that a crash names its rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ParamSpec
+from dataclasses import dataclass
+from typing import Any, Literal, ParamSpec
 
 from ..._plugins.failures import described
 from ...errors import SamebytesError
 from ...testing.rules import BrokenRule, NotChecked, Rule
-from .findings import Outcome
 
-__all__ = ["BrokenRule", "NotChecked", "Report"]
-
+__all__ = ["BrokenRule", "Finding", "NotChecked", "Outcome", "Report"]
 
 P = ParamSpec("P")
+
+Outcome = Literal["passed", "warned", "failed", "not checked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule, tried on one thing.
+
+    Attributes:
+        rule: in a few words: the sentence of a rule of the book.
+        number: of that rule; "" for what is not in the book.
+        subject: what it was tried on: a module, a class, an edge.
+        outcome: "warned" is no failure yet; "not checked" is what this machine cannot show.
+        detail: what was seen, or why it was not checked.
+        remedy: what to do about a failure.
+        means: what a failure means for users.
+    """
+
+    rule: str
+    subject: str
+    outcome: Outcome
+    detail: str = ""
+    remedy: str = ""
+    number: str = ""
+    means: str = ""
 
 
 class Report:

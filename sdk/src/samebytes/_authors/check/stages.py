@@ -17,7 +17,7 @@ from ..._version import __version__
 from ...testing.rules import BrokenRule, Rule
 from ...testing.rules.declaration import entry_point, probe_answers
 from ...testing.rules.mappings import edge_takes_something
-from .findings import Finding, Outcome
+from .reporting import Finding, Outcome
 
 __all__ = ["Check", "check_plugin"]
 

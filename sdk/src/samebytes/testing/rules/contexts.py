@@ -43,7 +43,7 @@ def one_context(make: Callable[[], Context]) -> None:
     do="_release() gives up the handles; tensors hold what they need through their storage",
 )
 def context_closes(make: Callable[[], Context]) -> None:
-    """Close a context. It is closed afterwards, unless it is shared."""
+    """Close a context. It is closed afterwards, unless it is shared, or in use by a block."""
     context = make()
     if context.shared:
         context.close()
@@ -57,7 +57,13 @@ def context_closes(make: Callable[[], Context]) -> None:
         values = SAMEBYTES.write(tensor, 3)
     except (UnsupportedObjectError, NotChecked):
         tensor = None
-    context.close()
+    with context:
+        # As other components do, which get the same one.
+        with make() as other:
+            pass
+        other.close()
+        if context.closed:
+            raise BrokenRule("close() by one component ends a `with` block of another")
     for use in (context.check_open, lambda: context.derive(context.node)):
         try:
             use()

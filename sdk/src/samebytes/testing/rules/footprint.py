@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stays when something was done many times."""
+"""What is left behind after something was done many times."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _said(count: dict[str, int]) -> str:
 
 
 def _address_space() -> int:
-    """In bytes; 0 where the system does not tell."""
+    """In bytes; 0 where the system does not report it."""
     status = Path("/proc/self/status")
     if not status.exists():
         return 0

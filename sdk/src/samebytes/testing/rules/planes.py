@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The planes of a frame keep their places, in formats whose planes look alike too."""
+"""The planes of a frame keep their order, even where two planes have the same layout."""
 
 from __future__ import annotations
 

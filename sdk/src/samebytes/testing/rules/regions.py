@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions of native objects, as their framework makes them: those rows, or a refusal by name."""
+"""Regions of native objects, made by their framework: mapped exactly, or refused by name."""
 
 from __future__ import annotations
 

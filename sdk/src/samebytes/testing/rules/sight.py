@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.address import data_address
 from ..._core.frame import Frame
+from ..._core.pointers import data_address
 from ..._routing.route import route
 from ...errors import BusyError, NotHostVisibleError, RouteError, SamebytesError
 from .book import BrokenRule, NotChecked

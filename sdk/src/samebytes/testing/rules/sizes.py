@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes that cannot be are refused by name, at the call that they are passed to."""
+"""Impossible sizes are refused at the call, by the name of the argument."""
 
 from __future__ import annotations
 

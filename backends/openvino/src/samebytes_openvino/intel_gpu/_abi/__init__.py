@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the C headers say, without logic."""
+"""Constants and prototypes from C headers, without logic."""

@@ -51,6 +51,9 @@ class CompilationModeParams:
     def parse(cls, text: str) -> Self:
         """The parameters of a text like "optimization-level=1 performance-hint-override=latency".
 
+        Args:
+            text: keys and values with "=" between, separated by spaces.
+
         Raises:
             UnknownNameError: a key that the document does not have.
             NpuPropertyError: it is not a text of keys and values, or a key comes twice.

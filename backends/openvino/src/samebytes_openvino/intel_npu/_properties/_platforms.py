@@ -59,6 +59,7 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
         )
     }
 )
+"""What is known of each generation of NPUs, by its name."""
 
 
 def platform(name: str) -> Platform:
@@ -66,5 +67,8 @@ def platform(name: str) -> Platform:
 
     One that is not in the table is named "unknown", and nothing is known of it: a newer NPU is no
     error.
+
+    Args:
+        name: as OpenVINO or the device spells it.
     """
     return PLATFORMS.get(str(name).removeprefix("NPU"), Platform("unknown"))

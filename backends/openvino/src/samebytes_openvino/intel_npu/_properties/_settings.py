@@ -29,6 +29,9 @@ def find_property(name: Any) -> Property:
     """The property of a key ("NPU_TURBO"), a C++ name ("ov::intel_npu::turbo"), or an object of
     openvino.properties.
 
+    Args:
+        name: in any of these forms.
+
     Raises:
         UnknownNameError: there is none; the message suggests the nearest ones.
     """
@@ -199,7 +202,7 @@ def _check_target(target: Any) -> None:
 def _readable(name: Any) -> str:
     row = find_property(name)
     if row.access == "WO":
-        raise NpuPropertyError(row.key, None, "it is only written")
+        raise NpuPropertyError(row.key, None, "it is write-only")
     return row.key
 
 

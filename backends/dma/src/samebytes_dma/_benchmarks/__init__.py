@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `samebytes bench` measures of DMA-BUFs: mappings to the CPU, and sockets."""
+
+from __future__ import annotations
+
+from samebytes.benchmarks import Benchmark
+
+__all__ = ["BENCHMARKS"]
+
+_WAYS = "samebytes_dma._benchmarks.ways"
+_SIZES = ((1920, 1080), (640, 360), (3840, 2160))
+
+BENCHMARKS = [
+    Benchmark(
+        name="dma -> cpu, map and close",
+        what="A DMA-BUF is mapped to the CPU and given back",
+        make=f"{_WAYS}:to_cpu",
+        edges=("dma -> cpu tensor map",),
+        beside="fcntl.ioctl() and mmap.mmap()",
+    ),
+    Benchmark(
+        name="dma -> cpu, NV12, map and close",
+        what="Both planes in a DMA-BUF are mapped to the CPU and given back",
+        make=f"{_WAYS}:frame_to_cpu",
+        edges=("dma -> cpu frame map",),
+        beside="fcntl.ioctl() and mmap.mmap()",
+    ),
+    Benchmark(
+        name="a tensor through a socket",
+        what="A tensor is sent through a socket, received and dropped",
+        make=f"{_WAYS}:through_socket",
+        sizes=_SIZES,
+        beside="socket.send_fds() and recv_fds()",
+    ),
+    Benchmark(
+        name="a frame through a socket, NV12",
+        what="A frame is sent through a socket, received and dropped",
+        make=f"{_WAYS}:frame_through_socket",
+        sizes=_SIZES,
+        beside="socket.send_fds() and recv_fds()",
+    ),
+]

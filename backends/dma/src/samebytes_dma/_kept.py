@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""KeptMapping: memory that is used again and again stays in the address space."""
+
+from __future__ import annotations
+
+from ctypes import c_void_p
+from functools import partial
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import Storage
+
+from . import _abi
+from ._mapping import map_buffer
+
+if TYPE_CHECKING:
+    from ._buffer import DMABuffer
+
+__all__ = ["KeptMapping"]
+
+
+class KeptMapping:
+    """The one mapping of a buffer, made when it is first wanted.
+
+    Args:
+        writable: it is mapped for writing too.
+    """
+
+    __slots__ = ("_storage", "writable")
+
+    def __init__(self, *, writable: bool) -> None:
+        self.writable = writable
+        self._storage: Storage | None = None
+
+    def of(self, buffer: DMABuffer) -> Storage:
+        """The owner of the mapping, which ends with its last holder.
+
+        Raises:
+            Refused: the exporter does not let the CPU map its memory.
+            NativeError: mmap fails.
+        """
+        found = self._storage
+        if found is None:
+            cell = c_void_p()
+            found = Storage(partial(_abi.munmap, cell, buffer.size))  # before the mapping
+            map_buffer(cell, buffer, None, "rw" if self.writable else "r")
+            found.expose(cell.value or 0, buffer.size)
+            # Where two threads map at a time, each holds what it made.
+            self._storage = found
+        return found

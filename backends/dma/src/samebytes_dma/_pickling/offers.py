@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that another process may fetch, once, with a key that it was given."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import select
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from samebytes.errors import SamebytesError
+from samebytes.plugins import Fd, Lock, in_forked_child
+
+from .._passing.exchange import prepared, receive
+from .._passing.message import EndOfStreamError
+from .._passing.transport import send_message
+from .._ring.sockets import user_of
+
+if TYPE_CHECKING:
+    from samebytes import Frame
+
+    from .._buffer import DMABuffer
+    from .._tensor import DMATensor
+
+__all__ = ["OfferError", "offer", "offers", "opened", "set_pickle_timeout"]
+
+_KEY = 16
+_ANSWER_SECONDS = 10.0
+_KEY_SECONDS = 2.0
+
+
+class OfferError(SamebytesError, EOFError):
+    """A pickled tensor or frame cannot be had: one pickle is for one receiver, soon."""
+
+
+class _Offer(NamedTuple):
+    """What is fetched by one key."""
+
+    body: bytes
+    buffers: list[DMABuffer]
+    item: Any
+    until: float
+
+
+class Offers:
+    """Those of this process. A thread answers while there are any."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._offers: dict[bytes, _Offer] = {}
+        self._listener: socket.socket | None = None
+        self._wake: Fd | None = None
+        self._running = False
+        self.seconds = 300.0
+
+    def __len__(self) -> int:
+        """How many were not fetched yet."""
+        return len(self._offers)
+
+    def add(self, item: DMATensor | Frame) -> tuple[bytes, bytes]:
+        """Where the memory can be fetched, and the key for it."""
+        body, buffers = prepared(item, False)
+        item.wait()
+        key = secrets.token_bytes(_KEY)
+        with self._lock:
+            if self._listener is None:
+                self._listener = _listening()
+                self._wake = Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            self._offers[key] = _Offer(body, buffers, item, time.monotonic() + self.seconds)
+            if not self._running:
+                self._running = True
+                threading.Thread(target=self._answer, name="samebytes offers", daemon=True).start()
+            assert self._wake is not None
+            os.eventfd_write(self._wake.fileno(), 1)
+            address: bytes = self._listener.getsockname()
+            return address, key
+
+    def forget_old(self) -> float | None:
+        """Drop what nobody fetched in time; seconds until the next is due, None without any."""
+        now = time.monotonic()
+        with self._lock:
+            for key in [key for key, known in self._offers.copy().items() if known.until <= now]:
+                del self._offers[key]
+            return min((o.until - now for o in self._offers.values()), default=None)
+
+    def _answer(self) -> None:
+        """In the thread: until nothing is offered any more."""
+        while True:
+            seconds = self.forget_old()
+            with self._lock:
+                listener, wake = self._listener, self._wake
+                if listener is None or wake is None or not self._offers:
+                    self._running = False
+                    self._close()
+                    return
+            waiting = select.poll()
+            waiting.register(listener.fileno(), select.POLLIN)
+            waiting.register(wake.fileno(), select.POLLIN)
+            waiting.poll(None if seconds is None else seconds * 1000 + 1)
+            with suppress(BlockingIOError):
+                os.eventfd_read(wake.fileno())
+            with suppress(OSError):  # one that asks badly does not keep others from asking
+                self._answer_one(listener)
+
+    def _answer_one(self, listener: socket.socket) -> None:
+        sock, _ = listener.accept()
+        with sock:
+            if user_of(sock) not in (os.getuid(), 0):
+                return
+            sock.settimeout(_KEY_SECONDS)
+            key = sock.recv(_KEY, socket.MSG_WAITALL)
+            with self._lock:
+                found = self._offers.pop(key, None)
+            if found is not None:
+                send_message(sock, found.body, [b.fileno() for b in found.buffers])
+
+    def _close(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        if self._wake is not None:
+            self._wake.close()
+        self._listener = self._wake = None
+
+    def leave_to_the_parent(self) -> None:
+        """In a forked child, which has no such thread: others would wait for it."""
+        self._offers.clear()
+        self._running = False
+        self._close()
+
+
+offers = Offers()
+in_forked_child(offers.leave_to_the_parent)
+
+
+def offer(item: DMATensor | Frame) -> tuple[bytes, bytes]:
+    """See `Offers.add`."""
+    return offers.add(item)
+
+
+def opened(address: bytes, key: bytes) -> DMATensor | Frame:
+    """The tensor or frame that is offered there: what loading a pickle calls.
+
+    Raises:
+        OfferError: it was fetched already, or not in time, or the process that offers it is gone.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(_ANSWER_SECONDS)
+        try:
+            sock.connect(address)
+            sock.sendall(key)
+            # The pickle says what is called: whoever loads it trusts who made it.
+            return receive(sock, trusted=True)
+        except (EndOfStreamError, ConnectionError, FileNotFoundError) as error:
+            raise OfferError(
+                "this pickle of a tensor or frame was loaded before, or too late, or the process "
+                "that made it has ended: one pickle is for one receiver, which is to load it "
+                f"within {offers.seconds:g} s while the sender lives; samebytes.copied(frame) has "
+                "no such limits"
+            ) from error
+
+
+def set_pickle_timeout(seconds: float) -> None:
+    """For how long memory is kept that was pickled for another process and not loaded there.
+
+    Args:
+        seconds: counted in seconds from the moment of pickling; 300 at first. It applies to this
+            process, from now on.
+
+    Raises:
+        ValueError: not a number above 0.
+    """
+    if not seconds > 0:
+        raise ValueError(f"seconds={seconds}: it is more than 0")
+    offers.seconds = seconds
+
+
+def _listening() -> socket.socket:
+    """A socket at an abstract address that the kernel chooses: unix(7), "Autobind feature"."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.bind("")
+        sock.listen(64)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A frame that the writer has accepted, on its way to the readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from .messages import FrameHeader, pack_frame
+
+if TYPE_CHECKING:
+    from .._buffer import DMABuffer
+    from .layouts import Layout
+    from .slots import Slot
+
+__all__ = ["Delivery"]
+
+
+class Delivery:
+    """One accepted frame: it uses its slot until every reader is done with it.
+
+    Args:
+        header: the frame.
+        body: its metadata as JSON, or nothing.
+        slot: where it lies.
+        layout: how it lies there.
+        results: memory of inference results, whose descriptors go along.
+        holds: what keeps memory of others alive, and a decoder from using it again.
+        over: gets that when all readers are done.
+    """
+
+    __slots__ = ("_holds", "_over", "_readers", "layout", "packet", "results", "sequence", "slot")
+
+    def __init__(
+        self,
+        header: FrameHeader,
+        body: bytes,
+        slot: Slot,
+        layout: Layout,
+        results: Sequence[DMABuffer],
+        holds: object,
+        over: Callable[[object], object],
+    ) -> None:
+        self.sequence = header.sequence
+        self.packet = pack_frame(header, body)
+        self.slot = slot
+        self.layout = layout
+        self.results = results
+        self._holds = holds
+        self._over = over
+        self._readers = 0
+
+    def share(self, readers: int) -> None:
+        """So many readers will have it; until they are done, the slot is in use."""
+        self._readers = readers
+        if readers:
+            self.slot.deliveries += 1
+        else:
+            self._holds = None
+
+    def done(self) -> None:
+        """One reader is done with it, or will not get it."""
+        self._readers -= 1
+        if not self._readers:
+            self.slot.deliveries -= 1
+            holds, self._holds = self._holds, None
+            if holds is not None:
+                self._over(holds)

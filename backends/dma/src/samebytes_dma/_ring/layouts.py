@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layouts that readers were sent, or are to be sent, by number."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from samebytes import Frame
+from samebytes.plugins import Lock
+
+from .._passing.describing import describe_layout
+from .messages import MAX_LAYOUTS, pack_layout
+from .places import Places
+
+__all__ = ["Layout", "Layouts"]
+
+
+class Layout:
+    """What frames have in common, as readers hear once.
+
+    Attributes:
+        number: as readers know it.
+        version: how often the number was given to another layout.
+        packet: what is sent.
+    """
+
+    __slots__ = ("number", "packet", "version")
+
+    def __init__(self, number: int, version: int, packet: bytes) -> None:
+        self.number = number
+        self.version = version
+        self.packet = packet
+
+
+class Layouts:
+    """Those of one ring.
+
+    Args:
+        places: of what acquire() gives, whose layout is asked for with each frame.
+    """
+
+    __slots__ = ("_known", "_lock", "_places", "_usual")
+
+    def __init__(self, places: Places | None) -> None:
+        self._places = places
+        self._lock = Lock()
+        self._known: dict[Any, Layout] = {}
+        self._usual: tuple[Places | None, Layout | None] = (None, None)
+
+    def of(self, item: Any) -> Layout:
+        """That of a frame or tensor of "dma"; one that is new gets a number.
+
+        Raises:
+            MessageError, UnsupportedObjectError: readers have no words for it.
+        """
+        places, known = self._usual
+        if known is not None and places is not None and places.are_of(item):
+            return known
+        made = self._any(item)
+        if self._places is not None and self._places.are_of(item):
+            self._usual = self._places, made
+        return made
+
+    def _any(self, item: Any) -> Layout:
+        natives = [p.native for p in (item if isinstance(item, Frame) else (item,))]
+        info = item.meta.info if isinstance(item, Frame) else None
+        key = (
+            isinstance(item, Frame),
+            info,
+            tuple((n.info, n.offset, n.pitch, n.modifier) for n in natives),
+        )
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None:
+            return known
+        body = json.dumps(describe_layout(item), separators=(",", ":")).encode()
+        with self._lock:
+            number, version = len(self._known), 0
+            if number >= MAX_LAYOUTS:  # the oldest one's
+                oldest = self._known.pop(next(iter(self._known)))
+                number, version = oldest.number, oldest.version + 1
+            made = Layout(number, version, pack_layout(number, body))
+            return self._known.setdefault(key, made)

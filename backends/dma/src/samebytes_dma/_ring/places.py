@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a frame or tensor lies in a slot of the writer's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, Tensor, TensorInfo
+from samebytes.errors import LayoutError, UnsupportedObjectError
+
+from .._buffer import DMABuffer
+from .._context import DMA
+from .._plane import DMAPlane
+from .._tensor import DMATensor
+from .slots import SlotUse
+
+__all__ = ["Places", "copy_into", "places_of"]
+
+# As of memory of the CPU's, so that devices can take each plane by itself.
+_ALIGNMENT = 128
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the planes of frames of one kind lie in a buffer.
+
+    Attributes:
+        infos, offsets: of each plane.
+        nbytes: of the buffer, at least.
+        image: what they are together; None of tensors.
+        one: it is a tensor, and no frame.
+    """
+
+    infos: tuple[TensorInfo, ...]
+    offsets: tuple[int, ...]
+    nbytes: int
+    image: ImageInfo | None = None
+    one: bool = False
+
+    @classmethod
+    def of_image(cls, image: ImageInfo) -> Places:
+        """An image: planes one after another, without gaps."""
+        layouts = image.packed_layouts()
+        infos = tuple(TensorInfo(p.dtype, p.shape, p.strides) for p in layouts)
+        return cls(infos, tuple(p.offset for p in layouts), image.nbytes, image)
+
+    @classmethod
+    def of_tensors(cls, infos: Sequence[TensorInfo], *, one: bool) -> Places:
+        """Tensors, dense, each at a multiple of 128 bytes.
+
+        Raises:
+            LayoutError: one without elements.
+        """
+        dense = tuple(TensorInfo(info.dtype, info.shape) for info in infos)
+        offsets, end = [], 0
+        for info in dense:
+            if not info.nbytes:
+                raise LayoutError(f"{info} has no elements, and so no place in a slot")
+            offsets.append(end)
+            end += -(-info.nbytes // _ALIGNMENT) * _ALIGNMENT
+        return cls(dense, tuple(offsets), end, None, one)
+
+    @classmethod
+    def like(cls, item: Tensor | Frame) -> Places:
+        """Of a copy of that.
+
+        Raises:
+            UnsupportedObjectError: a frame of sound.
+            LayoutError: a tensor without elements.
+        """
+        if isinstance(item, Tensor):
+            return cls.of_tensors([item.info], one=True)
+        if isinstance(item.meta.info, ImageInfo):
+            return cls.of_image(item.meta.info)
+        if item.meta.info is not None:
+            raise UnsupportedObjectError("a frame of sound cannot be sent: send its planes")
+        return cls.of_tensors([plane.info for plane in item.planes], one=False)
+
+    def planes_in(self, buffer: DMABuffer) -> tuple[DMAPlane, ...]:
+        """The planes, which must lie inside of the buffer."""
+        return tuple(
+            buffer.plane(info, offset=offset)
+            for info, offset in zip(self.infos, self.offsets, strict=True)
+        )
+
+    def are_of(self, item: Any) -> bool:
+        """Whether a frame or tensor of "dma" is one that `item_over` made, and was not changed."""
+        if self.one is isinstance(item, Frame):
+            return False
+        natives = (item.native,) if self.one else item.native
+        if len(natives) != len(self.infos) or not (self.one or item.meta.info is self.image):
+            return False
+        for native, info, offset in zip(natives, self.infos, self.offsets, strict=True):
+            if native.info is not info or native.offset != offset:
+                return False
+        return True
+
+    def item_over(self, planes: tuple[DMAPlane, ...], use: SlotUse) -> DMATensor | Frame[DMATensor]:
+        """The frame or tensor over such planes, which hold the use of a slot."""
+        if self.one:
+            return DMATensor.borrowed(planes[0], DMA, keep=use)
+        return Frame.borrowed(planes, DMA, FrameMeta(self.image), keep=use)
+
+
+def places_of(
+    format_: str | ImageFormat | None,
+    width: int | None,
+    height: int | None,
+    shape: Sequence[int] | None,
+    dtype: Any,
+) -> Places | None:
+    """What the options of a ring say that its frames are; None where they say nothing.
+
+    Raises:
+        LayoutError: they say too little, too much, or what cannot be.
+    """
+    if shape is not None:
+        if (format_, width, height) != (None, None, None):
+            raise LayoutError("a ring has images or tensors: pass format= or shape=, not both")
+        return Places.of_tensors([TensorInfo(dtype, tuple(shape))], one=True)
+    if format_ is None and width is None and height is None:
+        return None
+    if format_ is None or width is None or height is None:
+        raise LayoutError("images have format=, width= and height=: pass all of them")
+    return Places.of_image(ImageInfo(ImageFormat.of(format_), width, height))
+
+
+def copy_into(target: Any, source: Tensor | Frame) -> int:
+    """Copy all bytes of a frame or tensor into one in memory of "dma"; how many these are."""
+    given = source.map("cpu", copy=True)
+    with target.map("cpu", "w") as view:
+        if isinstance(given, Frame):
+            for to, plane in zip(view.planes, given.planes, strict=True):
+                np.copyto(to.native, plane.native)
+            return sum(plane.info.nbytes for plane in given.planes)
+        np.copyto(view.native, given.native)
+        return given.info.nbytes

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which slot a frame gets, and who has the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from samebytes import Frame, Storage
+
+from .._passing.exchange import buffer_behind
+from .._plane import DMAPlane
+from .._tensor import DMATensor
+from .calls import Calls
+from .errors import RingTimeoutError
+from .items import buffer_of, is_dma
+from .places import Places
+from .slots import Slot, SlotUse, allocate, memory_of
+
+if TYPE_CHECKING:
+    from .._allocators import Allocator
+
+__all__ = ["Pool"]
+
+
+class Pool:
+    """The slots of one ring.
+
+    Args:
+        calls: of that ring.
+        allocator: makes memory for slots of its own.
+        own: slots for memory of its own.
+        adopted: slots for memory of others.
+        drops: leave out frames that wait for readers, to get a slot.
+    """
+
+    __slots__ = ("_allocator", "_calls", "_drops", "_numbers", "_planes", "adopted", "own")
+
+    def __init__(
+        self, calls: Calls, allocator: Allocator, own: list[Slot], adopted: list[Slot], drops: bool
+    ) -> None:
+        self.own = own
+        self.adopted = adopted
+        self._calls = calls
+        self._allocator = allocator
+        self._drops = drops
+        self._numbers = count()
+        # Of each slot and kind of frame, until the slot has another one.
+        self._planes: dict[tuple[int, int, Places], tuple[DMAPlane, ...]] = {}
+
+    def acquire(self, places: Places, seconds: float) -> Any:
+        """A free slot as a frame or tensor; its memory is replaced if it is too small.
+
+        Raises:
+            RingTimeoutError: none came back in time.
+            NativeError: the system has no memory for it.
+            ClosedError: the ring was closed or interrupted.
+        """
+        slot, user = self._until_free(self.own, seconds)
+        try:
+            if slot.buffer is None or slot.buffer.size < places.nbytes:
+                slot.put(allocate(self._allocator, places.nbytes))
+            buffer = slot.buffer
+            assert buffer is not None
+            use = SlotUse(buffer, partial(_ended, slot, user, self._calls.server.wake), slot)
+        except BaseException:
+            slot.users.discard(user)
+            raise
+        key = (slot.number, slot.version, places)
+        planes = self._planes.get(key)
+        if planes is None:
+            planes = places.planes_in(buffer)
+            for old in [k for k in list(self._planes) if k[0] == slot.number]:
+                self._planes.pop(old, None)
+            self._planes[key] = planes
+        lent = buffer.lent(use, readonly=False)
+        return places.item_over(tuple(plane.moved_to(lent) for plane in planes), use)
+
+    def adopt(self, item: DMATensor | Frame, seconds: float) -> tuple[Slot, int]:
+        """The slot of memory of others, and the number of who uses it: the caller.
+
+        Raises:
+            RingTimeoutError: as much of it is used as is remembered.
+            MessageError: readers would refuse it.
+            ClosedError: the ring was closed or interrupted.
+        """
+        buffer = buffer_of(item)
+        assert buffer is not None
+        memory, user = memory_of(buffer), next(self._numbers)
+        with self._calls, self._calls.lock:
+            for slot in self.adopted:
+                owner = None if slot.owner is None else slot.owner()
+                if owner is memory:
+                    slot.users.add(user)
+                    return slot, user
+                if slot.owner is not None and owner is None and slot.free:
+                    slot.put(None)
+        checked = buffer_behind(buffer.dup(), "frame", False)
+
+        def take(slot: Slot) -> None:
+            slot.put(checked, memory)
+            self.adopted.remove(slot)
+            self.adopted.append(slot)  # the newest last
+
+        return self._until_free(self.adopted, seconds, take)
+
+    def slot_of(self, item: Any) -> Slot | None:
+        """The slot of this ring that a frame or tensor of "dma" lies in."""
+        if not is_dma(item):
+            return None
+        owner: object = item.storage
+        while isinstance(owner, Storage):
+            if type(owner) is SlotUse:
+                return owner.slot if owner.slot in self.own else None
+            owner = owner.keep
+        return None
+
+    def holders(self) -> dict[int, int]:
+        """How many frames each process has, by its number."""
+        held: dict[int, int] = {}
+        for reader in self._calls.server.readers:
+            held[reader.process] = held.get(reader.process, 0) + len(reader.held)
+        return {process: number for process, number in held.items() if number}
+
+    def who(self) -> str:
+        """Who has slots, in words."""
+        words = [f"process {p} has {n} frames" for p, n in self.holders().items()]
+        own = sum(bool(slot.users) for slot in self.own)
+        if own:
+            words.append(f"this process holds {own} slots")
+        return ", ".join(words) or "nobody"
+
+    def clear(self) -> None:
+        """Give up all memory; frames that lie in it keep theirs."""
+        self._planes.clear()
+        for slot in (*self.own, *self.adopted):
+            slot.put(None)
+
+    def _until_free(
+        self, slots: list[Slot], seconds: float, take: Callable[[Slot], None] | None = None
+    ) -> tuple[Slot, int]:
+        """A slot that nobody used, and the number of who does now: the caller.
+
+        Args:
+            slots: among which.
+            seconds: how long to wait.
+            take: what else is to be done before another thread sees the slot.
+        """
+
+        def found() -> tuple[Slot, int] | None:
+            free = next((slot for slot in slots if slot.free), None)
+            if free is None and self._drops:
+                among = set(slots)
+                if self._calls.server.drop_oldest(lambda d: d.slot in among and not d.slot.users):
+                    free = next((slot for slot in slots if slot.free), None)
+            if free is None:
+                return None
+            user = next(self._numbers)
+            free.users.add(user)
+            if take is not None:
+                take(free)
+            return free, user
+
+        return self._calls.until(
+            found,
+            seconds,
+            lambda: RingTimeoutError(
+                f"all {len(slots)} slots are in use, and none came back in {seconds:g} s: "
+                f"{self.who()}; drop frames that are kept, or copy them",
+                self.holders(),
+            ),
+        )
+
+
+def _ended(slot: Slot, user: int, wake: Callable[[], object]) -> None:
+    slot.users.discard(user)
+    wake()

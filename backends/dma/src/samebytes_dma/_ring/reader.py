@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RingReader: a process that uses the frames of a ring."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import ClosedError
+from samebytes.plugins import Fd, Lock, in_forked_child
+
+from .._passing.message import EndOfStreamError, MessageError, shown
+from .._passing.transport import TRUNCATED, receive_part
+from .connection import Connection
+from .errors import RingRefusedError, RingTimeoutError
+from .messages import (
+    END,
+    FRAME,
+    LAYOUT,
+    MAX_PACKET,
+    MAX_SLOTS,
+    REFUSED,
+    SLOT,
+    WELCOME,
+    FrameHeader,
+    pack_join,
+    unpack_frame,
+    unpack_layout,
+    unpack_refused,
+    unpack_slot,
+    unpack_welcome,
+)
+from .received import Received
+from .sockets import Address, check, connected, greet
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["ReadStatistics", "RingReader"]
+
+
+@dataclass(frozen=True)
+class ReadStatistics:
+    """What a reader has seen.
+
+    Attributes:
+        received: frames that read() gave.
+        missed: frames that the writer accepted meanwhile and did not send: it left them out.
+        held: frames that are used here now, and so slots that the writer cannot fill.
+        writers: to how many writers it was connected.
+    """
+
+    received: int
+    missed: int
+    held: int
+    writers: int
+
+
+class RingReader:
+    """The frames of a RingWriter in another process.
+
+        with samebytes_dma.RingReader("/run/user/1000/camera") as ring:
+            for frame in ring:
+                y, uv = frame.map("cpu").native
+
+    A frame is one of "dma", read-only, and its slot goes back to the writer when nothing uses it
+    any more: no frame, plane, array, slice or capsule. Frames stay valid after the ring has ended
+    or was closed. Any thread may use it at any time.
+
+    Args:
+        address: where the writer is, or the other end of its `add()`: a socket, which becomes the
+            reader's.
+        frames: how many frames this process wants to have at a time, those that wait in its
+            socket included; None for what the writer allows.
+        timeout: seconds to wait for the writer and for each frame; None without limit.
+        live: when the writer has ended, wait for the next one at the same address.
+
+    Raises:
+        RingRefusedError: the writer takes no more readers.
+        RingTimeoutError: there is no writer.
+        MessageError: the other end is not a writer of a ring.
+        UnsupportedObjectError: another kind of socket.
+        OSError: of the socket, for instance PermissionError.
+    """
+
+    def __init__(
+        self,
+        address: Address | socket.socket,
+        *,
+        frames: int | None = None,
+        timeout: float | None = 10.0,
+        live: bool = False,
+    ) -> None:
+        if frames is not None and not 1 <= frames <= MAX_SLOTS:
+            raise ValueError(f"frames={frames}: a reader has 1 to {MAX_SLOTS} at a time")
+        if live and isinstance(address, socket.socket):
+            raise ValueError("live=True needs an address: nobody connects a socket again")
+        self.timeout = timeout
+        self._address = None if isinstance(address, socket.socket) else address
+        self._frames = frames or 0
+        self._live = live
+        self._lock = Lock()
+        # It is dropped and never closed: another thread may be about to write to its number.
+        self._wake: Fd | None = Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._stopped = self._ended = False
+        self._received = self._missed = self._writers = 0
+        self._connection: Connection | None = None
+        deadline = _deadline(timeout)
+        try:
+            if isinstance(address, socket.socket):
+                check(address)
+                self._join(address, deadline)
+            else:
+                self._connect(deadline)
+        except BaseException:
+            self._wake = None
+            raise
+        _living.add(self)
+
+    def read(self, timeout: float | None = None) -> Any:
+        """The next frame or tensor; None at the end of the stream, and after `interrupt()`.
+
+        Args:
+            timeout: seconds to wait, instead of the ring's.
+
+        Raises:
+            RingTimeoutError: none came. Reading can be tried again.
+            EndOfStreamError: the writer ended without closing the ring; not if it is `live`.
+            MessageError: the writer sent something else, or something that cannot be. The
+                connection is closed.
+            RingRefusedError: `live`, and the next writer takes no more readers.
+            ClosedError: the ring was closed, or belongs to the parent of this process.
+        """
+        deadline = _deadline(self.timeout if timeout is None else timeout)
+        while True:
+            connection = self._checked()
+            if self._stopped or (connection is None and self._ended):
+                return None
+            if connection is None:
+                self._connect(deadline)
+                continue
+            with self._lock:
+                found = self._next(connection)
+            if found is not _NOTHING:
+                return found
+            if self._connection is connection:
+                self._wait(connection, deadline)
+
+    def interrupt(self) -> None:
+        """Let a read that waits return None, and all after it. Any thread may call this."""
+        self._stopped = True
+        wake = self._wake
+        if wake is not None:
+            with suppress(OSError):  # its counter is full: it is readable all the same
+                os.eventfd_write(wake.fileno(), 1)
+
+    @property
+    def statistics(self) -> ReadStatistics:
+        """What was read so far."""
+        connection = self._connection
+        held = 0 if connection is None else connection.held
+        return ReadStatistics(self._received, self._missed, held, self._writers)
+
+    @property
+    def frames(self) -> int:
+        """How many frames this process can have at a time, which the writer has said."""
+        connection = self._connection
+        return 0 if connection is None else connection.credits
+
+    def close(self) -> None:
+        """Take no more frames. Those that were read stay valid, and give their slots back."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            self._ended = True
+            self._live = False
+            if connection is not None:
+                connection.leave()
+            if self._wake is not None:
+                self._address = _CLOSED
+        self.interrupt()
+        self._wake = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        found = self.read()
+        if found is None:
+            raise StopIteration
+        return found
+
+    def __enter__(self) -> Self:
+        self._checked()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        connection = getattr(self, "_connection", None)
+        if connection is not None:
+            connection.leave()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._address is _CLOSED else "ended" if self._ended else "open"
+        return f"<RingReader {state}, {self._received} frames>"
+
+    def _checked(self) -> Connection | None:
+        if self._address is _CLOSED:
+            raise ClosedError("this ring was closed")
+        if self._address is _PARENTS:
+            raise ClosedError("this ring belongs to the parent process: make another reader here")
+        return self._connection
+
+    # Packets.
+
+    def _next(self, connection: Connection) -> Any:
+        """The next frame that is there already; _NOTHING where none is, or another writer's is."""
+        if self._connection is not connection:
+            return _NOTHING
+        connection.send_unsent()
+        while True:
+            fds: list[Fd] = []
+            try:
+                packet, flags, _ = receive_part(connection.sock, MAX_PACKET + 1, fds)
+                if not packet:
+                    return self._lost(connection, closed=False)
+                if flags & TRUNCATED:
+                    raise MessageError("packet", f"has more than {MAX_PACKET} bytes")
+                frame = self._take(connection, packet, fds)
+            except BlockingIOError:
+                if connection.writer_is_gone() and not connection.has_more():
+                    return self._lost(connection, closed=False)
+                return _NOTHING
+            except ConnectionResetError:
+                continue  # once, where the writer had not read all; its packets are there still
+            except BaseException as error:
+                for fd in fds:
+                    fd.close()
+                if isinstance(error, MessageError):
+                    self._ended = True
+                    self._give_up(connection)
+                raise
+            if frame is not None:
+                return frame
+            if packet[0] == END:
+                return self._lost(connection, closed=True)
+
+    def _take(self, connection: Connection, packet: bytes, fds: list[Fd]) -> Any:
+        kind = packet[0]
+        if kind == FRAME:
+            header, body = unpack_frame(packet)
+            return self._frame(connection, header, body, fds)
+        if kind == SLOT:
+            connection.received.put_slot(unpack_slot(packet), fds)
+            return None
+        if fds:
+            raise MessageError("descriptors", f"come with {shown(packet[:1])}")
+        if kind == LAYOUT:
+            connection.received.put_layout(*unpack_layout(packet))
+        elif kind == END:
+            if len(packet) != 1:
+                raise MessageError("end", f"has {len(packet)} bytes, not 1")
+        else:
+            raise MessageError("packet", f"{shown(packet)} is not a packet that can come now")
+        return None
+
+    def _frame(
+        self, connection: Connection, header: FrameHeader, body: bytes, fds: list[Fd]
+    ) -> Any:
+        sequence = header.sequence
+        if sequence <= connection.sequence:
+            raise MessageError("frame.sequence", f"{sequence} comes after {connection.sequence}")
+        ended = connection.taken(header.slot, sequence)
+        frame = connection.received.frame(header, body, fds, ended)
+        if connection.sequence:
+            self._missed += sequence - connection.sequence - 1
+        connection.sequence = sequence
+        self._received += 1
+        return frame
+
+    def _lost(self, connection: Connection, *, closed: bool) -> Any:
+        """The writer has ended: wait for the next one, or say so."""
+        self._give_up(connection)
+        if self._live:
+            return _NOTHING
+        self._ended = True
+        if closed:
+            return None
+        raise EndOfStreamError("the writer of the ring ended without closing it")
+
+    def _give_up(self, connection: Connection) -> None:
+        connection.leave()
+        if self._connection is connection:
+            self._connection = None
+
+    # Waiting.
+
+    def _wait(self, connection: Connection, deadline: float | None) -> None:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise RingTimeoutError(self._why(connection))
+        wake = self._wake
+        waiting = select.poll()
+        try:
+            for number in connection.filenos():
+                waiting.register(number, select.POLLIN)
+            if connection.waits_for_room:
+                waiting.register(connection.sock.fileno(), select.POLLIN | select.POLLOUT)
+        except ValueError:  # another thread has closed it: read() says so
+            return
+        if wake is None:
+            return
+        waiting.register(wake.fileno(), select.POLLIN)
+        # An end of which no event comes is found out soon.
+        waiting.poll(None if left is None else max(left * 1000, 1))
+
+    def _why(self, connection: Connection) -> str:
+        if connection.held >= connection.credits:
+            return (
+                f"no frame came in time: this process holds {connection.held} frames, and the "
+                f"writer sends it no more than {connection.credits}; drop some, or copy them"
+            )
+        return "no frame came in time"
+
+    def _connect(self, deadline: float | None) -> None:
+        """Wait for a writer, and for its welcome."""
+        assert self._address is not None
+        while not self._stopped:
+            try:
+                until = float("inf") if deadline is None else deadline
+                sock = connected(self._address, until, lambda: self._stopped)
+            except InterruptedError:
+                return
+            except TimeoutError as error:
+                raise RingTimeoutError(str(error)) from None
+            try:
+                self._join(sock, deadline)
+            except EndOfStreamError:
+                continue  # it ended just now
+            return
+
+    def _join(self, sock: socket.socket, deadline: float | None) -> None:
+        connection = Connection(sock, Received())
+        try:
+            greet(sock, pack_join(self._frames))
+            while True:
+                self._wait(connection, deadline)
+                if self._stopped:
+                    connection.close()
+                    return
+                if self._welcomed(connection):
+                    break
+        except (BrokenPipeError, ConnectionResetError):
+            connection.close()
+            raise EndOfStreamError("the writer of the ring ended") from None
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            self._connection = connection
+            self._writers += 1
+
+    def _welcomed(self, connection: Connection) -> bool:
+        fds: list[Fd] = []
+        try:
+            packet, _, writer = receive_part(connection.sock, MAX_PACKET + 1, fds)
+        except BlockingIOError:
+            return False
+        finally:
+            for fd in fds:
+                fd.close()
+        if not packet:
+            raise EndOfStreamError("the writer of the ring ended")
+        if packet[0] == REFUSED:
+            raise RingRefusedError(f"the writer says: {unpack_refused(packet)!r}")
+        if packet[0] != WELCOME or fds:
+            raise MessageError("packet", f"{shown(packet)} does not begin a ring")
+        connection.credits = unpack_welcome(packet)
+        connection.watch(writer)
+        return True
+
+    def _abandon(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        self._wake = None
+        self._address = _PARENTS
+
+
+def _deadline(timeout: float | None) -> float | None:
+    return None if timeout is None else time.monotonic() + timeout
+
+
+class _Mark(str):
+    """In place of an address."""
+
+    __slots__ = ()
+
+
+_CLOSED = _Mark("closed")
+_PARENTS = _Mark("of the parent process")
+_NOTHING = object()
+
+_living: weakref.WeakSet[RingReader] = weakref.WeakSet()
+
+
+def _leave_to_the_parent() -> None:
+    for ring in list(_living):
+        ring._abandon()
+
+
+in_forked_child(_leave_to_the_parent)

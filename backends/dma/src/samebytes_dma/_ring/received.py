@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reader makes of packets: slots, layouts, and frames over them. Nothing is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from samebytes import Fd, Frame, FrameMeta
+from samebytes.errors import LayoutError
+
+from .._buffer import DMABuffer
+from .._context import DMA
+from .._kept import KeptMapping
+from .._passing.describing import read, read_meta
+from .._passing.exchange import buffer_behind, plane_in, tensor_over
+from .._passing.message import Description, MessageError, named
+from .._passing.values import parse
+from .._plane import DMAPlane
+from .._tensor import DMATensor
+from .._wrapping import frame_with
+from .messages import FrameHeader
+from .slots import SlotUse
+
+__all__ = ["Received"]
+
+
+class Received:
+    """The slots and layouts that one writer has sent, by their numbers."""
+
+    __slots__ = ("_layouts", "_planes", "_slots")
+
+    def __init__(self) -> None:
+        self._slots: dict[int, DMABuffer] = {}
+        self._layouts: dict[int, Description] = {}
+        # Of each slot and layout, when they first came together: then they are checked.
+        self._planes: dict[tuple[int, int], tuple[DMAPlane, ...]] = {}
+
+    def put_slot(self, number: int, fds: list[Fd]) -> None:
+        """The memory of a slot. Frames that lie in the one before keep it.
+
+        Raises:
+            MessageError: not one descriptor, or one of memory that is not taken.
+        """
+        name = f"slot[{number}]"
+        if len(fds) != 1:
+            raise MessageError(name, f"comes with {len(fds)} descriptors, not with one")
+        buffer = buffer_behind(fds[0], name, trusted=False, kept=KeptMapping(writable=False))
+        self._forget(lambda slot, _: slot == number)
+        self._slots[number] = buffer
+
+    def put_layout(self, number: int, body: bytes) -> None:
+        """What frames of a layout are.
+
+        Raises:
+            MessageError: it does not describe something in one buffer.
+        """
+        with named(f"layout[{number}]"):
+            description = read(parse(body), 1, lambda plane, readonly: None)
+        self._forget(lambda _, layout: layout == number)
+        self._layouts[number] = description
+
+    def frame(
+        self, header: FrameHeader, body: bytes, fds: list[Fd], ended: Callable[[], object]
+    ) -> DMATensor | Frame[DMATensor]:
+        """A frame or tensor, read-only, over its slot.
+
+        Args:
+            header: where it lies and how.
+            body: its metadata, or nothing.
+            fds: of memory of results.
+            ended: called once, when its last holder is gone; also if an error is raised.
+
+        Raises:
+            MessageError: it lies in no slot, has no layout, reaches outside of the slot, or has
+                metadata that cannot be.
+        """
+        buffer = self._slots.get(header.slot)
+        if buffer is None:
+            ended()
+            raise MessageError("frame.slot", f"{header.slot} was not sent")
+        # From here on, whatever happens, the slot goes back.
+        use = SlotUse(buffer, ended)
+        description = self._layouts.get(header.layout)
+        if description is None:
+            raise MessageError("frame.layout", f"{header.layout} was not sent")
+        planes = self._planes.get((header.slot, header.layout))
+        if planes is None:
+            planes = _checked(description, buffer)
+            self._planes[header.slot, header.layout] = planes
+        lent = buffer.lent(use, readonly=True)
+        natives = tuple([plane.moved_to(lent) for plane in planes])
+        metadata, regions = _meta(body, fds) if body or fds else ({}, [])
+        if description.meta is None:
+            return DMATensor.borrowed(natives[0], DMA, keep=use, readonly=True)
+        meta = FrameMeta(description.meta.info, header.pts, header.time_base, metadata, regions)
+        return Frame.borrowed(natives, DMA, meta, keep=use, readonly=True)
+
+    def _forget(self, concerns: Callable[[int, int], bool]) -> None:
+        for key in [key for key in self._planes if concerns(*key)]:
+            del self._planes[key]
+
+
+def _checked(description: Description, buffer: DMABuffer) -> tuple[DMAPlane, ...]:
+    """The planes of a layout in a slot in which nothing of the kind was before."""
+    planes = []
+    for i, plane in enumerate(description.planes):
+        with named("tensor" if description.meta is None else f"frame.planes[{i}]"):
+            planes.append(plane_in(plane, [buffer]))
+    if description.meta is not None:
+        with named("frame.planes"):
+            frame_with(planes, FrameMeta(description.meta.info))
+    return tuple(planes)
+
+
+def _meta(body: bytes, fds: list[Fd]) -> tuple[dict[str, Any], list[Any]]:
+    buffers = [buffer_behind(fd, f"descriptors[{i}]", trusted=False) for i, fd in enumerate(fds)]
+    if not body:
+        raise MessageError("descriptors", "come with a frame that has no metadata")
+    try:
+        return read_meta(
+            parse(body),
+            len(buffers),
+            lambda p, readonly: tensor_over(plane_in(p, buffers), readonly),
+        )
+    except LayoutError as error:
+        raise MessageError("frame.entries", str(error)) from error

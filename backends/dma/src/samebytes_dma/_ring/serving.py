@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The writer's sockets: who joins, what comes back, and who is gone."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from samebytes.plugins import Fd
+
+from .._passing.message import MessageError
+from .counts import Departure, ReaderStatistics, total_of
+from .deliveries import Delivery
+from .errors import RingRefusedError
+from .messages import pack_refused
+from .readers import Reader
+from .sockets import Address, check, listening, send_packet, unlink, user_of
+
+__all__ = ["Server"]
+
+_MOST_UNJOINED = 16
+_UNJOINED_SECONDS = 10.0
+_MOST_DEPARTURES = 64
+# How long to wait before a packet is tried again for which a socket had no room.
+_BLOCKED_SECONDS = 0.002
+
+
+class Server:
+    """The readers of one ring. One thread at a time calls it, but `poll` and `wake`.
+
+    Args:
+        address: where readers connect; None where they are given.
+        most_readers: how many may take part.
+        most_held: how many frames each of so many readers may have at a time.
+        most_slots: how many slots they may have together; None for all.
+
+    Attributes:
+        departures: of the last readers that are gone.
+        over: memory of others that readers are done with. The caller drops it, without its lock.
+    """
+
+    def __init__(
+        self,
+        address: Address | None,
+        most_readers: int,
+        most_held: Callable[[int], int],
+        most_slots: int | None,
+    ) -> None:
+        self.over: deque[object] = deque()
+        self.departures: deque[Departure] = deque(maxlen=_MOST_DEPARTURES)
+        self._gone = ReaderStatistics(0)
+        self._most_readers = most_readers
+        self._most_held = most_held
+        self._most_slots = most_slots
+        self._address = address
+        self._file: os.stat_result | None = None
+        self._listener: socket.socket | None = None
+        self._readers: list[Reader] = []
+        # Who gets the next frame, and how many of them each may have; see _count().
+        self._joined: list[Reader] = []
+        self._most = 1
+        self._by_number: dict[int, Reader] = {}
+        # It is dropped and never closed: another thread may be about to write to its number.
+        wake = Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._wake: Fd | None = wake
+        self._epoll = select.epoll()
+        self._epoll.register(wake.fileno(), select.EPOLLIN)
+        if address is not None:
+            self._listener, self._file = listening(address)
+            self._epoll.register(self._listener.fileno(), select.EPOLLIN)
+
+    def fileno(self) -> int:
+        """What becomes readable when there is something to do."""
+        return self._epoll.fileno()
+
+    def wake(self) -> None:
+        """End a poll(), from any thread."""
+        wake = self._wake
+        if wake is not None:
+            with suppress(OSError):  # its counter is full: it is readable all the same
+                os.eventfd_write(wake.fileno(), 1)
+
+    def poll(self, seconds: float) -> None:
+        """Wait until there is something to do."""
+        if any(r.pending and len(r.held) < self._most for r in list(self._readers)):
+            seconds = min(seconds, _BLOCKED_SECONDS)
+        wake = self._wake
+        if wake is None:
+            return
+        # Held here, it still wakes this thread when another one closes the ring.
+        with suppress(ValueError, OSError):  # it was closed meanwhile
+            self._epoll.poll(seconds)
+
+    def add(self, sock: socket.socket) -> None:
+        """A connection that a reader has, or will have, the other end of."""
+        check(sock)
+        self._enter(sock)
+
+    def joined(self) -> list[Reader]:
+        """Those who get the next frame."""
+        return self._joined
+
+    @property
+    def readers(self) -> list[Reader]:
+        """All who may have frames."""
+        return [r for r in self._readers if r.joined]
+
+    @property
+    def gone(self) -> ReaderStatistics:
+        """The sum over all readers that are gone."""
+        return self._gone
+
+    def serve(self) -> None:
+        """Do what there is to do; nothing waits."""
+        wake = -1 if self._wake is None else self._wake.fileno()
+        for number, _ in self._epoll.poll(0):
+            if number == wake:
+                with suppress(BlockingIOError):
+                    os.eventfd_read(number)
+            elif self._listener is not None and number == self._listener.fileno():
+                self._accept(self._listener)
+            elif (reader := self._by_number.get(number)) is not None:
+                self._look_at(reader)
+        for reader in [r for r in self._readers if r.pending]:
+            self._send_to(reader)
+        limit = time.monotonic() - _UNJOINED_SECONDS
+        for reader in [r for r in self._readers if not r.joined and r.since < limit]:
+            self._depart(reader, "did not join")
+
+    def offer(self, delivery: Delivery) -> int:
+        """Send a frame to all who take part; how many these are."""
+        readers = self._joined
+        delivery.share(len(readers))
+        for reader in readers:
+            reader.offer(delivery)
+        for reader in readers:  # one of them may depart meanwhile: that makes another list
+            self._send_to(reader)
+        return len(readers)
+
+    def drop_oldest(self, droppable: Callable[[Delivery], bool]) -> bool:
+        """Leave out the oldest frame that waits for readers, and that none has been sent.
+
+        Args:
+            droppable: which frames it may be.
+
+        Returns:
+            Whether there was one. Its slot is free.
+        """
+        sent = {d.slot for r in self._readers for d in r.held.values()}
+        waiting = (d for d in self._waiting() if d.slot not in sent and droppable(d))
+        oldest = min(waiting, key=lambda d: d.sequence, default=None)
+        if oldest is None:
+            return False
+        for reader in self._readers:
+            for delivery in [d for d in reader.pending if d.slot is oldest.slot]:
+                reader.drop(delivery)
+        return True
+
+    def _waiting(self) -> Iterator[Delivery]:
+        for reader in self._readers:
+            yield from reader.pending
+
+    def send_away(self, process: int) -> bool:
+        """Close the connections of a process; whether there were any."""
+        found = [r for r in self._readers if r.joined and r.process == process]
+        for reader in found:
+            self._depart(reader, "sent away")
+        return bool(found)
+
+    def finish(self) -> bool:
+        """Tell the readers that were sent everything that the stream has ended.
+
+        Nobody joins from now on.
+
+        Returns:
+            Whether all of them know.
+        """
+        unlink(self._address or "", self._file)
+        self._file = None
+        if self._listener is not None:
+            self._accept(self._listener)  # who is in the queue is to see an end, and no error
+            self._epoll.unregister(self._listener.fileno())
+            self._listener.close()
+            self._listener = None
+        for reader in [r for r in self._readers if not r.joined]:
+            self._depart(reader, "too late")  # it looks for the next writer
+        for reader in list(self.joined()):
+            try:
+                reader.finish()
+            except OSError as error:
+                self._cannot_send(reader, error)
+        return all(reader.finished for reader in self.joined())
+
+    def close(self) -> None:
+        """Close all sockets; what readers were not sent is lost, what they have is theirs."""
+        self.finish()
+        for reader in self.readers:
+            self._gone = total_of([self._gone, reader.without_pending()])
+        self.wake()
+        self.over.extend(self._readers)  # what they have may be memory of others
+        self.close_descriptors()
+
+    def close_descriptors(self) -> None:
+        """Close what this process has, and nothing else: other processes notice nothing of it."""
+        for reader in self._readers:
+            reader.close()
+        self._readers.clear()
+        self._joined = []
+        self._by_number.clear()
+        if self._listener is not None:
+            self._listener.close()
+        self._epoll.close()
+        self._wake = None
+
+    def _count(self) -> None:
+        """Somebody has joined, or takes no more frames, or is gone."""
+        self._joined = [r for r in self._readers if r.joined and not r.leaving]
+        self._most = self._most_held(len(self._joined))
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                sock, _ = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError:  # no descriptor is left: those who wait stay in the kernel's queue
+                return
+            unjoined = sum(not r.joined for r in self._readers)
+            if unjoined >= _MOST_UNJOINED or user_of(sock) not in (os.getuid(), 0):
+                sock.close()
+                continue
+            check(sock)
+            self._enter(sock)
+
+    def _enter(self, sock: socket.socket) -> None:
+        reader = Reader(sock)
+        self._readers.append(reader)
+        self._by_number[sock.fileno()] = reader
+        self._epoll.register(sock.fileno(), select.EPOLLIN)
+
+    def _welcome(self, reader: Reader) -> int:
+        taking_part = len(self.readers)
+        if taking_part >= self._most_readers:
+            raise RingRefusedError(f"{taking_part} readers take part, which are the most")
+        if reader.pidfd is not None:
+            self._by_number[reader.pidfd.fileno()] = reader
+            self._epoll.register(reader.pidfd.fileno(), select.EPOLLIN)
+        return self._most_held(taking_part + 1)
+
+    def _look_at(self, reader: Reader) -> None:
+        # Asked before its packets are taken: what an ended process gave back is all there.
+        gone = reader.is_gone()
+        try:
+            stays = reader.take_packets(self._welcome)
+        except RingRefusedError as error:
+            with suppress(OSError):
+                send_packet(reader.sock, pack_refused(str(error)))
+            self._depart(reader, str(error))
+        except MessageError as error:
+            # It is kept: what its traceback holds must not be.
+            error.__context__ = None
+            self._depart(reader, str(error), error.with_traceback(None))
+        except OSError:
+            self._depart(reader, "ended")
+        else:
+            if gone or not stays:
+                self._depart(reader, "left" if reader.leaving else "ended")
+            elif (reader.joined and not reader.leaving) != (reader in self._joined):
+                self._count()
+
+    def _send_to(self, reader: Reader) -> None:
+        try:
+            reader.send(self._most, self._may_have)
+        except OSError as error:
+            self._cannot_send(reader, error)
+
+    def _may_have(self, delivery: Delivery) -> bool:
+        """Whether a frame can be sent without a slot too few for the writer.
+
+        A reader may have more frames than its share: from before others joined, or since it has
+        left and keeps them.
+        """
+        if self._most_slots is None:
+            return True
+        sent = {d.slot for r in self._readers for d in r.held.values()}
+        return delivery.slot in sent or len(sent) < self._most_slots
+
+    def _cannot_send(self, reader: Reader, error: OSError) -> None:
+        # It may have given frames back before it closed its socket.
+        self._look_at(reader)
+        # One that has shut down its half takes nothing more, and would hold up all others.
+        self._depart(reader, "ended" if isinstance(error, ConnectionError) else str(error))
+
+    def _depart(self, reader: Reader, reason: str, error: MessageError | None = None) -> None:
+        if reader not in self._readers:
+            return
+        self._readers.remove(reader)
+        self._count()
+        for number in [n for n, r in self._by_number.items() if r is reader]:
+            del self._by_number[number]
+            with suppress(OSError):
+                self._epoll.unregister(number)
+        reader.end()
+        if reader.joined:
+            statistics = reader.statistics
+            self._gone = total_of([self._gone, statistics])
+            self.departures.append(Departure(statistics, reason, error))
+        elif error is not None:
+            self.departures.append(Departure(reader.statistics, reason, error))

@@ -1,0 +1,423 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RingWriter: the process that fills the slots."""
+
+from __future__ import annotations
+
+import socket
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from samebytes import Frame, FrameMeta, ImageFormat, Tensor
+from samebytes.errors import ClosedError, CopyRequiredError, LayoutError, UnsupportedObjectError
+from samebytes.plugins import count_copy, in_forked_child
+
+from .._allocators import find_allocator
+from .._passing.message import MessageError
+from .calls import Calls
+from .counts import Departure, RingStatistics
+from .deliveries import Delivery
+from .errors import RingTimeoutError
+from .items import InDMA, described, meta_of, set_readonly
+from .layouts import Layouts
+from .messages import MAX_SLOTS, FrameHeader
+from .places import Places, copy_into, places_of
+from .pool import Pool
+from .serving import Server
+from .slots import Slot, allocate, readers_can_write
+from .sockets import Address
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["RingWriter"]
+
+_MOST_OWN = 64
+
+
+class RingWriter:
+    """Frames for other processes, which read them where they lie.
+
+        with samebytes_dma.RingWriter("/run/user/1000/camera", format="NV12",
+                                      width=1920, height=1080) as ring:
+            while True:
+                frame = ring.acquire()
+                with frame.map("cpu", "w") as view:
+                    ...
+                ring.send(frame)
+
+    The slots are allocated once, when the layout is known: here, or with the first frame that is
+    copied. docs/reference/ring.md says what frames cost and what becomes of them. Any thread may
+    use it at any time. Nothing runs between calls: readers join, and what they give back is seen,
+    in the calls of this object.
+
+    Args:
+        address: a path, whose socket is made here and removed at the end, or "@name" for one
+            without a file. None: readers come by `add()`.
+        format, width, height: of the images that `acquire()` gives.
+        shape, dtype: instead of them: of the tensors that it gives.
+        slots: how many frames there can be at a time, 2 to 64.
+        memory: where slots come from, as in samebytes.context("dma:NAME"): "memfd", "udmabuf",
+            "heap" ...; None for DMA-BUFs where this machine makes some, else memfds.
+        adopt: how many pieces of memory of others are remembered, of frames that are sent where
+            they lie.
+        when_full: "wait": a frame waits for the slowest reader. "drop-oldest": for live sources:
+            the oldest frame that a reader was not sent is left out for it, and counted.
+        timeout: how many seconds to wait for a slot.
+        most_readers: how many may take part; None for what the slots allow.
+
+    Raises:
+        RingRefusedError: another process writes there.
+        NativeError: the system has no memory for the slots.
+        LayoutError: a size that the format cannot have, or a number of slots that cannot be.
+        UnknownNameError, MissingDependencyError: of `memory`.
+        OSError: of the socket.
+    """
+
+    def __init__(
+        self,
+        address: Address | None = None,
+        *,
+        format: str | ImageFormat | None = None,  # the field's word for it
+        width: int | None = None,
+        height: int | None = None,
+        shape: Sequence[int] | None = None,
+        dtype: Any = "uint8",
+        slots: int = 8,
+        memory: str | None = None,
+        adopt: int = 16,
+        when_full: Literal["wait", "drop-oldest"] = "wait",
+        timeout: float = 10.0,
+        most_readers: int | None = None,
+    ) -> None:
+        if not 2 <= slots <= _MOST_OWN or not 1 <= adopt <= MAX_SLOTS - _MOST_OWN:
+            raise LayoutError(
+                f"slots={slots}, adopt={adopt}: a ring has 2 to {_MOST_OWN} slots, and remembers 1 "
+                f"to {MAX_SLOTS - _MOST_OWN} pieces of memory of others"
+            )
+        if when_full not in ("wait", "drop-oldest"):
+            raise LayoutError(f'when_full={when_full!r}: it is "wait" or "drop-oldest"')
+        self.timeout = timeout
+        allocator = find_allocator(memory)
+        self._places = places_of(format, width, height, shape, dtype)
+        own = [Slot(number) for number in range(slots)]
+        if self._places is not None:
+            for slot in own:
+                slot.put(allocate(allocator, self._places.nbytes))
+        drops = when_full == "drop-oldest"
+        if most_readers is None:
+            most_readers = max(slots - 2, 1) if drops else _MOST_OWN
+        # No method of this object: the server would keep it alive.
+        most_held = partial(_most_held, drops, slots, adopt)
+        most_slots = max(slots - 2, 1) if drops else None
+        self._server = Server(address, most_readers, most_held, most_slots)
+        self._calls = Calls(self._server)
+        adopted = [Slot(slots + number) for number in range(adopt)]
+        self._pool = Pool(self._calls, allocator, own, adopted, drops)
+        self._layouts = Layouts(self._places)
+        self._in_dma = InDMA()
+        self._sequence = self._accepted = self._copied = self._unread = 0
+        _living.add(self)
+
+    def acquire(self, timeout: float | None = None) -> Any:
+        """A free slot as a frame or tensor of "dma", to be filled in place and sent.
+
+        Its bytes are those of an earlier frame. It is sent with `send()`; if it is dropped
+        instead, the slot is free again.
+
+        Args:
+            timeout: seconds to wait, instead of the ring's.
+
+        Raises:
+            RingTimeoutError: readers, or this process, hold all slots; `holders` says who.
+            UnsupportedObjectError: the ring was made without a layout.
+            ClosedError: it was closed or interrupted.
+        """
+        if self._places is None:
+            raise UnsupportedObjectError(
+                "this ring was made without a layout: pass format=, width= and height=, or shape="
+            )
+        return self._pool.acquire(self._places, self._seconds(timeout))
+
+    def send(
+        self, item: Tensor | Frame[Any], *, copy: bool = False, timeout: float | None = None
+    ) -> int:
+        """Give all readers a frame or tensor, with its time, metadata and regions.
+
+        What `acquire()` gave goes as it is, and is read-only from now on; its slot is free when
+        the writer has dropped it too. Memory of "dma", and what maps to it without a copy (a
+        surface of VA-API), goes by descriptor, which is sent when it is first seen; the frame is
+        held until all readers are done with it. Everything else is copied into a slot.
+
+        Args:
+            item: it is complete: mappings for writing are flushed or closed.
+            copy: allow that copy, and tensors of results to be written into the packet. Copies
+                are counted in `samebytes.stats()`.
+            timeout: seconds to wait for a slot, instead of the ring's.
+
+        Returns:
+            The number of the frame: 1, 2, 3 ...
+
+        Raises:
+            CopyRequiredError: it must be copied, and copy=True was not given.
+            RingTimeoutError: no slot is free to copy it to; `holders` says who has them.
+            MessageError: metadata that is not plain data, or too much of it; or, without
+                copy=True, memory that a reader would refuse: a file, a memfd that is not sealed.
+                Nothing was sent.
+            UnsupportedObjectError: a frame of sound, or of a format that this process alone knows.
+            ClosedError: the ring was closed or interrupted.
+        """
+        slot = self._pool.slot_of(item)
+        if slot is not None:
+            return self._deliver(item, slot, meta_of(item), copy, None)
+        lying = self._in_dma(item)
+        if lying is not None:
+            try:
+                slot, user = self._pool.adopt(lying, self._seconds(timeout))
+            except MessageError:
+                if not copy:
+                    raise
+            else:
+                try:
+                    return self._deliver(lying, slot, meta_of(item), copy, (item, lying))
+                finally:
+                    slot.users.discard(user)
+        if not copy:
+            node = item.context.node
+            raise CopyRequiredError(
+                node, "ring", f"{node} -> ring",
+                ["what acquire() gives, and memory of dma, is sent without a copy"],
+            )  # fmt: skip
+        places = Places.like(item)
+        made = self._pool.acquire(places, self._seconds(timeout))
+        count_copy(f"{item.context.node} -> ring", copy_into(made, item))
+        self._copied += 1
+        slot = self._pool.slot_of(made)
+        assert slot is not None
+        return self._deliver(made, slot, meta_of(item), copy, None)
+
+    def add(self, sock: socket.socket) -> None:
+        """Take a reader that has the other end of a socket pair of packets.
+
+        Args:
+            sock: it becomes the ring's. It joins when the reader is made.
+
+        Raises:
+            UnsupportedObjectError: another kind of socket.
+        """
+        with self._calls, self._calls.lock:
+            self._calls.check()
+            self._server.add(sock)
+
+    def serve(self, timeout: float = 0.0) -> None:
+        """Let readers join, take what they give back, and send what waits.
+
+        Every other call does so too. This one is for programs that make none for a while.
+
+        Args:
+            timeout: seconds to wait for something to do.
+        """
+        if timeout > 0:
+            self._server.poll(timeout)
+        with self._calls, self._calls.lock:
+            self._calls.check()
+            self._server.serve()
+
+    def fileno(self) -> int:
+        """What becomes readable when serve() has something to do, for event loops."""
+        return self._server.fileno()
+
+    def wait_for_readers(self, readers: int = 1, timeout: float | None = None) -> None:
+        """Wait until so many readers take part.
+
+        Args:
+            readers: how many.
+            timeout: seconds to wait, instead of the ring's.
+
+        Raises:
+            RingTimeoutError: they did not come in time.
+            ClosedError: the ring was closed or interrupted.
+        """
+
+        def found() -> bool | None:
+            return len(self._server.joined()) >= readers or None
+
+        seconds = self._seconds(timeout)
+        self._calls.until(
+            found,
+            seconds,
+            lambda: RingTimeoutError(
+                f"{len(self._server.joined())} of {readers} readers joined within {seconds:g} s"
+            ),
+        )
+
+    def wait_until_read(self, timeout: float | None = None) -> None:
+        """Wait until the readers are done with all frames.
+
+        A loop over a ring holds its last frame while it waits for the next one: drop it there
+        first (`del frame`).
+
+        Args:
+            timeout: seconds to wait, instead of the ring's.
+
+        Raises:
+            RingTimeoutError: they are not; `holders` says who has how many.
+            ClosedError: the ring was closed or interrupted.
+        """
+
+        def found() -> bool | None:
+            return not any(r.pending or r.held for r in self._server.readers) or None
+
+        seconds = self._seconds(timeout)
+        self._calls.until(
+            found,
+            seconds,
+            lambda: RingTimeoutError(
+                f"readers are not done within {seconds:g} s: {self._pool.who()}",
+                self._pool.holders(),
+            ),
+        )
+
+    @property
+    def statistics(self) -> RingStatistics:
+        """What became of the frames so far."""
+        with self._calls, self._calls.lock:
+            return RingStatistics(
+                self._accepted, self._copied, self._unread,
+                tuple(r.statistics for r in self._server.readers), self._server.gone,
+            )  # fmt: skip
+
+    @property
+    def departures(self) -> tuple[Departure, ...]:
+        """The last 64 readers that take part no longer, and why."""
+        return tuple(self._server.departures)
+
+    @property
+    def readers_can_write(self) -> bool | None:
+        """Whether the kernel would let readers write to the slots; None while there are none.
+
+        False for memfds, which are sealed, on Linux 5.1 and later. True for DMA-BUFs: what readers
+        get is read-only, but their descriptors are not.
+        """
+        made = [slot.buffer for slot in self._pool.own if slot.buffer is not None]
+        return any(map(readers_can_write, made)) if made else None
+
+    def send_away(self, process: int) -> bool:
+        """Close the connection of a reader, for instance one that `holders` names.
+
+        What it has counts as lost, and its slots are free at once: if it lives, it sees other
+        bytes in them.
+
+        Args:
+            process: its number, as `holders` gives it.
+
+        Returns:
+            Whether that process took part.
+        """
+        with self._calls, self._calls.lock:
+            self._calls.check()
+            return self._server.send_away(process)
+
+    def interrupt(self) -> None:
+        """End the calls that wait, now and later, with a ClosedError. Any thread may call this."""
+        self._calls.interrupted = True
+        self._server.wake()
+
+    def close(self, timeout: float | None = None) -> None:
+        """Say that the stream has ended, and give up the slots. Closing twice does nothing.
+
+        Waits until everything was sent, and until readers are done with memory of others. Slots
+        of the ring's own stay with the readers that have them. What a reader did not take in time
+        counts as lost.
+
+        Args:
+            timeout: seconds to wait, instead of the ring's.
+        """
+        if self._calls.state != "open":
+            return
+        with self._calls, self._calls.lock:
+            if self._calls.state == "open":
+                self._server.finish()  # whoever joined now would get the end, and nothing else
+        with suppress(RingTimeoutError, ClosedError):
+            seconds = self._seconds(timeout)
+            self._calls.until(self._is_settled, seconds, lambda: RingTimeoutError("not settled"))
+        with self._calls, self._calls.lock:
+            if self._calls.state == "open":
+                self._calls.state = "closed"
+                self._server.close()
+                self._pool.clear()
+
+    def __enter__(self) -> Self:
+        self._calls.check()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        calls = getattr(self, "_calls", None)  # the constructor may have raised
+        if calls is not None and calls.state == "open":
+            calls.state = "closed"
+            self._server.close()
+
+    def __repr__(self) -> str:
+        return f"<RingWriter {self._calls.state}, {self._accepted} frames>"
+
+    def _seconds(self, timeout: float | None) -> float:
+        return self.timeout if timeout is None else timeout
+
+    def _is_settled(self) -> bool | None:
+        """Everything was sent, all know that it was all, and memory of others is back."""
+        finished = self._server.finish()
+        return (finished and not any(slot.deliveries for slot in self._pool.adopted)) or None
+
+    def _deliver(
+        self, item: Any, slot: Slot, meta: FrameMeta | None, copy: bool, holds: object
+    ) -> int:
+        layout = self._layouts.of(item)
+        body, results = described(meta, copy)
+        assert slot.buffer is not None
+        if slot.buffer.is_dma_buf:
+            item.wait()
+        pts, base = (None, None) if meta is None else (meta.pts, meta.time_base)
+        with self._calls, self._calls.lock:
+            self._calls.check()
+            header = FrameHeader(slot.number, layout.number, self._sequence + 1, pts, base)
+            over = self._server.over.append
+            delivery = Delivery(header, body, slot, layout, results, holds, over)
+            self._sequence += 1
+            self._accepted += 1
+            if not self._server.offer(delivery):
+                self._unread += 1
+            # The frame is on its way: what else there is to do comes now.
+            self._server.serve()
+        if holds is None:
+            set_readonly(item)
+        return header.sequence
+
+    def _abandon(self) -> None:
+        if self._calls.state == "open":
+            self._calls.state = "left to the parent process"
+            self._server.close_descriptors()
+
+
+def _most_held(drops: bool, slots: int, adopted: int, readers: int) -> int:
+    """How many frames each of so many readers may have at a time.
+
+    What a reader was sent cannot be taken back. Where frames are left out, some slots must stay
+    free of readers: one that is filled, and one that waits to be sent.
+    """
+    return max((slots - 2) // max(readers, 1), 1) if drops else slots + adopted
+
+
+_living: weakref.WeakSet[RingWriter] = weakref.WeakSet()
+
+
+def _leave_to_the_parent() -> None:
+    for ring in list(_living):
+        ring._abandon()
+
+
+in_forked_child(_leave_to_the_parent)

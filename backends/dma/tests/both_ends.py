@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both ends of a ring in one process, and writers and readers of the tests' own."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from samebytes_dma import RingReader, RingWriter
+
+PACKETS = socket.SOCK_SEQPACKET
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Two ends of a connection of packets."""
+    return socket.socketpair(socket.AF_UNIX, PACKETS)
+
+
+def join(writer: RingWriter, **options: Any) -> RingReader:
+    """A reader in this process; the writer serves while it is made."""
+    ours, theirs = pair()
+    writer.add(ours)
+    before = len(writer.statistics.readers)
+    done = threading.Event()
+
+    def serve() -> None:
+        while len(writer.statistics.readers) == before and not done.is_set():
+            writer.serve(0.01)
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    try:
+        return RingReader(theirs, **options)
+    finally:
+        done.set()
+        serving.join()
+
+
+@contextmanager
+def ring(readers: int = 1, **options: Any) -> Iterator[tuple[Any, ...]]:
+    """A writer of small pictures, and so many readers."""
+    options = {"format": "GRAY8", "width": 64, "height": 16, "timeout": 20, **options}
+    with RingWriter(**options) as writer:
+        made = [join(writer, timeout=20) for _ in range(readers)]
+        try:
+            yield (writer, *made)
+        finally:
+            for reader in made:
+                reader.close()
+
+
+def sent(writer: RingWriter, value: int) -> int:
+    """Fill a slot with a number, and send it."""
+    frame = writer.acquire()
+    with frame.map("cpu", "w") as view:
+        (view.planes[0] if hasattr(view, "planes") else view).native[...] = value
+    frame.meta.pts = value
+    return writer.send(frame)
+
+
+def value_of(frame: Any) -> int:
+    """The number that a picture is filled with."""
+    array = frame.map("cpu").planes[0].native
+    assert array.min() == array.max()
+    return int(array[0, 0])
+
+
+def wait_until(true: Callable[[], object], seconds: float = 20) -> bool:
+    """Whether something becomes true in time."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def served(writer: RingWriter, true: Callable[[], object], seconds: float = 20) -> bool:
+    """The same while the writer serves."""
+
+    def look() -> object:
+        writer.serve()
+        return true()
+
+    return wait_until(look, seconds)
+
+
+def started(code: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """Run code in its own process, not a fork."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], text=True, stdout=subprocess.PIPE, **options
+    )

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `samebytes bench` measures of FFmpeg's frames."""
+
+from __future__ import annotations
+
+from samebytes.benchmarks import Benchmark
+
+__all__ = ["BENCHMARKS"]
+
+_HOST = "samebytes_ffmpeg._benchmarks.host"
+_DEVICES = "samebytes_ffmpeg._benchmarks.devices"
+_SIZES = ((1920, 1080), (640, 360), (3840, 2160), (7680, 4320))
+_SMALL = ((640, 360),)
+
+BENCHMARKS = [
+    Benchmark(
+        name="ffmpeg -> cpu, I420, map and close",
+        what="The planes of a decoded frame become arrays, which are given back,",
+        make=f"{_HOST}:to_cpu",
+        edges=("ffmpeg -> cpu frame alias",),
+        sizes=_SIZES,
+        beside="np.frombuffer(plane) of each plane",
+        goal_us=20,
+    ),
+    Benchmark(
+        name="ffmpeg -> cpu, a plane",
+        what="A plane of a decoded frame becomes an array",
+        make=f"{_HOST}:plane_to_cpu",
+        edges=("ffmpeg -> cpu tensor alias",),
+        beside="np.frombuffer(plane)",
+    ),
+    Benchmark(
+        name="cpu -> ffmpeg, NV12",
+        what="Two arrays become a frame that FFmpeg encodes or scales",
+        make=f"{_HOST}:from_cpu",
+        edges=("cpu -> ffmpeg frame alias",),
+        beside="VideoFrame.from_numpy_buffer(), whose one array has all planes",
+    ),
+    Benchmark(
+        name="frame.readonly",
+        what="A frame says whether it may be written to",
+        make=f"{_HOST}:asked",
+        goal_us=3,
+    ),
+    Benchmark(
+        name="frame.readonly, while it is mapped",
+        what="A frame that is mapped says whether it may be written to",
+        make=f"{_HOST}:asked_while_mapped",
+        goal_us=3,
+    ),
+    Benchmark(
+        name="ffmpeg:VAAPI -> vaapi",
+        what="A frame of FFmpeg's VA-API device becomes a surface",
+        make=f"{_DEVICES}:to_vaapi",
+        edges=("ffmpeg:VAAPI -> vaapi frame alias",),
+        requires=("vaapi",),
+        sizes=_SMALL,
+    ),
+    Benchmark(
+        name="ffmpeg:DRM -> dma",
+        what="A DRM PRIME frame of FFmpeg's becomes DMA-BUFs",
+        make=f"{_DEVICES}:drm_to_dma",
+        edges=("ffmpeg:DRM -> dma frame import",),
+        requires=("dma",),
+        sizes=_SMALL,
+    ),
+    Benchmark(
+        name="dma -> ffmpeg:DRM",
+        what="DMA-BUFs become a DRM PRIME frame of FFmpeg's",
+        make=f"{_DEVICES}:dma_to_drm",
+        edges=("dma -> ffmpeg:DRM frame import",),
+        requires=("dma",),
+        sizes=_SMALL,
+    ),
+    Benchmark(
+        name="ffmpeg -> ffmpeg:VAAPI, copied",
+        what="A frame is uploaded to FFmpeg's VA-API device, because copy=True asks for it,",
+        make=f"{_DEVICES}:upload",
+        edges=("ffmpeg -> ffmpeg:VAAPI frame copy",),
+        sizes=_SMALL,
+    ),
+    Benchmark(
+        name="ffmpeg:VAAPI -> ffmpeg, copied",
+        what="A frame of FFmpeg's VA-API device is downloaded, because copy=True asks for it,",
+        make=f"{_DEVICES}:download",
+        edges=("ffmpeg:VAAPI -> ffmpeg frame copy",),
+        sizes=_SMALL,
+    ),
+    Benchmark(
+        name="ffmpeg:DRM -> ffmpeg, copied",
+        what="A DRM PRIME frame is copied by the CPU, because copy=True asks for it,",
+        make=f"{_DEVICES}:drm_download",
+        edges=("ffmpeg:DRM -> ffmpeg frame copy",),
+        requires=("dma",),
+        sizes=_SMALL,
+    ),
+]

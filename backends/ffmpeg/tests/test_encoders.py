@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What encoders take: a source gives it if it can, and what they refuse is said by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from av.video.reformatter import ColorRange
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes.errors import ElementError, NegotiationError, ParameterError
+from samebytes_ffmpeg import FFmpegSink
+
+
+class Screen(el.Source):
+    """Pictures in the format that the next element wants."""
+
+    gives = el.Image("NV12|BGR|I422|I420|GRAY8", memory="cpu")
+    rate: Fraction | None = None
+
+    def negotiate(self, wanted: el.FrameInfo | None) -> el.FrameInfo | None:
+        assert wanted is not None
+        self._info = replace(wanted, width=64, height=48, rate=self.rate)
+        self._left = 3
+        return self._info
+
+    def read(self) -> sb.Frame[Any] | None:
+        if not self._left:
+            return None
+        self._left -= 1
+        assert self._info.format is not None
+        made = sb.context("cpu").allocate_frame(self._info.format, 64, 48)
+        for plane in made.planes:
+            plane.native[...] = 90
+        return made
+
+
+def of_range(range_: ColorRange, format_: str = "yuv420p") -> Iterator[av.VideoFrame]:
+    """Grey pictures whose values are of that range."""
+    for number in range(3):
+        made = av.VideoFrame.from_ndarray(np.full((72, 64), 90, np.uint8), format_)
+        made.color_range = range_
+        made.pts, made.time_base = number, Fraction(1, 25)
+        yield made
+
+
+def rate_of(path: Path) -> Fraction | None:
+    with av.open(str(path)) as container:
+        return container.streams.video[0].average_rate
+
+
+@pytest.mark.parametrize(
+    ("codec", "ending", "given"),
+    [
+        ("", "mkv", "NV12"),
+        ("mpeg4", "mp4", "I420"),
+        ("gif", "gif", "GRAY8"),
+        ("huffyuv", "avi", "I422"),
+    ],
+)
+def test_a_source_gives_what_the_encoder_takes(
+    codec: str, ending: str, given: str, tmp_path: Path
+) -> None:
+    pipe = el.Pipeline(Screen(), FFmpegSink(tmp_path / f"made.{ending}", codec=codec))
+    assert pipe.explain().startswith(f"Screen gives image {given} 64x48 in cpu")
+    pipe.run(threads=0)
+
+
+def test_no_agreement_says_what_the_encoder_takes(tmp_path: Path) -> None:
+    source = el.source(gives=el.Image("NV12", memory="cpu", width=64, height=48))(lambda: iter(()))
+    pipe = el.Pipeline(source(), FFmpegSink(tmp_path / "made.avi", codec="mjpeg"))
+    with pytest.raises(NegotiationError) as caught:
+        pipe.explain()
+    assert "it takes image that mjpeg encodes" in str(caught.value)
+    assert "mjpeg takes yuvj420p, " in str(caught.value)
+    assert str(caught.value).endswith(", not nv12")
+
+
+def test_jpeg_is_of_full_range(tmp_path: Path) -> None:
+    made = tmp_path / "made.avi"
+    el.Pipeline(of_range(ColorRange.JPEG), FFmpegSink(made, codec="mjpeg")).run(threads=0)
+    with av.open(str(made)) as container:
+        assert [frame.to_ndarray()[0, 0] for frame in container.decode(video=0)] == [90] * 3
+
+
+@pytest.mark.parametrize(
+    ("range_", "said"),
+    [(ColorRange.MPEG, "of limited range"), (ColorRange.UNSPECIFIED, "that they do not say")],
+)
+def test_jpeg_of_another_range_is_refused_with_the_cause(
+    range_: ColorRange, said: str, tmp_path: Path
+) -> None:
+    made = tmp_path / "made.avi"
+    with pytest.raises(ElementError, match=rf"mjpeg takes YUV of full range .*{said}.*'strict'"):
+        el.Pipeline(of_range(range_), FFmpegSink(made, codec="mjpeg")).run(threads=0)
+    allowed = FFmpegSink(made, codec="mjpeg", options={"strict": "unofficial"})
+    el.Pipeline(of_range(range_), allowed).run(threads=0)
+    assert len(made.read_bytes()) > 1000
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        (29.97, Fraction(30000, 1001)),
+        (23.976, Fraction(24000, 1001)),
+        (23.98, Fraction(24000, 1001)),
+        ("59.94", Fraction(60000, 1001)),
+        (12.5, Fraction(25, 2)),
+        (30000 / 1001, Fraction(30000, 1001)),
+        (25, Fraction(25)),
+    ],
+)
+def test_rates(given: object, written: Fraction, tmp_path: Path) -> None:
+    made = tmp_path / "made.mp4"
+    rate: Any = given
+    el.Pipeline(Screen(), FFmpegSink(made, rate=rate)).run(threads=0)
+    assert rate_of(made) == written
+
+
+def test_a_source_with_a_rate_of_many_digits(tmp_path: Path) -> None:
+    made = tmp_path / "made.mkv"
+    # Set past the check: as a source of somebody else's may say it.
+    source = Screen()
+    vars(source)["rate"] = Fraction(29.97)
+    el.Pipeline(source, FFmpegSink(made)).run(threads=0)
+    assert rate_of(made) == Fraction(2997, 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rate", 0), ("rate", 1e9), ("rate", float("inf")), ("rate", float("nan")),
+        ("bit_rate", 10**30), ("options", {"crf": 20}), ("container_options", {1: "x"}),
+    ],
+)  # fmt: skip
+def test_values_that_ffmpeg_cannot_hold_are_refused_by_name(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"^element 'ffmpeg.sink': parameter '{name}'"):
+        el.create("ffmpeg.sink", "made.mkv", **{name: value})

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenVINO tensors in host memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import openvino as ov
+
+import samebytes as sb
+from samebytes.benchmarks import Ways, check_way
+
+__all__ = [
+    "array_to_openvino", "bytes_to_cpu", "float_to_cpu", "frame_to_cpu", "frame_to_openvino",
+    "to_openvino",
+]  # fmt: skip
+
+Array = np.ndarray[Any, Any]
+
+
+def picture(width: int, height: int) -> Array:
+    """One image, NHWC."""
+    return np.ones((1, height, width, 3), np.uint8)
+
+
+def planes(width: int, height: int) -> list[Array]:
+    """Of NV12, NHWC."""
+    shapes = ((1, height, width, 1), (1, height // 2, width // 2, 2))
+    return [np.ones(shape, np.uint8) for shape in shapes]
+
+
+def to_openvino(width: int, height: int) -> Ways:
+    """A tensor that stays."""
+    array = picture(width, height)
+    tensor = sb.tensor(array)
+    check_way("cpu -> openvino tensor alias", tensor, "openvino")
+    return Ways(
+        ours=lambda: tensor.map("openvino"),
+        by_hand=lambda: ov.Tensor(array, shared_memory=True),
+        copying=lambda: ov.Tensor(array),
+    )
+
+
+def array_to_openvino(width: int, height: int) -> Ways:
+    """A new tensor each time."""
+    array = picture(width, height)
+    return Ways(
+        ours=lambda: sb.tensor(array).map("openvino"),
+        by_hand=lambda: ov.Tensor(array, shared_memory=True),
+        copying=lambda: ov.Tensor(array),
+    )
+
+
+def frame_to_openvino(width: int, height: int) -> Ways:
+    """Planes as [1, rows, columns, channels]."""
+    arrays = planes(width, height)
+    frame = sb.frame(
+        [arrays[0][0, :, :, 0], arrays[1][0]], format="NV12", width=width, height=height
+    )
+    check_way("cpu -> openvino frame alias", frame, "openvino")
+    return Ways(
+        ours=lambda: list(frame.map("openvino")),
+        by_hand=lambda: [ov.Tensor(array, shared_memory=True) for array in arrays],
+        copying=lambda: [ov.Tensor(array) for array in arrays],
+    )
+
+
+def float_to_cpu(width: int, height: int) -> Ways:
+    """What a model's output is."""
+    return _to_cpu(np.zeros((1, height, width), np.float32))
+
+
+def bytes_to_cpu(width: int, height: int) -> Ways:
+    """Elements that numpy's type does not tell apart from packed ones."""
+    return _to_cpu(picture(width, height))
+
+
+def _to_cpu(array: Array) -> Ways:
+    native = ov.Tensor(array, shared_memory=True)
+    tensor = sb.tensor(native)
+    check_way("openvino -> cpu tensor alias", tensor, "cpu", "rw")
+    return Ways(
+        ours=lambda: tensor.map("cpu", "rw"),
+        by_hand=lambda: native.data,
+        copying=lambda: np.array(native.data),
+    )
+
+
+def frame_to_cpu(width: int, height: int) -> Ways:
+    """Both planes."""
+    frame = sb.context("openvino").allocate_frame("NV12", width, height)
+    natives: Any = frame.native
+    check_way("openvino -> cpu frame alias", frame, "cpu")
+    return Ways(
+        ours=lambda: frame.map("cpu"),
+        by_hand=lambda: [native.data for native in natives],
+        copying=lambda: [native.data.copy() for native in natives],
+    )

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the user gives for a port, brought into memory that the request can use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import openvino
+
+import samebytes
+from samebytes import Access, Frame, Tensor
+from samebytes.errors import CopyRequiredError, DeviceMismatchError, NoRouteError, RouteError
+from samebytes.plugins import HostContext, count_copy, data_address
+
+from ._binding import Bound
+from ._context import OPENVINO
+from ._element_types import element_type
+from ._fit import check_kind, check_layout, check_output, check_remote, check_surface, is_dense
+from ._places import Places
+from ._ports import Port
+from ._remote._context import RemoteContext
+from ._tensor import OpenVINOTensor
+
+__all__ = ["Intake", "in_host_memory", "needs_copy", "with_padding"]
+
+
+class Intake:
+    """Finds how a tensor can be bound: where it lies, mapped to the model's context, or copied.
+
+    Args:
+        context: of the model, on a GPU or NPU; None for others.
+        places: what the plugin does with ordinary tensors.
+    """
+
+    __slots__ = ("_context", "_copies", "_identities", "_places")
+
+    def __init__(self, context: RemoteContext | None, places: Places) -> None:
+        self._context = context
+        self._places = places
+        self._identities: dict[Access, Callable[[Tensor], Tensor]] = {}
+        # Memory for copies, kept so that every frame is copied to the same.
+        self._copies: dict[Port, Tensor] = {}
+
+    def wrapped(self, port: Port, value: Any) -> Tensor:
+        """The user's own object as a tensor."""
+        if isinstance(value, openvino.RemoteTensor) and self._context is not None:
+            # Not at the top: programs for the CPU need none of it.
+            from ._remote._foreign import foreign_tensor
+
+            return foreign_tensor(self._context, value)
+        check_kind(port, value)
+        return samebytes.tensor(value)
+
+    def in_context(self, part: Tensor) -> Tensor | None:
+        """The item of a batch in the memory of the device, or None for memory of the CPU."""
+        if isinstance(part.context, HostContext):
+            return None
+        return self._try_remote(part, "r", [])
+
+    def planes_of(self, frame: Frame, copy: bool) -> tuple[tuple[Tensor, ...], bool]:
+        """The planes of a frame in memory that can be bound, and whether that took a copy."""
+        here, there = self._context, frame.context
+        if here is None or isinstance(there, HostContext):
+            return _planes_in_host_memory(frame, copy)
+        if isinstance(there, RemoteContext):
+            _check_context(here, there)
+            return frame.planes, False
+        try:
+            return frame.map(here, "r").planes, False
+        except RouteError as refused:
+            try:
+                return _planes_in_host_memory(frame, copy)
+            except CopyRequiredError:
+                raise
+            except RouteError:
+                raise refused from None
+
+    def converts(self, port: Port) -> bool:
+        """Whether the plugin converts the elements at each inference."""
+        element = port.element
+        return element is not None and element.name in self._places.converts
+
+    def dense(self, port: Port, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """Dense memory for copies of what is bound to a port."""
+        before = self._copies.get(port)
+        if before is not None and before.shape == shape:
+            return before
+        made = self._copies[port] = self._new_dense(shape, like)
+        return made
+
+    def _new_dense(self, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        if self._context is None:
+            return OPENVINO.allocate(shape, like.dtype)
+        # Memory that the plugin uses in place, so that the copy made here is the only one.
+        native = self._context.native.create_host_tensor(
+            element_type(like.dtype), openvino.Shape(shape)
+        )
+        return OpenVINOTensor.borrowed(native, OPENVINO)
+
+    def find(self, port: Port, source: Tensor, copy: bool) -> Bound:
+        """How `source` is bound. `InferRequest.set_tensor` lists the errors."""
+        access: Access = "w" if port.kind == "output" else "r"
+        refusals: list[str] = []
+        if source.context is self._context:
+            # Found once for all: what map() does first, to look a context up, costs as much again.
+            return self._remote(port, self._same(access)(source), copy)
+        if self._context is not None and not isinstance(source.context, HostContext):
+            remote = self._try_remote(source, access, refusals)
+            if remote is not None:
+                return self._remote(port, remote, copy)
+        return self._host(port, source, access, copy, refusals)
+
+    def _same(self, access: Access) -> Callable[[Tensor], Tensor]:
+        """The mapping of the context's own tensors, which holds them."""
+        found = self._identities.get(access)
+        if found is None:
+            assert self._context is not None
+            found = self._context.compile_route("tensor", self._context, access, False)
+            self._identities[access] = found
+        return found
+
+    def _remote(self, port: Port, tensor: Tensor, copy: bool) -> Bound:
+        """A tensor of this context, whole: used in place, unless its elements are converted."""
+        check_layout(port, tensor.info)
+        check_remote(port, tensor, self._places)
+        if self.converts(port):
+            if not copy:
+                raise needs_copy(port, tensor, [_conversion(port)])
+            return Bound(tensor, tensor, "copied", tensor.info.nbytes)
+        return Bound(tensor, tensor, "in place")
+
+    def _host(
+        self, port: Port, source: Tensor, access: Access, copy: bool, refusals: list[str]
+    ) -> Bound:
+        """A tensor in memory of the CPU: in place if the plugin does so, else remote or copied."""
+        if source.context is OPENVINO:
+            source.info  # asked here, the user's tensor remembers it; a mapping is new  # noqa: B018
+        host = self._try_host(source, access, refusals)
+        # Said last: what the plugin says of memory that it does not know seldom is the cause.
+        of_plugin: list[str] = []
+        if host is not None:
+            info = host.info
+            check_layout(port, info)
+            dense = is_dense(port, info, host.native)
+            if access == "w":
+                check_output(port, dense, info)
+            check_surface(port, False, self._places)
+            bound = self._in_place(port, host, dense, of_plugin)
+            if bound is not None:
+                return bound
+        if isinstance(source.context, HostContext) and not self.converts(port):
+            remote = self._try_remote(source, access, refusals)
+            if remote is not None:
+                return self._remote(port, remote, copy)
+        if not copy or (host is None and access == "w"):
+            raise needs_copy(port, source, [*refusals, *of_plugin])
+        if host is None:
+            host = source.map("openvino", access, copy=True)
+            check_layout(port, host.info)
+            dense = is_dense(port, host.info, host.native)
+            if self._context is None and dense:
+                return Bound(host, host, "copied")
+        if access == "w" or (self.converts(port) and dense):
+            return Bound(host, host, "copied", host.info.nbytes)
+        return self._densely(port, host)
+
+    def _in_place(self, port: Port, host: Tensor, dense: bool, refusals: list[str]) -> Bound | None:
+        if self.converts(port):
+            refusals.append(_conversion(port))
+        elif not dense:
+            refusals.append(f"strides {host.strides} leave gaps, and {self._places.gaps}")
+        elif 0 in host.info.shape:
+            return Bound(host, host, self._places.own)
+        else:
+            placement, reason, pin_ = self._places.look(host.native, port.kind == "output")
+            if placement != "copied":
+                return Bound(host, host, placement, 0, pin_)
+            refusals.append(reason)
+        return None
+
+    def _try_remote(self, source: Tensor, access: Access, refusals: list[str]) -> Tensor | None:
+        if self._context is None:
+            return None
+        if isinstance(source.context, RemoteContext):
+            _check_context(self._context, source.context)
+        try:
+            return source.map(self._context, access)
+        except RouteError as refused:
+            reasons: Sequence[str] = getattr(refused, "reasons", ())
+            refusals.extend(reasons or [str(refused)])
+            return None
+
+    def _try_host(self, source: Tensor, access: Access, refusals: list[str]) -> Tensor | None:
+        try:
+            return source.map("openvino", access)
+        except CopyRequiredError as refused:
+            refusals.extend(refused.reasons or [str(refused)])
+            return None
+        except NoRouteError as refused:
+            if not refusals or self._context is None:
+                raise
+            ends = source.context.node, self._context.node
+            raise NoRouteError(*ends, [*refusals, *refused.reasons]) from refused
+
+    def _densely(self, port: Port, tensor: Tensor) -> Bound:
+        dense = self.dense(port, tensor.shape, tensor)
+        np.copyto(dense.host_array(), tensor.host_array())
+        count_copy(f"openvino -> {port}", tensor.info.nbytes)
+        return Bound(tensor, dense, "copied")
+
+
+def _planes_in_host_memory(frame: Frame, copy: bool) -> tuple[tuple[Tensor, ...], bool]:
+    ours, copied = in_host_memory(frame, copy)
+    return ours.planes, copied
+
+
+def in_host_memory(source: Any, copy: bool) -> tuple[Any, bool]:
+    """A tensor or frame in OpenVINO's memory, to be read, and whether that took a copy."""
+    try:
+        return source.map("openvino", "r"), False
+    except CopyRequiredError:
+        if not copy:
+            raise
+    return source.map("openvino", "r", copy=True), True
+
+
+def _check_context(context: RemoteContext, theirs: RemoteContext) -> None:
+    if theirs is not context:
+        raise DeviceMismatchError(
+            f"the tensor is of {theirs!r}, and the model was compiled on {context!r}: "
+            "OpenVINO uses a tensor only in models of the very context that made it. Compile "
+            "the model on that one, or make the tensor with this one"
+        )
+
+
+def with_padding(port: Port, plane: Tensor) -> Tensor:
+    """`plane`, with the padding of its rows where the port takes that too.
+
+    A plane with padded rows is a region of a dense tensor of whole rows (see _layout), which is
+    what such a port takes.
+    """
+    if plane.context is not OPENVINO or port.shape is None or plane.shape == port.shape:
+        return plane
+    region = plane.native
+    whole = getattr(region, "pin", None)
+    if whole is None or tuple(whole.shape) != port.shape:
+        return plane
+    if data_address(whole.data) != data_address(region.data):
+        return plane  # the memory ends with the last pixel: its padding is before it
+    return OpenVINOTensor.borrowed(
+        whole, OPENVINO, keep=plane.storage, readonly=plane.readonly, parent=plane.parent
+    )
+
+
+def _conversion(port: Port) -> str:
+    return f"the GPU plugin has no {port.element} and converts it at each inference"
+
+
+def needs_copy(port: Port, source: Tensor, reasons: list[str]) -> CopyRequiredError:
+    return CopyRequiredError(source.context.node, str(port), f"openvino -> {port}", reasons)

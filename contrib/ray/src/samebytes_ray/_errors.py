@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a pipeline on Ray raises besides the errors of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from samebytes.errors import ElementError, SamebytesError
+
+__all__ = ["ClusterError", "PlacementTimeoutError", "WorkerDiedError"]
+
+
+class ClusterError(SamebytesError, RuntimeError):
+    """This process is not connected to a Ray cluster, or the cluster cannot run the pipeline.
+
+    Attributes:
+        resources: what an actor asks for and the cluster does not have, by Ray's names.
+    """
+
+    def __init__(self, message: str, resources: Mapping[str, float] | None = None) -> None:
+        self.resources = dict(resources or {})
+        super().__init__(message)
+
+
+class PlacementTimeoutError(ClusterError, TimeoutError):
+    """Ray did not start an actor in time: what it asks for is there, and in use."""
+
+
+class WorkerDiedError(ElementError):
+    """The process of an actor died more often than `restarts` allows."""

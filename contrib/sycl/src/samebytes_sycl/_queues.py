@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queues: waiting for one, and edges between two that share a native context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import dpctl
+
+from samebytes import Tensor
+from samebytes.errors import UnknownNameError
+from samebytes.plugins import Context, KeyLocks, Refused, ordering_queue
+
+__all__ = ["check_same", "wait_for", "waits_for"]
+
+# SYCL lets several threads wait for a queue. Intel's OpenCL runtime for CPUs, on which SYCL runs
+# there, ends the process now and then when two of them wait for one that runs out of order:
+# OutOfOrderCommandQueue::AddDependentOnAll (2026.2).
+_waiting = KeyLocks()
+
+
+def waits_for(queue: dpctl.SyclQueue) -> Callable[[], None]:
+    """A function that returns when all that is enqueued on a queue is done."""
+    return partial(_wait, queue)
+
+
+def _wait(queue: dpctl.SyclQueue) -> None:
+    with _waiting.of(queue):
+        queue.wait()
+
+
+def check_same(source: Context, target: Context, key: str) -> None:
+    """Refuse unless both contexts have the native context `key`, and it is one."""
+    handles = []
+    for context in (source, target):
+        try:
+            handles.append(context.handle(key))
+        except UnknownNameError as error:
+            raise Refused(f"{context!r} has no {key}: {error}") from error
+    ours, theirs = handles
+    if ours != theirs:
+        other = source if target.node == "sycl" else target
+        raise Refused(
+            f"it belongs to the {key} {ours:#x}, the target is on {theirs:#x}: USM is valid only "
+            f"in its own. Use the context sycl_context.derive({other.node!r})"
+        )
+
+
+def wait_for(item: Tensor, *queues: Callable[[], object]) -> None:
+    """Let what was enqueued on both sides be done, unless the caller orders it."""
+    if ordering_queue() is None:
+        item.wait()
+        for wait in queues:
+            wait()

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The blocks of code in the Markdown files: which test runs each, or why none can.
+
+* ` ```python ` and ` ```sh ` run as printed (tests/test_readme.py). What installs something is left
+  out of ` ```sh `: tests download nothing, and are not root.
+* ` ```text ` is what a program prints, or a drawing. toml and json are read here.
+* A comment before a block, or `blocks` before all blocks of a page, says otherwise:
+
+      <!-- not run: its decoder is hardware -->
+      <!-- run by: tests/e2e/test_samples.py::test_detect_and_draw -->
+      <!-- blocks run by: tests/authors/test_tutorial.py::test_it_passes_its_tests -->
+      <!-- runs on: gpu, npu -->
+
+The last one names the devices without which a block is skipped. Before text it is for the page.
+"""
+
+import ast
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from devtools import metadata
+from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
+
+__all__ = ["Block", "blocks_of", "commands", "complaints", "pages", "unknown_extras"]
+
+_FENCE = re.compile(
+    r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n"
+    r"(?P<code>.*?)^(?P=indent)(?P=fence) *$",
+    re.MULTILINE | re.DOTALL,
+)
+# The comments before a block, with nothing in between.
+_COMMENTS = re.compile(r"(?:^<!-- (?!blocks )[^>]+ -->\s*)+\Z", re.MULTILINE)
+_MARK = re.compile(r"<!-- (not run|run by|runs on): ([^>]+?) -->")
+_PAGE_MARK = re.compile(r"^<!-- (?:blocks (not run|run by)|(runs on)): ([^>]+?) -->$", re.MULTILINE)
+# Run as printed, unless a comment says otherwise.
+RUN = ("python", "sh")
+# Nothing that could run: output and drawings.
+_NO_CODE = ("text",)
+_READ = {"toml": tomllib.loads, "json": json.loads}
+# What looks like code in a block that says it is none.
+_STATEMENTS = (ast.Import, ast.ImportFrom, ast.Assign, ast.With, ast.FunctionDef, ast.ClassDef)
+_INSTALLS = re.compile(r"((sudo )?(apt|apt-get) install |pip install ).*")
+
+
+class Block(NamedTuple):
+    """A block of code.
+
+    Attributes:
+        page: the file, below the root.
+        line: of its first fence.
+        language, words: what stands behind the fence.
+        code: what is printed.
+        run_by: "FILE::TEST", or "".
+        not_run: why no test runs it, or "".
+        devices: those that it needs: "gpu", "npu", "vaapi", "cuda".
+    """
+
+    page: str
+    line: int
+    language: str
+    words: str
+    code: str
+    run_by: str
+    not_run: str
+    devices: tuple[str, ...]
+
+    @property
+    def runs(self) -> bool:
+        """Whether it runs as printed."""
+        return self.language in RUN and not (self.words or self.run_by or self.not_run)
+
+
+def pages(root: Path = ROOT) -> Iterator[Path]:
+    """Every Markdown file."""
+    yield from source_files(".md", below=root)
+
+
+def blocks_of(page: Path, root: Path = ROOT) -> list[Block]:
+    """The blocks of one file, in order."""
+    text = page.read_text()
+    fences = list(_FENCE.finditer(text))
+    begins = [0, *(fence.end() for fence in fences)]
+    comments = [_COMMENTS.search(text, b, f.start()) for b, f in zip(begins, fences, strict=False)]
+    rest = text
+    for found in comments:
+        if found:
+            rest = rest.replace(found[0], "", 1)
+    of_page = {mark[1] or mark[2]: mark[3] for mark in _PAGE_MARK.finditer(rest)}
+    name = page.relative_to(root).as_posix()
+    return [
+        _block(name, text, fence, of_page, found[0] if found else "")
+        for fence, found in zip(fences, comments, strict=True)
+    ]
+
+
+def _block(
+    page: str, text: str, fence: re.Match[str], of_page: dict[str, str], comments: str
+) -> Block:
+    language, _, words = fence["info"].partition(" ")
+    own = dict(_MARK.findall(comments))
+    says = own if language in (*_NO_CODE, *_READ) else {**of_page, **own}
+    if own.keys() & {"run by", "not run"}:
+        says = {**own, "runs on": says.get("runs on", "")}
+    devices = says.get("runs on", "")
+    return Block(
+        page,
+        text.count("\n", 0, fence.start()) + 1,
+        language,
+        words,
+        fence["code"],
+        says.get("run by", ""),
+        says.get("not run", ""),
+        tuple(devices.split(", ")) if devices else (),
+    )
+
+
+def complaints(root: Path = ROOT) -> list[str]:
+    """What is wrong with the blocks of all files, as `page:line: what`."""
+    return [
+        f"{block.page}:{block.line}: {found}"
+        for page in pages(root)
+        for block in blocks_of(page, root)
+        for found in _wrong(block, root)
+    ]
+
+
+def commands(code: str) -> list[str]:
+    """The lines of a ```sh block that do more than to install something, continued ones joined."""
+    lines = re.sub(r" *\\\n *", " ", code).splitlines()
+    kept = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return [line for line in kept if not _INSTALLS.match(line.strip())]
+
+
+def unknown_extras(code: str, known: Mapping[str, set[str]]) -> list[str]:
+    """What a `pip install` line asks for that is not in `known`, the extras by distribution."""
+    return [
+        f"{name}[{extra}]"
+        for name, extras in re.findall(r"(samebytes[\w-]*)\[([\w,-]+)\]", code)
+        for extra in extras.split(",")
+        if extra not in known.get(name, set())
+    ]
+
+
+def _extras() -> dict[str, set[str]]:
+    """The extras of every distribution, by its name."""
+    projects = [metadata.read(d.path)["project"] for d in DISTRIBUTIONS]
+    return {p["name"]: set(p.get("optional-dependencies", {})) for p in projects}
+
+
+def _wrong(block: Block, root: Path) -> Iterator[str]:
+    if block.language == "sh":
+        for name in unknown_extras(block.code, _extras()):
+            yield f"there is no {name}"
+    if block.run_by:
+        yield from _missing_test(block.run_by, root)
+    elif block.not_run or block.runs:
+        pass
+    elif block.language == "text":
+        if _is_code(block.code):
+            yield "a `text` block holds Python: make it `python`, or say why it is not run"
+    elif block.language in _READ:
+        try:
+            _READ[block.language](block.code)
+        except ValueError as error:
+            yield f"it is not {block.language}: {error}"
+    elif not block.language:
+        yield "say what it is: ```python, ```sh, or ```text for what a program prints"
+    else:
+        yield "no test runs it: <!-- run by: FILE::TEST --> or <!-- not run: REASON --> before it"
+    if block.language == "python" and not _parses(block.code):
+        yield "it is not Python"
+
+
+def _missing_test(named: str, root: Path) -> Iterator[str]:
+    file, _, test = named.partition("::")
+    if not (root / file).is_file():
+        yield f"there is no {file}"
+    elif not re.search(rf"^ *def {re.escape(test)}\(", (root / file).read_text(), re.MULTILINE):
+        yield f"{file} has no {test or 'test of that name'}"
+
+
+def _is_code(text: str) -> bool:
+    try:
+        return any(isinstance(node, _STATEMENTS) for node in ast.parse(text).body)
+    except SyntaxError:
+        return False
+
+
+def _parses(code: str) -> bool:
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return False
+    return True

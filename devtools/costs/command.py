@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`dev.py costs`: write the table of all rows, and the plots, from one run's JSON."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from devtools.costs.page import goals, page
+from devtools.costs.plot import Curve, plot
+from devtools.workspace import ROOT
+
+__all__ = ["RECORD", "costs", "made_of"]
+
+# The run that the pages show, kept so that everybody can make them again.
+RECORD = ROOT / "docs" / "explanation" / "costs.json"
+_PAGE = Path("docs/reference/costs-of-edges.md")
+# A file for each: the row, and what its picture says.
+_PLOTS = {
+    "costs-array.svg": ("cpu -> openvino", "An array becomes an OpenVINO tensor"),
+    "costs-frame.svg": ("ffmpeg -> openvino, I420", "A decoded frame becomes OpenVINO tensors"),
+    "costs-socket.svg": ("a frame through a socket, NV12", "A frame goes through a socket"),
+}
+# What stands between these lines of a page that people write is made from the run.
+_EXPLAINED = Path("docs/explanation/costs.md")
+_BEGIN, _END = "<!-- begin: python3 dev.py costs -->", "<!-- end -->"
+_WAYS = (("ours", "samebytes"), ("by_hand", "by hand"), ("copying", "copying"))
+
+
+def costs(record: Path = RECORD, root: Path = ROOT) -> list[Path]:
+    """Write the page and the plots of a recorded run; the files.
+
+    Args:
+        record: JSON of `samebytes bench --json`; it is kept as docs/explanation/costs.json.
+        root: of the repository.
+    """
+    text = record.read_text()
+    kept = root / RECORD.relative_to(ROOT)
+    if record.resolve() != kept.resolve():
+        kept.write_text(text)
+    written = [kept]
+    for path, content in made_of(json.loads(text)).items():
+        (root / path).write_text(content)
+        written.append(root / path)
+    return written
+
+
+def _with_table(run: Mapping[str, Any]) -> str:
+    head, _, rest = (ROOT / _EXPLAINED).read_text().partition(_BEGIN)
+    _, _, tail = rest.partition(_END)
+    machine = f"{run['processor']}, {run['cores']} cores, Python {run['python']}"
+    return f"{head}{_BEGIN}\nTaken on {machine}.\n\n{goals(run)}\n{_END}{tail}"
+
+
+def made_of(run: Mapping[str, Any]) -> dict[Path, str]:
+    """The files that show a run, by their paths in the repository."""
+    made = {_PAGE: page(run), _EXPLAINED: _with_table(run)}
+    for name, (row, title) in _PLOTS.items():
+        found = sorted(
+            (r for r in run["rows"] if r["name"] == row and r["ours"] is not None),
+            key=lambda r: r["size"][0] * r["size"][1],
+        )
+        sizes = [f"{width}x{height}" for width, height in (r["size"] for r in found)]
+        curves = [
+            Curve(label, [r[key] for r in found])
+            for key, label in _WAYS
+            if found and all(r[key] is not None for r in found)
+        ]
+        if len(sizes) > 1:
+            made[Path("docs/explanation") / name] = plot(title, sizes, curves)
+    return made

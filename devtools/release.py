@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A release as it will be published: built, checked, listed. Nothing is uploaded."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from devtools import metadata, sbom
+from devtools.results import Result, not_run
+from devtools.wheels import wheels
+from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, capture
+
+__all__ = ["before_uploading", "complete", "release", "same_versions"]
+
+_VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
+
+
+def release(folder: Path) -> list[Result]:
+    """Build all distributions into `folder`, with a list of contents for each, and check them."""
+    found = [_result("versions", same_versions(), "all distributions have one version")]
+    if not found[0].ok:
+        return found
+    for old in folder.glob("*.cdx.json"):
+        old.unlink()
+    found.append(wheels(folder))
+    if not found[-1].ok:
+        return found
+    found.append(_result("complete", complete(folder), "a wheel and an sdist of each distribution"))
+    try:
+        lists = sbom.write(folder, DISTRIBUTIONS)
+    except CommandError as error:
+        return [*found, Result("contents", False, str(error))]
+    found.append(Result("contents", True, f"{len(lists)} lists in the CycloneDX format"))
+    _say_what_to_upload(folder)
+    found += [not_run("before uploading", line) for line in before_uploading()]
+    return found
+
+
+def same_versions() -> list[str]:
+    """Where a version differs from the core's: in the metadata, or in a `__version__`."""
+    wanted = metadata.read(CORE.path)["project"]["version"]
+    found = [c for c in metadata.complaints() if ": version is " in c]
+    for distribution in DISTRIBUTIONS:
+        for module in sorted((distribution.path / "src").glob("*/*.py")):
+            for version in _VERSION.findall(module.read_text()):
+                if version != wanted:
+                    name = module.relative_to(ROOT)
+                    found.append(f"{name}: __version__ is {version}, expected {wanted}")
+    return found
+
+
+def complete(folder: Path, distributions: Sequence[Distribution] = DISTRIBUTIONS) -> list[str]:
+    """What is missing in `folder`, or there twice."""
+    found = []
+    for distribution in distributions:
+        stem = distribution.name.replace("-", "_")
+        for ending in (".whl", ".tar.gz"):
+            files = list(folder.glob(f"{stem}-[0-9]*{ending}"))
+            if len(files) != 1:
+                found.append(f"{distribution.name}: {len(files)} files {stem}-VERSION{ending}")
+    return found
+
+
+def before_uploading() -> list[str]:
+    """What is not as it should be when a release is published, although it can be built."""
+    version = metadata.read(CORE.path)["project"]["version"]
+    found = []
+    if f"\n## [{version}]" not in (ROOT / "CHANGELOG.md").read_text():
+        found.append(f"CHANGELOG.md has no section [{version}]")
+    try:
+        changed = capture(["git", "status", "--porcelain"])
+    except (CommandError, OSError):
+        return [*found, "this is not a checkout of git, so nobody can tell what was built"]
+    if changed:
+        found.append(f"{len(changed.splitlines())} files differ from the last commit")
+    return found
+
+
+def _say_what_to_upload(folder: Path) -> None:
+    """The files in the order in which an index must have them: what others need comes first."""
+    print("\nTo upload, in this order (nothing was uploaded):")
+    for distribution in DISTRIBUTIONS:
+        stem = distribution.name.replace("-", "_")
+        for file in sorted(folder.glob(f"{stem}-[0-9]*")):
+            if not file.name.endswith(".cdx.json"):
+                print(f"  {file}")
+    print("To attach to the release's page:")
+    for file in sorted(folder.glob("*.cdx.json")):
+        print(f"  {file}")
+
+
+def _result(name: str, complaints: Sequence[str], good: str) -> Result:
+    for complaint in complaints:
+        print(complaint)
+    return Result(name, not complaints, "; ".join(complaints[:3]) or good)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the docstring of a public function or class should say and does not."""
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import griffe
+
+__all__ = ["lacking", "unexplained"]
+
+# A subclass repeats what its base says only where it differs.
+_ABSTRACT = "NotImplementedError"
+# First words of a summary that names what is returned.
+_NAMING = re.compile(
+    r"(A|All|An|As|Both|Bytes|Each|Elements|Every|For|Function|How|Images|In|Its|Layouts|New|None"
+    r"|One|Properties|Rows|Shapes|That|The|This|Those|True|Two|What|Where|Whether|Which|Who|Whole"
+    r"|Why|[^A-Z].*)"
+)
+# Parameters that are so called are owned by somebody.
+_NATIVE = re.compile(r"(\w+_)?(fd|handle|pointer|display|queue|native)")
+_OWNED = re.compile(
+    r"\b(keep|kept|held|hold|own|stay|clos(e|ing)|caller|duplicate|lent|borrow|release|freed?|alive"
+    r"|yours|take|taken|user's|reference|retain)"
+)
+# Parameters that are so called are counted in one of these.
+_UNITS = {
+    re.compile(r"timeout|interval|patience"): ("second",),
+    re.compile(r"nbytes|offset|pitch(es)?$|alignment"): ("byte",),
+    re.compile(r"(width|height)$"): ("pixel", "element", "sample"),
+}
+
+
+def lacking(function: griffe.Function) -> list[str]:
+    """What the docstring of a function should say and does not."""
+    if function.docstring is None:
+        return [] if _inherited(function) else ["no docstring"]
+    sections = {s.kind: s.value for s in function.docstring.parsed}
+    found = []
+    explained = _explained(sections)
+    parameters = {p.name for p in function.parameters} - {"self", "cls"}
+    inherited = _inherited(function)
+    if inherited is not None:
+        base = {s.kind: s.value for s in inherited.docstring.parsed}
+        explained |= _explained(base) | {p.name for p in inherited.parameters}
+    if missing := sorted(parameters - explained):
+        found.append(f"Args lacks {', '.join(missing)}")
+    raised = _raised(function)
+    documented = sections.get(griffe.DocstringSectionKind.raises)
+    if inherited is None:
+        if raised and documented is None:
+            found.append(f"no Raises, but it raises {', '.join(sorted(raised))}")
+        if not _says_what_it_returns(function, sections):
+            found.append(f"no Returns, and {_first(function)!r} does not say what it returns")
+    if documented is not None:
+        named = " ".join(str(each.annotation) for each in documented)
+        if missing := sorted(each for each in raised if each not in named):
+            found.append(f"Raises lacks {', '.join(missing)}")
+    return [*found, *_without_unit(function, sections), *_without_owner(function, sections)]
+
+
+def _says_what_it_returns(function: griffe.Function, sections: dict[Any, Any]) -> bool:
+    """In a section of its own, or by a summary that is a name of it: "The tensors of ...".
+
+    A summary such as "Open a device" says what is done, not what is returned.
+    """
+    kinds = griffe.DocstringSectionKind
+    nothing = function.returns is None or str(function.returns) in ("None", "NoReturn")
+    if nothing or kinds.returns in sections or kinds.yields in sections:
+        return True
+    first = _first(function)
+    return bool(_NAMING.fullmatch(re.split(r"[\s.,:;]", first)[0])) or "return" in first
+
+
+def _first(function: griffe.Function) -> str:
+    """The first sentences of a docstring, as one line."""
+    return " ".join(_text(function).partition("\n\n")[0].split())
+
+
+def _without_unit(function: griffe.Function, sections: dict[Any, Any]) -> Iterator[str]:
+    """The times, sizes and places of which the docstring names no unit."""
+    whole = _text(function).lower()
+    for parameter in sections.get(griffe.DocstringSectionKind.parameters, ()):
+        if parameter.annotation is not None and str(parameter.annotation) == "bool":
+            continue
+        # What another method explains is explained there.
+        if re.search(r"\bas (of|for) `", parameter.description):
+            continue
+        for name in (name.strip(" *") for name in parameter.name.split(",")):
+            for pattern, units in _UNITS.items():
+                if pattern.match(name) and not re.search(rf"\b({'|'.join(units)})s?\b", whole):
+                    yield f"{name} has no unit: {' or '.join(f'{unit}s' for unit in units)}"
+
+
+def _without_owner(function: griffe.Function, sections: dict[Any, Any]) -> Iterator[str]:
+    """The native things of which the docstring does not say who owns them, during and after."""
+    whole = _text(function)
+    for parameter in sections.get(griffe.DocstringSectionKind.parameters, ()):
+        for name in (name.strip(" *") for name in parameter.name.split(",")):
+            if _NATIVE.fullmatch(name) and not _OWNED.search(whole):
+                yield f"{name} may be held, taken over or only looked at: it is not said which"
+
+
+def _explained(sections: dict[Any, Any]) -> set[str]:
+    """The parameters that a docstring explains; several may share a line: `x, y: ...`."""
+    parameters = sections.get(griffe.DocstringSectionKind.parameters, ())
+    return {name.strip(" *") for p in parameters for name in p.name.split(",")}
+
+
+def _inherited(function: griffe.Function) -> griffe.Function | None:
+    """The method of a base that this one overrides and that has a docstring."""
+    owner = function.parent
+    if not isinstance(owner, griffe.Class):
+        return None
+    for base in owner.mro():
+        member = base.members.get(function.name)
+        if isinstance(member, griffe.Function) and member.docstring:
+            return member
+    return None
+
+
+def _raised(function: griffe.Function) -> set[str]:
+    """The classes of errors that the body itself raises, and does not catch."""
+    tree = ast.parse(textwrap.dedent(function.source))
+    found = set()
+    for node in _own(tree.body[0]):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            called = ast.unparse(node.exc.func).rpartition(".")[2]
+            if called != _ABSTRACT and called[:1].isupper():
+                found.add(called)
+    return found
+
+
+def _own(function: Any) -> Iterator[Any]:
+    """The nodes of a function without those of functions in it, and without caught errors."""
+    for node in ast.iter_child_nodes(function):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            yield node
+            inner = _own(node)
+            yield from _escaping(node, inner) if isinstance(node, ast.Try) else inner
+
+
+def _escaping(statement: ast.Try, nodes: Iterator[Any]) -> Iterator[Any]:
+    """The nodes of a `try` without what it raises for its own handlers."""
+    caught = " ".join(ast.unparse(each.type) for each in statement.handlers if each.type)
+    guarded = {id(node) for part in statement.body for node in ast.walk(part)}
+    # A constant is a tuple of classes.
+    everything = re.search(r"\bException\b|\b[A-Z_]+\b", caught)
+    for node in nodes:
+        raised = isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+        named = raised and ast.unparse(node.exc.func) in caught
+        if not (raised and id(node) in guarded and (named or everything)):
+            yield node
+
+
+def unexplained(class_: griffe.Class) -> list[str]:
+    """The public properties and attributes that no docstring of the class or its bases names.
+
+    The parameters of an element are left out: its annotations explain them, and a page of its own
+    shows that. So are the `args` of an exception.
+    """
+    lines = (class_, *class_.mro())
+    element = any(each.name == "Element" for each in lines)
+    said = " ".join(_text(each) for each in lines)
+    found = []
+    for name, member in class_.members.items():
+        given = name == "args" or (element and "property" not in member.labels)
+        if name.startswith("_") or member.is_alias or not member.is_attribute or given:
+            continue
+        own = any(name in each.members and each.members[name].docstring for each in lines)
+        if not own and not re.search(rf"\b{name}\b", said):
+            found.append(name)
+    return found
+
+
+def _text(found: Any) -> str:
+    return str(found.docstring.value) if found.docstring else ""

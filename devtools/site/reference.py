@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public names of all distributions, the pages that show them, and what their docstrings lack.
+
+Everything is read from the source, as mkdocstrings reads it; nothing is imported.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import griffe
+
+from devtools.site.docstrings import lacking, unexplained
+from devtools.workspace import DISTRIBUTIONS, ROOT
+
+__all__ = [
+    "PAGES",
+    "Name",
+    "complaints",
+    "directives",
+    "expanded",
+    "public_names",
+    "with_linked_errors",
+]
+
+PAGES = ROOT / "docs" / "reference" / "api"
+# Where names are imported from, the place that is documented first: what samebytes itself has is
+# not shown once more where plugins import it.
+MODULES = (
+    "samebytes",
+    "samebytes.errors",
+    "samebytes.formats",
+    "samebytes.elements",
+    "samebytes.metadata",
+    "samebytes.benchmarks",
+    "samebytes.plugins",
+    "samebytes.testing",
+    "samebytes.testing.rules",
+    "samebytes.testing.strategies",
+    "samebytes_cuda",
+    "samebytes_dma",
+    "samebytes_ffmpeg",
+    "samebytes_gpu_opencl",
+    "samebytes_gstreamer",
+    "samebytes_npu_level_zero",
+    "samebytes_opencv",
+    "samebytes_openvino",
+    "samebytes_openvino.intel_gpu",
+    "samebytes_openvino.intel_npu",
+    "samebytes_ray",
+    "samebytes_softdevices",
+    "samebytes_softdevices.va_surfaces",
+    "samebytes_sycl",
+    "samebytes_vaapi",
+)
+_DIRECTIVE = re.compile(r"^::: ([\w.]+)$(?:\n +\S.*)*", re.MULTILINE)
+_INHERITED = re.compile(r"inherited_members: \[([\w, ]*)\]")
+_ERRORS = "samebytes.errors."
+_BARE_NAME = re.compile(r"<code>(\w+)</code>(?!</a>)")
+# Its suites inherit hundreds of tests, which the rule book lists.
+_SUITES = "samebytes.testing."
+# pytest calls these by their names, with what their fixtures give.
+_CALLED_BY_PYTEST = re.compile(r"test_|pytest_")
+
+
+@dataclass(frozen=True)
+class Name:
+    """A public name: where users import it from, and what it is."""
+
+    path: str
+    object: griffe.Object
+
+
+def complaints(pages: Path = PAGES) -> list[str]:
+    """What is out of step between `__all__`, the docstrings and the pages below `pages`."""
+    names = public_names()
+    return [*_of_pages(names, directives(pages)), *_of_docstrings(names)]
+
+
+def public_names() -> list[Name]:
+    """One for each object that a public module exports, under the first module that does."""
+    loader = _loader()
+    found: dict[str, Name] = {}
+    for module in MODULES:
+        package = loader.modules_collection[module]
+        for exported in package.exports or ():
+            member = package.members.get(str(exported))
+            if member is None or str(exported) == "__version__":
+                continue
+            target = _target(member)
+            # Another public module: it has its own names.
+            if not target.is_module:
+                found.setdefault(target.canonical_path, Name(f"{module}.{exported}", target))
+    return list(found.values())
+
+
+def directives(pages: Path = PAGES) -> list[tuple[str, str, set[str]]]:
+    """(page, name, members of its bases) of each name that a page shows."""
+    return [
+        (page.relative_to(pages).as_posix(), found[1], _inherited_in(found[0]))
+        for page in sorted(pages.glob("*.md"))
+        for found in _DIRECTIVE.finditer(page.read_text())
+    ]
+
+
+def _inherited_in(directive: str) -> set[str]:
+    found = _INHERITED.search(directive)
+    return {name.strip() for name in found[1].split(",")} if found else set()
+
+
+def expanded(text: str) -> str:
+    """The Markdown of a page with the docstrings in it, for those who do not see the site."""
+    return _DIRECTIVE.sub(lambda m: _described(m[1], _inherited_in(m[0])), text)
+
+
+def with_linked_errors(html: str, page: str) -> str:
+    """The HTML of a page of the reference, with links at the errors that it names in code.
+
+    mkdocstrings links those that the module of a docstring imports.
+    """
+    paths = [name.path for name in public_names() if name.path.startswith(_ERRORS)]
+    anchors = {path.rpartition(".")[2]: path for path in paths}
+    there = "" if page == "errors" else "../errors/"
+
+    def link(match: re.Match[str]) -> str:
+        path = anchors.get(match[1])
+        return f'<a href="{there}#{path}">{match[0]}</a>' if path else match[0]
+
+    return _BARE_NAME.sub(link, html)
+
+
+def _of_pages(names: list[Name], shown: list[tuple[str, str, set[str]]]) -> Iterator[str]:
+    places: dict[str, list[str]] = {}
+    inherited = {path: members for _, path, members in shown}
+    for page, path, _ in shown:
+        places.setdefault(path, []).append(page)
+    for name in names:
+        if name.path not in places:
+            yield f"{name.path} is on no page of docs/reference/api: add `::: {name.path}`"
+        elif (hidden := set(_from_private_bases(name, names))) != inherited[name.path]:
+            wanted = f"inherited_members: [{', '.join(sorted(hidden))}]"
+            yield f"{name.path} has members of bases that are not public: {wanted}"
+    for path, pages in places.items():
+        if len(pages) > 1:
+            yield f"{path} is on several pages: {', '.join(pages)}"
+    known = {name.path for name in names}
+    for page, shown_path, _ in shown:
+        if shown_path not in known:
+            yield f"{page} shows {shown_path}, which is not public, or has another name first"
+
+
+def _of_docstrings(names: list[Name]) -> Iterator[str]:
+    for name in names:
+        if not name.object.docstring:
+            yield f"{name.path} has no docstring"
+        if isinstance(name.object, griffe.Class):
+            yield from (
+                f"{name.path}.{each} is explained nowhere" for each in unexplained(name.object)
+            )
+        for path, function in _functions(name, names):
+            yield from (f"{path}: {lack}" for lack in lacking(function))
+
+
+def _functions(name: Name, names: list[Name]) -> Iterator[tuple[str, griffe.Function]]:
+    """The function itself, or the public methods of the class."""
+    if isinstance(name.object, griffe.Function):
+        yield name.path, name.object
+    if isinstance(name.object, griffe.Class):
+        members = [*name.object.members.values(), *_from_private_bases(name, names).values()]
+        for member in members:
+            if (
+                isinstance(member, griffe.Function)
+                and not member.name.startswith("_")
+                and not _CALLED_BY_PYTEST.match(member.name)
+            ):
+                yield f"{name.path}.{member.name}", member
+
+
+def _from_private_bases(name: Name, names: list[Name]) -> dict[str, griffe.Object]:
+    """The public members that a class has of bases which no page shows."""
+    if not isinstance(name.object, griffe.Class) or name.path.startswith(_SUITES):
+        return {}
+    public = {each.object.canonical_path for each in names}
+    bases = name.object.mro()
+    shown = {c.canonical_path for b in bases if b.canonical_path in public for c in (b, *b.mro())}
+    found: dict[str, griffe.Object] = {}
+    for base in bases:
+        if base.canonical_path not in shown and base.canonical_path.startswith("samebytes"):
+            for member in base.members.values():
+                hidden = member.name.startswith("_") or member.is_alias or not member.docstring
+                if not hidden and member.name not in name.object.members:
+                    found.setdefault(member.name, member)
+    return found
+
+
+def _described(path: str, inherited: set[str]) -> str:
+    found = _by_path().get(path)
+    if found is None:
+        return f"`{path}`"
+    parts = [f"### `{path.rpartition('.')[0]}.{_signature(found)}`", _text(found)]
+    if isinstance(found, griffe.Class):
+        of_bases = found.inherited_members
+        members = [*found.members.values(), *(of_bases[name] for name in sorted(inherited))]
+        for member in members:
+            if member.name.startswith("_") or not member.docstring:
+                continue
+            parts += [f"#### `{_signature(member)}`", _text(member)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _signature(found: Any) -> str:
+    return str(found.signature() if found.is_function else found.name)
+
+
+def _text(found: Any) -> str:
+    return str(found.docstring.value) if found.docstring else ""
+
+
+@cache
+def _by_path() -> dict[str, griffe.Object]:
+    return {name.path: name.object for name in public_names()}
+
+
+@cache
+def _loader() -> griffe.GriffeLoader:
+    loader = griffe.GriffeLoader(
+        search_paths=[str(d.path / "src") for d in DISTRIBUTIONS],
+        docstring_parser=griffe.Parser.google,
+        docstring_options={"warnings": False},
+    )
+    for package in dict.fromkeys(module.partition(".")[0] for module in MODULES):
+        loader.load(package)
+    loader.resolve_aliases(implicit=False, external=False)
+    return loader
+
+
+def _target(member: griffe.Object | griffe.Alias) -> griffe.Object:
+    return member.final_target if isinstance(member, griffe.Alias) else member

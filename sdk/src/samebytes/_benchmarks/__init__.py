@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The core's own benchmarks: CPU memory, exchange with array libraries, many tensors, threads."""
+
+from __future__ import annotations
+
+from ..benchmarks import Benchmark
+
+__all__ = ["BENCHMARKS"]
+
+_HERE = "samebytes._benchmarks"
+_SIZES = ((1920, 1080), (640, 360), (3840, 2160), (7680, 4320))
+
+BENCHMARKS = [
+    Benchmark(
+        name="identity map()",
+        what="A CPU tensor is mapped to the CPU, for reading and writing",
+        make=f"{_HERE}.host:identity",
+        sizes=_SIZES,
+        beside="ndarray.view()",
+        goal_us=0.5,
+    ),
+    Benchmark(
+        name="tensor(array)",
+        what="An array becomes a tensor",
+        make=f"{_HERE}.host:from_array",
+        beside="ndarray.view()",
+    ),
+    Benchmark(
+        name="cpu -> cpu, copied",
+        what="A tensor is copied, because copy=True asks for it,",
+        make=f"{_HERE}.host:copied_tensor",
+        edges=("cpu -> cpu tensor copy",),
+        beside="ndarray.copy()",
+    ),
+    Benchmark(
+        name="cpu -> cpu, NV12, copied",
+        what="Both planes of a frame are copied, because copy=True asks for it,",
+        make=f"{_HERE}.host:copied_frame",
+        edges=("cpu -> cpu frame copy",),
+        beside="ndarray.copy() of each plane",
+    ),
+    Benchmark(
+        name="tensor.__dlpack__()",
+        what="A CPU tensor makes a DLPack capsule",
+        make=f"{_HERE}.exchange:capsule",
+        beside="ndarray.__dlpack__()",
+        goal=2,
+    ),
+    Benchmark(
+        name="np.from_dlpack(tensor)",
+        what="numpy takes a CPU tensor",
+        make=f"{_HERE}.exchange:to_numpy",
+        beside="np.from_dlpack(array)",
+        goal=2,
+    ),
+    Benchmark(
+        name="torch.from_dlpack(tensor)",
+        what="torch takes a CPU tensor",
+        make=f"{_HERE}.exchange:to_torch",
+        packages={"torch": "pip install torch"},
+        beside="torch.from_dlpack(array)",
+        goal=2,
+    ),
+    Benchmark(
+        name="tensor() of a DLPack object",
+        what="An object of a library that samebytes does not know becomes a tensor",
+        make=f"{_HERE}.exchange:foreign",
+        beside="np.from_dlpack(object)",
+        goal=6,
+    ),
+    Benchmark(
+        name="100,000 tensors made and dropped",
+        what="One of 100,000 tensors is made, held with all others, and dropped (CPU time)",
+        make=f"{_HERE}.many:made",
+        beside="ndarray.view(), as many",
+    ),
+    Benchmark(
+        name="identity map(), 100,000 live tensors",
+        what="A CPU tensor is mapped while 100,000 others live",
+        make=f"{_HERE}.many:mapped_among_many",
+        beside="ndarray.view()",
+        goal_us=0.5,
+    ),
+    *(
+        Benchmark(
+            name=f"tensor() and map(), threads: {count}",
+            what=f"An array becomes a tensor and is mapped by {count} threads (CPU time)",
+            make=f"{_HERE}.many:in_{count}_threads",
+            beside="in the main thread alone",
+        )
+        for count in (1, 2, 4, 8)
+    ),
+]

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes bench`: what mappings cost on this machine, beside the same by hand and by copying."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import __version__
+from .doctor import seconds
+from .table import print_table
+
+if TYPE_CHECKING:
+    from ..benchmarks._report import Row
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "measure what mappings cost on this machine, beside the same by hand and by copying"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a plugin; by default all of them")
+    parser.add_argument("--quick", action="store_true", help="less exact, each row in one size")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--profile", metavar="ROW", help="show where the time of one row goes, and measure none"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=300.0,
+        metavar="S",
+        help="how long the rows of one plugin may take, in seconds (300)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure and print. To be slow is no failure."""
+    if options.profile is not None:
+        from ..benchmarks._profile import profile
+
+        for plugin in options.names or [None]:
+            print(profile(options.profile, plugin))
+        return 0
+    from ..benchmarks._run import run_benchmarks
+    from ..benchmarks._timing import FULL, QUICK
+
+    def progress(name: str) -> None:
+        if sys.stderr.isatty():
+            print(f"measuring {name} ...", file=sys.stderr)
+
+    rows = run_benchmarks(
+        options.names, quick=options.quick, timeout=options.timeout, on_plugin=progress
+    )
+    if options.json:
+        made = {
+            **_machine(),
+            "cores": os.cpu_count(),
+            "quick": options.quick,
+            "repeats": (QUICK if options.quick else FULL).repeats,
+            "rows": [_as_dict(row) for row in rows],
+        }
+        print(json.dumps(made, indent=2))
+    else:
+        _print(rows)
+    return 0
+
+
+def _machine() -> dict[str, str]:
+    return {
+        "samebytes": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor": _processor(),
+    }
+
+
+def _processor() -> str:
+    """Its name, as Linux reports it."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _as_dict(row: Row) -> dict[str, object]:
+    said = {"ratio": row.ratio, "above_goal": row.above_goal, "sentence": row.sentence()}
+    return {**asdict(row), **said}
+
+
+def _print(rows: list[Row]) -> None:
+    measured = [row for row in rows if row.ours is not None]
+    print(", ".join(f"{name} {value}" for name, value in _machine().items()))
+    print("Microseconds of one call, the least of many; *: above its goal.\n")
+    print_table(
+        ("what", "size", "samebytes", "by hand", "times", "spread", "copying", ""),
+        [_cells(row) for row in measured],
+    )
+    print()
+    for row in measured:
+        print(f"{row.name}, {_size(row)}: {row.sentence()}")
+    missing = [row for row in rows if row.ours is None]
+    if missing:
+        print("\nNot measured:")
+    for row in missing:
+        print(f"  {row.name} ({row.plugin}): {row.reason}")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    spread = "-".join(f"{number:.2f}" for number in row.spread or ())
+    return (
+        row.name,
+        _size(row),
+        _figure(row.ours),
+        _figure(row.by_hand),
+        _figure(row.ratio),
+        spread,
+        _figure(row.copying),
+        "*" if row.above_goal else "",
+    )
+
+
+def _size(row: Row) -> str:
+    return "x".join(map(str, row.size))
+
+
+def _figure(number: float | None) -> str:
+    return "" if number is None else f"{number:.2f}"

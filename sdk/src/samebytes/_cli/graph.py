@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes graph`: a picture of what can be mapped to what. Touches no driver."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .._graph.links import declared_edges, links_of, nodes_of
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "draw what can be mapped to what, with the installed plugins: SVG, DOT or text"
+
+_FORMATS = ("svg", "dot", "text")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--format",
+        choices=_FORMATS,
+        help="of the picture; by default what FILE ends with (.svg, .dot), else text",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="where to write it (standard output)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw the graph and write it."""
+    picture = _picture(options.format or _format_of(options.output))
+    if options.output is None:
+        sys.stdout.write(picture)
+        return 0
+    try:
+        options.output.write_text(picture, encoding="utf-8")
+    except OSError as error:
+        print(
+            f"samebytes: cannot write {options.output}: {error.strerror}",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+def _format_of(path: Path | None) -> str:
+    ending = path.suffix.lstrip(".") if path is not None else ""
+    return ending if ending in _FORMATS else "text"
+
+
+def _picture(format_: str) -> str:
+    from .._graph import svg, words
+
+    edges = declared_edges()
+    if format_ == "svg":
+        return svg.svg(nodes_of(edges), links_of(edges))
+    return words.dot(nodes_of(edges), edges) if format_ == "dot" else words.text(edges)

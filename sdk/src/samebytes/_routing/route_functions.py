@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The routes between two contexts, and one function for all hops of a route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from .._core.access import Access
+from .._core.closing import take_census
+from .._core.context import Context, Level
+from .._core.edge import Transfer
+from .._core.frame import Frame
+from .._core.mapper import Fallback, MemoryMapper, Refused, frame_hop, tensor_hop
+from .._plugins.discovery import tables
+from .._plugins.loading import call, load_class
+from .._plugins.tables import Edge
+from ..errors import DeviceMismatchError, RouteError, UnknownNameError
+from .contexts import remember, resolve
+from .search import Edges, copies, device_nodes, search_routes, usable, without_needless_detours
+
+__all__ = ["Run", "find_routes", "mappers_of", "route_function", "route_name", "routes_between"]
+
+Run = Callable[[Any], Any]
+
+
+def route_name(route: Edges) -> str:
+    """ "ffmpeg -> cpu -> openvino"."""
+    return " -> ".join([route[0].spec.source, *(e.spec.target for e in route)])
+
+
+def route_function(
+    mappers: tuple[MemoryMapper, ...], level: Level, access: Access,
+    refused: Fallback | None = None,
+) -> Run:  # fmt: skip
+    """The hops as one function from tensor to tensor, or from frame to frame.
+
+    With `refused`, that is called in place of raising Refused.
+    """
+    make: Callable[..., Run] = frame_hop if level == "frame" else tensor_hop
+    checked = level == "frame" and any(m.spec.formats for m in mappers)
+    if len(mappers) == 1 and not checked:
+        return make(mappers[0], access, refused)
+    inner = [make(m, access, None, last=False) for m in mappers]
+    hops = tuple(
+        (_only_formats(m, hop) if checked else hop, m.spec.transfer is Transfer.COPY)
+        for m, hop in zip(mappers, inner, strict=True)
+    )
+
+    def run(source: Any) -> Any:
+        item, made = source, ()
+        try:
+            for hop, is_copy in hops:
+                item = hop(item)
+                # A copy needs nothing of what was mapped for it: that ends here.
+                made = item._made if is_copy else made + item._made
+        except Refused as answer:
+            if refused is None:
+                raise
+            return refused(source, answer)
+        # The objects between are nobody's: what they hold is held by the storages.
+        item.parent = source
+        item._made = made
+        if isinstance(item, Frame):
+            for plane in item._planes or ():
+                plane.parent = source
+        if made:
+            take_census(item)
+        return item
+
+    return run
+
+
+def _only_formats(mapper: MemoryMapper, hop: Run) -> Run:
+    formats = mapper.spec.formats
+
+    def run(source: Frame) -> Frame:
+        if formats and source.format.name not in formats:
+            raise Refused(f"{mapper.spec.name} takes {', '.join(formats)}, not {source.format}")
+        mapped: Frame = hop(source)
+        return mapped
+
+    return run
+
+
+def find_routes(
+    source: Context, target: Context, level: Level, access: str, copy: bool,
+    image_format: str | None = None,
+) -> Iterator[Edges]:  # fmt: skip
+    """The routes that may serve, cheapest first."""
+    edges, _ = usable(tables().edges, level, access, image_format)
+    return (c for c in routes_between(edges, source.node, target.node) if copy or not copies(c))
+
+
+def routes_between(edges: list[Edge], source: str, target: str) -> Iterator[Edges]:
+    """The routes of these edges between two nodes, cheapest first."""
+    known = tables().contexts
+    devices = device_nodes(known, source, target)
+    closed = {node for node, spec in known.items() if not spec.transit}
+    every = search_routes(edges, source, target, devices, closed)
+    return without_needless_detours(every, devices)
+
+
+def mappers_of(
+    route: Edges, source: Context, target: Context, via: tuple[Context, ...] = ()
+) -> tuple[tuple[MemoryMapper, ...], tuple[Context, ...]]:
+    """Instantiate the mappers of a route; contexts between are derived, or those of `via`.
+
+    Raises:
+        PluginError: a mapper or context cannot be loaded.
+        RouteError: a context between cannot be made.
+    """
+    mappers: list[MemoryMapper] = []
+    contexts: list[Context] = [source]
+    for index, edge in enumerate(route):
+        here = contexts[-1]
+        if index == len(route) - 1:
+            there = target
+        elif via:
+            there = via[index]
+        else:
+            there = _between(edge, here, target)
+        make = load_class(edge.spec.mapper, edge.plugin, MemoryMapper)
+        mappers.append(call(make, edge.plugin, edge.spec, here, there))
+        contexts.append(there)
+    return tuple(mappers), tuple(contexts)
+
+
+def _between(edge: Edge, here: Context, target: Context) -> Context:
+    node = edge.spec.target
+    if node == here.node:
+        return here
+    lenders = tables().contexts[node].derives_from if node in tables().contexts else ()
+    if here.node not in lenders and target.node in lenders:
+        # Memory goes on from there only where both have the same native context.
+        with suppress(DeviceMismatchError, RouteError, UnknownNameError):
+            return remember(target.derive(node))
+    return resolve(here, node)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of the report, and the sentence that each one is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Row", "row_of"]
+
+
+@dataclass(slots=True)
+class Row:
+    """One benchmark at one size. Times are the least, in microseconds.
+
+    Attributes:
+        plugin, name: whose it is, and its name.
+        size: (width, height) in pixels.
+        what, beside, goal, goal_us: as in `Benchmark`.
+        ours, by_hand, copying, spread: as in `Measured`; `ours` is None where nothing was measured.
+        reason: why nothing was measured, or "".
+    """
+
+    plugin: str
+    name: str
+    size: tuple[int, int]
+    what: str = ""
+    beside: str = ""
+    goal: float | None = None
+    goal_us: float | None = None
+    ours: float | None = None
+    by_hand: float | None = None
+    copying: float | None = None
+    spread: tuple[float, float] | None = None
+    reason: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Of samebytes to the call by hand."""
+        return self.ours / self.by_hand if self.ours and self.by_hand else None
+
+    @property
+    def above_goal(self) -> bool:
+        """Whether it takes longer than it may."""
+        ratio, ours = self.ratio or 0.0, self.ours or 0.0
+        return (self.goal is not None and ratio > self.goal) or (
+            self.goal_us is not None and ours > self.goal_us
+        )
+
+    def sentence(self) -> str:
+        """What the figures say."""
+        if self.ours is None:
+            return f"{self.what}: not measured, since {self.reason}."
+        parts = [f"{self.what} in {_time(self.ours)}"]
+        if self.ratio is not None:
+            by_hand = f" ({self.beside})" if self.beside else ""
+            parts.append(f", {_times(self.ratio)} as long as by hand{by_hand}")
+        if self.copying is not None:
+            times = self.copying / self.ours
+            parts.append(
+                f"; the copying way takes {_time(self.copying)}, {_times(times)} as long as this"
+            )
+        return "".join(parts) + "."
+
+
+def row_of(fields: dict[str, Any]) -> Row:
+    """A row from its JSON."""
+    for pair in ("size", "spread"):
+        if fields.get(pair) is not None:
+            fields[pair] = tuple(fields[pair])
+    return Row(**fields)
+
+
+def _time(microseconds: float) -> str:
+    if microseconds < 1000:
+        return f"{microseconds:.3g} us"
+    return f"{microseconds / 1000:.3g} ms"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f} times" if ratio < 10 else f"{ratio:,.0f} times"

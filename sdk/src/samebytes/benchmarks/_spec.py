@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a distribution says of a benchmark, and what the benchmark gives to be timed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._core.edge import MapperSpec
+from ..errors import SamebytesError
+
+__all__ = ["Benchmark", "CannotMeasureError", "Ways", "check_benchmark", "edge_name"]
+
+_REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_EDGE = re.compile(r"\S+ -> \S+ (tensor|frame) (alias|import|map|copy)")
+
+
+class CannotMeasureError(SamebytesError):
+    """A benchmark cannot run on this machine; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """A row of the report: data only, so that declaring it imports no framework.
+
+    Attributes:
+        name: of the row, the only one of its distribution: "cpu -> openvino".
+        what: the beginning of a sentence that goes on with " in 1.5 us": "An array becomes an
+            OpenVINO tensor".
+        make: "module:function", called with the width and height in pixels. It returns the `Ways`,
+            or raises `CannotMeasureError` or another SamebytesError where they cannot run.
+        edges: those that it measures, as `edge_name` spells them.
+        requires: the names of plugins that must be installed besides the distribution's own.
+        packages: modules that must be importable besides, each with the command that installs it.
+        sizes: (width, height) in pixels; `--quick` takes the first.
+        beside: what `by_hand` calls: "openvino.Tensor(array, shared_memory=True)".
+        goal: how many times as long as by hand it may take, or None.
+        goal_us: how many microseconds it may take, or None.
+    """
+
+    name: str
+    what: str
+    make: str
+    edges: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    packages: Mapping[str, str] = field(default_factory=dict)
+    sizes: tuple[tuple[int, int], ...] = ((1920, 1080),)
+    beside: str = ""
+    goal: float | None = None
+    goal_us: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """The calls to be timed. Whatever they use must be reachable from them.
+
+    Attributes:
+        ours: with samebytes.
+        by_hand: the same with the framework's own calls, as a user would write it; or None.
+        copying: the usual idiom, which copies the bytes; or None.
+        fresh: makes what each call is given, outside of the time measured; without it they are
+            called with nothing. So a first mapping is measured, of which nothing is remembered.
+        each: how many times the call does what is measured: the figures are divided by it.
+        cpu_time: measure the CPU time of all threads, and not that on the clock: for calls that
+            take longer than other programs leave a processor to one.
+        close: gives back what the calls used, where dropping them does not; or None.
+    """
+
+    ours: Callable[..., object]
+    by_hand: Callable[..., object] | None = None
+    copying: Callable[..., object] | None = None
+    fresh: Callable[[], Any] | None = None
+    each: int = 1
+    cpu_time: bool = False
+    close: Callable[[], object] | None = None
+
+
+def edge_name(edge: MapperSpec) -> str:
+    """How benchmarks spell an edge: "cpu -> openvino tensor alias".
+
+    Args:
+        edge: what the plugin declares.
+    """
+    return f"{edge.name} {edge.level} {edge.transfer.value}"
+
+
+def check_benchmark(benchmark: object) -> str | None:
+    """What is wrong with a benchmark, or None."""
+    if not isinstance(benchmark, Benchmark):
+        return f"{benchmark!r} is not a samebytes.benchmarks.Benchmark"
+    if not _REFERENCE.fullmatch(benchmark.make):
+        return f'{benchmark.name!r}: make {benchmark.make!r} is not "module:function"'
+    for edge in benchmark.edges:
+        if not _EDGE.fullmatch(edge):
+            return f'{benchmark.name!r}: {edge!r} is not an edge, as "cpu -> cpu tensor copy" is'
+    if not benchmark.sizes:
+        return f"{benchmark.name!r} has no sizes"
+    return None

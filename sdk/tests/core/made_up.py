@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made-up memory types and edges, in place of the plugins that are installed."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes._plugins import discovery
+from samebytes._plugins.tables import Declarations, PluginRecord, Tables
+from samebytes.errors import (
+    MissingDependencyError,
+)
+from samebytes.plugins import (
+    API,
+    Context,
+    ContextSpec,
+    CpuTensor,
+    Device,
+    HostContext,
+    MapperSpec,
+    MemoryMapper,
+    Plugin,
+    Refused,
+    Storage,
+    Transfer,
+)
+
+HERE = __name__
+
+
+class AlphaTensor(CpuTensor):
+    __slots__ = ()
+
+
+class Alpha(HostContext):
+    memory_type = node = "alpha"
+    tensor_class = AlphaTensor
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Any:
+        return ALPHA
+
+
+class Beta(HostContext):
+    memory_type = node = "beta"
+    tensor_class = AlphaTensor
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Any:
+        return BETA
+
+
+ALPHA, BETA = Alpha(), Beta()
+
+
+class Gpu(Context):
+    """A device context: one for each number, derived from Gpu's other kind or made by name."""
+
+    memory_type = "gpu"
+    node = "gpu"
+    tensor_class = AlphaTensor
+
+    @classmethod
+    def create(cls, device: str | None, parent: Context | None) -> Gpu:
+        number = int(device or 0)
+        return cls(Device("GPU", str(number)), handles={"cl_context": number + 1}, parent=parent)
+
+
+class Alias(MemoryMapper):
+    """Hands the array on."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        native = item.native
+        if isinstance(native, tuple) or access != "r":
+            return native, None, None
+        view = native.view()
+        view.flags.writeable = False
+        return view, None, None
+
+
+class Mapped(Alias):
+    """Makes a storage, as a driver's map call does."""
+
+    __slots__ = ()
+    released: list[str] = []  # noqa: RUF012 - emptied by the fixture
+
+    def connect(self, item: Any, access: str) -> Any:
+        array = item.native
+        address = array.__array_interface__["data"][0]
+        name = self.spec.name
+        storage = Storage(
+            lambda: Mapped.released.append(name), address=address, nbytes=array.nbytes
+        )
+        view = np.asarray(storage).view(array.dtype).reshape(array.shape)
+        return view, None, storage
+
+
+class OnlyEven(Alias):
+    """Refuses arrays with an odd number of rows."""
+
+    __slots__ = ()
+
+    def accepts(self, item: Any) -> str | None:
+        return "the number of rows is odd" if item.shape[0] % 2 else None
+
+
+class Watched(Alias):
+    """Tells whether it lives."""
+
+    made: list[weakref.ref[Watched]] = []  # noqa: RUF012 - a test reads the last one
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        Watched.made.append(weakref.ref(self))
+
+
+class OnlyDense(Alias):
+    __slots__ = ()
+
+    def accepts(self, item: Any) -> str | None:
+        return None if item.info.is_contiguous else "it is not dense"
+
+
+class RefusesAll(Alias):
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        raise Refused("it never takes anything")
+
+
+class Copy(MemoryMapper):
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        return item.native.copy(), None, None
+
+
+class Closing(Alias):
+    """Its target is closed while the route is made, as another thread may do."""
+
+    __slots__ = ()
+
+    def __init__(self, spec: MapperSpec, source: Context, target: Context) -> None:
+        super().__init__(spec, source, target)
+        target.close()
+
+
+class Broken(MemoryMapper):
+    """Making one raises."""
+
+    def __init__(self, *args: object) -> None:
+        raise MissingDependencyError("beta", "the package 'beta'", "pip install beta")
+
+
+def edge(source: str, target: str, kind: type, **more: Any) -> MapperSpec:
+    more.setdefault("transfer", Transfer.COPY if kind is Copy else Transfer.ALIAS)
+    more.setdefault("summary", kind.__name__)
+    return MapperSpec(source=source, target=target, mapper=f"{HERE}:{kind.__name__}", **more)
+
+
+GPU = {"devices": f"{HERE}:gpu_devices", "derives_from": ("alpha",)}
+
+
+def install(
+    monkeypatch: pytest.MonkeyPatch, *mappers: MapperSpec, gpu: dict[str, Any] | None = None
+) -> None:
+    """Replace what was discovered by the CPU backend and these edges."""
+    monkeypatch.undo()
+    sb.refresh()
+    found = Tables()
+    found.add(discovery.tables().plugins["cpu"])
+    contexts = tuple(
+        ContextSpec(node=n, context=f"{HERE}:{c}", **more)
+        for n, c, more in (
+            ("alpha", "Alpha", {}),
+            ("beta", "Beta", {"level": "frame"}),
+            ("gpu", "Gpu", {**GPU, **(gpu or {})}),
+        )
+    )
+    plugin = Plugin(api=API, summary="made up")
+    found.add(
+        PluginRecord(
+            "made-up", "made-up-dist", "1.5", HERE, plugin, Declarations((), contexts, mappers)
+        )
+    )
+    found.link()
+    monkeypatch.setattr(discovery._found, "tables", found)
+    forget()
+
+
+def forget() -> None:
+    for context in (sb.context("cpu"), ALPHA, BETA):
+        context.forget_routes()
+
+
+def gpu_devices() -> tuple[str, ...]:
+    return ("0", "1")

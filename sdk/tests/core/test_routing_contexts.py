@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts of routes: found by name, derived, kept for a while, closed and made again."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes.errors import (
+    AmbiguousTargetError,
+    ClosedError,
+    NoRouteError,
+)
+from samebytes.plugins import (
+    Context,
+    HostContext,
+    intern,
+)
+
+from .made_up import (
+    ALPHA,
+    BETA,
+    Alias,
+    AlphaTensor,
+    Closing,
+    Gpu,
+    RefusesAll,
+    Watched,
+    edge,
+    install,
+)
+
+pytestmark = pytest.mark.usefixtures("made_up")
+
+
+def test_ambiguous_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias), edge("alpha", "gpu", Alias))
+    tensor = sb.tensor(np.zeros((2, 2)))
+    with pytest.raises(AmbiguousTargetError) as caught:
+        tensor.map("gpu")
+    assert caught.value.choices == ("gpu:0", "gpu:1")
+    assert tensor.map("gpu:1").context.device.name == "1"
+    derived = ALPHA.derive("gpu")
+    assert derived.parent is None or derived.parent is ALPHA
+    assert sb.context("gpu:1") == sb.context("gpu:1")
+    with pytest.raises(NoRouteError, match="derives from alpha"):
+        BETA.derive("gpu")
+
+
+def test_contexts_that_map_to_each_other_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias), edge("gpu", "cpu", Alias),
+            edge("gpu", "gpu", Alias))  # fmt: skip
+    one = Gpu.create("1", None)
+    tensor = sb.tensor(np.zeros((2, 2)))
+    there = tensor.map(one)
+    there.map("cpu").map(one)
+    alive = weakref.ref(one)
+    gc.disable()
+    try:
+        del one, there
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_a_context_that_is_gone_is_made_again_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias))
+    tensor = sb.tensor(np.zeros((2, 2)))
+    first = weakref.ref(tensor.map("gpu:1").context)
+    assert first() is not None  # kept for the next frame
+    from samebytes._routing.contexts import forget_recent
+
+    forget_recent()
+    gc.collect()
+    assert first() is None
+    assert tensor.map("gpu:1").context.device.name == "1"
+
+
+def test_a_context_between_that_is_gone_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the cheapest way refuses, and the others were found before."""
+    from samebytes._routing.contexts import forget_recent
+
+    alpha = edge("cpu", "alpha", Alias)
+    rest = edge("alpha", "gpu", Alias), edge("gpu", "beta", Alias)
+    for first in ([], [edge("alpha", "beta", RefusesAll)]):
+        install(monkeypatch, alpha, *first, *rest, gpu={"devices": None})
+        tensor = sb.tensor(np.zeros((2, 2))).map("alpha")
+        for _ in range(3):
+            assert tensor.map("beta").context is BETA
+            forget_recent()
+            gc.collect()
+
+
+def test_a_context_that_is_closed_while_a_route_to_it_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Closing))
+    tensor, context = sb.tensor(np.zeros((2, 2))), Gpu.create("1", None)
+    with pytest.raises(ClosedError, match="gpu"):
+        tensor.map(context)
+
+
+def test_a_context_that_was_closed_is_made_again_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that routing kept is equal to the new one, which it must keep all the same."""
+    install(monkeypatch, edge("cpu", "gpu", Alias))
+    tensor = sb.tensor(np.zeros((2, 2)))
+    for _ in range(3):
+        tensor.map("gpu:1").context.close()
+
+
+def test_a_closed_context_at_the_end_of_a_route_that_refuses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first edge refuses before anybody sees that the context at the end was closed."""
+    install(monkeypatch, edge("cpu", "alpha", RefusesAll), edge("alpha", "gpu", Alias),
+            edge("cpu", "beta", Alias, cost=9.0), edge("beta", "gpu", Alias))  # fmt: skip
+    tensor = sb.tensor(np.zeros((2, 2)))
+    held = []  # closed contexts that somebody still holds
+    for _ in range(3):
+        held.append(tensor.map("gpu:1").context)
+        held[-1].close()
+
+
+def test_an_equal_context_follows_one_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias))
+    tensor = sb.tensor(np.zeros((2, 2)))
+    entries = len(tensor.context.tensor_routes)
+    for _ in range(3):
+        context = Gpu.create("1", None)
+        assert tensor.map(context).context is context
+        assert tensor.map(context).context is context
+    assert len(tensor.context.tensor_routes) == entries + 1, "those that are gone left something"
+
+
+def test_a_route_ends_with_its_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("gpu", "cpu", Watched))
+    context = Gpu.create("1", None)
+    tensor = AlphaTensor.borrowed(np.zeros((2, 2)), context)
+    tensor.map("cpu")
+    mapper = Watched.made[-1]
+    assert mapper() is not None
+    gc.disable()
+    try:
+        del context, tensor
+        assert mapper() is None
+    finally:
+        gc.enable()
+
+
+def test_routes_end_when_their_context_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("gpu", "cpu", Watched))
+    context = Gpu.create("1", None)
+    tensor = AlphaTensor.borrowed(np.zeros((2, 2)), context)
+    tensor.map("cpu")
+    mapper = Watched.made[-1]
+    assert mapper() is not None
+    context.close()
+    assert mapper() is None, "though tensors still hold the context"
+
+
+def test_closed_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "gpu", Alias))
+    context = Gpu.create("1", None)
+    tensor = sb.tensor(np.zeros((2, 2)))
+    tensor.map(context)
+    context.close()
+    with pytest.raises(ClosedError):
+        tensor.map(context)
+    with pytest.raises(ClosedError):
+        context.derive("cpu")
+    cpu = sb.context("cpu")
+    cpu.close()
+    assert cpu.allocate((2,)).shape == (2,)
+
+
+def test_a_context_of_a_class_that_was_replaced_is_not_found_again() -> None:
+    """As when another release of its plugin is installed into the running process."""
+
+    class Before(HostContext):
+        memory_type = node = "reinstalled"
+
+    class After(HostContext):
+        memory_type = node = "reinstalled"
+
+    before, after = intern(Before()), intern(After())
+    assert before == after
+    assert isinstance(after, After)
+    assert intern(After()) is after
+
+
+def test_a_context_of_a_closed_one_is_not_found_again() -> None:
+    """Its handles were that one's, and the same numbers may be those of something new by now."""
+
+    class Above(Context):
+        memory_type = node = "above"
+
+    class Below(Context):
+        memory_type = node = "below"
+
+    def derived() -> tuple[Context, Context]:
+        above = intern(Above(handles={"va_display": 64}))
+        return above, intern(Below(handles={"va_display": 64}, parent=above))
+
+    above, below = derived()
+    assert derived() == (above, below)
+    assert derived()[1] is below
+    above.close()
+    above_again, again = derived()
+    assert above_again is not above
+    assert again is not below
+    assert again.parent is above_again
+
+
+def test_a_context_between_shares_the_handles_of_the_target(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One of its own would be on another native context, from which nothing goes on."""
+    install(
+        monkeypatch, edge("cpu", "gpu", Alias), edge("gpu", "alpha", Alias),
+        gpu={"devices": None},
+    )  # fmt: skip
+    assert sb.route("cpu", "alpha").contexts[1].parent is ALPHA

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A short run of the fault injection: `python3 dev.py faults` has all operations."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from samebytes.plugins import Fd
+
+from .interrupting import interrupts_of
+from .operations import OPERATIONS
+from .running import outcomes_of, table
+
+
+@pytest.mark.usefixtures("devices")
+@pytest.mark.parametrize(
+    "name",
+    ["map dma", "map vaapi", "map opencl", "dma -> opencl", "allocate level_zero",
+     "send and receive", "map ffmpeg"],
+)  # fmt: skip
+def test_each_native_call_may_fail(name: str) -> None:
+    """It is an error by name, nothing is left, and the operation works again."""
+    found = outcomes_of(name, repeats=5)
+    assert len(found) > 3
+    assert any(outcome.how in ("error", "another way") for outcome in found)
+    wrong = [outcome for outcome in found if outcome.how == "wrong"]
+    assert not wrong, table(wrong) + "".join(f"\n{outcome}" for outcome in wrong)
+
+
+@pytest.mark.usefixtures("devices")
+@pytest.mark.parametrize(
+    "name",
+    ["allocate dma", "allocate opencl", "allocate level_zero", "allocate vaapi", "map dma",
+     "map vaapi", "cpu -> opencl", "cpu -> level_zero", "dma -> opencl", "dma -> vaapi",
+     "dma -> ffmpeg:DRM", "vaapi -> dma", "vaapi -> openvino:GPU", "level_zero -> openvino:NPU"],
+)  # fmt: skip
+def test_an_interrupt_at_each_step_leaves_nothing(name: str) -> None:
+    """What a driver gave is given back, wherever the exception of a signal handler strikes."""
+    steps = list(interrupts_of(name))
+    assert len(steps) > 100
+    assert not any(steps), [(step, left) for step, left in enumerate(steps) if left]
+
+
+# A step is in a module whose name begins with "samebytes".
+_OWNER_COMES_LATE = """
+def run():
+    number = os.memfd_create("lost")
+    owner = Fd(number)
+"""
+
+
+def test_what_an_interrupt_loses_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the call and its owner there is a line, where an exception leaves a descriptor."""
+    known: dict[str, Any] = {"__name__": "samebytes_late", "os": os, "Fd": Fd}
+    exec(_OWNER_COMES_LATE, known)
+    monkeypatch.setitem(OPERATIONS, "late", lambda: known["run"])
+    assert {"descriptors": 1} in list(interrupts_of("late"))

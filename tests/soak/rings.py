@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ring under load: one writer and three readers as fast as they can, killed at random.
+
+Bytes are right by checksum, every frame that was accepted is accounted for with each reader, and
+memory, descriptors and /dev/shm do not grow. The writer ends now and then too, and the next one
+takes its place, with other slots and the other policy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import json
+import os
+import random
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from samebytes import Region
+from samebytes_dma import Departure, RingTimeoutError, RingWriter
+
+__all__ = ["RingReport", "main", "soak"]
+
+_READER = Path(__file__).with_name("ring_reader.py")
+_READERS = 3
+_SIZE = (640, 360)
+_NUMBER_BITS = 40
+_PICTURES = 16
+_LONGEST_WAIT = 60
+_END_SECONDS = 60
+_WARM = 0.3
+_GROWTH = 8 << 20
+
+
+@dataclass
+class RingReport:
+    """What a soak saw.
+
+    Attributes:
+        seconds: how long it ran.
+        writers, accepted: how many rings there were, and the frames that they took.
+        offered, done, dropped, lost: summed over all readers.
+        received: what those readers said that they checked, of those that could say it.
+        killed, asked, paused: readers that were sent SIGKILL, SIGTERM, SIGSTOP.
+        wrong: what was not as it must be, one line each.
+        memory, descriptors, shared: of the writer's process, and files in /dev/shm, each second.
+    """
+
+    seconds: float = 0.0
+    writers: int = 0
+    accepted: int = 0
+    offered: int = 0
+    done: int = 0
+    dropped: int = 0
+    lost: int = 0
+    received: int = 0
+    killed: int = 0
+    asked: int = 0
+    paused: int = 0
+    wrong: list[str] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)
+    descriptors: list[int] = field(default_factory=list)
+    shared: list[int] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.seconds:.0f} s: {self.writers} writers accepted {self.accepted} frames",
+            f"{self.accepted / max(self.seconds, 1e-9):.0f} frames a second",
+            f"readers: {self.killed} killed, {self.asked} asked to end, {self.paused} paused",
+            f"of {self.offered} offers to readers {self.done} were given back",
+            f"{self.dropped} were left out, and {self.lost} lost with a reader",
+            f"{self.received} were checked by readers that lived to say so",
+        ]
+        for name in ("memory", "descriptors", "shared"):
+            values = getattr(self, name)
+            if values:
+                lines.append(
+                    f"{name}: {values[0]} at first, {max(values)} at most, {values[-1]} at last"
+                )
+        return "\n".join([*lines, *(f"WRONG: {line}" for line in self.wrong or ())])
+
+
+class _Readers:
+    """The processes that read, and what they say."""
+
+    def __init__(self, address: str, chance: random.Random, report: RingReport) -> None:
+        self._address = address
+        self._chance = chance
+        self._report = report
+        self._selector = selectors.DefaultSelector()
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._parts: dict[int, bytes] = {}
+        # By process and writer: what a reader said that it received.
+        self.said: Counter[tuple[int, int]] = Counter()
+        self.spared = self._start("once")
+
+    def _start(self, mode: str) -> subprocess.Popen[bytes]:
+        seed = self._chance.randrange(1 << 30)
+        process = subprocess.Popen(
+            [sys.executable, str(_READER), self._address, str(seed), mode], stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        self._selector.register(process.stdout, selectors.EVENT_READ, process)
+        return process
+
+    def step(self) -> None:
+        """Keep as many as there should be, and end one now and then."""
+        self.listen()
+        while len(self._running) < _READERS - 1:
+            self._running.append(self._start(self._chance.choice(["once", "live"])))
+        happens = self._chance.random()
+        victim = self._chance.choice(self._running)
+        if happens < 0.6:
+            victim.send_signal(signal.SIGKILL)
+            victim.wait(_END_SECONDS)
+            self._report.killed += 1
+            self._running.remove(victim)
+        elif happens < 0.8:
+            self._end(victim)
+            self._running.remove(victim)
+        else:
+            victim.send_signal(signal.SIGSTOP)
+            self._report.paused += 1
+            # It goes on by itself: the writer may wait for it meanwhile.
+            subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -CONT {victim.pid}"]).wait(_END_SECONDS)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        process.send_signal(signal.SIGTERM)
+        self._report.asked += 1
+        deadline = time.monotonic() + _END_SECONDS
+        while process.poll() is None and time.monotonic() < deadline:
+            self.listen(0.01)
+        if process.poll() is None:
+            self._report.wrong.append(f"reader {process.pid} does not end")
+            process.kill()
+        # SIGTERM itself ends one that has only just been started.
+        elif process.returncode not in (0, -signal.SIGTERM):
+            self._report.wrong.append(f"reader {process.pid} ended with {process.returncode}")
+        self.listen()
+
+    def end_all(self) -> None:
+        """All of them end when they are asked to."""
+        for process in (*self._running, self.spared):
+            self._end(process)
+        self._running.clear()
+        self._selector.close()
+
+    def listen(self, seconds: float = 0) -> None:
+        """Take what they say."""
+        for key, _ in self._selector.select(seconds):
+            process: subprocess.Popen[bytes] = key.data
+            data = os.read(key.fd, 1 << 16)
+            *lines, rest = (self._parts.pop(key.fd, b"") + data).split(b"\n")
+            for line in lines:
+                self._take(process, json.loads(line))
+            if data:
+                self._parts[key.fd] = rest
+            else:
+                assert process.stdout is not None
+                self._selector.unregister(process.stdout)
+                process.stdout.close()
+
+    def _take(self, process: subprocess.Popen[bytes], said: dict[str, Any]) -> None:
+        if "received" in said:
+            self.said[said["process"], said["writer"]] += said["received"]
+            self._report.received += said["received"]
+            self._report.wrong += [f"reader {process.pid}: {line}" for line in said["wrong"]]
+        elif process is self.spared and said["began"]:
+            for name in ("memory", "descriptors"):
+                began, ended = said["began"][name], said["ended"][name]
+                allowed = _GROWTH if name == "memory" else 0
+                if ended - began > allowed:
+                    self._report.wrong.append(f"reader: {name} grew from {began} to {ended}")
+
+
+class _Writer:
+    """One ring, and what is known of its readers when it ends."""
+
+    def __init__(self, number: int, address: str, chance: random.Random) -> None:
+        self.number = number
+        self.live = number % 2 == 1
+        self._chance = chance
+        self._pictures = [
+            np.random.default_rng(n).integers(0, 256, _SIZE[::-1], np.uint8)
+            for n in range(_PICTURES)
+        ]
+        self.ring = RingWriter(
+            address, format="GRAY8", width=_SIZE[0], height=_SIZE[1],
+            slots=8, memory="memfd",
+            when_full="drop-oldest" if self.live else "wait", timeout=_LONGEST_WAIT,
+        )  # fmt: skip
+        self.departures: list[Departure] = []
+        self._last: Departure | None = None
+        self.sent = 0
+
+    def send(self) -> None:
+        """One frame, with its number in its first bytes and its checksum beside it."""
+        frame = self.ring.acquire()
+        self.sent += 1
+        pts = self.number << _NUMBER_BITS | self.sent
+        with frame.map("cpu", "w") as view:
+            array = view.planes[0].native
+            np.copyto(array, self._pictures[self.sent % _PICTURES])
+            array[0, :8] = np.frombuffer(pts.to_bytes(8, "little"), np.uint8)
+            check = zlib.crc32(array)
+            del array
+        frame.meta.pts = pts
+        frame.regions.append(Region(check, 0, 0, 0))
+        self.ring.send(frame)
+        self._collect()
+
+    def _collect(self) -> None:
+        found = list(self.ring.departures)
+        if found and found[-1] is not self._last:
+            new = found if self._last is None else found[found.index(self._last) + 1 :]
+            self.departures += new
+            self._last = found[-1]
+
+    def end(self, readers: _Readers, report: RingReport) -> None:
+        """Close it and check what became of the frames."""
+        ring = self.ring
+        deadline = time.monotonic() + _LONGEST_WAIT
+        while time.monotonic() < deadline:
+            readers.listen()
+            try:
+                ring.wait_until_read(0.1)
+            except RingTimeoutError:
+                continue
+            break
+        self._collect()
+        statistics = ring.statistics
+        ring.close()
+        about = f"writer {self.number}"
+        if statistics.accepted != self.sent:
+            report.wrong.append(f"{about}: {self.sent} sent, {statistics.accepted} accepted")
+        each = [*[d.statistics for d in self.departures], *statistics.readers]
+        for one in each:
+            report.offered += one.offered
+            report.done += one.done
+            report.dropped += one.dropped
+            report.lost += one.lost
+            if one.offered != one.done + one.dropped + one.lost + one.waiting + one.held:
+                report.wrong.append(f"{about}: {one} does not add up")
+            if one.waiting or one.held:
+                report.wrong.append(f"{about}: {one} is not done")
+            if one.dropped and not self.live:
+                report.wrong.append(f"{about}: {one} left frames out")
+        report.wrong += [f"{about}: {d.error}" for d in self.departures if d.error is not None]
+        report.accepted += self.sent
+        report.writers += 1
+        # What is offered to a reader that stays is all that was accepted since it joined.
+        for one in statistics.readers:
+            if one.offered > self.sent or one.lost:
+                report.wrong.append(f"{about}: {one} of {self.sent}")
+        self.done_by = Counter[int]()
+        for one in each:
+            self.done_by[one.process] += one.done
+
+
+def soak(seconds: float, seed: int = 0) -> RingReport:
+    """Run for so long.
+
+    Args:
+        seconds: how long, about.
+        seed: of what happens when.
+    """
+    report, chance = RingReport(), random.Random(seed)
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        address = str(Path(folder, "ring"))
+        readers = _Readers(address, chance, report)
+        done: dict[int, Counter[int]] = {}
+        number, next_look = 0, start
+        try:
+            while time.monotonic() - start < seconds:
+                writer = _Writer(number, address, chance)
+                until = min(time.monotonic() + chance.uniform(2, 15), start + seconds)
+                next_event = time.monotonic() + 0.5
+                while (now := time.monotonic()) < until:
+                    faulthandler.dump_traceback_later(2 * _LONGEST_WAIT, exit=True)
+                    writer.send()
+                    if now > next_event:
+                        readers.step()
+                        next_event = now + chance.uniform(0.05, 1.0)
+                    if now > next_look:
+                        _look(report)
+                        next_look = now + 1
+                writer.end(readers, report)
+                done[number] = writer.done_by
+                number += 1
+            readers.end_all()
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+        for (process, of), received in readers.said.items():
+            if of >= 0 and done[of][process] != received:
+                report.wrong.append(
+                    f"reader {process} received {received} frames of writer {of}, which got "
+                    f"{done[of][process]} back"
+                )
+    report.seconds = time.monotonic() - start
+    check_flat(report)
+    return report
+
+
+def _look(report: RingReport) -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    report.memory.append(pages * os.sysconf("SC_PAGE_SIZE"))
+    report.descriptors.append(len(list(Path("/proc/self/fd").iterdir())))
+    shared = Path("/dev/shm")
+    report.shared.append(len(list(shared.iterdir())) if shared.is_dir() else 0)
+
+
+def check_flat(report: RingReport) -> None:
+    """Note what has grown."""
+    for name, allowed in (("memory", _GROWTH), ("descriptors", 2), ("shared", 0)):
+        values = getattr(report, name)
+        warm = values[int(len(values) * _WARM) :]
+        if len(warm) < 10:
+            continue
+        # A leak grows all the time. What is open at a moment depends on who is just joining.
+        half = len(warm) // 2
+        growth = float(np.median(warm[half:]) - np.median(warm[:half]))
+        if growth > allowed:
+            report.wrong.append(f"{name} grew by {growth:g} between the halves of the soak")
+
+
+def main(arguments: list[str]) -> None:
+    """Run for as long as asked for, and print the report."""
+    parser = argparse.ArgumentParser(prog="dev.py soak --kind ring", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    report = soak(options.seconds, options.seed)
+    print(report)
+    raise SystemExit(1 if report.wrong else 0)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A minute of the soak of rings; longer by hand: python3 dev.py soak --kind ring --seconds 1800."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import pytest
+
+from .rings import RingReport, check_flat, soak
+
+SECONDS = float(os.environ.get("SAMEBYTES_SOAK_SECONDS", "60"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no /proc here")
+@pytest.mark.slow
+def test_every_frame_is_accounted_for_with_readers_that_are_killed() -> None:
+    report = soak(SECONDS)
+    assert not report.wrong, str(report)
+    assert report.accepted > 100
+    assert report.received > 100
+    assert report.killed
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"descriptors": [*range(100)]}, "descriptors grew"),
+        ({"memory": [n << 20 for n in range(100)]}, "memory grew"),
+        ({"shared": [0] * 70 + [1] * 30}, "shared grew"),
+    ],
+)
+def test_what_grows_is_noticed(values: dict[str, Any], expected: str) -> None:
+    report = RingReport(**values)
+    check_flat(report)
+    assert expected in str(report)

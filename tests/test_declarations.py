@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the distributions declare: handle keys that are used, and the plugin API that they need."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from devtools.workspace import CORE, DISTRIBUTIONS, source_files
+
+KEYS = CORE.path / "src" / "samebytes" / "_core" / "handles.py"
+
+
+def test_every_key_is_served_or_read() -> None:
+    paths = [p for d in DISTRIBUTIONS for p in source_files(".py", below=d.path / "src")]
+    used = {text for path in paths if path != KEYS for text in texts(path)}
+
+    assert registered() - used == set()
+
+
+def registered() -> set[object]:
+    """The names in the table of the core."""
+    return {
+        node.args[0].value
+        for node in ast.walk(ast.parse(KEYS.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "HandleKey"
+        if isinstance(node.args[0], ast.Constant)
+    }
+
+
+def texts(path: Path) -> set[object]:
+    """The constants of a module."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return {n.value for n in nodes if isinstance(n, ast.Constant)}
+
+
+def test_plugins_state_the_api_that_they_were_written_for() -> None:
+    """In numbers, as the documentation asks of authors: `API` would follow samebytes."""
+    plugins = [p for d in DISTRIBUTIONS for p in source_files("_plugin.py", below=d.path / "src")]
+    stated = {path: api for path in plugins for api in apis(path)}
+
+    assert len(stated) >= 10
+    assert [str(path) for path, api in stated.items() if not isinstance(api, ast.Tuple)] == []
+
+
+def apis(path: Path) -> list[ast.expr]:
+    """The arguments `api=` of the calls of Plugin() in a module."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    calls = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "Plugin"]
+    return [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "api"]

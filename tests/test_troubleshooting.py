@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page that leads from messages to remedies quotes messages that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from samebytes import errors
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "how-to" / "troubleshoot.md"
+_ROW = re.compile(r"^\| `(.+?)`[^|]* \|", re.MULTILINE)
+# Where texts stand that the list of errors does not have: the classes make them, or the command.
+SOURCES = (
+    ROOT / "docs" / "reference" / "errors.md",
+    Path(errors.__file__),
+    Path(errors.__file__).parent / "_cli" / "listing.py",
+    Path(errors.__file__).parent / "_plugins" / "listing.py",
+)
+
+
+def quoted() -> list[str]:
+    """The messages of the tables, each piece between `...` for itself."""
+    _, _, tables = PAGE.read_text().partition("## Messages")
+    rows = _ROW.findall(tables.partition("## It runs, and the numbers")[0])
+    return sorted({piece.strip() for row in rows for piece in row.split("...") if piece.strip()})
+
+
+@pytest.mark.parametrize("text", quoted())
+def test_the_message_exists(text: str) -> None:
+    assert any(text in " ".join(source.read_text().split()) for source in SOURCES), text
+
+
+def test_the_tables_were_found() -> None:
+    assert len(quoted()) > 20
