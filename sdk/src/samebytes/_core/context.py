@@ -63,7 +63,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     A backend subclasses this, with its classes of tensors and frames as parameters for type
     checkers: `class ToyContext(Context["ToyTensor"])`. Host memory types have one context each,
     which lives as long as the process (`singleton = True`). Device contexts hold native handles;
-    two that hold the same ones are equal, and `intern` gives the living one.
+    two that hold the same ones are equal while both are open, and `intern` gives the living one.
 
     Class attributes:
         memory_type: for instance "cpu" or "openvino".
@@ -284,7 +284,15 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         """Give back what this context owns; called once."""
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Context) and self.key == other.key)
+        if self is other:
+            return True
+        # The number of a closed context's handle may be that of something new by now.
+        return (
+            isinstance(other, Context)
+            and self.key == other.key
+            and is_current(self)
+            and is_current(other)
+        )
 
     def __hash__(self) -> int:
         return self._hash
@@ -314,6 +322,19 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     def __repr__(self) -> str:
         state = " closed" if self.closed else f" on {self.device}"
         return f"<{type(self).__name__} {self.node}{state}>"
+
+
+def is_current(thing: Any) -> bool:
+    """Whether neither it nor what it was derived from was closed.
+
+    Args:
+        thing: a context, or what a registry holds in the place of one.
+    """
+    while thing is not None:
+        if thing.closed:
+            return False
+        thing = getattr(thing, "parent", None)
+    return True
 
 
 # Whoever holds a context holds no memory.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
-from .context import Context
+from .context import Context, is_current
 from .device import Device
 from .locks import Lock
 
@@ -67,7 +67,7 @@ class ContextRegistry(Generic[T]):
         """
         entry = self._entries.get(key)
         found = None if entry is None else entry()
-        return found if found is not None and _is_current(found) else None
+        return found if found is not None and is_current(found) else None
 
     def find_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
         """The living context of a key, or the one that `make()` makes.
@@ -103,14 +103,14 @@ class ContextRegistry(Generic[T]):
             if known is mine:
                 return made
             found = known()
-            if found is not None and _is_current(found):
+            if found is not None and is_current(found):
                 return found
             self._replace(known, mine)
 
     def all(self) -> list[T]:
         """Every living context."""
         found = (entry() for entry in list(self._entries.values()))
-        return [context for context in found if context is not None and _is_current(context)]
+        return [context for context in found if context is not None and is_current(context)]
 
     def _replace(self, known: _Entry[T], by: _Entry[T] | None) -> None:
         """Put an entry in the place of another, if that still stands there.
@@ -165,12 +165,3 @@ def living_contexts(kind: type[AnyContext]) -> list[AnyContext]:
         kind: the class of contexts.
     """
     return [context for context in _contexts.all() if isinstance(context, kind)]
-
-
-def _is_current(thing: Any) -> bool:
-    """Whether neither it nor what it was derived from was closed."""
-    while thing is not None:
-        if thing.closed:
-            return False
-        thing = getattr(thing, "parent", None)
-    return True
