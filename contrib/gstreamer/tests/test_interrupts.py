@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 import samebytes as sb
+from samebytes.plugins import Storage
 from samebytes.testing import at_each_step
+from samebytes_gstreamer._gi import Gst
+from samebytes_gstreamer._libraries import gst
 from samebytes_gstreamer._loans import held_count
+from samebytes_gstreamer._memory import map_memory
 
 
 def test_a_buffer_over_arrays_may_be_interrupted_at_any_instruction() -> None:
@@ -35,3 +40,27 @@ def test_memories_over_descriptors_may_be_interrupted_at_any_line() -> None:
     for step in at_each_step(lambda: source.map("gstreamer", "rw")):
         assert held_count() == 0, step
         assert len(list(Path("/proc/self/fd").iterdir())) == before, step
+
+
+def test_an_interrupted_release_unmaps_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Storage calls it again: see Resumable."""
+    buffer = Gst.Buffer.new_allocate(None, 64, None)
+    assert buffer is not None
+    memory = buffer.get_memory(0)
+    maps, unmaps = MagicMock(wraps=gst.gst_memory_map), MagicMock(wraps=gst.gst_memory_unmap)
+    monkeypatch.setattr(gst, "gst_memory_map", maps)
+    monkeypatch.setattr(gst, "gst_memory_unmap", unmaps)
+    begun: list[Storage] = []
+
+    def work() -> None:
+        begun.append(map_memory(memory, "rw"))
+        assert begun[0].release is not None
+        begun[0].release()
+
+    for step in at_each_step(work, opcodes=True, finalizers=False):
+        for storage in begun:
+            assert storage.release is not None
+            storage.release()
+        begun.clear()  # and so it is called once more
+        assert unmaps.call_count == maps.call_count, step
+    assert maps.call_count > 10

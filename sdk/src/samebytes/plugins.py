@@ -48,6 +48,7 @@ from ._core.owned_pointer import (
     hand_over,
     owned_pointer_type,
     store_result,
+    uninterrupted,
     untrack,
 )
 from ._core.pointers import capsule_pointer, data_address
@@ -152,6 +153,7 @@ __all__ = [
     "returns_memory",
     "store_result",
     "sweep_loans",
+    "uninterrupted",
     "untrack",
 ]
 

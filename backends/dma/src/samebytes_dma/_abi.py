@@ -5,6 +5,11 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+T = TypeVar("T")
 
 # asm-generic/ioctl.h: how the number of an ioctl is put together. x86, Arm and RISC-V use it as
 # it is.
@@ -150,18 +155,25 @@ munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 munmap.restype = ctypes.c_int
 
 
-def ioctl(fd: int, request: int, argument: ctypes.Structure | ctypes.Array[ctypes.c_char]) -> int:
-    """Call ioctl(); the kernel may fill in `argument`.
+def until_answered(ask: Callable[[], T]) -> T:
+    """Call a function which calls fcntl.ioctl(), again where the kernel answers EINTR or EAGAIN.
 
-    The documentation of DMA_BUF_IOCTL_SYNC wants EINTR and EAGAIN to be asked again, and
-    fcntl.ioctl() does not.
+    The documentation of DMA_BUF_IOCTL_SYNC wants that, and fcntl.ioctl() does not do it.
+
+    Raises:
+        OSError: any other answer.
+    """
+    while True:
+        try:
+            return ask()
+        except (InterruptedError, BlockingIOError):
+            continue
+
+
+def ioctl(fd: int, request: int, argument: ctypes.Structure | ctypes.Array[ctypes.c_char]) -> int:
+    """Call ioctl(), until it is answered; the kernel may fill in `argument`.
 
     Raises:
         OSError: what the call answered.
     """
-    while True:
-        try:
-            answer: int = fcntl.ioctl(fd, request, argument)
-        except (InterruptedError, BlockingIOError):
-            continue
-        return answer
+    return until_answered(partial(fcntl.ioctl, fd, request, argument))

@@ -8,7 +8,10 @@ import fcntl
 import os
 import sys
 from abc import ABC, abstractmethod
+from fcntl import ioctl
+from functools import partial
 from mmap import PAGESIZE
+from operator import call
 from pathlib import Path
 
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError, UnknownNameError
@@ -71,10 +74,13 @@ class Heap(Allocator):
         )
         try:
             with _opened(self._device) as device:
-                _abi.ioctl(device.fileno(), _abi.DMA_HEAP_IOCTL_ALLOC, request)
+                ask = partial(ioctl, device.fileno(), _abi.DMA_HEAP_IOCTL_ALLOC, request)
+                calls = ask, partial(getattr, request, "fd")
+                # The call answers 0, so the greater of the two is the descriptor; one expression,
+                # since the kernel refuses a structure with -1 in it, as Fd.stored_in() would have.
+                return _abi.until_answered(lambda: Fd.returned_by(max, map(call, calls)))
         except OSError as error:
             raise _failed("DMA_HEAP_IOCTL_ALLOC", error, nbytes) from error
-        return Fd(request.fd)
 
 
 class Memfd(Allocator):
@@ -116,7 +122,10 @@ class Udmabuf(Allocator):
             )  # fmt: skip
             try:
                 with _opened(UDMABUF) as device:
-                    return Fd.returned_by(_abi.ioctl, device.fileno(), _abi.UDMABUF_CREATE, request)
+                    ask = partial(
+                        Fd.returned_by, ioctl, device.fileno(), _abi.UDMABUF_CREATE, request
+                    )
+                    return _abi.until_answered(ask)
             except OSError as error:
                 raise _failed("UDMABUF_CREATE", error, nbytes) from error
 

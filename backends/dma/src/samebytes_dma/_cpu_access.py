@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from fcntl import ioctl
+from functools import partial
 from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
+from samebytes.plugins import uninterrupted
 
 from . import _abi
-from ._abi import ioctl
 
 if TYPE_CHECKING:
-    from samebytes import Access, Fd
+    from samebytes import Access
+    from samebytes.plugins import Fd
 
-__all__ = ["begin_access", "end_access", "sync_flags"]
+__all__ = ["begin_access", "end_accesses", "publish", "sync_flags"]
 
 _FLAGS = {
     "r": _abi.DMA_BUF_SYNC_READ,
@@ -27,26 +31,60 @@ def sync_flags(access: Access) -> int:
     return _FLAGS[access]
 
 
-def begin_access(fd: Fd, access: Access) -> None:
+def begin_access(fd: Fd, access: Access, begun: list[Fd]) -> None:
     """Wait for devices that write (for access "r") or use the buffer, and refresh the CPU's view.
 
-    Raises:
-        NativeError: the exporter refuses.
-    """
-    _sync(fd, _abi.DMA_BUF_SYNC_START | sync_flags(access))
-
-
-def end_access(fd: Fd, access: Access) -> None:
-    """Make what the CPU wrote visible to devices.
+    Args:
+        fd: of a DMA-BUF.
+        access: what the CPU will do.
+        begun: gets the descriptor with the call, so that whoever ends those never misses one.
 
     Raises:
         NativeError: the exporter refuses.
     """
-    _sync(fd, _abi.DMA_BUF_SYNC_END | sync_flags(access))
+    sync = _syncing(fd, _abi.DMA_BUF_SYNC_START | sync_flags(access))
+    _answered(partial(uninterrupted, sync, partial(begun.append, fd)))
 
 
-def _sync(fd: Fd, flags: int) -> None:
+def end_accesses(begun: list[Fd], access: Access) -> None:
+    """Make what the CPU wrote visible to devices. All are ended, even where one cannot be.
+
+    Args:
+        begun: of DMA-BUFs; each leaves the list with the call.
+        access: with which they were begun.
+
+    Raises:
+        NativeError: an exporter refuses; the last error.
+    """
+    failed: NativeError | None = None
+    while begun:
+        sync = _syncing(begun[-1], _abi.DMA_BUF_SYNC_END | sync_flags(access))
+        try:
+            _answered(partial(uninterrupted, sync, begun.pop))
+        except NativeError as error:
+            failed = error
+            begun.pop()
+    if failed is not None:
+        raise failed
+
+
+def publish(begun: Sequence[Fd], access: Access) -> None:
+    """End each access and begin it again.
+
+    Raises:
+        NativeError: an exporter refuses.
+    """
+    for fd in begun:
+        for step in (_abi.DMA_BUF_SYNC_END, _abi.DMA_BUF_SYNC_START):
+            _answered(_syncing(fd, step | sync_flags(access)))
+
+
+def _syncing(fd: Fd, flags: int) -> partial[int]:
+    return partial(ioctl, fd.fileno(), _abi.DMA_BUF_IOCTL_SYNC, _abi.dma_buf_sync(flags))
+
+
+def _answered(ask: Callable[[], object]) -> None:
     try:
-        ioctl(fd.fileno(), _abi.DMA_BUF_IOCTL_SYNC, _abi.dma_buf_sync(flags))
+        _abi.until_answered(ask)
     except OSError as error:
         raise NativeError("DMA_BUF_IOCTL_SYNC", error.errno or 0, error.strerror or "") from error

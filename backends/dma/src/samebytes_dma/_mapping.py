@@ -7,17 +7,17 @@ import ctypes
 import errno
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import suppress
 from ctypes import c_void_p
 from functools import partial
 from mmap import PAGESIZE
 from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Fd, Refused, Storage, store_result
+from samebytes.plugins import Fd, Refused, Resumable, Storage, store_result
 
 from . import _abi
-from ._cpu_access import begin_access, end_access
+from ._cpu_access import begin_access, end_accesses, publish
 
 if TYPE_CHECKING:
     from samebytes import Access
@@ -94,13 +94,20 @@ def _begin(buffers: Sequence[DMABuffer], access: Access, source: Storage) -> Sto
     """The owner of an access, which ends at the exit of the process at the latest."""
     if not buffers:
         return None
-    with ExitStack() as undo:
-        fds = [undo.enter_context(b.dup()) for b in buffers]
-        for fd in fds:
-            begin_access(fd, access)
-            undo.callback(end_access, fd, access)
-        release = undo.pop_all().close
-    return Storage(release, keep=source, flush=partial(_publish, fds, access), at_exit=True)
+    begun: list[Fd] = []
+    # The owner comes before the accesses, none of which an exception can lose then.
+    storage = Storage(
+        Resumable(end_accesses, begun, access), keep=source, at_exit=True,
+        flush=partial(publish, begun, access),
+    )  # fmt: skip
+    try:
+        for buffer in buffers:
+            begin_access(buffer.dup(), access, begun)
+    except NativeError:
+        with suppress(NativeError):  # that says no more than the first one
+            end_accesses(begun, access)
+        raise
+    return storage
 
 
 def _map(
@@ -152,12 +159,6 @@ def _call_mmap(
         code = ctypes.get_errno()
         cell.value = None
         raise NativeError("mmap", code, os.strerror(code))
-
-
-def _publish(fds: Sequence[Fd], access: Access) -> None:
-    for fd in fds:
-        end_access(fd, access)
-        begin_access(fd, access)
 
 
 def _check_mappable(buffer: DMABuffer) -> None:

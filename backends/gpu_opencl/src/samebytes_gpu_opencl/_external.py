@@ -21,12 +21,12 @@ from samebytes.errors import (
     MissingDependencyError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Fd, KeyLocks, TensorInfo, returns_memory
+from samebytes.plugins import Fd, KeyLocks, Resumable, TensorInfo, returns_memory
 
 from ._abi import external_memory as abi
 from ._devices import has_extension
 from ._handles import platform_of
-from ._library import call, call_noting, extension_function, making
+from ._library import call_noting, extension_function, making
 from ._natives import pinned_buffer
 from ._parts import MemStorage, check_extent
 from ._queues import WorkQueue
@@ -61,9 +61,9 @@ class ExternalBuffer(MemStorage):
         platform = platform_of(context.native_device)
         acquired = c_void_p()
         hand = partial(_hand, platform, queue, handle)
-        self.release = partial(_give_back, hand, acquired, handle)
+        self.release = Resumable(_give_back, hand, acquired, self.release)
         hand(_ACQUIRE, acquired)
-        self.flush = partial(_let_see, hand)
+        self.flush = partial(_let_see, hand, acquired)
 
 
 def import_dma_buf(
@@ -204,23 +204,26 @@ _RELEASE = "clEnqueueReleaseExternalMemObjectsKHR"
 
 
 def _hand(platform: int, queue: WorkQueue, handle: int, name: str, noted: c_void_p) -> None:
-    """Acquire or release, by the name of the function; the cell notes that it was done."""
+    """Acquire or release, by the name of the function; the cell says whether it is acquired."""
     function = extension_function(platform, name)
     if function is None:
         raise MissingDependencyError("opencl", name, "update the driver")
     arguments = queue.handle, 1, byref(c_void_p(handle)), 0, None, None
-    call_noting(noted, handle, name, *arguments, function=function)
+    now = handle if name == _ACQUIRE else None
+    call_noting(noted, now, name, *arguments, function=function)
     queue.hand_over()
 
 
-def _let_see(hand: Any) -> None:
-    hand(_RELEASE, c_void_p())
-    hand(_ACQUIRE, c_void_p())
+def _let_see(hand: Any, acquired: c_void_p) -> None:
+    hand(_RELEASE, acquired)
+    hand(_ACQUIRE, acquired)
 
 
-def _give_back(hand: Any, acquired: c_void_p, handle: int) -> None:
+def _give_back(hand: Any, acquired: c_void_p, release: Any) -> None:
     try:
         if acquired.value:
-            hand(_RELEASE, c_void_p())
-    finally:
-        call("clReleaseMemObject", handle)
+            hand(_RELEASE, acquired)
+    except Exception:
+        release()
+        raise
+    release()

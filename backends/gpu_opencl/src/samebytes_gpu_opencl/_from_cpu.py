@@ -14,6 +14,7 @@ from samebytes.plugins import (
     MapperSpec,
     MemoryMapper,
     Refused,
+    Resumable,
     Storage,
     Tensor,
     TensorInfo,
@@ -25,7 +26,7 @@ from ._host_memory import host_buffer, show_host
 from ._library import call, making
 from ._natives import pinned_buffer
 from ._parts import MemStorage, sub_buffer
-from ._queues import working_queue
+from ._queues import WorkQueue, working_queue
 
 __all__ = ["CpuCopyToOpenCL", "CpuToOpenCL"]
 
@@ -119,22 +120,20 @@ class CpuCopyToOpenCL(MemoryMapper):
             )  # fmt: skip
         if queue.ordered:
             storage.wait = queue.finish
-            storage.release = _after(queue.finish, storage.release)
+            storage.release = Resumable(_finish_and_release, queue, storage.release)
         else:
             queue.finish()
         return pinned_buffer(handle, storage, dense), dense, storage
 
 
-def _after(wait: Any, release: Any) -> Any:
+def _finish_and_release(queue: WorkQueue, release: Any) -> None:
     """Release when the queue has read the array, which is kept until then."""
-
-    def both() -> None:
-        try:
-            wait()
-        finally:
-            release()
-
-    return both
+    try:
+        queue.finish()
+    except Exception:
+        release()
+        raise
+    release()
 
 
 def _bytes_of(info: TensorInfo) -> int:

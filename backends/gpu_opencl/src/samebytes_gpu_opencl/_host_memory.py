@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from ctypes import c_void_p
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyopencl import map_flags, mem_flags
 
 from samebytes.errors import NativeError
-from samebytes.plugins import ImportCache, Refused, Tensor, data_address
+from samebytes.plugins import ImportCache, Refused, Resumable, Tensor, data_address
 
 from ._library import call, making
 from ._parts import MemStorage
@@ -87,7 +87,8 @@ def _make(context: OpenCLContext, start: int, size: int, item: Tensor) -> HostBu
     except NativeError as error:
         raise Refused(f"no buffer over {size} bytes of host memory: {error}") from error
     made.queues = {}
-    made.release = partial(_give_back, made.queues, made.handle, 0 if item.readonly else size)
+    written = 0 if item.readonly else size
+    made.release = Resumable(_give_back, made.queues, made.handle, written, made.release)
     return made
 
 
@@ -102,7 +103,7 @@ def show_host(queue: WorkQueue, handle: int, size: int) -> None:
     queue.hand_over()
 
 
-def _give_back(queues: dict[int, WorkQueue], handle: int, written: int) -> None:
+def _give_back(queues: dict[int, WorkQueue], handle: int, written: int, release: Any) -> None:
     """The host has its memory again. Nothing enqueued may use it after this, so this waits."""
     try:
         for queue in queues.values():
@@ -111,5 +112,7 @@ def _give_back(queues: dict[int, WorkQueue], handle: int, written: int) -> None:
             queue = next(iter(queues.values()))
             show_host(queue, handle, written)
             queue.finish()
-    finally:
-        call("clReleaseMemObject", handle)
+    except Exception:
+        release()
+        raise
+    release()

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import sys
-from collections import deque
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, byref, c_char_p, c_int32, c_void_p
 from functools import lru_cache, partial, wraps
@@ -16,7 +14,7 @@ import pyopencl
 import pyopencl._cl as _pyopencl_cl
 
 from samebytes.errors import NativeError
-from samebytes.plugins import hand_over, store_result
+from samebytes.plugins import hand_over, store_result, uninterrupted
 
 from ._abi import core, external_memory, usm
 
@@ -124,7 +122,7 @@ def making(name: str, *arguments: Any, function: Any = None) -> Callable[[c_void
 
 
 def call_noting(
-    cell: c_void_p, value: int, name: str, *arguments: Any, function: Any = None
+    cell: c_void_p, value: int | None, name: str, *arguments: Any, function: Any = None
 ) -> None:
     """Call a function as `call()` does, and store in a cell what its owner will give back.
 
@@ -132,7 +130,8 @@ def call_noting(
 
     Args:
         cell: gets the value, if the function succeeds.
-        value: a handle or pointer that the function takes.
+        value: a handle or pointer that the function takes; None if there is nothing to give back
+            any more.
         name: of the function.
         arguments: of the function.
         function: of an extension; by default the one of that name.
@@ -140,13 +139,11 @@ def call_noting(
     Raises:
         NativeError: it does not return CL_SUCCESS.
     """
-    codes: deque[Any] = deque()
     called = partial(function or _FUNCTIONS[name], *arguments)
-    calls = called, partial(setattr, cell, "value", value)
-    codes.extend(map(operator.call, calls))
-    if codes[0]:
+    code, _ = uninterrupted(called, partial(setattr, cell, "value", value))
+    if code:
         cell.value = None
-        raise NativeError(name, codes[0], meaning(codes[0]))
+        raise NativeError(name, code, meaning(code))
 
 
 def give_back(cell: c_void_p, name: str, *arguments: Any) -> None:

@@ -8,14 +8,12 @@ context is done: a wait on the CPU in place of bytes that change under somebody'
 
 from __future__ import annotations
 
-import operator
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Resumable, Storage, uninterrupted
 
 from ._driver import Current, check
 
@@ -99,12 +97,9 @@ def _end(context: CudaContext, pending: _Pending) -> None:
     context.synchronize()
     if pending:
         with Current(context.native):
-            # Freed and forgotten without an instruction of Python in between, where the exception
-            # of a signal handler could come.
-            results: deque[Any] = deque()
-            results.extend(map(operator.call, (pending[0], pending.clear)))
-            if isinstance(results[0], tuple):
-                check("freeing memory", *results[0])
+            result, _ = uninterrupted(pending[0], pending.clear)  # freed and forgotten
+            if isinstance(result, tuple):
+                check("freeing memory", *result)
 
 
 # What frees memory, until it has.

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_size_t
+from ctypes import byref, c_size_t, memset, sizeof
 from functools import partial
 from typing import Any, NamedTuple
 
-from samebytes.plugins import Access, Refused, Storage
+from samebytes.plugins import Access, Refused, Resumable, Storage, uninterrupted
 
 from ._abi.gstreamer import (
     GST_MAP_READ,
@@ -139,7 +139,10 @@ def map_memory(memory: Any, access: Access) -> Storage:
         raise Refused(_advice(memory))
     info = GstMapInfo()
     # The owner comes before the mapping, which no exception can lose then.
-    release = partial(_unmap, info, memory, gst.gst_memory_unmap, byref)
+    unmap = partial(gst.gst_memory_unmap, pointer, byref(info))
+    release = Resumable(
+        _unmap, info, memory, uninterrupted, unmap, partial(memset, byref(info), 0, sizeof(info))
+    )
     storage = Storage(release, readonly=access == "r")
     if not gst.gst_memory_map(pointer, byref(info), _FLAGS[access]):
         raise Refused(
@@ -151,10 +154,10 @@ def map_memory(memory: Any, access: Access) -> Storage:
     return storage
 
 
-def _unmap(info: GstMapInfo, memory: Any, unmap: Any, byref: Any) -> None:
+def _unmap(info: GstMapInfo, _memory: Any, uninterrupted: Any, *calls: Any) -> None:
     # Arguments, since a module's globals may be gone when the interpreter ends.
     if info.memory:  # GStreamer sets it where it maps, and only there
-        unmap(hash(memory), byref(info))
+        uninterrupted(*calls)
 
 
 def _advice(memory: Any) -> str:

@@ -17,7 +17,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Context, ContextRegistry, Device, FrameMeta, Storage
+from samebytes.plugins import Context, ContextRegistry, Device, FrameMeta, Resumable, Storage
 
 from ._native_handles import handles_of
 from ._probe import NO_DEVICE
@@ -155,7 +155,7 @@ class SYCLContext(Context[SYCLTensor]):
             raise NativeError(f"sycl::malloc_{kind}", -1, str(error)) from error
         pointer = int(memory._pointer)
         pin = Storage(
-            _Release(self.queue, memory),
+            Resumable(_free, self.queue, [memory]),
             address=0 if kind == "device" else pointer,
             nbytes=nbytes,
             wait=waits_for(self.queue),
@@ -167,18 +167,10 @@ class SYCLContext(Context[SYCLTensor]):
         del self.queue
 
 
-class _Release:
-    """Frees memory once nothing enqueued on its queue uses it."""
-
-    __slots__ = ("memory", "queue")
-
-    def __init__(self, queue: dpctl.SyclQueue, memory: Any) -> None:
-        self.queue = queue
-        self.memory = memory
-
-    def __call__(self) -> None:
-        waits_for(self.queue)()
-        del self.memory
+def _free(queue: dpctl.SyclQueue, memory: list[Any]) -> None:
+    """Free memory once nothing enqueued on its queue uses it."""
+    waits_for(queue)()
+    memory.clear()
 
 
 # By class and queue, which compares and hashes as SYCL's queues do: dpctl makes several objects of

@@ -15,6 +15,7 @@ from samebytes.plugins import (
     Access,
     MemoryMapper,
     Refused,
+    Resumable,
     Storage,
     array_in,
     data_address,
@@ -103,8 +104,9 @@ class CpuToUSM(MemoryMapper):
         owner = item.storage
         wait = waits_for(target.queue)
         storage = Storage(
-            wait, address=address + low, nbytes=high - low, keep=owner, wait=wait, at_exit=True
-        )
+            Resumable(wait), address=address + low, nbytes=high - low, keep=owner, wait=wait,
+            at_exit=True,
+        )  # fmt: skip
         return USMArray(target, address, info, kind, storage, access == "r"), info, storage
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Generic, TypeVar
 
 from .locks import KeyLocks, Lock
-from .storage import Storage
+from .owned_pointer import uninterrupted
+from .storage import Resumable, Storage
 
 __all__ = ["ImportCache"]
 
@@ -27,32 +28,34 @@ class _OfSource(dict[Hashable, T]):
     __slots__ = ("__weakref__",)
 
 
-class _EndFirst:
-    """The release of a source after its imports, which are remembered until it is gone itself."""
+def _end_first(source: Storage, imports: _OfSource[Any]) -> None:
+    """Have the release of `source` end these imports first; one such release does for all."""
+    release = source.release
+    if release is None:
+        return  # the imports end with the source, before what it keeps
+    if isinstance(release, Resumable) and release.func is _end:
+        refs, pending, _ = release.args
+    else:
+        refs, pending = (), [release]
+    living = *(ref for ref in refs if ref() is not None), weakref.ref(imports)
+    source.release = Resumable(_end, living, pending, uninterrupted)
 
-    __slots__ = ("imports", "release")
 
-    def __init__(self, release: Callable[[], object]) -> None:
-        self.imports: list[weakref.ref[_OfSource[Any]]] = []
-        self.release = release
+def _end(
+    imports: tuple[weakref.ref[_OfSource[Any]], ...],
+    pending: list[Callable[[], object]],
+    uninterrupted: Callable[..., object],
+) -> None:
+    """The release of a source after its imports, which are remembered until it is gone itself.
 
-    def __call__(self) -> None:
-        for ref in self.imports:
-            known = ref()
-            if known is not None:
-                known.clear()
-        self.release()
-
-    @classmethod
-    def of(cls, source: Storage, imports: _OfSource[Any]) -> None:
-        """Have the release of `source` end these imports first; one such release does for all."""
-        release = source.release
-        if release is None:
-            return  # the imports end with the source, before what it keeps
-        ending = release if isinstance(release, cls) else cls(release)
-        living = [ref for ref in ending.imports if ref() is not None]
-        ending.imports = [*living, weakref.ref(imports)]
-        source.release = ending
+    All that it needs are arguments: it may outlive the module's globals at interpreter exit.
+    """
+    for ref in imports:
+        known = ref()
+        if known is not None:
+            known.clear()
+    if pending:
+        uninterrupted(pending[0], pending.clear)
 
 
 class ImportCache(Generic[T]):
@@ -109,7 +112,7 @@ class ImportCache(Generic[T]):
                     known = self._by_source.get(source)
                 if known is None:
                     known = self._by_source[source] = _OfSource()
-                    _EndFirst.of(source, known)
+                    _end_first(source, known)
                 found = known.setdefault(key, made)
         return found
 

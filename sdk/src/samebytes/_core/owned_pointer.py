@@ -12,6 +12,7 @@ Python can be interrupted before its first line. So:
   lets the cell have what the call returns, without an instruction of Python in between.
 * Where a C function takes over what an object owns, `hand_over` makes the call and empties the
   object without an instruction of Python in between.
+* `uninterrupted` is what these are made of: any calls of C functions, one after another.
 
 The garbage collector finalizes the objects of a reference cycle in any order, so it could give a
 pointer back before those who still use it were finalized. `untrack` prevents that.
@@ -20,7 +21,7 @@ pointer back before those who still use it were finalized. `untrack` prevents th
 from __future__ import annotations
 
 import ctypes
-from collections import deque
+from collections.abc import Callable
 from ctypes import POINTER, byref, c_void_p, memset, py_object, sizeof
 from functools import partial
 from operator import call
@@ -32,6 +33,7 @@ __all__ = [
     "hand_over",
     "owned_pointer_type",
     "store_result",
+    "uninterrupted",
     "untrack",
 ]
 
@@ -81,6 +83,24 @@ def owned_pointer_type(
     return made
 
 
+# Bound as a default: releases that call this outlive the module's globals at interpreter exit.
+def uninterrupted(*calls: Callable[[], Any], _call: Any = call) -> list[Any]:
+    """Make calls one after another; no signal handler can raise between them.
+
+        began = uninterrupted(partial(begin, handle), partial(to_end.append, handle))
+
+    One that raises is the last. The list of results does not exist for the caller until all have
+    returned: what a call acquires must be noted by the call after it, as above.
+
+    Args:
+        calls: functions written in C, or `functools.partial` of such; with their arguments bound.
+
+    Returns:
+        What each returned.
+    """
+    return list(map(_call, calls))
+
+
 def store_result(cell: Any, function: Any, *arguments: Any) -> None:
     """Call a C function, and let a cell have what it returns; nothing can come in between.
 
@@ -90,7 +110,7 @@ def store_result(cell: Any, function: Any, *arguments: Any) -> None:
         arguments: of the function.
     """
     results = map(call, (partial(function, *arguments),))
-    deque(map(setattr, (cell,), ("value",), results), maxlen=0)
+    next(map(setattr, (cell,), ("value",), results))
 
 
 def hand_over(owner: Any, function: Any, *arguments: Any, empty: int = 0) -> Any:
@@ -106,7 +126,5 @@ def hand_over(owner: Any, function: Any, *arguments: Any, empty: int = 0) -> Any
     Returns:
         The function's result.
     """
-    results: deque[Any] = deque()
-    calls = (partial(function, *arguments), partial(memset, byref(owner), empty, sizeof(owner)))
-    results.extend(map(call, calls))
-    return results[0]
+    emptying = partial(memset, byref(owner), empty, sizeof(owner))
+    return uninterrupted(partial(function, *arguments), emptying)[0]

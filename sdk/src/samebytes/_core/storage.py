@@ -39,8 +39,9 @@ class Storage(Uncopyable):
     `numpy.asarray(storage)` gives the bytes as a 1-D uint8 array.
 
     Args:
-        release: called once, without arguments, by whichever thread drops the last holder.
-            None for memory that belongs to somebody else.
+        release: called once, without arguments, by whichever thread drops the last holder: a
+            function written in C, or `Resumable`, so that no signal handler keeps it from giving
+            back all. None for memory that belongs to somebody else.
         address: of the first byte, if the CPU can use it; 0 otherwise.
         nbytes: size in bytes.
         keep: what the memory lies in: another storage, the user's own object, or a tuple of them.
@@ -125,7 +126,7 @@ class Storage(Uncopyable):
         try:
             release()
         except BaseException as error:
-            if type(release) is Resumable and not isinstance(error, Exception):
+            if isinstance(release, Resumable) and not isinstance(error, Exception):
                 release()
             if not _expected.report(number, error):
                 raise

@@ -177,9 +177,9 @@ def _load(record: PluginRecord) -> None:
         plugin = check_module(record.name, module)
         record.declared = declarations(record.name, module)
         record.plugin = plugin
-    except (PluginError, KeyboardInterrupt):
+    except PluginError:
         raise
-    except BaseException as error:  # SystemExit too: a plugin must not end the user's program
+    except (Exception, SystemExit) as error:  # a plugin must not end the user's program
         raise PluginLoadError(
             record.name, f"importing {record.module} raised {described(error)}"
         ) from error

@@ -26,9 +26,9 @@ def load(path: str, plugin: str) -> Any:
     module, _, name = path.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
-    except (SamebytesError, KeyboardInterrupt):
+    except SamebytesError:
         raise
-    except BaseException as error:  # SystemExit too: a plugin must not end the user's program
+    except (Exception, SystemExit) as error:  # a plugin must not end the user's program
         record = tables().plugins.get(plugin)
         packages = record.plugin.packages if record and record.plugin else {}
         missing = missing_package(error, packages)
@@ -60,8 +60,8 @@ def call(function: Callable[..., _T], plugin: str, *args: object) -> _T:
     """
     try:
         return function(*args)
-    except (SamebytesError, KeyboardInterrupt):
+    except SamebytesError:
         raise
-    except BaseException as error:  # SystemExit too: a plugin must not end the user's program
+    except (Exception, SystemExit) as error:  # a plugin must not end the user's program
         name = getattr(function, "__qualname__", function)
         raise PluginLoadError(plugin, f"{name}() raised {described(error)}") from error

@@ -163,9 +163,7 @@ def _call(
     caller = getattr(manager.hook, hook)
     try:
         results = caller(**_arguments(caller))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # SystemExit too: a plugin must not end the user's program
+    except (Exception, SystemExit) as error:  # a plugin must not end the user's program
         raise PluginLoadError(name, f"{hook}() raised {described(error)}") from error
     if not results and caller.get_hookimpls():  # pluggy drops a None
         raise PluginLoadError(name, f"{hook}() returned None, not a list")

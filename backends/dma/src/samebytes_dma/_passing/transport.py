@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import array
+import os
 import socket
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
+from functools import partial
+from operator import call
+from typing import Any
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Fd
+from samebytes.plugins import Fd, uninterrupted
 
 from .message import (
     HEADER_SIZE,
@@ -25,6 +30,9 @@ __all__ = ["SCM_CREDENTIALS", "TRUNCATED", "receive_message", "receive_part", "s
 
 SCM_CREDENTIALS = 2
 """linux/socket.h: the process, user and group of a sender, which the kernel checks."""
+
+# What recvmsg() returns: the bytes, the ancillary data, flags, and an address.
+_Received = tuple[bytes, list[tuple[int, int, bytes]], int, Any]
 
 _INT_SIZE = array.array("i").itemsize
 # As plain numbers: flags of the enumeration take as long to compare as a packet to receive.
@@ -128,13 +136,25 @@ def receive_part(sock: socket.socket, nbytes: int, fds: list[Fd]) -> tuple[bytes
         MessageError: more descriptors than a message may have, or than this process may open.
         OSError: what the socket says.
     """
-    part, ancillary, flags, _ = sock.recvmsg(nbytes, _ANCILLARY, socket.MSG_CMSG_CLOEXEC)
+    receive = partial(sock.recvmsg, nbytes, _ANCILLARY, socket.MSG_CMSG_CLOEXEC)
+    received: deque[_Received] = deque()
+    # At each moment the numbers that nobody owns yet are in the one or in the other.
+    numbers: deque[int] = deque()
+    try:
+        received.extend(map(call, (receive,)))  # with nothing between the call and the deque
+        part, ancillary, flags, _ = received[0]
+        if ancillary:
+            found = _descriptors_in(received)
+            uninterrupted(partial(numbers.extend, found), received.clear)
+            while numbers:
+                fds.append(Fd.returned_by(numbers.popleft))
+    except BaseException:
+        for number in (*_descriptors_in(received), *numbers):
+            os.close(number)
+        raise
     sender = 0
     for level, kind, data in ancillary:
-        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-            numbers = array.array("i", data[: len(data) // _INT_SIZE * _INT_SIZE])
-            fds.extend(map(Fd, numbers))
-        elif (level, kind) == (socket.SOL_SOCKET, SCM_CREDENTIALS):
+        if (level, kind) == (socket.SOL_SOCKET, SCM_CREDENTIALS):
             sender = array.array("i", data[:_INT_SIZE])[0]
     if flags & _CTRUNC or len(fds) > MAX_DESCRIPTORS:
         raise MessageError(
@@ -142,6 +162,15 @@ def receive_part(sock: socket.socket, nbytes: int, fds: list[Fd]) -> tuple[bytes
             f"received more than {MAX_DESCRIPTORS}, or more than this process may open",
         )
     return part, flags, sender
+
+
+def _descriptors_in(received: Iterable[_Received]) -> list[int]:
+    numbers: list[int] = []
+    for _, ancillary, _, _ in received:
+        for level, kind, data in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                numbers += array.array("i", data[: len(data) // _INT_SIZE * _INT_SIZE])
+    return numbers
 
 
 def _whole(part: bytes, nbytes: int) -> bytes:

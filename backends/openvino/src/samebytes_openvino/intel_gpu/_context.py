@@ -293,8 +293,7 @@ def _make(native: Any, core: Any, cl_context: int, device: int, queue: int) -> C
     handles = {"cl_context": cl_context, "cl_device": device}
     if queue:
         # OpenVINO keeps the queue only from the time a model is compiled.
-        _opencl.retain_queue(queue)
-        pin(native, Storage(partial(_opencl.release_queue, queue), at_exit=True))
+        pin(native, _opencl.hold_queue(queue))
         handles["cl_queue"] = queue
     return ClContext(native, core, _devices.device_of(native.get_device_name()), handles)
 

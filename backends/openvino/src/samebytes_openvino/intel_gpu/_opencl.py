@@ -10,12 +10,12 @@ from __future__ import annotations
 import ctypes
 import sys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import bytes_at
+from samebytes.plugins import Resumable, Storage, bytes_at, hand_over, uninterrupted
 
 from ._abi import opencl as cl
 
@@ -26,6 +26,7 @@ __all__ = [
     "context_devices",
     "finish",
     "has_unified_memory",
+    "hold_queue",
     "image_format",
     "image_row_pitch",
     "image_size",
@@ -37,8 +38,6 @@ __all__ = [
     "mem_type",
     "queue_context",
     "queue_device",
-    "release_queue",
-    "retain_queue",
     "tiles",
 ]
 
@@ -115,14 +114,22 @@ def queue_device(queue: int) -> int:
     return _handle("clGetCommandQueueInfo", queue, cl.CL_QUEUE_DEVICE)
 
 
-def retain_queue(queue: int) -> None:
-    """Take one reference to a cl_command_queue."""
-    _check("clRetainCommandQueue", library().clRetainCommandQueue(queue))
+def hold_queue(queue: int) -> Storage:
+    """The owner of one reference to a cl_command_queue."""
+    cell = ctypes.c_void_p()
+    owner = Storage(Resumable(_release_queue, cell), at_exit=True)
+    retain = partial(library().clRetainCommandQueue, queue)
+    code, _ = uninterrupted(retain, partial(setattr, cell, "value", queue))
+    if code:
+        cell.value = None
+    _check("clRetainCommandQueue", code)
+    return owner
 
 
-def release_queue(queue: int) -> None:
-    """Give one reference back."""
-    _check("clReleaseCommandQueue", library().clReleaseCommandQueue(queue))
+def _release_queue(cell: ctypes.c_void_p) -> None:
+    if cell.value:
+        code = hand_over(cell, library().clReleaseCommandQueue, cell.value)
+        _check("clReleaseCommandQueue", code)
 
 
 def finish(queue: int) -> None:
