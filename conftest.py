@@ -50,6 +50,8 @@ def _leave_the_alternate_stack() -> None:
     run there: the next signal ends the process with SIGSEGV, and so does a real fault, before
     faulthandler can show where it was.
     """
+    if sys.platform != "linux":
+        return
     disabled = 2  # SS_DISABLE, bits/ss_flags.h
     _libc.sigaltstack(ctypes.byref(_Stack(None, disabled, 0)), None)
 
@@ -57,8 +59,7 @@ def _leave_the_alternate_stack() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """Let no test inherit a stack for signals that an earlier one left behind."""
-    if sys.platform == "linux":
-        _leave_the_alternate_stack()
+    _leave_the_alternate_stack()
 
 
 @pytest.fixture

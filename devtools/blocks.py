@@ -19,15 +19,16 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from devtools import metadata
 from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
 
-__all__ = ["Block", "blocks_of", "commands", "complaints", "pages", "unknown_extras"]
+__all__ = ["FENCE", "Block", "blocks_of", "commands", "complaints", "pages", "unknown_extras"]
 
-_FENCE = re.compile(
+FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n"
     r"(?P<code>.*?)^(?P=indent)(?P=fence) *$",
     re.MULTILINE | re.DOTALL,
@@ -82,7 +83,7 @@ def pages(root: Path = ROOT) -> Iterator[Path]:
 def blocks_of(page: Path, root: Path = ROOT) -> list[Block]:
     """The blocks of one file, in order."""
     text = page.read_text()
-    fences = list(_FENCE.finditer(text))
+    fences = list(FENCE.finditer(text))
     begins = [0, *(fence.end() for fence in fences)]
     comments = [_COMMENTS.search(text, b, f.start()) for b, f in zip(begins, fences, strict=False)]
     rest = text
@@ -145,6 +146,7 @@ def unknown_extras(code: str, known: Mapping[str, set[str]]) -> list[str]:
     ]
 
 
+@cache
 def _extras() -> dict[str, set[str]]:
     """The extras of every distribution, by its name."""
     projects = [metadata.read(d.path)["project"] for d in DISTRIBUTIONS]

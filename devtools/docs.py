@@ -10,7 +10,6 @@ from devtools.results import Result
 from devtools.site.headings import slug
 from devtools.workspace import ROOT
 
-_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
@@ -38,7 +37,7 @@ def docs(root: Path = ROOT) -> Result:
 
 def broken_links(page: Path) -> list[str]:
     """The links of one page that lead to no file, or to no heading of one."""
-    text = _CODE.sub("", _FENCE.sub("", page.read_text()))
+    text = _CODE.sub("", blocks.FENCE.sub("", page.read_text()))
     return [link for link in _LINK.findall(text) if not _leads_on(page, link)]
 
 
@@ -54,5 +53,5 @@ def _leads_on(page: Path, link: str) -> bool:
 
 def _anchors(text: str) -> set[str]:
     """The headings as GitHub names them: small letters, hyphens for spaces, no punctuation."""
-    headings = _HEADING.findall(_FENCE.sub("", text))
+    headings = _HEADING.findall(blocks.FENCE.sub("", text))
     return {slug(heading) for heading in headings}

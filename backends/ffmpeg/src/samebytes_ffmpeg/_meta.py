@@ -51,10 +51,10 @@ class FFmpegMeta(FrameMeta):
         self._notes: tuple[Callable[[dict[str, Any]], object], ...] = ()
 
     def when_read(self, note: Callable[[dict[str, Any]], object]) -> None:
-        """Let `note(metadata)` add something when the metadata are read."""
+        """Let `note(metadata)` add something when the metadata are read; the same note once."""
         if self.metadata_was_read:
             note(self.metadata)
-        else:
+        elif note not in self._notes:  # each element of a pipeline may leave the same one
             self._notes = (*self._notes, note)
 
     @property

@@ -132,7 +132,7 @@ class NativeDisplay:
 
 def _end(
     resources: DisplayResources, owned: bool, close: Callable[[], object] | None
-) -> Callable[[], None]:
+) -> Callable[[], object]:
     """What a display's storage calls. It must not hold the display, whose end it waits for."""
 
     def end() -> None:

@@ -22,7 +22,6 @@ class GStreamerContext(Context[GStreamerTensor, GStreamerFrame]):
     """Buffers of GStreamer. There is one context: `samebytes.context("gstreamer")`.
 
     It allocates nothing: map a frame of "cpu" to "gstreamer", whose buffer lies on its bytes.
-
     """
 
     memory_type = "gstreamer"

@@ -47,8 +47,8 @@ class Pipeline:
         items: as of `samebytes.elements.Pipeline`, with one source. An element has an actor of its
             own; `Actor` puts several into one, and says what its node must have. An element that
             writes into frames runs in the process of the element before it.
-        copy: let elements copy where there is no other way, such as before they write into a frame;
-            it is counted.
+        copy: allow elements to copy frames when they must, for example before writing into one;
+            each copy is counted.
 
     Raises:
         UnsupportedObjectError: an item is not an element, stands twice or is at the wrong place.

@@ -27,11 +27,11 @@ class Actor:
         items: elements, functions of a frame and branches, as in a pipeline.
         resources: what the node must have, by the names that it was started with
             (`ray start --resources`). "CPU", "GPU" and "memory" are Ray's own.
-        copy: let its elements copy where there is no other way, such as before they write into a
-            frame; it is counted.
+        copy: allow its elements to copy frames when they must, for example before writing into
+            one; each copy is counted.
 
     Raises:
-        UnsupportedObjectError: there are no items, or one is an Actor.
+        UnsupportedObjectError: `items` is empty or contains an Actor.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ def arrange(items: Sequence[Any], *, copy: bool) -> list[Stage]:
     not in the object store yet.
 
     Raises:
-        UnsupportedObjectError: there is no source, or several.
+        UnsupportedObjectError: the pipeline has no source, or more than one.
         NegotiationError: an element writes into frames that lie in the object store.
     """
     if not items or isinstance(items[0], Actor):

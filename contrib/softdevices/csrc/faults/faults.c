@@ -14,7 +14,7 @@ struct counted {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t environment_read = PTHREAD_ONCE_INIT;
+static pthread_once_t is_ready = PTHREAD_ONCE_INIT;
 static struct counted counts[MAX_FUNCTIONS];
 static char wanted[MAX_NAME];
 static unsigned long successes_left;
@@ -35,6 +35,23 @@ static void read_environment(void)
         successes_left = strtoul(text + 1, (char **)&text, 0);
     if (*text == '=')
         wanted_status = (int)strtol(text + 1, NULL, 0);
+}
+
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void give_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* Locked over fork(): a child has no other thread, which could give the lock back there. */
+static void begin(void)
+{
+    read_environment();
+    pthread_atfork(take_lock, give_lock, give_lock);
 }
 
 static void count(const char *function)
@@ -65,19 +82,19 @@ int softdevices_fault(const char *function, int usual)
 {
     int status = 0;
 
-    pthread_once(&environment_read, read_environment);
-    pthread_mutex_lock(&lock);
+    pthread_once(&is_ready, begin);
+    take_lock();
     count(function);
     if (is_the_one(function))
         status = wanted_status ? wanted_status : usual;
-    pthread_mutex_unlock(&lock);
+    give_lock();
     return status;
 }
 
 void softdevices_fail(const char *function, unsigned long successes, int status)
 {
-    pthread_once(&environment_read, read_environment);
-    pthread_mutex_lock(&lock);
+    pthread_once(&is_ready, begin);
+    take_lock();
     memset(counts, 0, sizeof counts);
     memset(wanted, 0, sizeof wanted);
     if (function)
@@ -85,14 +102,14 @@ void softdevices_fail(const char *function, unsigned long successes, int status)
     successes_left = successes;
     wanted_status = status;
     has_failed = false;
-    pthread_mutex_unlock(&lock);
+    give_lock();
 }
 
 int softdevices_failed(void)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
     int failed = has_failed;
-    pthread_mutex_unlock(&lock);
+    give_lock();
     return failed;
 }
 
@@ -100,11 +117,11 @@ const char *softdevices_calls(unsigned int place, unsigned long *calls)
 {
     const char *function = NULL;
 
-    pthread_mutex_lock(&lock);
+    take_lock();
     if (place < MAX_FUNCTIONS) {
         function = counts[place].function;
         *calls = counts[place].calls;
     }
-    pthread_mutex_unlock(&lock);
+    give_lock();
     return function;
 }

@@ -84,6 +84,7 @@ class FrameMeta:
         then.
 
         Args:
-            note: changes the dict that it is given.
+            note: changes the dict that it is given. One that was left already, and still waits,
+                need not be left again.
         """
         note(self.metadata)

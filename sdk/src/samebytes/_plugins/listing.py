@@ -16,6 +16,9 @@ from .tables import PluginRecord, Tables
 __all__ = ["PluginInfo", "installed_plugins"]
 
 
+State = Literal["ready", "incomplete", "set aside", "disabled"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginInfo:
     """One installed plugin.
@@ -39,7 +42,7 @@ class PluginInfo:
     distribution: str
     version: str
     summary: str
-    state: Literal["ready", "incomplete", "set aside", "disabled"]
+    state: State
     error: str
     memory_types: tuple[str, ...]
     edges: tuple[MapperSpec, ...]
@@ -64,6 +67,12 @@ def installed_plugins() -> list[PluginInfo]:
     return [_info(record, tables) for record in sorted(records, key=lambda r: r.name)]
 
 
+def _state(record: PluginRecord, ready: bool, missing: Mapping[str, str]) -> State:
+    if ready:
+        return "incomplete" if missing else "ready"
+    return "disabled" if record.disabled else "set aside"
+
+
 def _info(record: PluginRecord, tables: Tables) -> PluginInfo:
     ready = tables.plugins.get(record.name) is record
     edges = [e for e in tables.edges if ready and e.plugin == record.name]
@@ -76,11 +85,7 @@ def _info(record: PluginRecord, tables: Tables) -> PluginInfo:
         distribution=record.distribution,
         version=record.version,
         summary=record.plugin.summary if ready and record.plugin else "",
-        state=("incomplete" if missing else "ready")
-        if ready
-        else "disabled"
-        if record.disabled
-        else "set aside",
+        state=_state(record, ready, missing),
         error=str(record.error or "") if not record.disabled else "",
         memory_types=tuple(sorted(types)),
         edges=tuple(e.spec for e in edges if e.missing is None),

@@ -100,7 +100,7 @@ class Reader:
                 if not self.joined:
                     packet = self._greeting()
                 else:
-                    # There is no room for descriptors here, so the kernel closes any that come.
+                    # recv() has no buffer for descriptors, so the kernel closes any that are sent.
                     packet = self.sock.recv(MOST_FROM_READER + 1)
             except BlockingIOError:
                 return not (self.leaving and not self.held)

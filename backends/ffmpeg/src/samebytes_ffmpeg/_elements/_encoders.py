@@ -18,9 +18,8 @@ from .._pixel_formats import pixel_format_name
 __all__ = ["Encodable", "encoder_for", "why_not", "why_not_of_range"]
 
 _CHOICES = ("libx264", "mpeg4", "ffv1")
-
-
-_RANGES: dict[int, str] = {ColorRange.MPEG: "of limited range"}
+# Values of FFmpeg's option `strict` that allow limited range in JPEG.
+_LENIENT = ("unofficial", "experimental", "-1", "-2")
 
 
 class Encodable(Image):
@@ -30,9 +29,11 @@ class Encodable(Image):
         codec: FFmpeg's name of the encoder; "" for one of those that `encoder_for` chooses from.
     """
 
+    _codec: str
+
     def __init__(self, codec: str) -> None:
         super().__init__(memory="ffmpeg")
-        object.__setattr__(self, "_codec", codec)
+        object.__setattr__(self, "_codec", codec)  # patterns are frozen
 
     @property
     def media(self) -> str:
@@ -63,8 +64,6 @@ class Encodable(Image):
 
     def _words(self) -> list[str]:
         return [f"that {self._codec or ' or '.join(_CHOICES)} encodes"]
-
-    _codec: str
 
 
 def encoder_for(pixel_format: str, image: ImageInfo) -> str:
@@ -108,15 +107,12 @@ def why_not_of_range(codec: str, native: av.VideoFrame, options: Mapping[str, st
     full = native.format.name.startswith("yuvj") or native.color_range == ColorRange.JPEG
     if full or options.get("strict") in _LENIENT:
         return None
-    found = _RANGES.get(native.color_range, "of a range that they do not say")
+    limited = native.color_range == ColorRange.MPEG
+    found = "of limited range" if limited else "of a range that they do not say"
     return (
         f"{codec} takes YUV of full range ({', '.join(known)}), and the frames are {found}: "
         "convert them before, or allow it with options={'strict': 'unofficial'}"
     )
-
-
-_LENIENT = ("unofficial", "experimental", "-1", "-2")
-"""Values of FFmpeg's option `strict` that allow limited range in JPEG."""
 
 
 def _odd(image: ImageInfo) -> Iterator[bool]:
