@@ -324,7 +324,13 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
 
         A backend whose native is something else returns `_planes_over(...)`.
         """
-        return self._planes_over(self.native)
+        owner, context = self._owner, self.context
+        if type(owner) is JointStorage:
+            return self._planes_over(self.native)
+        # What _planes_over would do: most planes are made here, and a call takes its time.
+        make, parent, readonly = context.tensor_class, self.parent, _get_readonly(self)
+        made = [make(native, context, owner, parent, readonly) for native in self.native]
+        return tuple(made)  # type: ignore[arg-type]  # of the context's class
 
     def _planes_over(
         self, natives: Sequence[Any], infos: Sequence[TensorInfo] | None = None

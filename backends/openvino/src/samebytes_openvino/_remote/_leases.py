@@ -31,9 +31,10 @@ _lock = Lock()
 
 
 class _Remembered:
-    """A native, and how many leases of it there are.
+    """A native, and which leases of it there are.
 
     Attributes:
+        leases: the id() of each.
         native: None after somebody took it over.
         pin: what the native keeps alive: see `_tensor.pin`.
         home: what it keeps alive in any case.
@@ -45,7 +46,7 @@ class _Remembered:
     pin: Storage
 
     def __init__(self, native: Any) -> None:
-        self.leases = 0
+        self.leases: set[int] = set()
         self.set(native)
 
     def set(self, native: Any) -> None:
@@ -77,10 +78,13 @@ class Lease:
     def __del__(self) -> None:
         # An exception of a signal handler in here leaves the native pinned: memory may stay, but
         # nothing dangles.
-        remembered = self._remembered
+        try:
+            remembered = self._remembered
+        except AttributeError:  # one came before the first line of the constructor
+            return
         with _lock:
-            remembered.leases -= 1
-            if remembered.leases:
+            remembered.leases.discard(id(self))
+            if remembered.leases or remembered.native is None:
                 return
             if getrefcount(remembered.native) > _ALONE:
                 remembered.forget()
@@ -109,6 +113,7 @@ class Leases:
         """
         found = self._cache.of_source(source, key, lambda: _Remembered(make()))
         while True:
+            lease = Lease(found)  # before it counts: an interruption must not leave a count alone
             with _lock:
                 if found.native is not None:
                     # Pinned first: an interruption must not leave one that is lent unpinned. One
@@ -116,8 +121,8 @@ class Leases:
                     # time may itself be held by it, and neither would ever end.
                     if not found.leases:
                         found.pin.keep = (found.home, source, keep)
-                    found.leases += 1
-                    return Lease(found)
+                    found.leases.add(id(lease))
+                    return lease
             native = make()  # no lock is held while the plugin runs
             with _lock:
                 if found.native is None:
