@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames at the end of one or two hops, of which something is held: no memory goes too early.
+"""Frames and tensors after one or two hops, of which something is held: no memory goes too early.
 
 close() raises BusyError where the mapping made memory that is held, and changes nothing. When the
 holder is gone it succeeds, and nothing of the mapping is left. The memory of the second plane is
@@ -33,7 +33,10 @@ CHAINS = [
     ("vaapi", "openvino:GPU"),
     ("vaapi", "openvino:GPU", "cpu"),
     ("vaapi", "gstreamer"),
+    ("vaapi", "dma"),
     ("vaapi", "dma", "cpu"),
+    ("vaapi", "gstreamer", "dma"),
+    ("vaapi", "ffmpeg:DRM"),
     ("level_zero", "openvino"),
     ("openvino:GPU", "opencl", "cpu"),
     ("openvino:GPU", "gstreamer"),
@@ -49,6 +52,22 @@ HOLDERS: dict[str, Callable[[Frame], Any]] = {
     "the storage of the second plane": lambda f: f.planes[1].storage,
     "another mapping": lambda f: f.map("cpu"),
     "an identity": lambda f: f.map(f.context),
+}
+
+CHAINS_OF_TENSORS = [
+    ("opencl", "gstreamer"),
+    ("opencl", "openvino"),
+    ("openvino:GPU", "gstreamer"),
+    ("openvino:GPU", "opencl"),
+    ("dma", "openvino:GPU"),
+    ("dma", "openvino:NPU"),
+    ("opencv_umat", "openvino:GPU"),
+]
+HOLDERS_OF_TENSORS: dict[str, Callable[[Any], Any]] = {
+    "the native": lambda t: t.native,
+    "an array": lambda t: t.map("cpu").native,
+    "the storage": lambda t: t.storage,
+    "another mapping": lambda t: t.map("cpu"),
 }
 
 
@@ -81,7 +100,8 @@ def test_whatever_is_held(chain: tuple[str, ...], holder: str) -> None:
         assert [plane.closed for plane in frame] == [False, False]
         frame.flush()
         frame.wait()
-        repr(frame)
+        assert repr(frame)
+        assert repr(frame.native)
         with suppress(RouteError):
             for number, array in enumerate(frame.map("cpu").native):
                 assert (array == 40 + number).all()
@@ -92,6 +112,31 @@ def test_whatever_is_held(chain: tuple[str, ...], holder: str) -> None:
     else:
         frame.close()
         del held
+    assert not any(ref() is not None for ref in storages)
+
+
+@pytest.mark.parametrize("holder", HOLDERS_OF_TENSORS)
+@pytest.mark.parametrize("chain", CHAINS_OF_TENSORS, ids=" > ".join)
+def test_whatever_is_held_of_a_tensor(chain: tuple[str, ...], holder: str) -> None:
+    """Of one whose mapping, or a mapping on its way, made memory."""
+    tensor: Any = samebytes.context(chain[0]).allocate((5, 64))
+    with tensor.map("cpu", "w", copy=True) as view:
+        view.native[...] = 40
+    for node in chain[1:]:
+        tensor = tensor.map(node, "rw")
+    storages = [weakref.ref(storage) for storage in tensor._made]
+    assert storages
+    held = HOLDERS_OF_TENSORS[holder](tensor)
+    before = id(tensor.native), tensor.info, repr(tensor)
+    for _ in range(2):
+        with pytest.raises(BusyError):
+            tensor.close()
+        assert (id(tensor.native), tensor.info, repr(tensor)) == before
+        tensor.flush()
+        tensor.wait()
+        assert (tensor.map("cpu").native == 40).all()
+    del held
+    tensor.close()
     assert not any(ref() is not None for ref in storages)
 
 

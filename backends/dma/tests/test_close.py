@@ -49,6 +49,36 @@ def test_busy(holder: str) -> None:
     assert tensor.closed
 
 
+@pytest.mark.parametrize("holder", ["planes", "the second plane", "its buffer", "arrays"])
+def test_a_refused_close_leaves_a_frame_its_descriptor(holder: str) -> None:
+    """Whatever looks at the descriptor afterwards finds it open, and as it was."""
+    frame = samebytes.context("dma:memfd").allocate_frame("NV12", 64, 32)
+    holders: dict[str, Callable[[], Any]] = {
+        "planes": lambda: frame.native,
+        "the second plane": lambda: frame.planes[1].native,
+        "its buffer": lambda: frame.planes[1].native.buffer,
+        "arrays": lambda: frame.map("cpu", "rw").native,
+    }
+    held = holders[holder]()
+    del holders
+    numbers = [plane.handle() for plane in frame.planes]
+    before = repr(frame), repr(frame.native)
+    for _ in range(2):
+        with pytest.raises(BusyError):
+            frame.close()
+        frame.flush()
+        frame.wait()
+        assert (repr(frame), repr(frame.native)) == before
+        assert [plane.native.buffer.fileno() for plane in frame.planes] == numbers
+        for number in numbers:
+            os.fstat(number)
+    del held
+    frame.close()
+    for number in set(numbers):
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(number)
+
+
 def test_drops_in_any_order() -> None:
     gc.disable()
     try:

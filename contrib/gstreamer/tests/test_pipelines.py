@@ -268,8 +268,9 @@ class TestSink:
 
     def test_errors_of_elements(self) -> None:
         sink = sbg.GStreamerSink("identity error-after=2 ! fakesink", timeout=5)
-        with pytest.raises(PipelineError):
+        with pytest.raises(PipelineError, match="identity") as caught:
             write_all(sink, range(100))
+        assert caught.value.debug
         sink.stop()
         # With caps that the next element does not take.
         bad = sbg.GStreamerSink("video/x-raw,format=RGB ! fakesink", timeout=5)

@@ -120,6 +120,36 @@ def test_lending_and_sweeping_may_be_interrupted_at_any_instruction(lender: Lend
     assert len(loans._table.cells) <= cells + len(loans._table.retired) + 256
 
 
+def test_the_interpreter_ends_after_a_lending_that_was_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At its end, every slot that a library may still clear gets a token that notifies nobody."""
+    notifying, silent = 0x1000, 0x2000
+    lender = Lender(0, lambda notify: OwnedPointer(notifying if notify else silent), _fill)
+    monkeypatch.setattr(loans, "_CAN_TRACE", True)
+    kept: list[OwnedPointer] = []
+    monkeypatch.setattr(loans, "_never_dropped", kept)
+    # The first loan of a process makes the slots too.
+    fresh = [loans._Table() for _ in range(4)]
+    lent = 0
+
+    def work() -> None:
+        monkeypatch.setattr(loans, "_table", fresh.pop())
+        _lend(lender, Held(), 2)
+
+    work()
+    for _ in at_each_step(work, opcodes=True):
+        before = [cell.value for cell in loans._table.cells.values()]
+        loans._stop_notifying()
+        after = [cell.value for cell in loans._table.cells.values()]
+        assert notifying not in after
+        assert after.count(silent) == before.count(notifying) == len(kept)
+        lent += len(kept)
+        kept.clear()
+        fresh += [loans._Table(), loans._Table()]
+    assert lent
+
+
 class _Clearing:
     def __init__(self, slot: int) -> None:
         self.slot = slot

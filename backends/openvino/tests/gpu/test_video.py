@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import openvino
 import pytest
+from openvino import opset13 as ops
 from openvino.preprocess import ColorFormat
 
 import samebytes
@@ -165,6 +166,29 @@ def test_preprocessing_errors(picture: Any) -> None:
     with pytest.raises(LayoutError, match="2 inputs"):
         i420_inputs(built)
     assert len(picture.inputs) == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "inputs", "said"),
+    [
+        ([1, 12], 1, "an image has four dimensions"),
+        ([1, 32, 32, 3], 1, "in layout NCHW an image of 32 channels"),
+        ([1, 1, 32, 32], 1, "only images of 3 channels"),
+        ([1, 3, -1, -1], 1, "reshape it to the size"),
+        ([1, 3, 32, 32], 2, "the model has 2 inputs"),
+    ],
+)
+@pytest.mark.parametrize("prepare", [nv12_inputs, i420_inputs])
+def test_models_that_take_no_picture(
+    prepare: Any, shape: list[int], inputs: int, said: str
+) -> None:
+    """The error is about the call that was made, and not in OpenVINO's words."""
+    taken = [ops.parameter(openvino.PartialShape(shape), np.float32) for _ in range(inputs)]
+    model = openvino.Model([ops.result(ops.relu(x)) for x in taken], taken)
+    for size in ({}, {"width": 64, "height": 64}):  # as large as the model's, or scaled
+        with pytest.raises(LayoutError, match=said) as caught:
+            prepare(model, **size)
+        assert not any(word in str(caught.value) for word in ("Exception from", "yuv_inputs"))
 
 
 @pytest.mark.parametrize("count", [1, 3])

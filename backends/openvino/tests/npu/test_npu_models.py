@@ -17,7 +17,7 @@ import pytest
 from openvino import opset13 as ops
 from openvino.op.util import Variable, VariableInfo
 
-from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_npu import (
     NpuPropertyError,
@@ -132,6 +132,9 @@ def test_states_that_cannot_be(adding_up: Any) -> None:
     for value in (np.ones((1, 5), np.float32), np.ones((1, 4), np.float64)):
         with pytest.raises(LayoutError, match="state variable 'sum' is float32"):
             set_states(adding_up, {"sum": value})
+    for values in (None, np.ones((1, 4), np.float32), ["sum"]):
+        with pytest.raises(UnsupportedObjectError, match="map names of state variables"):
+            set_states(adding_up, values)  # type: ignore[arg-type]
 
 
 def test_first_latencies(core: Any, doubling: Callable[..., Any]) -> None:

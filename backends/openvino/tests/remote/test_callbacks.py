@@ -116,6 +116,31 @@ def test_neither_does_a_callback_on_the_native_request_keep_it_busy(model: Any) 
     time.sleep(0.2)
 
 
+def test_a_request_starts_again_inside_of_a_callback_on_the_native_request(model: Any) -> None:
+    """OpenVINO's own wait_for(0) is still False there."""
+    request, done = InferRequest(model), threading.Event()
+    calls, refused = [0], []
+
+    def again(_: Any) -> None:
+        calls[0] += 1
+        try:
+            if calls[0] < 50:
+                request.start_async(full(calls[0]), copy=True)
+                return
+        except BusyError as error:
+            refused.append(error)
+        done.set()
+
+    request.native.set_callback(again, None)
+    request.start_async(full(0), copy=True)
+    assert done.wait(LONG)
+    assert not refused
+    assert request.wait(LONG)
+    assert calls == [50]
+    assert first_of(request) == 50
+    time.sleep(0.2)  # for the reason above
+
+
 def test_wait_returns_when_the_callback_has_returned(model: Any) -> None:
     request, steps = InferRequest(model), []
 
