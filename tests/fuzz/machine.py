@@ -229,6 +229,7 @@ class Machine:
         """BusyError, after which nothing has changed, or it is closed."""
         source = self.choose()
         alone = not [h for h in self.held if h is not source and h.view is source.view]
+        alone = alone and not self.is_kept_by_a_parent(source)
         self.say(f"close {self.name(source)}")
         item = source.item
         refused = False
@@ -248,6 +249,12 @@ class Machine:
             with suppress(ClosedError):
                 _ = item.native
                 raise WrongBytesError("a closed object shows its native object")
+
+    def is_kept_by_a_parent(self, source: Held) -> bool:
+        """Whether a mapping that was dropped may hold the memory: a copy's parent is one."""
+        items = [held.item for held in self.held if held is not source and held.item is not None]
+        parents = [item.parent for item in items if not item.closed]
+        return any(p is not None and p is not source.item and not p.closed for p in parents)
 
     def drop(self) -> None:
         """One reference; whoever else holds the memory keeps it."""

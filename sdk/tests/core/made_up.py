@@ -139,7 +139,10 @@ class Copy(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: Any, access: str) -> Any:
-        return item.native.copy(), None, None
+        native = item.native
+        if isinstance(native, tuple):
+            return tuple(plane.copy() for plane in native), None, None
+        return native.copy(), None, None
 
 
 class Closing(Alias):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import threading
 import weakref
 from collections import deque
 from ctypes import c_int, c_uint64, c_void_p
@@ -118,6 +119,28 @@ def test_lending_and_sweeping_may_be_interrupted_at_any_instruction(lender: Lend
         work()
     # A slot that was interrupted before it was filled is not used again.
     assert len(loans._table.cells) <= cells + len(loans._table.retired) + 256
+
+
+def test_a_sweep_after_one_that_was_interrupted_drops_all(lender: Lender) -> None:
+    given_back: list[weakref.ref[Held]] = []
+
+    def give_back() -> None:
+        held = Held()
+        given_back.append(weakref.ref(held))
+        for slot in _lend(lender, held, 2):
+            _clear(slot)
+
+    def work() -> None:
+        # In a thread, which is not interrupted: steps are those of the sweep alone.
+        thread = threading.Thread(target=give_back)
+        thread.start()
+        thread.join()
+        sweep_loans()
+
+    for step in at_each_step(work, opcodes=True):
+        sweep_loans()
+        assert not [alive for alive in given_back if alive() is not None], step
+        given_back.clear()
 
 
 def test_the_interpreter_ends_after_a_lending_that_was_interrupted(

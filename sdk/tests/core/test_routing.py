@@ -515,3 +515,20 @@ def test_one_reason_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(NoRouteError) as caught:
             find("beta")
         assert caught.value.reasons == ("cpu -> alpha -> beta: it never takes anything",)
+
+
+@pytest.mark.parametrize("level", ["tensor", "frame"])
+def test_a_copy_lets_its_source_be_closed(monkeypatch: pytest.MonkeyPatch, level: str) -> None:
+    """Also where the edge returns no storage, since the copy owns its own memory."""
+    install(monkeypatch, edge("cpu", "alpha", Alias, level=level),
+            edge("alpha", "beta", Copy, level=level))  # fmt: skip
+    cpu = sb.context("cpu")
+    source: sb.Tensor | sb.Frame = (
+        cpu.allocate((2, 2)) if level == "tensor" else cpu.allocate_frame("GRAY8", 2, 2)
+    )
+    direct, alias = source.map("beta", copy=True), source.map("alpha")
+    copied = alias.map("beta", copy=True)
+    alias.close()
+    source.close()
+    assert not direct.closed
+    assert not copied.closed

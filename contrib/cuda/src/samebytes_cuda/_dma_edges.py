@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Any, cast
 
 from samebytes import Tensor, TensorInfo
@@ -139,8 +139,13 @@ def _imported(target: CudaContext, fd: int, nbytes: int) -> tuple[int, Any]:
 
 def _close_if_ours(fd: Fd, was: os.stat_result) -> None:
     """Close a descriptor, unless the driver took it, of which CUDA's documentation is silent."""
-    number = fd.detach()
-    with suppress(OSError):
-        now = os.fstat(number)
-        if (now.st_dev, now.st_ino) == (was.st_dev, was.st_ino):
-            os.close(number)
+    # Owned until that is known: an exception of a signal handler would leave it open.
+    try:
+        now = os.fstat(fd.fileno())
+        taken = (now.st_dev, now.st_ino) != (was.st_dev, was.st_ino)
+    except OSError:
+        taken = True
+    if taken:
+        fd.detach()
+    else:
+        fd.close()

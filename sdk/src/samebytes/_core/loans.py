@@ -33,7 +33,6 @@ import atexit
 import ctypes
 import sys
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator
 from ctypes import CFUNCTYPE, c_int, c_uint64, c_void_p, py_object
 from dataclasses import dataclass
@@ -45,7 +44,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .locks import in_forked_child
-from .owned_pointer import OwnedPointer
+from .owned_pointer import OwnedPointer, uninterrupted
 
 __all__ = [
     "ADD_PENDING_CALL",
@@ -219,9 +218,8 @@ class _Table:
         slots = range(start, start + block.nbytes, block.itemsize)
         made = _Block(block, np.ones(_BLOCK, np.bool_), slots)
         cells = dict(zip(slots, map(c_uint64.from_address, slots), strict=True))
-        # Both or neither, without an instruction of Python in between.
-        both = (partial(self.blocks.append, made), partial(self.cells.update, cells))
-        deque(map(call, both), maxlen=0)
+        # Both or neither.
+        uninterrupted(partial(self.blocks.append, made), partial(self.cells.update, cells))
 
     def sweep(self, *, abandoned: bool = False) -> None:
         """Drop what the library has given back.
@@ -269,9 +267,10 @@ class _Table:
             self.retired.add(slot)
             returned.append(self.held.pop(slot))
             return False
-        self.filled.discard(slot)
-        self.cells[slot].value = _IDLE
-        returned.append(self.held.pop(slot))
+        returned.append(entry)
+        # All or none: idle and held, it would be looked for among abandoned slots only.
+        idle = partial(setattr, self.cells[slot], "value", _IDLE)
+        uninterrupted(partial(self.filled.discard, slot), idle, partial(self.held.pop, slot))
         return True
 
 

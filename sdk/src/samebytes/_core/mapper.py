@@ -188,6 +188,7 @@ def tensor_hop(
             raise
         if edge is not None:
             count_copy(edge, source.info.nbytes)
+            owner = native  # a copy needs nothing of its source's
         if storage is None:
             return make(native, target, owner, source, not write, info)
         if storage.keep is None and edge is None:
@@ -274,6 +275,7 @@ def frame_hop(
             raise
         if edge is not None:
             count_copy(edge, sum(p.info.nbytes for p in source.planes))
+            owner = native  # as in tensor_hop
         if storage is None:
             return make(native, target, source.meta, owner, source, not write)
         made: tuple[Storage, ...] = (storage,)
