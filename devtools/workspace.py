@@ -4,6 +4,7 @@
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,7 +159,8 @@ def run(
 ) -> int:
     """Run a command, shown first, with its output on this terminal. Returns its exit status."""
     words = [str(word) for word in command]
-    print("$", shlex.join(words), flush=True)
+    # Not where the command's own output goes, which may be JSON.
+    print("$", shlex.join(words), file=sys.stderr, flush=True)
     return subprocess.run(words, cwd=cwd, env=env, check=False).returncode
 
 

@@ -35,11 +35,12 @@ def costs(record: Path = RECORD, root: Path = ROOT) -> list[Path]:
         root: of the repository.
     """
     text = record.read_text()
+    run = json.loads(text)
     kept = root / RECORD.relative_to(ROOT)
     if record.resolve() != kept.resolve():
         kept.write_text(text)
     written = [kept]
-    for path, content in made_of(json.loads(text)).items():
+    for path, content in made_of(run).items():
         (root / path).write_text(content)
         written.append(root / path)
     return written
