@@ -145,6 +145,16 @@ class Copy(MemoryMapper):
         return native.copy(), None, None
 
 
+class OwnedCopy(Copy):
+    """The same, with an owner of what was made."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        native, info, _ = super().connect(item, access)
+        return native, info, Storage()
+
+
 class Closing(Alias):
     """Its target is closed while the route is made, as another thread may do."""
 

@@ -30,6 +30,7 @@ from .made_up import (
     Mapped,
     OnlyDense,
     OnlyEven,
+    OwnedCopy,
     RefusesAll,
     Watched,
     edge,
@@ -98,6 +99,10 @@ def test_refusal_tries_the_next_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [h.spec.name for h in route.hops] == ["cpu -> alpha", "alpha -> beta"]
     assert "the number of rows is odd" in route.explain()
     assert "no copy, cost" in route.explain()
+    for number, hop in enumerate(route.hops, 1):
+        assert f"  {number}. {hop.spec.name}" in route.explain()
+    assert route.explain().count("ALIAS   cost 1  Alias") == 2
+    assert str(route) == route.explain()
 
 
 def test_between_names_the_layout_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -532,3 +537,20 @@ def test_a_copy_lets_its_source_be_closed(monkeypatch: pytest.MonkeyPatch, level
     source.close()
     assert not direct.closed
     assert not copied.closed
+
+
+@pytest.mark.parametrize("level", ["tensor", "frame"])
+def test_the_storage_of_a_copy_holds_nothing_of_its_source(
+    monkeypatch: pytest.MonkeyPatch, level: str
+) -> None:
+    install(monkeypatch, edge("cpu", "beta", OwnedCopy, level=level, transfer=Transfer.COPY),
+            edge("cpu", "alpha", OwnedCopy, level=level))  # fmt: skip
+    cpu = sb.context("cpu")
+    source: sb.Tensor | sb.Frame = (
+        cpu.allocate((2, 2)) if level == "tensor" else cpu.allocate_frame("GRAY8", 2, 2)
+    )
+    copied, mapped = source.map("beta", copy=True), source.map("alpha")
+    assert isinstance(copied.storage, sb.Storage)
+    assert copied.storage.keep is None
+    assert isinstance(mapped.storage, sb.Storage)
+    assert mapped.storage.keep is source.storage

@@ -95,6 +95,8 @@ def test_handle_keys() -> None:
         tensor.handle("clmem")
     with pytest.raises(UnknownNameError, match="handle of cpu"):
         tensor.handle("cl_mem")
+    with pytest.raises(UnknownNameError, match="handle of a Frame"):
+        sb.context("cpu").allocate_frame("GRAY8", 4, 4).handle("cl_mem")
     key = HandleKey("test_handle", "int", "tensor", "of this test")
     register_handle_key(key)
     register_handle_key(key)
