@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from .sources import IMAGES, SOURCES
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,3 +36,27 @@ def test_nothing_is_left_over(tmp_path: Path) -> None:
     assert trace.read_text().count("mem_alloc") > 100
     assert second["imports of the GPU"] == second["memory of CUDA"] == 0
     assert third == second
+
+
+@pytest.mark.usefixtures("devices")
+def test_a_surface_that_is_published_while_others_read_it_is_freed() -> None:
+    """There is a driver of OpenCL that never frees a buffer which is mapped again too early."""
+
+    def publish() -> None:
+        surface = SOURCES["vaapi"].make(IMAGES["NV12"])
+        buffers = surface.map("opencl", "rw")
+        reading, writing = buffers.map("cpu", "r"), buffers.map("cpu", "w")
+        writing.flush()
+        writing.close()
+        del reading
+
+    def mapped() -> int:
+        gc.collect()
+        return Path("/proc/self/maps").read_text().count("/memfd:")
+
+    for _ in range(3):
+        publish()
+    before = mapped()
+    for _ in range(10):
+        publish()
+    assert mapped() == before
