@@ -112,8 +112,8 @@ class Leases:
             keep: what else must live while the native is lent.
         """
         found = self._cache.of_source(source, key, lambda: _Remembered(make()))
+        lease = Lease(found)  # before it counts: an interruption must not leave a count alone
         while True:
-            lease = Lease(found)  # before it counts: an interruption must not leave a count alone
             with _lock:
                 if found.native is not None:
                     # Pinned first: an interruption must not leave one that is lent unpinned. One
