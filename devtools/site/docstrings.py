@@ -40,7 +40,9 @@ def lacking(function: griffe.Function) -> list[str]:
     sections = {s.kind: s.value for s in function.docstring.parsed}
     found = []
     explained = _explained(sections)
-    parameters = {p.name for p in function.parameters} - {"self", "cls"}
+    # Private ones are nobody's to give: what a function binds for the interpreter's exit.
+    names = {p.name for p in function.parameters if not p.name.startswith("_")}
+    parameters = names - {"self", "cls"}
     inherited = _inherited(function)
     if inherited is not None:
         base = {s.kind: s.value for s in inherited.docstring.parsed}
