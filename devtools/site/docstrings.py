@@ -40,9 +40,7 @@ def lacking(function: griffe.Function) -> list[str]:
     sections = {s.kind: s.value for s in function.docstring.parsed}
     found = []
     explained = _explained(sections)
-    # Private ones are nobody's to give: what a function binds for the interpreter's exit.
-    names = {p.name for p in function.parameters if not p.name.startswith("_")}
-    parameters = names - {"self", "cls"}
+    parameters = {p.name for p in function.parameters} - {"self", "cls"}
     inherited = _inherited(function)
     if inherited is not None:
         base = {s.kind: s.value for s in inherited.docstring.parsed}

@@ -157,7 +157,9 @@ def test_wait_returns_when_the_callback_has_returned(model: Any) -> None:
 
 def test_what_waits_inside_of_a_callback_is_refused(model: Any) -> None:
     request, other, errors = InferRequest(model), InferRequest(model), []
-    queue = InferQueue(model, 1)
+    queue, asked = InferQueue(model, 1), threading.Event()
+    # Its one request stays busy until all have been asked, however fast its inference ends.
+    queue.set_callback(lambda *_: asked.wait(LONG))
 
     def waiting(_: Any) -> None:
         assert request.wait()  # this one has ended
@@ -175,7 +177,10 @@ def test_what_waits_inside_of_a_callback_is_refused(model: Any) -> None:
     def once(_: Any) -> None:
         calls.append(1)
         if len(calls) == 1:
-            waiting(None)
+            try:
+                waiting(None)
+            finally:
+                asked.set()
 
     request.set_callback(once)
     request.start_async()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from contextlib import ExitStack
+from functools import partial
 from typing import Any, cast
 
 from samebytes import Tensor, TensorInfo
@@ -22,7 +22,8 @@ from samebytes.plugins import (
 
 from ._array import CudaArray
 from ._context import CudaContext
-from ._driver import Current, call, driver
+from ._driver import Current, Pending, acquire, call, driver
+from ._memory import descriptor
 from ._streams import handle_of, precede
 from ._tensor import CudaTensor, array_of
 from ._to_cpu import wait_for
@@ -77,7 +78,7 @@ def _exported(native: CudaArray) -> tuple[Fd, int]:
                     'allocate it with kind="exportable"'
                 )
             whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-            return Fd(int(call(driver.cuMemGetHandleForAddressRange, base, whole, kind, 0))), base
+            return descriptor(driver.cuMemGetHandleForAddressRange, base, whole, kind, 0), base
     except NativeError as error:
         raise Refused(
             f'the driver does not export this memory ({error}): allocate it with kind="exportable"'
@@ -100,45 +101,46 @@ class DmaToCuda(MemoryMapper):
         info, offset = item.info, item.handle("offset")
         low, high = info.extent
         item.wait()
+        pending: Pending = []
+        pin = owner(target, pending, nbytes=high - low, keep=item.storage)
         try:
-            address, free = _imported(target, item.handle("dma_fd"), offset + high)
+            address = _imported(target, pending, item.handle("dma_fd"), offset + high)
         except NativeError as error:
             raise Refused(
                 f"NVIDIA's driver does not import DMA-BUFs here ({error}): copy through the CPU, "
                 'map("cpu") and then map("cuda", copy=True)'
             ) from error
-        pin = owner(target, free, nbytes=high - low, keep=item.storage)
         queue = ordering_queue()
         if queue is not None:
             precede(target, handle_of(queue))
         return CudaArray(target, address + offset, info, "device", pin, access == "r"), info, pin
 
 
-def _imported(target: CudaContext, fd: int, nbytes: int) -> tuple[int, Any]:
-    """The address of the buffer's first byte, and what gives it back."""
+def _imported(target: CudaContext, pending: Pending, fd: int, nbytes: int) -> int:
+    """The address of the buffer's first byte; `pending` gets what gives it back."""
     description = driver.CUDA_EXTERNAL_MEMORY_HANDLE_DESC()
     kinds = driver.CUexternalMemoryHandleType
     kind = getattr(kinds, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD", None)
     if kind is None:
         raise NativeError("cuImportExternalMemory", 801, "this cuda-bindings knows no DMA-BUFs")
-    with ExitStack() as undo:
-        own = Fd.borrow(fd)
-        undo.callback(_close_if_ours, own, os.fstat(fd))
-        description.type = kind
-        description.handle.fd = own.fileno()
-        description.size = max(os.fstat(fd).st_size, nbytes)
-        with Current(target.native):
-            memory = call(driver.cuImportExternalMemory, description)
-            undo.callback(driver.cuDestroyExternalMemory, memory)
-            part = driver.CUDA_EXTERNAL_MEMORY_BUFFER_DESC()
-            part.offset, part.size = 0, nbytes
-            address = int(call(driver.cuExternalMemoryGetMappedBuffer, memory, part))
-            undo.callback(driver.cuMemFree, address)
-        return address, undo.pop_all().close
+    own = Fd.borrow(fd)
+    pending.append(partial(_close_if_ours, own, os.fstat(fd)))
+    description.type = kind
+    description.handle.fd = own.fileno()
+    description.size = max(os.fstat(fd).st_size, nbytes)
+    part = driver.CUDA_EXTERNAL_MEMORY_BUFFER_DESC()
+    part.offset, part.size = 0, nbytes
+    with Current(target.native):
+        destroy = driver.cuDestroyExternalMemory
+        memory = acquire(pending, destroy, driver.cuImportExternalMemory, description)
+        map_ = driver.cuExternalMemoryGetMappedBuffer
+        return int(acquire(pending, driver.cuMemFree, map_, memory, part))
 
 
 def _close_if_ours(fd: Fd, was: os.stat_result) -> None:
     """Close a descriptor, unless the driver took it, of which CUDA's documentation is silent."""
+    if fd.closed:  # a release that was interrupted is called again
+        return
     # Owned until that is known: an exception of a signal handler would leave it open.
     try:
         now = os.fstat(fd.fileno())

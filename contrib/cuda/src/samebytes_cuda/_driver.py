@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import operator
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from cuda.bindings import driver
 
 from samebytes.errors import MissingDependencyError, NativeError
+from samebytes.plugins import uninterrupted
 
 __all__ = [
-    "LEGACY_STREAM", "NO_DRIVER", "Current", "attribute", "call", "check", "driver", "initialize",
+    "LEGACY_STREAM", "NO_DRIVER", "Current", "Pending", "acquire", "attribute", "call", "check",
+    "driver", "free_all", "initialize",
 ]  # fmt: skip
 
 LEGACY_STREAM = 1
@@ -59,6 +64,50 @@ def call(function: Any, *arguments: Any) -> Any:
     return values[0] if len(values) == 1 else tuple(values)
 
 
+Pending = list[Callable[[], object]]
+"""What gives back what calls of the driver made, the newest last. It is made before the calls."""
+
+
+def acquire(pending: Pending, free: Callable[..., object], function: Any, *arguments: Any) -> Any:
+    """What a function of the driver API makes; no signal handler's exception can lose it.
+
+    Args:
+        pending: gets what gives it back.
+        free: a function written in C, or a partial of one, which is called with what was made.
+        function, arguments: as for `call`.
+
+    Raises:
+        NativeError: the result is not CUDA_SUCCESS.
+    """
+    answers: list[Any] = []
+    try:
+        # With nothing between the call and the list.
+        answers.extend(map(operator.call, (partial(function, *arguments),)))
+        code, *values = answers[0]
+        check(function.__name__, code)
+        uninterrupted(partial(pending.append, partial(free, *values)), answers.clear)
+    except BaseException:
+        for code, *values in answers:
+            if not code:
+                free(*values)
+        raise
+    return values[0] if values else None
+
+
+def free_all(pending: Pending) -> Any:
+    """Give back what was acquired, the newest first; called again, it goes on.
+
+    Returns:
+        The first result that is not CUDA_SUCCESS, or 0.
+    """
+    failed = 0
+    while pending:
+        result, _ = uninterrupted(pending[-1], pending.pop)  # given back and forgotten
+        if isinstance(result, tuple) and not failed:
+            failed = result[0]
+    return failed
+
+
 def check(name: str, code: Any) -> None:
     """Raise NativeError if a result is not CUDA_SUCCESS."""
     if code:
@@ -91,15 +140,21 @@ class Current:
         handle: the CUcontext.
     """
 
-    __slots__ = ("_handle",)
+    __slots__ = ("_handle", "_pushed")
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
+        self._pushed: list[tuple[Any]] = []
 
     def __enter__(self) -> None:
-        (code,) = driver.cuCtxPushCurrent(self._handle)
-        if code:
-            raise _error("cuCtxPushCurrent", code)
+        try:
+            # With nothing between the call and the list.
+            self._pushed.extend(map(driver.cuCtxPushCurrent, (self._handle,)))
+            check("cuCtxPushCurrent", self._pushed[0][0])
+        except BaseException:
+            if self._pushed and not self._pushed[0][0]:
+                driver.cuCtxPopCurrent()
+            raise
 
     def __exit__(self, *exc: object) -> None:
         driver.cuCtxPopCurrent()

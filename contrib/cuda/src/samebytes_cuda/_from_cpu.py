@@ -24,7 +24,7 @@ from samebytes.plugins import (
 
 from ._array import CudaArray
 from ._context import CudaContext
-from ._driver import LEGACY_STREAM, Current, call, driver
+from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver
 from ._pointers import look_up
 from ._streams import handle_of, precede
 from ._use import CudaStorage, owner
@@ -196,13 +196,14 @@ class _Registrations:
             if not context.supports("READ_ONLY_HOST_REGISTER_SUPPORTED"):
                 raise Refused("the device cannot use memory that is mapped read-only")
             flags |= _READ_ONLY
+        pending: Pending = []
+        storage = owner(context, pending, nbytes=nbytes, keep=keep)
+        free = partial(driver.cuMemHostUnregister, first)
         try:
             with Current(context.native):
-                call(driver.cuMemHostRegister, first, nbytes, flags)
+                acquire(pending, free, driver.cuMemHostRegister, first, nbytes, flags)
         except NativeError as error:  # another thread or the application may have been faster
             raise Refused(str(error)) from error
-        free = partial(driver.cuMemHostUnregister, first)
-        storage = owner(context, free, nbytes=nbytes, keep=keep)
         self._living[first] = storage
         return storage
 

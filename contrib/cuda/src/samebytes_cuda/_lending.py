@@ -56,7 +56,7 @@ class Lent(CudaStorage):
     def hand_out(self) -> None:
         """Note it, and let the lender have its memory when all work of the context is done."""
         if not self.handed_out:
-            release = Resumable(give_back, self.context, [])
+            release = Resumable(give_back, self.context, None)
             self.keep = Storage(release, keep=self.keep, at_exit=True)
             super().hand_out()
 

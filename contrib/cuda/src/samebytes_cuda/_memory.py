@@ -3,27 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+import ctypes
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import Fd
+from samebytes.plugins import Fd, uninterrupted
 
-from ._driver import Current, call, driver
+from ._driver import Current, Pending, acquire, call, driver, free_all
 from ._use import CudaStorage, owner
 
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["HOST_VISIBLE", "Allocation", "Kind", "allocate"]
+__all__ = ["HOST_VISIBLE", "PORTABLE", "Allocation", "Kind", "allocate", "descriptor"]
 
 Kind = Literal["device", "pinned", "managed", "exportable"]
 """The kinds of memory: the GPU's own, the host's, moved by the driver, shared by descriptor."""
 HOST_VISIBLE = frozenset(("pinned", "managed"))
 
-_PORTABLE = 1
+PORTABLE = 1
 """CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts."""
 _GLOBAL = 1
 """CU_MEM_ATTACH_GLOBAL: any stream on any device may use it."""
@@ -39,33 +39,27 @@ def allocate(context: CudaContext, nbytes: int, kind: str) -> tuple[int, CudaSto
     if kind not in get_args(Kind):
         raise UnknownNameError("kind of CUDA memory", str(kind), get_args(Kind))
     size = max(nbytes, 1)
-    keep: Any = None
+    pending: Pending = []
+    pin = owner(context, pending, nbytes=size)
     with Current(context.native):
         if kind == "exportable":
-            address, free, keep = _exportable(context, size)
+            pin.keep = made = _exportable(context, size, pending)
+            address = made.address
         else:
-            address, free = _SIMPLE[kind](size)
-    there = address if kind in HOST_VISIBLE else 0
-    pin = owner(context, free, address=there, nbytes=size, keep=keep)
+            function, free, flags = _SIMPLE[kind]
+            made_by, freed_by = getattr(driver, function), getattr(driver, free)
+            address = int(acquire(pending, freed_by, made_by, size, *flags))
+    if kind in HOST_VISIBLE:
+        pin.expose(address, size)
     return address, pin
 
 
-def _device(size: int) -> tuple[int, Callable[[], object]]:
-    address = int(call(driver.cuMemAlloc, size))
-    return address, partial(driver.cuMemFree, address)
-
-
-def _pinned(size: int) -> tuple[int, Callable[[], object]]:
-    address = int(call(driver.cuMemHostAlloc, size, _PORTABLE))
-    return address, partial(driver.cuMemFreeHost, address)
-
-
-def _managed(size: int) -> tuple[int, Callable[[], object]]:
-    address = int(call(driver.cuMemAllocManaged, size, _GLOBAL))
-    return address, partial(driver.cuMemFree, address)
-
-
-_SIMPLE = {"device": _device, "pinned": _pinned, "managed": _managed}
+_SIMPLE: dict[str, tuple[str, str, tuple[int, ...]]] = {
+    "device": ("cuMemAlloc", "cuMemFree", ()),
+    "pinned": ("cuMemHostAlloc", "cuMemFreeHost", (PORTABLE,)),
+    "managed": ("cuMemAllocManaged", "cuMemFree", (_GLOBAL,)),
+}
+"""What makes memory of a kind, what frees it, and the flags that it is made with."""
 
 
 class Allocation:
@@ -86,10 +80,32 @@ class Allocation:
     def export(self) -> Fd:
         """A new descriptor of the memory, which other processes and APIs import."""
         kind = driver.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-        return Fd(int(call(driver.cuMemExportToShareableHandle, self.handle, kind, 0)))
+        return descriptor(driver.cuMemExportToShareableHandle, self.handle, kind, 0)
 
 
-def _exportable(context: CudaContext, nbytes: int) -> tuple[int, Callable[[], object], Allocation]:
+class _Number(ctypes.Structure):
+    _fields_ = (("fd", ctypes.c_int),)
+
+
+def descriptor(function: Any, *arguments: Any) -> Fd:
+    """The descriptor that a function of the driver API opens.
+
+    Raises:
+        NativeError: the result is not CUDA_SUCCESS.
+    """
+    pending: Pending = []
+    try:
+        number = int(acquire(pending, os.close, function, *arguments))
+        cell = _Number()
+        fd = Fd.stored_in(cell, _Number.fd.offset)
+        uninterrupted(partial(setattr, cell, "fd", number), pending.clear)
+    except BaseException:
+        free_all(pending)
+        raise
+    return fd
+
+
+def _exportable(context: CudaContext, nbytes: int, pending: Pending) -> Allocation:
     properties = driver.CUmemAllocationProp()
     properties.type = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
     properties.requestedHandleTypes = (
@@ -102,16 +118,13 @@ def _exportable(context: CudaContext, nbytes: int) -> tuple[int, Callable[[], ob
     option = driver.CUmemAllocationGranularity_flags.CU_MEM_ALLOC_GRANULARITY_MINIMUM
     granularity = int(call(driver.cuMemGetAllocationGranularity, properties, option))
     size = -(-nbytes // granularity) * granularity
-    with ExitStack() as undo:
-        handle = call(driver.cuMemCreate, size, properties, 0)
-        undo.callback(driver.cuMemRelease, handle)
-        address = int(call(driver.cuMemAddressReserve, size, granularity, 0, 0))
-        undo.callback(driver.cuMemAddressFree, address, size)
-        call(driver.cuMemMap, address, size, 0, handle, 0)
-        undo.callback(driver.cuMemUnmap, address, size)
-        access = driver.CUmemAccessDesc()
-        access.location = properties.location
-        access.flags = driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-        call(driver.cuMemSetAccess, address, size, [access], 1)
-        free = undo.pop_all().close
-    return address, free, Allocation(handle, address, size)
+    handle = acquire(pending, driver.cuMemRelease, driver.cuMemCreate, size, properties, 0)
+    free = partial(driver.cuMemAddressFree, size=size)
+    address = int(acquire(pending, free, driver.cuMemAddressReserve, size, granularity, 0, 0))
+    unmap = partial(driver.cuMemUnmap, address, size)
+    acquire(pending, unmap, driver.cuMemMap, address, size, 0, handle, 0)
+    access = driver.CUmemAccessDesc()
+    access.location = properties.location
+    access.flags = driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    call(driver.cuMemSetAccess, address, size, [access], 1)
+    return Allocation(handle, address, size)

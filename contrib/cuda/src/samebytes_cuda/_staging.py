@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import Resumable
+from samebytes.plugins import uninterrupted
 
-from ._driver import call, driver
-from ._memory import allocate
-from ._use import CudaStorage, give_back, owner
+from ._driver import Current, Pending, acquire, check, driver
+from ._memory import PORTABLE, allocate
+from ._use import CudaStorage, owner
 
 if TYPE_CHECKING:
     from ._context import CudaContext
@@ -40,31 +40,40 @@ def staged(context: CudaContext, nbytes: int) -> tuple[int, CudaStorage]:
     if not context.is_primary:  # its memory may end with it
         return allocate(context, nbytes, "pinned")
     size = -(-max(nbytes, 1) // _STEP) * _STEP
-    address = _take(_spare.setdefault(context.ordinal, []), size)
+    spare = _spare.setdefault(context.ordinal, [])
+    pending: Pending = []
+    pin = owner(context, pending)
+    address = _take(spare, size, pending)
     if address is None:
-        address, pin = allocate(context, size, "pinned")
-        pin.nbytes = nbytes
-    else:
-        pin = owner(context, None, address=address, nbytes=nbytes)
-    put = partial(_put, context.ordinal, size, address)
-    pin.release = Resumable(give_back, context, [put])
+        with Current(context.native):
+            free = driver.cuMemFreeHost
+            address = int(acquire(pending, free, driver.cuMemHostAlloc, size, PORTABLE))
+        # From the last to the first, as all that is pending.
+        pending[:] = partial(_trim, spare), partial(spare.append, (size, address))
+    pin.expose(address, nbytes)
     return address, pin
 
 
-def _take(spare: list[tuple[int, int]], size: int) -> int | None:
+def _take(spare: list[tuple[int, int]], size: int, pending: Pending) -> int | None:
+    """A block of that size, which `pending` gives back."""
     for block in list(spare):
         if block[0] == size:
+            steps = partial(_trim, spare), partial(spare.append, block)
             try:
-                spare.remove(block)
+                uninterrupted(partial(spare.remove, block), partial(pending.extend, steps))
             except ValueError:  # another thread was faster
                 continue
             return block[1]
     return None
 
 
-def _put(ordinal: int, size: int, address: int) -> None:
-    """Keep a block for the next download; the oldest one is freed when there are too many."""
-    spare = _spare.setdefault(ordinal, [])
-    spare.append((size, address))
-    if len(spare) > _SPARE:
-        call(driver.cuMemFreeHost, spare.pop(0)[1])
+def _trim(spare: list[tuple[int, int]]) -> None:
+    """Free the oldest blocks where there are too many."""
+    while len(spare) > _SPARE:
+        oldest = spare[0]
+        free = partial(driver.cuMemFreeHost, oldest[1])
+        try:
+            _, (code,) = uninterrupted(partial(spare.remove, oldest), free)
+        except ValueError:  # another thread was faster
+            continue
+        check("cuMemFreeHost", code)

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import DeviceMismatchError, NativeError, UnsupportedObjectError
+from samebytes.plugins import Resumable, Storage
 
-from ._driver import LEGACY_STREAM, Current, call, driver
+from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver, free_all
 
 if TYPE_CHECKING:
     from ._context import CudaContext
@@ -71,13 +72,13 @@ def _order(context: CudaContext, first: int, second: int) -> None:
     with Current(context.native):
         for stream in (first, second):
             _check_device(context, stream)
-        event = call(driver.cuEventCreate, _DISABLE_TIMING)
-        try:
-            call(driver.cuEventRecord, event, driver.CUstream(first))
-            call(driver.cuStreamWaitEvent, driver.CUstream(second), event, 0)
-        finally:
-            # An event that is still waited for lives until that is over.
-            driver.cuEventDestroy(event)
+        pending: Pending = []
+        # An event that is still waited for lives until that is over.
+        owner = Storage(Resumable(free_all, pending))
+        event = acquire(pending, driver.cuEventDestroy, driver.cuEventCreate, _DISABLE_TIMING)
+        call(driver.cuEventRecord, event, driver.CUstream(first))
+        call(driver.cuStreamWaitEvent, driver.CUstream(second), event, 0)
+        del owner
 
 
 def _check_device(context: CudaContext, stream: int) -> None:

@@ -8,14 +8,13 @@ context is done: a wait on the CPU in place of bytes that change under somebody'
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Resumable, Storage, uninterrupted
+from samebytes.plugins import Resumable, Storage
 
-from ._driver import Current, check
+from ._driver import Current, Pending, check, free_all
 
 if TYPE_CHECKING:
     from ._context import CudaContext
@@ -59,7 +58,7 @@ class CudaStorage(Storage):
 
 def owner(
     context: CudaContext,
-    free: Callable[[], object] | None,
+    pending: Pending | None,
     *,
     address: int = 0,
     nbytes: int = 0,
@@ -69,11 +68,11 @@ def owner(
 
     Args:
         context: where it is.
-        free: gives it back; None where it ends with what the storage keeps. A function of the
-            driver may be called as it is: its result is looked at.
+        pending: gives it back. It may be filled later: what is acquired then has its owner
+            already. None where the memory ends with what the storage keeps.
         address, nbytes, keep: as for Storage.
     """
-    release = Resumable(give_back, context, [] if free is None else [free])
+    release = Resumable(give_back, context, pending)
     storage = CudaStorage(
         release, address=address, nbytes=nbytes, keep=keep, wait=context.finish, at_exit=True
     )
@@ -81,34 +80,46 @@ def owner(
     return storage
 
 
-def give_back(context: CudaContext, pending: _Pending) -> None:
+def give_back(context: CudaContext, pending: Pending | None) -> None:
     """Let all work of a context be done, then free what is ours to free, if that was not done."""
-    _sweep()
     try:
         _end(context, pending)
     except NativeError as error:
         if error.code == _NOT_PERMITTED:
             _later.append((context, pending))
-        elif error.code not in _GONE:
+            return
+        if error.code not in _GONE:
             raise
+    _sweep()
 
 
-def _end(context: CudaContext, pending: _Pending) -> None:
-    context.synchronize()
-    if pending:
+def _end(context: CudaContext, pending: Pending | None) -> None:
+    if pending is None:
+        context.synchronize()
+    elif pending:  # else nothing was acquired, or all of it was freed
+        context.synchronize()
         with Current(context.native):
-            result, _ = uninterrupted(pending[0], pending.clear)  # freed and forgotten
-            if isinstance(result, tuple):
-                check("freeing memory", *result)
+            check("freeing memory", free_all(pending))
 
 
-# What frees memory, until it has.
-_Pending = list[Callable[[], object]]
 # What was to be freed when the last holder was dropped in a function that a stream called.
-_later: list[tuple[CudaContext, _Pending]] = []
+_later: list[tuple[CudaContext, Pending | None]] = []
 
 
 def _sweep() -> None:
+    """Free what waits for a thread that may call CUDA, as this one may."""
+    taken: list[tuple[CudaContext, Pending | None]] = []
     while _later:
-        with suppress(IndexError):
-            _end(*_later.pop())
+        with suppress(IndexError):  # another thread was faster
+            taken.extend(map(_later.pop, (0,)))
+        try:
+            for context, pending in taken:
+                _end(context, pending)
+            taken.clear()
+        except NativeError as error:
+            taken.clear()
+            if error.code not in _GONE:
+                raise
+        except BaseException:
+            _later.extend(taken)
+            raise

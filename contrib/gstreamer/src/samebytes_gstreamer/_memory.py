@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from ctypes import byref, c_size_t, memset, sizeof
 from functools import partial
+from operator import call
 from typing import Any, NamedTuple
 
-from samebytes.plugins import Access, Refused, Resumable, Storage, uninterrupted
+from samebytes.plugins import Access, Refused, Resumable, Storage
 
 from ._abi.gstreamer import (
     GST_MAP_READ,
@@ -141,7 +142,7 @@ def map_memory(memory: Any, access: Access) -> Storage:
     # The owner comes before the mapping, which no exception can lose then.
     unmap = partial(gst.gst_memory_unmap, pointer, byref(info))
     release = Resumable(
-        _unmap, info, memory, uninterrupted, unmap, partial(memset, byref(info), 0, sizeof(info))
+        _unmap, info, memory, call, unmap, partial(memset, byref(info), 0, sizeof(info))
     )
     storage = Storage(release, readonly=access == "r")
     if not gst.gst_memory_map(pointer, byref(info), _FLAGS[access]):
@@ -154,10 +155,10 @@ def map_memory(memory: Any, access: Access) -> Storage:
     return storage
 
 
-def _unmap(info: GstMapInfo, _memory: Any, uninterrupted: Any, *calls: Any) -> None:
+def _unmap(info: GstMapInfo, _memory: Any, call: Any, *calls: Any) -> None:
     # Arguments, since a module's globals may be gone when the interpreter ends.
     if info.memory:  # GStreamer sets it where it maps, and only there
-        uninterrupted(*calls)
+        list(map(call, calls))
 
 
 def _advice(memory: Any) -> str:

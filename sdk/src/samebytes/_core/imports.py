@@ -6,10 +6,10 @@ from __future__ import annotations
 import mmap
 import weakref
 from collections.abc import Callable, Hashable, Iterator
+from operator import call
 from typing import Any, Generic, TypeVar
 
 from .locks import KeyLocks, Lock
-from .owned_pointer import uninterrupted
 from .storage import Resumable, Storage
 
 __all__ = ["ImportCache"]
@@ -38,13 +38,13 @@ def _end_first(source: Storage, imports: _OfSource[Any]) -> None:
     else:
         refs, pending = (), [release]
     living = *(ref for ref in refs if ref() is not None), weakref.ref(imports)
-    source.release = Resumable(_end, living, pending, uninterrupted)
+    source.release = Resumable(_end, living, pending, call)
 
 
 def _end(
     imports: tuple[weakref.ref[_OfSource[Any]], ...],
     pending: list[Callable[[], object]],
-    uninterrupted: Callable[..., object],
+    call: Callable[..., object],
 ) -> None:
     """The release of a source after its imports, which are remembered until it is gone itself.
 
@@ -55,7 +55,7 @@ def _end(
         if known is not None:
             known.clear()
     if pending:
-        uninterrupted(pending[0], pending.clear)
+        list(map(call, (pending[0], pending.clear)))
 
 
 class ImportCache(Generic[T]):

@@ -83,8 +83,7 @@ def owned_pointer_type(
     return made
 
 
-# Bound as a default: releases that call this outlive the module's globals at interpreter exit.
-def uninterrupted(*calls: Callable[[], Any], _call: Any = call) -> list[Any]:
+def uninterrupted(*calls: Callable[[], Any]) -> list[Any]:
     """Make calls one after another; no signal handler can raise between them.
 
         began = uninterrupted(partial(begin, handle), partial(to_end.append, handle))
@@ -92,13 +91,16 @@ def uninterrupted(*calls: Callable[[], Any], _call: Any = call) -> list[Any]:
     One that raises is the last. The list of results does not exist for the caller until all have
     returned: what a call acquires must be noted by the call after it, as above.
 
+    A release that may run at interpreter exit, when this module's globals are gone, does the same
+    with an `operator.call` that it was given: `list(map(call, calls))`.
+
     Args:
         calls: functions written in C, or `functools.partial` of such; with their arguments bound.
 
     Returns:
         What each returned.
     """
-    return list(map(_call, calls))
+    return list(map(call, calls))
 
 
 def store_result(cell: Any, function: Any, *arguments: Any) -> None:

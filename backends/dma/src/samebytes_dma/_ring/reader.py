@@ -84,7 +84,7 @@ class RingReader:
 
     Raises:
         RingRefusedError: the writer takes no more readers.
-        RingTimeoutError: there is no writer.
+        RingTimeoutError: no writer connected in time.
         MessageError: the other end is not a writer of a ring.
         UnsupportedObjectError: another kind of socket.
         OSError: of the socket, for instance PermissionError.

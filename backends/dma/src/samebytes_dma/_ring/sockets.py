@@ -181,7 +181,7 @@ def greet(sock: socket.socket, packet: bytes) -> None:
 
 
 def send_packet(sock: socket.socket, packet: bytes, descriptors: Sequence[int] = ()) -> bool:
-    """Send a packet now; False if there is no room for it.
+    """Send a packet without waiting. Returns False if the socket's buffer is full.
 
     Raises:
         OSError: the peer is gone.
