@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 from ..errors import NoRouteError
@@ -43,11 +43,11 @@ def map_in_order(item: Any, target: Any, access: Any, copy: bool, queue: Any) ->
         NoRouteError: no edge of the route uses a queue.
     """
     ordering = _Ordering(queue)
-    token = _current.set(ordering)
-    try:
-        mapped = item.map(target, access, copy=copy)
-    finally:
-        _current.reset(token)
+    # Set in a copy, which ends with the call: an exception of a signal handler before a reset would
+    # leave the queue to all later mappings.
+    here = copy_context()
+    here.run(_current.set, ordering)
+    mapped = here.run(item.map, target, access, copy=copy)
     # Where nothing was mapped, no edge was asked, and what is pending may still have to be ordered.
     unmoved = mapped.context is item.context
     if not ordering.taken and not (unmoved and item.context.order(item, queue)):
