@@ -28,7 +28,7 @@ KINDS = ("device", "pinned", "managed", "registered", "vmm", "external", "event"
 def live(gpu: Gpu) -> Callable[[], Counter[str]]:
     """How many objects live in the driver, and how many descriptors are open."""
     if not gpu.is_software:
-        pytest.skip("NVIDIA's driver does not say what lives in it")
+        pytest.skip("NVIDIA's driver does not say what lives in it: pytest --softdevices=cuda")
     from samebytes_softdevices import cuda_live
 
     def count() -> Counter[str]:

@@ -22,8 +22,7 @@ from samebytes.plugins import (
 
 from ._array import CudaArray
 from ._context import CudaContext
-from ._driver import Current, Pending, acquire, call, driver
-from ._memory import descriptor
+from ._driver import Current, Pending, acquire, call, descriptor, driver
 from ._streams import handle_of, precede
 from ._tensor import CudaTensor, array_of
 from ._to_cpu import wait_for

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import operator
 import os
 from collections.abc import Callable
@@ -12,11 +13,11 @@ from typing import Any
 from cuda.bindings import driver
 
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import uninterrupted
+from samebytes.plugins import Fd, uninterrupted
 
 __all__ = [
     "LEGACY_STREAM", "NO_DRIVER", "Current", "Pending", "acquire", "attribute", "call", "check",
-    "driver", "free_all", "initialize",
+    "descriptor", "driver", "free_all", "initialize",
 ]  # fmt: skip
 
 LEGACY_STREAM = 1
@@ -106,6 +107,28 @@ def free_all(pending: Pending) -> Any:
         if isinstance(result, tuple) and not failed:
             failed = result[0]
     return failed
+
+
+class _Number(ctypes.Structure):
+    _fields_ = (("fd", ctypes.c_int),)
+
+
+def descriptor(function: Any, *arguments: Any) -> Fd:
+    """The descriptor that a function of the driver API opens.
+
+    Raises:
+        NativeError: the result is not CUDA_SUCCESS.
+    """
+    pending: Pending = []
+    try:
+        number = int(acquire(pending, os.close, function, *arguments))
+        cell = _Number()
+        fd = Fd.stored_in(cell, _Number.fd.offset)
+        uninterrupted(partial(setattr, cell, "fd", number), pending.clear)
+    except BaseException:
+        free_all(pending)
+        raise
+    return fd
 
 
 def check(name: str, code: Any) -> None:

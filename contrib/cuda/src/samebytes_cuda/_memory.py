@@ -3,27 +3,25 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import Fd, uninterrupted
+from samebytes.plugins import Fd
 
-from ._driver import Current, Pending, acquire, call, driver, free_all
+from ._driver import Current, Pending, acquire, call, descriptor, driver
 from ._use import CudaStorage, owner
 
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["HOST_VISIBLE", "PORTABLE", "Allocation", "Kind", "allocate", "descriptor"]
+__all__ = ["HOST_VISIBLE", "Allocation", "Kind", "allocate"]
 
 Kind = Literal["device", "pinned", "managed", "exportable"]
 """The kinds of memory: the GPU's own, the host's, moved by the driver, shared by descriptor."""
 HOST_VISIBLE = frozenset(("pinned", "managed"))
 
-PORTABLE = 1
+_PORTABLE = 1
 """CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts."""
 _GLOBAL = 1
 """CU_MEM_ATTACH_GLOBAL: any stream on any device may use it."""
@@ -56,7 +54,7 @@ def allocate(context: CudaContext, nbytes: int, kind: str) -> tuple[int, CudaSto
 
 _SIMPLE: dict[str, tuple[str, str, tuple[int, ...]]] = {
     "device": ("cuMemAlloc", "cuMemFree", ()),
-    "pinned": ("cuMemHostAlloc", "cuMemFreeHost", (PORTABLE,)),
+    "pinned": ("cuMemHostAlloc", "cuMemFreeHost", (_PORTABLE,)),
     "managed": ("cuMemAllocManaged", "cuMemFree", (_GLOBAL,)),
 }
 """What makes memory of a kind, what frees it, and the flags that it is made with."""
@@ -81,28 +79,6 @@ class Allocation:
         """A new descriptor of the memory, which other processes and APIs import."""
         kind = driver.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
         return descriptor(driver.cuMemExportToShareableHandle, self.handle, kind, 0)
-
-
-class _Number(ctypes.Structure):
-    _fields_ = (("fd", ctypes.c_int),)
-
-
-def descriptor(function: Any, *arguments: Any) -> Fd:
-    """The descriptor that a function of the driver API opens.
-
-    Raises:
-        NativeError: the result is not CUDA_SUCCESS.
-    """
-    pending: Pending = []
-    try:
-        number = int(acquire(pending, os.close, function, *arguments))
-        cell = _Number()
-        fd = Fd.stored_in(cell, _Number.fd.offset)
-        uninterrupted(partial(setattr, cell, "fd", number), pending.clear)
-    except BaseException:
-        free_all(pending)
-        raise
-    return fd
 
 
 def _exportable(context: CudaContext, nbytes: int, pending: Pending) -> Allocation:

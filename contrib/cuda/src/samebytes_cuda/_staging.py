@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import uninterrupted
+from samebytes.plugins import Resumable, uninterrupted
 
-from ._driver import Current, Pending, acquire, check, driver
-from ._memory import PORTABLE, allocate
-from ._use import CudaStorage, owner
+from ._driver import Pending, check, driver
+from ._memory import allocate
+from ._use import CudaStorage, give_back, owner
 
 if TYPE_CHECKING:
     from ._context import CudaContext
@@ -45,11 +45,8 @@ def staged(context: CudaContext, nbytes: int) -> tuple[int, CudaStorage]:
     pin = owner(context, pending)
     address = _take(spare, size, pending)
     if address is None:
-        with Current(context.native):
-            free = driver.cuMemFreeHost
-            address = int(acquire(pending, free, driver.cuMemHostAlloc, size, PORTABLE))
-        # From the last to the first, as all that is pending.
-        pending[:] = partial(_trim, spare), partial(spare.append, (size, address))
+        address, pin = allocate(context, size, "pinned")
+        pin.release = Resumable(give_back, context, _putting_back(spare, (size, address)))
     pin.expose(address, nbytes)
     return address, pin
 
@@ -58,13 +55,18 @@ def _take(spare: list[tuple[int, int]], size: int, pending: Pending) -> int | No
     """A block of that size, which `pending` gives back."""
     for block in list(spare):
         if block[0] == size:
-            steps = partial(_trim, spare), partial(spare.append, block)
+            steps = partial(pending.extend, _putting_back(spare, block))
             try:
-                uninterrupted(partial(spare.remove, block), partial(pending.extend, steps))
+                uninterrupted(partial(spare.remove, block), steps)
             except ValueError:  # another thread was faster
                 continue
             return block[1]
     return None
+
+
+def _putting_back(spare: list[tuple[int, int]], block: tuple[int, int]) -> Pending:
+    """What keeps a block for the next download. As all that is pending, the last comes first."""
+    return [partial(_trim, spare), partial(spare.append, block)]
 
 
 def _trim(spare: list[tuple[int, int]]) -> None:
