@@ -14,6 +14,7 @@ from typing import Any
 from samebytes import Storage
 from samebytes.errors import SamebytesError
 from samebytes.plugins import sweep_loans
+from samebytes.testing import living_objects
 from samebytes_softdevices import (
     call_failed,
     counted_calls,
@@ -172,7 +173,7 @@ def _left() -> dict[str, int]:
     mapped = Path("/proc/self/maps").read_text(errors="replace").splitlines()
     return {
         "descriptors": len([*Path("/proc/self/fd").iterdir()]),
-        "storages": sum(isinstance(o, Storage) for o in gc.get_objects()),
+        "storages": len(living_objects(Storage)),
         "mapped files": sum("memfd:" in line for line in mapped),
         "OpenCL imports": gpu_live_imports(),
         "VA objects": len(va_live()),

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from samebytes import Storage
 from samebytes.plugins import sweep_loans
+from samebytes.testing import living_objects
 
 __all__ = ["KINDS", "Finding", "fuzz", "main", "run_seeds"]
 
@@ -129,7 +130,7 @@ def _left() -> dict[str, int]:
     mapped = Path("/proc/self/maps").read_text(errors="replace").splitlines()
     return {
         "descriptors": len([*Path("/proc/self/fd").iterdir()]),
-        "storages": sum(isinstance(o, Storage) for o in gc.get_objects()),
+        "storages": len(living_objects(Storage)),
         "mapped files": sum("memfd:" in line for line in mapped),
     }
 

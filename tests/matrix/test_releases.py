@@ -7,7 +7,6 @@ give back what is left. So each release is one function written in C, or `Resuma
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -18,6 +17,7 @@ import pytest
 from samebytes import Storage
 from samebytes.errors import SamebytesError
 from samebytes.plugins import Resumable
+from samebytes.testing import living_objects
 
 from .sources import IMAGES, SOURCES, TARGETS, TENSORS
 
@@ -62,7 +62,7 @@ def test_every_release_goes_on(name: str, request: pytest.FixtureRequest) -> Non
                 with suppress(SamebytesError):
                     held.append(item.map(target, "r", copy=copy))
     assert len(held) > len(source.layouts), "nothing was mapped"
-    storages = [thing for thing in gc.get_objects() if isinstance(thing, Storage)]
+    storages = living_objects(Storage)
     assert storages
     found = {repr(s.release) for s in storages if _in_python(s.release)}
     assert not found

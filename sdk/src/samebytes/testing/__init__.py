@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         assert_steady,
         at_each_step,
         fill,
+        living_objects,
         never_interrupted,
         run_method,
     )
@@ -90,6 +91,7 @@ __all__ = [
     "assert_steady",
     "at_each_step",
     "fill",
+    "living_objects",
     "never_interrupted",
     "run_method",
     "strategies",

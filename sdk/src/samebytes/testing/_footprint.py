@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from samebytes import Context, Storage
 
-__all__ = ["Counts", "assert_nothing_left", "assert_steady"]
+__all__ = ["Counts", "assert_nothing_left", "assert_steady", "living_objects"]
+
+_T = TypeVar("_T")
 
 # A leak of one object for each of 10,000 calls shows up at ten times these.
 _MAX_BLOCKS = 1_000
@@ -110,10 +112,19 @@ def assert_nothing_left(counts: Counts = _no_counts) -> Iterator[None]:
     assert dict(counts()) == natives, "native objects are left over, or were given back twice"
 
 
+def living_objects(kind: type[_T]) -> list[_T]:
+    """Every object of a class and its subclasses that the garbage collector knows.
+
+    Of an object of another library it looks at the type alone: isinstance() also reads
+    `__class__`, which may run code (PyTorch's deprecated names warn of it).
+    """
+    return [o for o in gc.get_objects() if issubclass(type(o), kind)]
+
+
 def _living() -> dict[str, int]:
     gc.collect()
-    objects = gc.get_objects()
-    storages = sum(issubclass(type(o), Storage) and o.release is not None for o in objects)
-    contexts = sum(issubclass(type(o), Context) for o in objects)
-    del objects
-    return {"descriptors": _descriptors(), "storages": storages, "contexts": contexts}
+    return {
+        "descriptors": _descriptors(),
+        "storages": sum(storage.release is not None for storage in living_objects(Storage)),
+        "contexts": len(living_objects(Context)),
+    }

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from pathlib import Path
 
 from ..._core.context import Context
 from ..._core.holder import Holder
 from ..._core.storage import Storage
+from .._footprint import living_objects
 from .book import BrokenRule, rule
 
 __all__ = ["nothing_stays_of_a_mapping", "nothing_stays_of_memory"]
@@ -83,8 +83,7 @@ def _require_nothing_left(action: Callable[[], object], nbytes: int = 0) -> None
 
 
 def _living() -> dict[str, int]:
-    objects = gc.get_objects()
-    count = {what: sum(isinstance(o, kind) for o in objects) for what, kind in _KINDS.items()}
+    count = {what: len(living_objects(kind)) for what, kind in _KINDS.items()}
     descriptors = Path("/proc/self/fd")
     if descriptors.is_dir():
         count["descriptors"] = len(list(descriptors.iterdir()))
