@@ -113,10 +113,13 @@ def assert_nothing_left(counts: Counts = _no_counts) -> Iterator[None]:
 
 
 def living_objects(kind: type[_T]) -> list[_T]:
-    """Every object of a class and its subclasses that the garbage collector knows.
+    """The objects of a class and its subclasses that the garbage collector knows.
 
-    Of an object of another library it looks at the type alone: isinstance() also reads
-    `__class__`, which may run code (PyTorch's deprecated names warn of it).
+    It looks at types alone: isinstance() also reads `__class__`, and for objects of other
+    libraries that may run code (PyTorch's deprecated names warn).
+
+    Args:
+        kind: the class.
     """
     return [o for o in gc.get_objects() if issubclass(type(o), kind)]
 

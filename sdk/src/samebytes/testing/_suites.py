@@ -11,7 +11,7 @@ from ._child import ChildResult, run_method
 from ._contexts import ContextSuite
 from ._device_view import DeviceView
 from ._elements import ElementSuite
-from ._footprint import assert_nothing_left, assert_steady
+from ._footprint import assert_nothing_left, assert_steady, living_objects
 from ._frames import FrameSuite
 from ._guard import GuardedMemory
 from ._interrupts import Interrupted, at_each_step, never_interrupted
@@ -44,6 +44,7 @@ __all__ = [
     "assert_steady",
     "at_each_step",
     "fill",
+    "living_objects",
     "never_interrupted",
     "run_method",
     "strategies",
