@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 
 import samebytes
@@ -24,7 +24,7 @@ STEP = 2 << 20  # the granularity of cuMemCreate
 def neighbours(gpu: Gpu) -> Iterator[tuple[int, int]]:
     """Two allocations of BLOCK bytes, as near to each other as the driver puts them."""
     blocks = sorted(gpu.allocate(BLOCK) for _ in range(8))
-    yield min(zip(blocks, blocks[1:], strict=False), key=lambda pair: pair[1] - pair[0])
+    yield min(pairwise(blocks), key=lambda pair: pair[1] - pair[0])
     for block in blocks:
         gpu.free(block)
 
@@ -104,11 +104,10 @@ def test_what_begins_before_its_allocation(lend: Any) -> None:
     """By negative strides: its first element lies within, and its last does not."""
     array = lend(BLOCK, None, "interface")
 
-    class Backwards:
-        __cuda_array_interface__ = {**array.interface(), "shape": (1 << 20,), "strides": (-64,)}
-
-    with pytest.raises(LayoutError, match="CUDA does not know|ends outside"):
-        samebytes.tensor(Backwards())
+    described = {**array.interface(), "shape": (1 << 20,), "strides": (-64,)}
+    backwards = type("Backwards", (), {"__cuda_array_interface__": described})()
+    with pytest.raises(LayoutError, match=r"CUDA does not know|ends outside"):
+        samebytes.tensor(backwards)
 
 
 @pytest.mark.parametrize("by", ["dlpack", "interface"])
@@ -156,7 +155,7 @@ def test_asking_for_a_segment_leaves_nothing(gpu: Gpu, segment: Segment) -> None
         assert gpu.do("cuMemGetInfo")[0] >= free + STEP
 
 
-def test_two_registrations_side_by_side(gpu: Gpu, context: CudaContext) -> None:
+def test_two_registrations_side_by_side(context: CudaContext) -> None:
     """An array over both would outlive the second, which nothing would hold."""
     pages = samebytes.context("cpu").allocate((2 * BLOCK,))
     halves = [samebytes.tensor(pages.native[at : at + BLOCK]) for at in (0, BLOCK)]
