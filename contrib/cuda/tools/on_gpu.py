@@ -40,6 +40,8 @@ INSTALLED = {
     "cuda_bindings": "cuda.bindings",
     "cuda_pathfinder": "cuda.pathfinder",
 }
+ALL = 560.0
+"""Seconds that all steps may take."""
 ENDING = 10.0
 """Seconds that a step has to end by itself once it was interrupted."""
 
@@ -52,7 +54,7 @@ class Step(NamedTuple):
         command: what is run, in the root of the repository.
         file: the file that gets its output, with that of the steps that name the same.
         most: seconds that it may take.
-        least: seconds that steps before it leave to it.
+        least: seconds that steps before it leave to it, of ALL.
         is_shown: the report has all of its output.
         is_optional: it does not count that there was no time for it, or not enough.
     """
@@ -70,10 +72,11 @@ def main() -> int:
     """Run every step; give 0 if all of them passed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "gpu" / "report")
-    parser.add_argument("--seconds", type=float, default=560, help="what all of it may take")
+    parser.add_argument("--seconds", type=float, default=ALL, help="what all of it may take")
     parser.add_argument("--only", nargs="+", default=[], metavar="STEP", help="these steps alone")
     options = parser.parse_args()
     deadline = time.monotonic() + options.seconds
+    scale = min(1, options.seconds / ALL)
     out: Path = options.folder
     out.mkdir(parents=True, exist_ok=True)
     lines = [f"Python {platform.python_version()}, {platform.platform()}", *unpack()]
@@ -91,7 +94,7 @@ def main() -> int:
         (out / file).unlink(missing_ok=True)
     failed = 0
     for number, step in enumerate(chosen):
-        later = sum(other.least for other in chosen[number + 1 :])
+        later = sum(other.least for other in chosen[number + 1 :]) * scale
         seconds = min(step.most, deadline - time.monotonic() - later)
         found = run(step, environment, out / step.file, seconds - ENDING)
         failed += found.failed
