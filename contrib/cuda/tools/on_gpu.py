@@ -108,7 +108,7 @@ def main() -> int:
 def steps(lines: list[str]) -> list[Step]:
     """What is run, in this order; what cannot be run is said in `lines`."""
     python = [sys.executable, "-X", "faulthandler"]
-    pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs"]
+    pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE"]
     nvidia_smi = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv"]
     # The step "ordering" runs that.
     twice = f"{TESTS}/test_streams.py::test_the_tests_of_ordering_can_fail"
@@ -116,9 +116,9 @@ def steps(lines: list[str]) -> list[Step]:
     made = [
         Step("driver", nvidia_smi, "machine.txt", 30, 0),
         Step("doctor", [*python, "-m", "samebytes", "doctor"], "machine.txt", 40, 0),
-        Step("tests", [*pytest, "-rfE", *tests], "tests.txt", 300, 180),
+        Step("tests", [*pytest, *tests], "tests.txt", 300, 180),
         # Apart, as a library that ends its process would end the other tests with it.
-        Step("libraries", [*pytest, "-v", "-rfE", LIBRARIES], "libraries.txt", 120, 60),
+        Step("libraries", [*pytest, "-v", LIBRARIES], "libraries.txt", 120, 60),
         Step("ordering", [*python, "contrib/cuda/tools/without_events.py"],
              "figures.txt", 90, 40, is_shown=True),
         Step("waits", [*python, "contrib/cuda/tools/waits.py"],
