@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ._context import CudaContext
-    from ._lending import Lent
+    from ._foreign import Lent
 
 __all__ = ["CudaTensor", "array_of", "tensor"]
 
@@ -125,7 +125,7 @@ class CudaTensor(Tensor):
 @cache
 def _borrower() -> Callable[[Any], Lent]:
     """`borrow`, whose module needs this one."""
-    from ._lending import borrow
+    from ._foreign import borrow
 
     return borrow
 
