@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import weakref
 from collections.abc import Callable
@@ -101,6 +102,10 @@ def test_pointers_of_the_user(usm: Any) -> None:
     inside = sbo.usm_tensor(pointer + 64, (4, 16), context=usm, keep=owner)
     np.asarray(owner)[...] = np.arange(256)
     assert np.asarray(inside)[0, 0] == 64
+    same = sbo.usm_tensor(ctypes.c_void_p(pointer + 64), (4, 16), context=usm)
+    assert same.handle("usm_ptr") == pointer + 64
+    with pytest.raises(UnsupportedObjectError, match="a USM pointer must be an int"):
+        sbo.usm_tensor("4096", (4,), context=usm)
     with pytest.raises(LayoutError, match="ends 192 bytes after it"):
         sbo.usm_tensor(pointer + 64, (193,), context=usm)
     gone = weakref.ref(owner)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Callable
 from typing import Any
@@ -156,6 +157,8 @@ def test_raw_cl_mem(opencl: Any, references: Callable[[Any], int]) -> None:
     before = references(buffer)
     tensor = sbo.tensor(buffer.int_ptr, (4096,), context=opencl)
     assert tensor.handle("cl_mem") == buffer.int_ptr
+    pointer = ctypes.c_void_p(buffer.int_ptr)
+    assert sbo.tensor(pointer, (4096,), context=opencl).handle("cl_mem") == buffer.int_ptr
     assert references(buffer) == before + 2, "the storage's and the native's"
     native = tensor.native
     tensor_again = samebytes.tensor(native)

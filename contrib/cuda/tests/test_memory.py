@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 from collections.abc import Callable
@@ -334,6 +335,7 @@ def test_contexts(gpu: Any, context: CudaContext) -> None:
     assert samebytes.context("cuda") is samebytes.context("cuda:0") is context
     assert samebytes_cuda.context(gpu.context) is context
     assert samebytes_cuda.context(int(gpu.context)) is context
+    assert samebytes_cuda.context(ctypes.c_void_p(int(gpu.context))) is context
     assert context.handle("cuda_context") == int(gpu.context)
     assert (context.handle("cuda_device"), context.handle("cuda_stream")) == (0, 1)
     assert context.device.uuid is not None

@@ -51,7 +51,7 @@ from ._core.owned_pointer import (
     uninterrupted,
     untrack,
 )
-from ._core.pointers import capsule_pointer, data_address
+from ._core.pointers import data_address, native_pointer
 from ._core.registry import ContextRegistry, intern, living_contexts
 from ._core.storage import JointStorage, Resumable, Storage, joint_owner, owners_of_planes
 from ._core.tensor import Tensor
@@ -120,7 +120,6 @@ __all__ = [
     "Transfer",
     "array_in",
     "bytes_at",
-    "capsule_pointer",
     "check_access",
     "check_handle_key",
     "check_modifier",
@@ -144,6 +143,7 @@ __all__ = [
     "lent_in",
     "living_contexts",
     "memory_size",
+    "native_pointer",
     "ordering_queue",
     "owned_pointer_type",
     "owners_of_planes",

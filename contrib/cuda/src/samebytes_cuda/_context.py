@@ -8,8 +8,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
-from samebytes.errors import ClosedError, NativeError, UnsupportedObjectError
-from samebytes.plugins import Context, ContextRegistry, FrameMeta, HandleKey, register_handle_key
+from samebytes.errors import ClosedError, NativeError
+from samebytes.plugins import (
+    Context,
+    ContextRegistry,
+    FrameMeta,
+    HandleKey,
+    native_pointer,
+    register_handle_key,
+)
 
 from ._array import CudaArray
 from ._devices import describe, names, ordinal_of
@@ -206,8 +213,8 @@ def context(handle: Any) -> CudaContext:
     """The context over a CUcontext of yours, which must outlive its memory: it is not held.
 
     Args:
-        handle: the CUcontext, as an int or of cuda-bindings. For a device's primary context it is
-            what `samebytes.context("cuda:N")` gives.
+        handle: the CUcontext, as an int, a `ctypes.c_void_p` or a PyCapsule, or of cuda-bindings.
+            For a device's primary context it is what `samebytes.context("cuda:N")` gives.
 
     Raises:
         UnsupportedObjectError: it is not a handle.
@@ -215,10 +222,8 @@ def context(handle: Any) -> CudaContext:
         NativeError: the driver fails.
     """
     initialize()
-    try:
-        native = driver.CUcontext(int(handle))
-    except (TypeError, ValueError):
-        raise UnsupportedObjectError(f"a {type(handle).__name__} is not a CUcontext") from None
+    given = int(handle) if isinstance(handle, driver.CUcontext) else handle
+    native = driver.CUcontext(native_pointer(given, "a CUcontext"))
     try:
         with Current(native):
             ordinal = int(call(driver.cuCtxGetDevice))
