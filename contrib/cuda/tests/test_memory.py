@@ -345,6 +345,18 @@ def test_contexts(gpu: Any, context: CudaContext) -> None:
         samebytes_cuda.context("gpu")
 
 
+def test_attributes_of_the_device(gpu: Any, context: CudaContext) -> None:
+    name = "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY"
+    key = getattr(gpu.driver.CUdevice_attribute, name)
+    number = gpu.ok(gpu.driver.cuDeviceGetAttribute(key, 0))
+    assert context.supports("MANAGED_MEMORY") is context.supports(name) is bool(number)
+    assert context.supports("UNIFIED_ADDRESSING"), "CUDA has no 64-bit device without it"
+    for wrong in ("MANAGED_MEMRY", "CU_DEVICE_ATTRIBUTE_MANAGED_MEMRY"):
+        with pytest.raises(UnknownNameError, match=wrong) as caught:
+            context.supports(wrong)
+        assert caught.value.nearest[0] == wrong.replace("MEMRY", "MEMORY")
+
+
 def test_a_context_of_your_own(gpu: Any, context: CudaContext) -> None:
     native = gpu.ok(gpu.driver.cuCtxCreate(None, 0, 0))
     gpu.driver.cuCtxPopCurrent()

@@ -13,7 +13,7 @@ from ._core.arrays import PointerArray, array_in
 from ._core.closed import read_slot
 from ._core.closing import returns_memory
 from ._core.context import Context, HostContext, Level
-from ._core.descriptors import file_behind, is_dma_buf, memory_size
+from ._core.descriptors import file_behind, file_identity, is_dma_buf, memory_size
 from ._core.device import CPU_DEVICE, Device
 from ._core.edge import MapperSpec, Transfer
 from ._core.fd import Fd
@@ -130,6 +130,7 @@ __all__ = [
     "dlpack_capsule",
     "dtype",
     "file_behind",
+    "file_identity",
     "hand_over",
     "hookimpl",
     "in_forked_child",

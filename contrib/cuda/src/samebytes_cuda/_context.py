@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
-from samebytes.errors import ClosedError, NativeError
+from samebytes.errors import ClosedError, NativeError, UnknownNameError
 from samebytes.plugins import (
     Context,
     ContextRegistry,
@@ -20,7 +20,7 @@ from samebytes.plugins import (
 
 from ._array import CudaArray
 from ._devices import describe, names, ordinal_of
-from ._driver import LEGACY_STREAM, Current, attribute, call, driver, initialize
+from ._driver import ATTRIBUTE, LEGACY_STREAM, Current, attribute, call, driver, initialize
 from ._memory import Kind, allocate
 from ._streams import handle_of
 from ._tensor import CudaTensor, array_of
@@ -182,9 +182,18 @@ class CudaContext(Context[CudaTensor]):
         """Whether the device has an attribute, by its name in CUdevice_attribute.
 
         Args:
-            name: such as "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY".
+            name: such as "MANAGED_MEMORY", or in full "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY".
+
+        Raises:
+            UnknownNameError: cuda-bindings knows no such attribute. Newer ones know more.
         """
-        return attribute(name, self.ordinal) != 0
+        short = name.removeprefix(ATTRIBUTE)
+        known = driver.CUdevice_attribute.__members__
+        if ATTRIBUTE + short not in known:
+            prefix = ATTRIBUTE if name.startswith(ATTRIBUTE) else ""
+            names = (prefix + key.removeprefix(ATTRIBUTE) for key in known)
+            raise UnknownNameError("attribute of a CUDA device", name, names)
+        return attribute(short, self.ordinal) != 0
 
     def _release(self) -> None:
         if _homes.get(self.ordinal) is self:

@@ -52,9 +52,11 @@ class CudaTensor(Tensor):
         """
         if isinstance(native, CudaArray):
             native.context.check_open()
-            return cls(native, native.context, native.pin, None, native.readonly, native.info)
+            home, keep, readonly = native.context, native.pin, native.readonly
+            return cls.borrowed(native, home, keep=keep, readonly=readonly, info=native.info)
         lent = _borrower()(native)
-        return cls(native, lent.context, lent, None, lent.forbids_writing, lent.info)
+        readonly, info = lent.forbids_writing, lent.info
+        return cls.borrowed(native, lent.context, keep=lent, readonly=readonly, info=info)
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over pinned or managed memory, which keeps it alive. The memory is complete.
