@@ -30,6 +30,7 @@ from ._core.handles import (
 )
 from ._core.imports import ImportCache
 from ._core.info import TensorInfo, dense_strides
+from ._core.libraries import bind
 from ._core.loans import (
     ADD_PENDING_CALL,
     SWEEP_SOON,
@@ -58,6 +59,7 @@ from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
 from ._exchange import DeviceArray
+from ._exchange import check_request as check_dlpack_request
 from ._exchange import device_array as dlpack_array
 from ._exchange import to_capsule as dlpack_capsule
 from ._lazy import lazy_exports
@@ -119,8 +121,10 @@ __all__ = [
     "TensorInfo",
     "Transfer",
     "array_in",
+    "bind",
     "bytes_at",
     "check_access",
+    "check_dlpack_request",
     "check_handle_key",
     "check_modifier",
     "count_copy",

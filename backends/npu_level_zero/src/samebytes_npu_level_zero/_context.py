@@ -187,9 +187,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
             LevelZeroError: the driver refuses.
         """
         image = ImageInfo(ImageFormat.of(format_), width, height)
-        layouts = image.format.packed_layouts(width, height)
-        nbytes = max(plane.offset + plane.span for plane in layouts)
-        allocation, storage = self._allocate(nbytes, kind, exportable, mmap.PAGESIZE)
+        allocation, storage = self._allocate(image.nbytes, kind, exportable, mmap.PAGESIZE)
         self.imports.note(storage, allocation)
         native = tuple(
             self._pointer(
@@ -198,7 +196,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
                 plane.offset,
                 TensorInfo(plane.dtype, plane.shape, plane.strides),
             )
-            for plane in layouts
+            for plane in image.packed_layouts()
         )
         return Frame.owned(native, self, FrameMeta(image), storage)
 

@@ -141,11 +141,10 @@ class CudaContext(Context[CudaTensor]):
         """
         self.check_open()
         image = ImageInfo(ImageFormat.of(format_), width, height)
-        layouts = image.packed_layouts()
-        address, pin = allocate(self, max(p.offset + p.span for p in layouts), kind)
+        address, pin = allocate(self, image.nbytes, kind)
         planes = tuple(
             CudaArray(self, address + p.offset, TensorInfo(p.dtype, p.shape, p.strides), kind, pin)
-            for p in layouts
+            for p in image.packed_layouts()
         )
         return Frame.owned(planes, self, FrameMeta(image), pin)
 
