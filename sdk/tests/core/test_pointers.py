@@ -39,7 +39,5 @@ def test_numbers_and_c_pointers() -> None:
 
 @pytest.mark.parametrize("given", [None, True, 7.0, "7", b"7", object()])
 def test_what_is_not_a_pointer(given: object) -> None:
-    with pytest.raises(
-        UnsupportedObjectError, match="an AVFrame\\* must be an int, a ctypes.c_void_p"
-    ):
+    with pytest.raises(UnsupportedObjectError, match=r"an AVFrame\* must be an int, a ctypes"):
         native_pointer(given, "an AVFrame*")
