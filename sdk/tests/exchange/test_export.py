@@ -205,6 +205,7 @@ def test_packed_types_are_refused(name: str) -> None:
 
 
 def test_what_consumers_may_ask_of_memory_on_a_device() -> None:
+    dl_device: Any
     for dl_device in (None, (2, 1), (np.int32(2), np.int32(1))):
         for copy in (None, False):
             check_dlpack_request((2, 1), dl_device, copy)

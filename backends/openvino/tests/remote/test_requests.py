@@ -57,7 +57,7 @@ def test_native_remote_tensors_by_name_index_and_port(remote: Any) -> None:
 
 
 def test_ports_without_names(remote: Any) -> None:
-    """By name only a remote tensor goes in natively; a carried one goes everywhere."""
+    """By name only a remote tensor goes in natively; a converted one goes everywhere."""
     model = adding_one()
     for port in (*model.inputs, *model.outputs):
         port.tensor.set_names(set())
