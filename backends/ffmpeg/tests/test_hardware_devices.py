@@ -232,7 +232,7 @@ class TestOpening:
 
 
 @pytest.mark.pyav17
-def test_pyav_takes_what_the_readme_tells_to_decode_to_surfaces() -> None:
+def test_pyav_takes_what_the_readme_shows_for_decoding_to_surfaces() -> None:
     from av.codec.hwaccel import HWAccel
 
     accelerated = HWAccel(
@@ -362,7 +362,7 @@ class TestFrames:
         del again, other
         assert not sb.frame(native).readonly
 
-    def test_what_is_no_frame(self, device: HardwareDevice) -> None:
+    def test_what_is_not_a_frame(self, device: HardwareDevice) -> None:
         library = device.library.path
         for pointer, why in ((0, "an AVFrame"), (4096, "not mapped"), (id(library) & ~15, "no AV")):
             with pytest.raises(LayoutError, match=why):

@@ -131,7 +131,7 @@ def test_its_own_queue_is_made_once(opencl: Any) -> None:
 
 @pytest.mark.usefixtures("device_name")
 @pytest.mark.parametrize("handle", [0, 8, -1, 1 << 63, 0xDEAD_BEEF])
-def test_what_is_no_cl_context(handle: int) -> None:
+def test_what_is_not_a_cl_context(handle: int) -> None:
     with pytest.raises(LayoutError, match="not a valid cl_context"):
         samebytes_gpu_opencl.context(handle)
 

@@ -116,7 +116,7 @@ def test_pointers_of_the_user(usm: Any) -> None:
     assert gone() is None
 
 
-def test_what_is_no_usm_of_this_context(usm: Any) -> None:
+def test_what_is_not_usm_of_this_context(usm: Any) -> None:
     array = np.zeros(64, np.uint8)
     with pytest.raises(DeviceMismatchError, match="plain memory"):
         sbo.usm_tensor(array.ctypes.data, (64,), context=usm)

@@ -77,7 +77,7 @@ def test_a_keeper_that_holds_its_tensor_is_collected(
     assert alive() is None
 
 
-def test_pointers_that_are_no_usm(context: LevelZeroContext) -> None:
+def test_pointers_that_are_not_usm(context: LevelZeroContext) -> None:
     plain = ctypes.create_string_buffer(64)
     for pointer in (ctypes.addressof(plain), 0, -8, 8, (1 << 64) - 1, 1 << 64, 1 << 80):
         with pytest.raises(LayoutError, match="not a USM pointer of this context"):

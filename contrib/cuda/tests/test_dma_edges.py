@@ -121,7 +121,8 @@ def test_the_size_of_a_buffer_is_that_behind_its_descriptor(
         return (801,)
 
     monkeypatch.setattr(_dma_edges, "memory_size", lambda _: 1 << 20)
-    monkeypatch.setattr(_dma_edges.driver, "cuImportExternalMemory", cuImportExternalMemory)
+    call = "samebytes_cuda._dma_edges.driver.cuImportExternalMemory"
+    monkeypatch.setattr(call, cuImportExternalMemory)
     fd = os.memfd_create("test")
     os.ftruncate(fd, 4096)
     tensor = dma.from_fd(fd, (4096,), take_ownership=True)

@@ -60,7 +60,7 @@ def test_what_answers_as_a_dma_buf_and_has_no_size(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("number", [-1, 1 << 20, 1 << 40])
-def test_numbers_that_are_no_open_descriptors(number: int) -> None:
+def test_numbers_that_are_not_open_descriptors(number: int) -> None:
     for function in (memory_size, is_dma_buf, file_identity):
         with pytest.raises(LayoutError, match=f"^{number} is not an open file descriptor"):
             function(number)

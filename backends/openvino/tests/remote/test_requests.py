@@ -193,7 +193,7 @@ def test_dynamic_shapes_on_the_gpu(gpu: Any) -> None:
         request.set_tensor("y", native(gpu, (3, 8)))
 
 
-def test_objects_that_are_no_tensors(remote: Any) -> None:
+def test_objects_that_are_not_tensors(remote: Any) -> None:
     request = InferRequest(compile_model(adding_one(), remote))
     with pytest.raises(UnsupportedObjectError):
         request.set_tensor("x", object())
