@@ -8,6 +8,7 @@ from typing import Any
 
 from devtools.costs.page import goals, page
 from devtools.costs.plot import Curve, plot
+from devtools.costs.why import PAGE, with_figures
 from devtools.workspace import ROOT
 
 __all__ = ["RECORD", "costs", "made_of"]
@@ -55,7 +56,7 @@ def _with_table(run: Mapping[str, Any]) -> str:
 
 def made_of(run: Mapping[str, Any]) -> dict[Path, str]:
     """The files that show a run, by their paths in the repository."""
-    made = {_PAGE: page(run), _EXPLAINED: _with_table(run)}
+    made = {_PAGE: page(run), _EXPLAINED: _with_table(run), PAGE: with_figures(run)}
     for name, (row, title) in _PLOTS.items():
         found = sorted(
             (r for r in run["rows"] if r["name"] == row and r["ours"] is not None),
