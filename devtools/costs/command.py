@@ -56,7 +56,7 @@ def _with_table(run: Mapping[str, Any]) -> str:
 
 def made_of(run: Mapping[str, Any]) -> dict[Path, str]:
     """The files that show a run, by their paths in the repository."""
-    made = {_PAGE: page(run), _EXPLAINED: _with_table(run), PAGE: with_figures(run)}
+    made = {_PAGE: page(run), _EXPLAINED: _with_table(run)}
     for name, (row, title) in _PLOTS.items():
         found = sorted(
             (r for r in run["rows"] if r["name"] == row and r["ours"] is not None),
@@ -70,4 +70,5 @@ def made_of(run: Mapping[str, Any]) -> dict[Path, str]:
         ]
         if len(sizes) > 1:
             made[Path("docs/explanation") / name] = plot(title, sizes, curves)
+    made[PAGE] = with_figures(run)
     return made
