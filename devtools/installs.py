@@ -27,7 +27,7 @@ _FOLDER = re.compile(r"(?:\./|\$S/)([\w/]+)(?:\[([\w,-]+)\])?")
 
 
 def of_page(page: str, text: str, *, published: bool = PUBLISHED) -> list[tuple[int, str]]:
-    """(line, what is wrong) of what a page tells its reader to install.
+    """(line, what is wrong) of what a page asks its reader to install.
 
     Args:
         page: the file, below the root.
