@@ -58,6 +58,8 @@ def test_all_declarations_are_valid() -> None:
 )
 def test_row(row: Benchmark) -> None:
     ways = _make(row)
+    assert (ways.by_hand is None) == bool(row.alone), "a call by hand, or the reason for none"
+    assert (ways.by_hand is None) == (not row.beside), "beside= says what by_hand calls"
     try:
         for call in (ways.ours, ways.by_hand, ways.copying):
             for _ in range(2):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from devtools.costs.page import goals, page
+from devtools.costs.blocks import filled
+from devtools.costs.page import page
 from devtools.costs.plot import Curve, plot
 from devtools.costs.why import PAGE, with_figures
 from devtools.workspace import ROOT
@@ -22,9 +23,8 @@ _PLOTS = {
     "costs-frame.svg": ("ffmpeg -> openvino, I420", "A decoded frame becomes OpenVINO tensors"),
     "costs-socket.svg": ("a frame through a socket, NV12", "A frame goes through a socket"),
 }
-# What stands between these lines of a page that people write is made from the run.
-_EXPLAINED = Path("docs/explanation/costs.md")
-_BEGIN, _END = "<!-- begin: python3 dev.py costs -->", "<!-- end -->"
+# Pages that people write, with blocks that are made from the run.
+_EXPLAINED = (Path("docs/explanation/costs.md"), Path("docs/reference/image-model.md"))
 _WAYS = (("ours", "samebytes"), ("by_hand", "by hand"), ("copying", "copying"))
 
 
@@ -47,16 +47,10 @@ def costs(record: Path = RECORD, root: Path = ROOT) -> list[Path]:
     return written
 
 
-def _with_table(run: Mapping[str, Any]) -> str:
-    head, _, rest = (ROOT / _EXPLAINED).read_text().partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    machine = f"{run['processor']}, {run['cores']} cores, Python {run['python']}"
-    return f"{head}{_BEGIN}\nTaken on {machine}.\n\n{goals(run)}\n{_END}{tail}"
-
-
 def made_of(run: Mapping[str, Any]) -> dict[Path, str]:
     """The files that show a run, by their paths in the repository."""
-    made = {_PAGE: page(run), _EXPLAINED: _with_table(run)}
+    made = {_PAGE: page(run)}
+    made |= {path: filled((ROOT / path).read_text(), run) for path in _EXPLAINED}
     for name, (row, title) in _PLOTS.items():
         found = sorted(
             (r for r in run["rows"] if r["name"] == row and r["ours"] is not None),

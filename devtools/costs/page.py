@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page with every row of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-__all__ = ["goals", "page"]
+__all__ = ["escaped", "figure", "goals", "page"]
 
 _HEAD = """\
 # What each edge costs
@@ -13,7 +13,7 @@ _HEAD = """\
 Every row of `samebytes bench`, written by `python3 dev.py costs` from
 [costs.json](../explanation/costs.json), the record of one run of
 
-<!-- not run: it measures for an hour, and tests do not measure -->
+<!-- not run: it measures for half an hour and more, and tests do not measure -->
 ```sh
 {command}
 ```
@@ -21,12 +21,19 @@ Every row of `samebytes bench`, written by `python3 dev.py costs` from
 on {machine}.
 
 Times are microseconds of one call, the least of many rounds in which samebytes and the call by
-hand took turns. "Times" is their ratio, and in brackets its range over {repeats} repeats without
-the two outermost. A star marks what is above its goal: [Costs](../explanation/costs.md) says why.
+hand took turns. "Times" is the median of their ratio over {repeats} repeats, and in brackets its
+range without the two outermost. A star marks what is above its goal:
+[Costs](../explanation/costs.md) says why, and [the profiles](#profiles-of-what-is-above-its-goal)
+show where the time goes.
 On software devices the times say nothing about hardware; what samebytes does besides the native
 calls is the same there. "First time" is with memory that was not mapped before, "again" with the
 same memory once more.
 """
+_ABOUT_PROFILES = """\
+The functions that take longest in themselves, with the calls and microseconds of one call of the
+row. The profiler makes functions of Python seem slower than they are: compare these times with
+each other alone. `samebytes bench --profile ROW` shows all of them."""
+_PROFILE_COLUMNS = "| of | function | calls | us |\n|---|---|---|---|"
 _COLUMNS = "| what | size | samebytes | by hand | times | copying |\n|---|---|---|---|---|---|"
 _COMMAND = (
     "samebytes-softdevices run --gpu --npu --vaapi --cuda -- samebytes bench --json > run.json"
@@ -39,13 +46,52 @@ def page(run: Mapping[str, Any]) -> str:
     parts = [_HEAD.format(command=_COMMAND, machine=machine, repeats=run["repeats"])]
     measured = [row for row in run["rows"] if row["ours"] is not None]
     for plugin, rows in groupby(measured, key=lambda row: row["plugin"]):
-        parts.append(f"\n## {plugin}\n\n{_COLUMNS}\n" + "\n".join(map(_line, rows)) + "\n")
+        these = list(rows)
+        parts.append(f"\n## {plugin}\n\n{_COLUMNS}\n" + "\n".join(map(_line, these)) + "\n")
+        parts += _alone(these)
+    parts += _profiles(measured)
     missing = [row for row in run["rows"] if row["ours"] is None]
     if missing:
         parts.append("\n## Not measured\n\n| what | why |\n|---|---|")
-        parts += [f"| {_escaped(row['name'])} | {_first_line(row['reason'])} |" for row in missing]
+        parts += [f"| {escaped(row['name'])} | {_first_line(row['reason'])} |" for row in missing]
         parts.append("")
     return "\n".join(parts)
+
+
+def _alone(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why there is nothing by hand beside a row."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row["by_hand"] is None and row.get("alone"):
+            names = reasons.setdefault(row["alone"], [])
+            if row["name"] not in names:
+                names.append(row["name"])
+    if not reasons:
+        return []
+    lines = [f"* {'; '.join(map(escaped, names))}: {why}" for why, names in reasons.items()]
+    return ["Nothing by hand stands beside", "", *lines, ""]
+
+
+def _profiles(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The costliest functions of each row above its goal, each row in its first size."""
+    seen: set[tuple[str, str]] = set()
+    parts = ["\n## Profiles of what is above its goal\n", _ABOUT_PROFILES]
+    for row in rows:
+        key = row["plugin"], row["name"]
+        if not row["above_goal"] or not row.get("profile") or key in seen:
+            continue
+        seen.add(key)
+        parts.append(
+            f"\n### {escaped(row['name'])}\n\n| of | function | calls | us |\n|---|---|---|---|"
+        )
+        for way, title in (("ours", "samebytes"), ("by_hand", "by hand")):
+            parts += [
+                f"| {title} | `{_cell(one['where'])}` | {one['calls']:.3g} | {one['us']:.2f} |"
+                for one in row["profile"].get(way, ())
+            ]
+    if not seen:
+        parts.append("\nThe run that is recorded has none.")
+    return [*parts, ""]
 
 
 def goals(run: Mapping[str, Any]) -> str:
@@ -62,8 +108,8 @@ def goals(run: Mapping[str, Any]) -> str:
             times = f"{row['ratio']:.2f} ({row['spread'][0]:.2f} to {row['spread'][1]:.2f})"
         goal = f"{row['goal']:g}" if row["goal"] else f"{row['goal_us']:g} us"
         star = " *" if row["above_goal"] else ""
-        hand, ours = _figure(row["by_hand"]), _figure(row["ours"])
-        lines.append(f"| {_escaped(row['name'])} | {hand} | {ours} | {times} | {goal}{star} |")
+        hand, ours = figure(row["by_hand"]), figure(row["ours"])
+        lines.append(f"| {escaped(row['name'])} | {hand} | {ours} | {times} | {goal}{star} |")
     return "\n".join(lines)
 
 
@@ -76,19 +122,25 @@ def _line(row: Mapping[str, Any]) -> str:
         times = f"{row['ratio']:.2f} ({low:.2f} to {high:.2f}){star}"
     elif row["above_goal"]:
         times = "*"
-    cells = [_escaped(row["name"]), size, *map(_figure, (row["ours"], row["by_hand"])), times]
-    return f"| {' | '.join(cells)} | {_figure(row['copying'])} |"
+    cells = [escaped(row["name"]), size, *map(figure, (row["ours"], row["by_hand"])), times]
+    return f"| {' | '.join(cells)} | {figure(row['copying'])} |"
 
 
-def _figure(microseconds: float | None) -> str:
+def figure(microseconds: float | None) -> str:
+    """A time as cells have it; nothing where there is none."""
     if microseconds is None:
         return ""
     return f"{microseconds:.2f}" if microseconds < 100 else f"{microseconds:.0f}"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A row's name in a cell."""
     return f"`{text}`" if "(" in text or "_" in text else text
 
 
 def _first_line(text: str) -> str:
-    return text.splitlines()[0].replace("|", "\\|")
+    return _cell(text.splitlines()[0])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -6,10 +6,12 @@ import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from devtools.costs import RECORD, costs, made_of
+from devtools.costs.blocks import BLOCKS, filled, starred
 from devtools.costs.plot import Curve, plot
 from devtools.costs.why import figures
 from devtools.workspace import ROOT
@@ -21,6 +23,91 @@ RUN = json.loads(RECORD.read_text())
 def test_what_is_shown_was_made_from_the_record() -> None:
     for path, content in made_of(RUN).items():
         assert (ROOT / path).read_text() == content, f"{path}: python3 dev.py costs"
+
+
+def test_what_is_above_its_goal_has_its_reason() -> None:
+    text = (ROOT / "docs/explanation/costs.md").read_text()
+    _, _, reasons = text.partition("## What is above its goal, and why")
+    named = {name for cell in re.findall(r"^\| (`.*?`) \| ", reasons, re.MULTILINE)
+             for name in re.findall(r"`[\"'](.+?)[\"']`", cell)}  # fmt: skip
+    assert {row["name"] for row in starred(RUN)} <= named
+
+
+def test_every_block_is_shown_and_made() -> None:
+    marks = [
+        name
+        for page in ("explanation/costs.md", "reference/image-model.md")
+        for name in re.findall(r"dev\.py costs, ([\w-]+) -->", (ROOT / "docs" / page).read_text())
+    ]
+    assert sorted(marks) == sorted(BLOCKS)
+
+
+def row_of(name: str, ours: float, **others: Any) -> dict[str, Any]:
+    """As a run has them."""
+    fields = {"plugin": "p", "name": name, "size": [10, 10], "ours": ours, "by_hand": None}
+    fields |= {"copying": None, "ratio": None, "spread": None, "goal": None, "goal_us": None}
+    return {**fields, "above_goal": False, "reason": "", **others}
+
+
+def block(name: str, *rows: dict[str, Any]) -> str:
+    mark = f"<!-- begin: python3 dev.py costs, {name} -->\n"
+    return filled(f"before\n{mark}old\n<!-- end -->\nafter", {**RUN, "rows": rows})
+
+
+def test_where_copying_is_faster() -> None:
+    sizes = [([1000, 1000], 40.0), ([3000, 1000], 140.0), ([4000, 1000], 190.0)]
+    rows = [row_of("several", 90.0, size=size, copying=copying) for size, copying in sizes]
+    shown = block(
+        "copying",
+        *rows,
+        row_of("one size", 50.0, copying=20.0),
+        row_of("faster", 5.0, copying=20.0),
+    )
+    assert "| several | 1000x1000 | 90.00 | 40.00 | about 2.0 million pixels |" in shown
+    assert "| one size | 10x10 | 50.00 | 20.00 | not measured: one size |" in shown
+    assert "faster |" not in shown.partition("|---")[2]
+    assert shown.startswith("before\n")
+    assert shown.endswith("after")
+    assert "old" not in shown
+    assert "larger than what was measured" in block(
+        "copying", *rows[:1], {**rows[0], "size": [1, 1]}
+    )
+
+
+def test_copies_and_many() -> None:
+    shown = block(
+        "copies",
+        row_of("cpu -> gpu, copied", 3.0, by_hand=2.0, ratio=1.5),
+        row_of("cpu -> gpu, NV12, copied", 3.5, by_hand=2.0, ratio=1.75),
+        row_of("gpu -> cpu, copied", 6.0, by_hand=2.0, ratio=3.0),
+        row_of("gpu -> cpu", 6.0, by_hand=2.0, ratio=9.0),
+    )
+    assert "| uploads | 1.50 to 1.75 |" in shown
+    assert "| downloads | 3.00 |" in shown
+    assert "9" not in shown
+    many = row_of("100,000 tensors made and dropped", 1.5)
+    assert "| 1.50 | 0.30 | 5.0 |" in block("many", row_of("tensor(array)", 0.3), many)
+
+
+def test_times_of_image_models() -> None:
+    shown = block(
+        "images",
+        row_of("image_model, NV12 64x32", 2000.0, by_hand=3000.0, copying=4000.0),
+        row_of("image_model(resize=), NV12 64x32", 1000.0, by_hand=4000.0),
+    )
+    assert "| NV12 64x32 | 3 ms | 4 ms | 2 ms | 1 ms |" in shown
+
+
+def test_profiles_and_rows_without_a_call_by_hand() -> None:
+    spent = {"where": "a.py:1(b | c)", "calls": 2.0, "us": 0.5}
+    slow = row_of("slow", 3.0, above_goal=True, goal=1.0, by_hand=1.0, ratio=3.0, spread=[3.0, 3.0],
+                  profile={"ours": [spent], "by_hand": [{**spent, "us": 0.1}]})  # fmt: skip
+    alone = row_of("alone", 1.0, alone="nobody does it")
+    page = made_of({**RUN, "rows": [slow, alone]})[Path("docs/reference/costs-of-edges.md")]
+    assert "### slow" in page
+    assert "| samebytes | `a.py:1(b \\| c)` | 2 | 0.50 |" in page
+    assert "| by hand | `a.py:1(b \\| c)` | 2 | 0.10 |" in page
+    assert "* alone: nobody does it" in page
 
 
 def test_every_plot_of_the_page_is_there() -> None:

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Row", "interleaved", "print_rows"]
+__all__ = ["Row", "print_rows"]
 
 
 @dataclass(frozen=True)
@@ -28,20 +26,6 @@ class Row:
     ratio: float | None
     target: float | None = None
     unit: str = "us"
-
-
-def interleaved(ways: Mapping[str, Callable[[], object]], rounds: int = 40) -> dict[str, float]:
-    """The least seconds of CPU time of each way, all threads together, in turns.
-
-    Of the time on the clock a loaded machine takes its part, and more from the longer way.
-    """
-    least = dict.fromkeys(ways, float("inf"))
-    for _ in range(rounds):
-        for name, run in ways.items():
-            start = time.process_time()
-            run()
-            least[name] = min(least[name], time.process_time() - start)
-    return least
 
 
 def print_rows(title: str, rows: list[Row]) -> None:

@@ -16,11 +16,13 @@ from samebytes.benchmarks import (
     CannotMeasureError,
     Effort,
     Ways,
+    _timing,
     along,
     check_way,
     measure,
     offers,
 )
+from samebytes.benchmarks._profile import costliest, profiled
 from samebytes.benchmarks._report import Row, row_of
 
 if TYPE_CHECKING:
@@ -103,6 +105,27 @@ def test_the_ways_take_turns() -> None:
     assert measured.spread[0] <= measured.spread[1]
 
 
+def test_the_ratio_is_the_median_over_the_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least times may be those of different repeats."""
+    times = iter([(3.0, 2.0), (3.0, 1.0), (2.0, 1.6)])
+
+    def least(*_: object) -> dict[str, float]:
+        return dict(zip(("ours", "by_hand"), next(times), strict=True))
+
+    monkeypatch.setattr(_timing, "_least", least)
+    ways = Ways(ours=lambda: None, by_hand=lambda: None)
+    measured = measure(ways, Effort(repeats=3, rounds=1, seconds=1e-9))
+    assert (measured.ours, measured.by_hand) == (2e6, 1e6)
+    assert measured.ratio == 1.5
+    assert measured.spread == (1.25, 3.0)
+
+
+def test_times_that_the_calls_return() -> None:
+    measured = measure(Ways(ours=lambda: 3e-3, by_hand=lambda: 1e-3, timed=True), _LITTLE)
+    assert (measured.ours, measured.by_hand) == (3000.0, 1000.0)
+    assert measured.ratio == measured.spread[0] == 3.0  # type: ignore[index]  # by hand is there
+
+
 def test_fresh_gives_each_call_a_new_object() -> None:
     seen: list[object] = []
     made: list[object] = []
@@ -174,7 +197,7 @@ def test_rows_of_a_third_party(capsys: Capture) -> None:
     rows = {(r["name"], r["size"][0]): r for r in report(capsys, "wheel")["rows"]}
     row = rows["a row", 1920]
     assert row["ours"] > 0
-    assert row["ratio"] == row["ours"] / row["by_hand"]
+    assert row["spread"][0] <= row["ratio"] <= row["spread"][1]
     assert row["sentence"].startswith("A ring turns in ")
     assert "as long as by hand (turn())" in row["sentence"]
     assert "copying way takes" in row["sentence"]
@@ -247,9 +270,9 @@ def test_an_unknown_name(capsys: Capture) -> None:
 
 
 def test_a_row_says_whether_it_is_above_its_goal() -> None:
-    row = Row("p", "n", (1, 1), goal=1.5, ours=3.0, by_hand=1.0)
+    row = Row("p", "n", (1, 1), goal=1.5, ours=3.0, by_hand=1.0, ratio=3.0)
     assert row.above_goal
-    assert not Row("p", "n", (1, 1), goal=1.5, ours=1.0, by_hand=1.0).above_goal
+    assert not Row("p", "n", (1, 1), goal=1.5, ours=1.0, by_hand=1.0, ratio=1.0).above_goal
     assert Row("p", "n", (1, 1), goal_us=2, ours=3.0).above_goal
     assert not Row("p", "n", (1, 1), ours=3.0).above_goal
     fields = {"plugin": "p", "name": "n", "size": [1, 2], "spread": [1.0, 2.0]}
@@ -260,3 +283,29 @@ def test_a_benchmark_is_data() -> None:
     benchmark = Benchmark(name="a", what="b", make="c:d")
     with pytest.raises(AttributeError):
         benchmark.name = "other"  # type: ignore[misc]  # that is what must fail
+
+
+def test_the_profile_is_of_both_ways(capsys: Capture) -> None:
+    assert main(["bench", "--profile", "identity map()"]) == 0
+    out = capsys.readouterr().out
+    assert "samebytes: " in out
+    assert "by hand: " in out
+    assert out.count("tottime") == 2
+
+
+def test_the_costliest_functions_for_one_call() -> None:
+    def inner() -> list[int]:
+        return sorted(range(2000))
+
+    def twice() -> None:
+        inner()
+        inner()
+
+    found = profiled(Ways(ours=twice, by_hand=inner))
+    first, second = costliest(found["ours"], 2)
+    assert first["where"] == "<built-in method builtins.sorted>"
+    assert second["where"].startswith("test_benchmarks.py:")
+    assert first["calls"] == 2.0
+    assert first["us"] >= second["us"]
+    assert costliest(found["by_hand"])[0]["calls"] == 1.0
+    assert profiled(Ways(ours=lambda: 1.0, timed=True)) == {}

@@ -32,7 +32,7 @@ class LevelZeroToCpu(MemoryMapper):
         except NotHostVisibleError as error:
             raise Refused(str(error)) from error
         if access == "r":
-            array.setflags(write=False)
+            array.setflags(False)
         info = native.info
         return array, info if info.dtype.numpy is None else None, None
 

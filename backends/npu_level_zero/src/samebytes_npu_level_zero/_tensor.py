@@ -53,7 +53,7 @@ class LevelZeroTensor(Tensor):
         """
         array = self.native.array()
         if self.readonly:
-            array.setflags(write=False)
+            array.setflags(False)
         return array
 
     def export_fd(self) -> Fd:

@@ -59,5 +59,5 @@ def _for(array: np.ndarray[Any, Any], access: Access) -> np.ndarray[Any, Any]:
     if access != "r" or not array.flags.writeable:
         return array
     view = array.view()
-    view.setflags(write=False)
+    view.setflags(False)
     return view

@@ -91,7 +91,7 @@ class OpenVINOToCpu(MemoryMapper):
                 # Asked once: the elements of a tensor stay what they are.
                 item.plain = carried is None
         if access == "r":
-            array.setflags(write=False)
+            array.setflags(False)
         return array, None if carried is None else item.info, None
 
 
@@ -110,7 +110,7 @@ class OpenVINOFrameToCpu(MemoryMapper):
             arrays = [_plain(p) for p in item.planes]
         if access == "r":
             for array in arrays:
-                array.setflags(write=False)
+                array.setflags(False)
         return tuple(arrays), None, None
 
 

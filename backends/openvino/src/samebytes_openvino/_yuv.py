@@ -35,8 +35,8 @@ def yuv_inputs(
     become part of the model, so that the planes are read where they lie. `image_model` does the
     same for more formats and for every device, and binds the frames too.
 
-    Where frames are larger than the model's image, only the pixels that the result needs are
-    converted: the result is that of openvino.preprocess to within 1 of 255.
+    Where frames have several times as many pixels as the model's image, only those that the result
+    needs are converted. The result is that of openvino.preprocess to within 1 of 255.
 
     Args:
         model: an openvino.Model with one input, an image of three channels, or the path of one. It

@@ -14,7 +14,13 @@ import samebytes
 from samebytes import Frame
 from samebytes.formats import known_formats
 from samebytes_openvino import InferRequest, image_model, yuv_inputs
-from samebytes_openvino._image._build import Source, build
+from samebytes_openvino._image._build import (
+    Source,
+    build,
+    converting,
+    gathering,
+    gathering_is_faster,
+)
 from samebytes_openvino._image._components import is_readable, supported_formats
 from samebytes_openvino._image._target import Target, read
 
@@ -153,8 +159,8 @@ def check_against_openvino(frame: Frame, size: tuple[int, int]) -> None:
     assert np.abs(seen(frame, size) - want).max() <= AWAY
     source = Source.dense(frame.image, "BT.601", "limited")
     own = read(echo(size[1], size[0]), None)
-    for on_cpu in (True, False):  # both ways, whatever is chosen for such sizes
-        built = build(own, source, Target("NCHW", size, "BGR"), on_cpu)
+    for way in (gathering, converting):  # both, whichever is chosen for such sizes
+        built = way(own, source, Target("NCHW", size, "BGR"))
         request = InferRequest(openvino.Core().compile_model(built.model, "CPU"))
         request.set_frame(frame, built.names)
         assert np.abs(np.asarray(request.infer().planes[0])[0] - want).max() <= AWAY
@@ -162,3 +168,34 @@ def check_against_openvino(frame: Frame, size: tuple[int, int]) -> None:
     request = InferRequest(openvino.Core().compile_model(model, "CPU"))
     request.set_frame(frame, names)
     assert np.abs(np.asarray(request.infer().planes[0])[0] - want).max() <= AWAY
+
+
+@pytest.mark.parametrize(
+    ("frame_size", "size", "gathers"),
+    [
+        ((320, 240), (300, 300), False),
+        ((640, 360), (300, 300), False),
+        ((800, 450), (300, 300), True),
+        ((1280, 720), (300, 300), True),
+        ((960, 540), (640, 640), False),
+        ((1280, 720), (640, 640), True),  # too large for the caches
+        ((640, 640), (640, 640), False),
+        ((200, 100), (300, 300), False),
+    ],
+)
+@pytest.mark.parametrize("format_", ["NV12", "I420"])
+def test_the_way_is_chosen_by_size(
+    format_: str, frame_size: tuple[int, int], size: tuple[int, int], gathers: bool
+) -> None:
+    assert gathering_is_faster(frame_size, size) == gathers
+    source = Source.dense(samebytes.ImageInfo.of(format_, *frame_size), "BT.601", "limited")
+    own, target = read(echo(size[1], size[0]), None), Target("NCHW", size, "BGR")
+    assert build(own, source, target, on_cpu=True).gathers == gathers
+    assert not build(own, source, target, on_cpu=False).gathers
+
+
+def test_what_openvino_cannot_convert_is_gathered_at_every_size() -> None:
+    own = read(echo(300, 300), None)
+    source = Source.dense(samebytes.ImageInfo.of("NV12", 320, 240), "BT.709", "limited")
+    for on_cpu in (True, False):
+        assert build(own, source, Target("NCHW", (300, 300), "BGR"), on_cpu).gathers

@@ -67,7 +67,7 @@ class CudaTensor(Tensor):
         array = array_of(self).array()
         self.wait()
         if self.readonly:
-            array.setflags(write=False)
+            array.setflags(False)
         return array
 
     @property

@@ -71,7 +71,7 @@ class SYCLTensor(Tensor):
         """
         array = usm_of(self).array()
         if self.readonly:
-            array.setflags(write=False)
+            array.setflags(False)
         return array
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core's own benchmarks: CPU memory, exchange with array libraries, many tensors, threads."""
+"""The core's own benchmarks: CPU memory, exchange, many tensors and threads, starting."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from ..benchmarks import Benchmark
 __all__ = ["BENCHMARKS"]
 
 _HERE = "samebytes._benchmarks"
+_NO_SIZE = ((1, 1),)
+_LEAST = "an object with as many slots, made through the same map()"
 _SIZES = ((1920, 1080), (640, 360), (3840, 2160), (7680, 4320))
 
 BENCHMARKS = [
@@ -16,8 +18,15 @@ BENCHMARKS = [
         what="A CPU tensor is mapped to the CPU, for reading and writing",
         make=f"{_HERE}.host:identity",
         sizes=_SIZES,
-        beside="ndarray.view()",
-        goal_us=0.5,
+        beside=_LEAST,
+        goal=1.2,
+    ),
+    Benchmark(
+        name="identity map(), r",
+        what="A writable CPU tensor is mapped to the CPU, for reading alone",
+        make=f"{_HERE}.host:identity_r",
+        beside=_LEAST,
+        goal=1.2,
     ),
     Benchmark(
         name="tensor(array)",
@@ -78,8 +87,8 @@ BENCHMARKS = [
         name="identity map(), 100,000 live tensors",
         what="A CPU tensor is mapped while 100,000 others live",
         make=f"{_HERE}.many:mapped_among_many",
-        beside="ndarray.view()",
-        goal_us=0.5,
+        beside=_LEAST,
+        goal=1.2,
     ),
     *(
         Benchmark(
@@ -89,5 +98,31 @@ BENCHMARKS = [
             beside="in the main thread alone",
         )
         for count in (1, 2, 4, 8)
+    ),
+    Benchmark(
+        name="import samebytes",
+        what='samebytes is imported, after numpy, with a first tensor and map("cpu") (CPU time)',
+        make=f"{_HERE}.starting:imported",
+        sizes=_NO_SIZE,
+        alone="no other import does what it does",
+        goal_us=25_000,
+    ),
+    Benchmark(
+        name="first map() to a plugin",
+        what="The first mapping to a plugin's memory finds and loads the plugins (CPU time)",
+        make=f"{_HERE}.starting:first_map",
+        requires=("opencv",),
+        packages={"cv2": "pip install opencv-python-headless"},
+        sizes=_NO_SIZE,
+        beside="importing pluggy and importlib_metadata, and entry_points()",
+        goal=1.2,
+    ),
+    Benchmark(
+        name="discovery, 200 more distributions",
+        what="The distributions are searched for plugins, 200 more than are installed (CPU time)",
+        make=f"{_HERE}.starting:discovered",
+        sizes=_NO_SIZE,
+        alone="no other call looks for them",
+        goal_us=10_000,
     ),
 ]

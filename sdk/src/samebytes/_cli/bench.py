@@ -93,7 +93,7 @@ def _processor() -> str:
 
 
 def _as_dict(row: Row) -> dict[str, object]:
-    said = {"ratio": row.ratio, "above_goal": row.above_goal, "sentence": row.sentence()}
+    said = {"above_goal": row.above_goal, "sentence": row.sentence()}
     return {**asdict(row), **said}
 
 

@@ -135,7 +135,7 @@ class PointerArray:
             raise NotHostVisibleError(self.not_host_visible)
         array = array_in(self.pin, self.info, self.address - self.pin.address)
         if self.readonly:
-            array.setflags(write=False)
+            array.setflags(False)
         return array
 
     def addressed(self) -> np.ndarray[Any, Any]:

@@ -306,6 +306,10 @@ class Tensor(Holder):
             return data_address(self.host_array())
         return self.context.no_handle(key)
 
+    def _native_to_read(self) -> Any:
+        """`native` such that it cannot be written through, where the framework has such a thing."""
+        return self.context.readonly_native(self.native)
+
     def _window(self, row: int, column: int, rows: int, columns: int) -> Any:
         """A native over a part of a plane, which keeps its memory alive. For `Frame.crop`."""
         raise NotImplementedError(f"crop() asks first whether {type(self).__name__} has parts")

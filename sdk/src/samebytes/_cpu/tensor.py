@@ -35,13 +35,16 @@ class CpuTensor(Tensor):
         home: the one context of the CPU.
     """
 
-    __slots__ = ("_lent",)
+    __slots__ = ("_lent", "_shown")
 
     native: _Array
     # How `__dlpack__` exports the memory, once that was found good: a method of a view that nobody
     # else has, since the layout of `native` can be changed where it is. None where each export has
     # to be made by hand.
     _lent: Callable[..., Any] | None
+    # What makes views that cannot be written: a method of one that nobody else has, since whoever
+    # has a view can make it writable again.
+    _shown: Callable[[], _Array]
     # Set by the module of the context, which needs this class first.
     home: ClassVar[Context]
 
@@ -66,6 +69,13 @@ class CpuTensor(Tensor):
     def host_array(self) -> _Array:
         """`native` itself."""
         return self.native
+
+    def _native_to_read(self) -> _Array:
+        try:
+            return self._shown()
+        except AttributeError:
+            self._shown = self.context.readonly_native(self.native).view
+            return self._shown()
 
     def _window(self, row: int, column: int, rows: int, columns: int) -> _Array:
         return self.native[row : row + rows, column : column + columns]
@@ -100,6 +110,8 @@ class CpuTensor(Tensor):
     def _drop_caches(self) -> None:
         with suppress(AttributeError):
             del self._lent
+        with suppress(AttributeError):
+            del self._shown
 
 
 def _carried(array: _Array, dtype: DType) -> TensorInfo:

@@ -186,7 +186,7 @@ def _identity(level: Level, access: Access) -> Run:
             if source.readonly:
                 raise not_writable(source, access)
         elif not source.readonly:
-            native = where.readonly_native(native)
+            native = source._native_to_read()
         return type(source)(native, where, source._owner, source, not write, source.known_info)
 
     def frame(source: Frame) -> Frame:

@@ -18,6 +18,7 @@ from .._plugins.children import answering
 from .._plugins.failures import described
 from ..errors import SamebytesError
 from ._found import Offer, offers
+from ._profile import costliest, profiled
 from ._report import Row
 from ._spec import Benchmark, Ways
 from ._timing import FULL, QUICK, measure
@@ -41,6 +42,7 @@ def _measure(offer: Offer, answer: Callable[[object], None], *, quick: bool) -> 
             answer({"begins": benchmark.name})
             row = Row(offer.plugin, benchmark.name, size)
             row.what, row.beside = benchmark.what, benchmark.beside
+            row.alone = benchmark.alone
             row.goal, row.goal_us = benchmark.goal, benchmark.goal_us
             row.reason = offer.obstacle(benchmark) or _fill(row, benchmark, quick=quick)
             answer(asdict(row))
@@ -53,6 +55,11 @@ def _fill(row: Row, benchmark: Benchmark, *, quick: bool) -> str:
         ways: Ways = getattr(importlib.import_module(module), name)(*row.size)
         try:
             measured = measure(ways, QUICK if quick else FULL)
+            row.ours, row.by_hand = measured.ours, measured.by_hand
+            row.copying = measured.copying
+            row.ratio, row.spread = measured.ratio, measured.spread
+            if row.above_goal and not quick:
+                row.profile = {name: costliest(stats) for name, stats in profiled(ways).items()}
         finally:
             if ways.close is not None:
                 ways.close()
@@ -60,8 +67,6 @@ def _fill(row: Row, benchmark: Benchmark, *, quick: bool) -> str:
         return str(error)
     except Exception as error:
         return described(error)
-    row.ours, row.by_hand, row.copying = measured.ours, measured.by_hand, measured.copying
-    row.spread = measured.spread
     return ""
 
 

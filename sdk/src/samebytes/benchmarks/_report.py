@@ -3,10 +3,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
-__all__ = ["Row", "row_of"]
+__all__ = ["Row", "Spent", "row_of"]
+
+
+class Spent(TypedDict):
+    """What one function takes of a call.
+
+    Attributes:
+        where: "file.py:line(name)", or Python's name of a function in C.
+        calls: how often it is called.
+        us: microseconds in itself, without the functions that it calls.
+    """
+
+    where: str
+    calls: float
+    us: float
 
 
 @dataclass(slots=True)
@@ -16,9 +30,11 @@ class Row:
     Attributes:
         plugin, name: whose it is, and its name.
         size: (width, height) in pixels.
-        what, beside, goal, goal_us: as in `Benchmark`.
-        ours, by_hand, copying, spread: as in `Measured`; `ours` is None where nothing was measured.
+        what, beside, alone, goal, goal_us: as in `Benchmark`.
+        ours, by_hand, copying, ratio, spread: as in `Measured`; `ours` is None where nothing was
+            measured.
         reason: why nothing was measured, or "".
+        profile: of a row above its goal, as `costliest` gives it, for "ours" and "by_hand".
     """
 
     plugin: str
@@ -26,18 +42,16 @@ class Row:
     size: tuple[int, int]
     what: str = ""
     beside: str = ""
+    alone: str = ""
     goal: float | None = None
     goal_us: float | None = None
     ours: float | None = None
     by_hand: float | None = None
     copying: float | None = None
+    ratio: float | None = None
     spread: tuple[float, float] | None = None
     reason: str = ""
-
-    @property
-    def ratio(self) -> float | None:
-        """Of samebytes to the call by hand."""
-        return self.ours / self.by_hand if self.ours and self.by_hand else None
+    profile: dict[str, list[Spent]] = field(default_factory=dict)
 
     @property
     def above_goal(self) -> bool:

@@ -36,6 +36,7 @@ class Benchmark:
         packages: modules that must be importable besides, each with the command that installs it.
         sizes: (width, height) in pixels; `--quick` takes the first.
         beside: what `by_hand` calls: "openvino.Tensor(array, shared_memory=True)".
+        alone: why there is nothing by hand beside it, where that is so.
         goal: how many times as long as by hand it may take, or None.
         goal_us: how many microseconds it may take, or None.
     """
@@ -48,6 +49,7 @@ class Benchmark:
     packages: Mapping[str, str] = field(default_factory=dict)
     sizes: tuple[tuple[int, int], ...] = ((1920, 1080),)
     beside: str = ""
+    alone: str = ""
     goal: float | None = None
     goal_us: float | None = None
 
@@ -65,6 +67,7 @@ class Ways:
         each: how many times the call does what is measured: the figures are divided by it.
         cpu_time: measure the CPU time of all threads, and not that on the clock: for calls that
             take longer than other programs leave a processor to one.
+        timed: the calls return the seconds that they took, for what happens in another process.
         close: gives back what the calls used, where dropping them does not; or None.
     """
 
@@ -74,6 +77,7 @@ class Ways:
     fresh: Callable[[], Any] | None = None
     each: int = 1
     cpu_time: bool = False
+    timed: bool = False
     close: Callable[[], object] | None = None
 
 

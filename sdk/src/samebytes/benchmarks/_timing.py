@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import median
+from typing import Any
 
 from ._spec import Ways
 
@@ -54,20 +56,17 @@ class Measured:
     Attributes:
         ours, by_hand, copying: microseconds, the least of all rounds; None for a way that the row
             does not have.
-        spread: the smallest and the largest ratio of `ours` to `by_hand` among the repeats, each
-            of their least times. Of five repeats or more the two outermost are left out: one that
-            was interrupted all the time says nothing.
+        ratio: of `ours` to `by_hand`: the median over the repeats, each of their least times. That
+            of the least of all would compare moments at which the machine had different clocks.
+        spread: the smallest and the largest of these ratios. Of five repeats or more the two
+            outermost are left out: one that was interrupted all the time says nothing.
     """
 
     ours: float
     by_hand: float | None = None
     copying: float | None = None
+    ratio: float | None = None
     spread: tuple[float, float] | None = None
-
-    @property
-    def ratio(self) -> float | None:
-        """Of `ours` to `by_hand`."""
-        return None if self.by_hand is None else self.ours / self.by_hand
 
 
 def measure(ways: Ways, effort: Effort = FULL) -> Measured:
@@ -78,7 +77,7 @@ def measure(ways: Ways, effort: Effort = FULL) -> Measured:
         effort: how long to measure.
 
     Returns:
-        The least time of one call of each way, in microseconds, and the ratio's range.
+        The least time of one call of each way, in microseconds, and the ratio with its range.
     """
     calls = {
         name: call
@@ -98,6 +97,7 @@ def measure(ways: Ways, effort: Effort = FULL) -> Measured:
         least["ours"],
         least.get("by_hand"),
         least.get("copying"),
+        median(ratios) if ratios else None,
         (ratios[0], ratios[-1]) if ratios else None,
     )
 
@@ -132,6 +132,9 @@ def _count(ways: Ways, call: Callable[..., object], effort: Effort) -> int:
 
 def _seconds(ways: Ways, call: Callable[..., object], count: int) -> float:
     """Of one call, in the middle of so many."""
+    if ways.timed:
+        timed: Callable[..., Any] = call
+        return float(min(timed() for _ in range(count)))
     clock = time.process_time if ways.cpu_time else time.perf_counter
     if ways.fresh is None:
         numbers = range(count)

@@ -120,7 +120,7 @@ def _read_meta(
 
     def read_result(plane: Value, readonly: bool) -> DMATensor | None:
         results.append(_read_plane(plane, descriptors))
-        with named(plane.name):
+        with named(plane):
             return tensor_of(results[-1], readonly)
 
     own = _read_metadata(metadata, entries, read_result)
@@ -148,7 +148,7 @@ def _read_metadata(
 def _read_plane(value: Value, descriptors: int) -> PlaneDescription:
     buffer, element, shape, strides, offset, pitch, modifier = value.members(*PLANE)
     layout = modifier.whole(0, _MAX_MODIFIER)
-    with named(element.name):
+    with named(element):
         kind = dtype(element.text(_MAX_NAME))
     # Arrays without elements have no place in memory that could be checked.
     extents = [n.whole(1, _MAX_EXTENT) for n in shape.items(_MAX_AXES)]
@@ -157,7 +157,7 @@ def _read_plane(value: Value, descriptors: int) -> PlaneDescription:
         steps = [n.whole(-_MAX_BYTES, _MAX_BYTES) for n in strides.items(_MAX_AXES)]
     elif not (kind.packed or is_tiled(layout)):
         strides.fail("is null, which only tiled memory and packed types have")
-    with named(value.name):
+    with named(value):
         info = TensorInfo(kind, extents, steps, opaque=steps is None and not kind.packed)
     return PlaneDescription(
         buffer.whole(0, descriptors - 1),
@@ -170,7 +170,7 @@ def _read_plane(value: Value, descriptors: int) -> PlaneDescription:
 
 def _read_image(value: Value) -> ImageInfo:
     format_, width, height = value.members(*IMAGE)
-    with named(format_.name):
+    with named(format_):
         found = ImageFormat.of(format_.text(_MAX_NAME))
     return ImageInfo(found, width.whole(1, _MAX_EXTENT), height.whole(1, _MAX_EXTENT))
 

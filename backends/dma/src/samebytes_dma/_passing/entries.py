@@ -111,24 +111,24 @@ def read_entries(
 
 def _read_entry(value: Value, read_plane: Callable[[Value, bool], Tensor | None]) -> metadata.Entry:
     def tensor(document: Any, field: str) -> Any:
-        found = Value(document, f"{value.name}.{field}")
+        found = Value(document, value, field)
         if found.keys() == frozenset(TENSOR_PLANE):
             plane, readonly = found.members(*TENSOR_PLANE)
             return read_plane(plane, readonly.flag())
         return _read_values(found)
 
-    with named(value.name):
+    with named(value):
         return metadata.from_plain(value.limited(), tensor)
 
 
 def _read_values(value: Value) -> np.ndarray[Any, Any]:
     element, shape, data = value.members(*TENSOR_VALUES)
-    with named(element.name):
+    with named(element):
         kind = dtype(element.text(_MAX_NAME))
         if kind.numpy is None:
             raise LayoutError(f"{kind} is not a type that numpy has")
     extents = [n.whole(0, _MAX_EXTENT) for n in shape.items(_MAX_AXES)]
-    with named(shape.name):
+    with named(shape):
         info = TensorInfo(kind, extents)
     text = data.text(MAX_BODY)
     try:

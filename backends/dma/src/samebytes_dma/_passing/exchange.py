@@ -67,6 +67,10 @@ def send(sock: socket.socket, item: DMATensor | Frame, *, copy: bool = False) ->
     send_message(sock, body, [b.fileno() for b in buffers])
 
 
+# Made once: json.dumps() would make one for each message.
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def prepared(item: DMATensor | Frame, copy: bool) -> tuple[bytes, list[DMABuffer]]:
     """The description of a tensor or frame, and the buffers whose descriptors go with it.
 
@@ -91,8 +95,7 @@ def prepared(item: DMATensor | Frame, copy: bool) -> tuple[bytes, list[DMABuffer
     described, buffers = describe(item, copy)
     # What receive() would refuse is refused here.
     read(Value(described), len(buffers), lambda plane, readonly: None)
-    body = json.dumps(described, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return body.encode(), buffers
+    return _encoder.encode(described).encode(), buffers
 
 
 def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:

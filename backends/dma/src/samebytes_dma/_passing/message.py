@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import reprlib
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from samebytes import FrameMeta, TensorInfo
 from samebytes.errors import SamebytesError
@@ -77,15 +76,32 @@ class EndOfStreamError(SamebytesError, EOFError):
     """The other side closed the connection, between two messages."""
 
 
-@contextmanager
-def named(field: str) -> Iterator[None]:
-    """Errors of samebytes that are raised inside become those of a field."""
-    try:
-        yield
-    except MessageError:
-        raise
-    except SamebytesError as error:
-        raise MessageError(field, str(error)) from error
+class Named(Protocol):
+    """What knows the name of its field."""
+
+    @property
+    def name(self) -> str:
+        """In errors."""
+
+
+class named:  # noqa: N801 - it is used as a function; a generator would take three times as long
+    """Errors of samebytes that are raised inside become those of a field.
+
+    Args:
+        field: its name, or what knows it.
+    """
+
+    __slots__ = ("_field",)
+
+    def __init__(self, field: str | Named) -> None:
+        self._field = field
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, SamebytesError) and not isinstance(error, MessageError):
+            field = self._field if isinstance(self._field, str) else self._field.name
+            raise MessageError(field, str(error)) from error
 
 
 def shown(value: object) -> str:

@@ -20,16 +20,27 @@ _INT64 = -(1 << 63), (1 << 63) - 1
 
 
 class Value:
-    """One value, and its name in errors ("frame.planes[1].offset"); the whole has none.
+    """One value, and where it is in the description.
 
     Every method that reads it raises MessageError if it is something else.
     """
 
-    __slots__ = ("_value", "name")
+    __slots__ = ("_inside", "_key", "_value")
 
-    def __init__(self, value: Any, name: str = "") -> None:
+    def __init__(self, value: Any, inside: Value | None = None, key: str | int = "") -> None:
         self._value = value
-        self.name = name
+        self._inside = inside
+        self._key = key
+
+    @property
+    def name(self) -> str:
+        """Its name in errors, "frame.planes[1].offset", put together when one is; of all, ""."""
+        if self._inside is None:
+            return ""
+        around = self._inside.name
+        if isinstance(self._key, int):
+            return f"{around}[{self._key}]"
+        return f"{around}.{self._key}" if around else self._key
 
     def fail(self, what: str) -> NoReturn:
         """Raise the error about this value."""
@@ -46,14 +57,15 @@ class Value:
 
     def members(self, *names: str) -> list[Value]:
         """The members of an object that has exactly these."""
-        keys = self.keys()
-        for name in names:
-            if name not in keys:
-                self.fail(f"has no member {name!r}")
-        for key in keys.difference(names):
-            self.fail(f"has an unknown member {shown(key)}")
-        prefix = f"{self.name}." if self.name else ""
-        return [Value(self._value[name], prefix + name) for name in names]
+        value = self._value
+        if type(value) is not dict or value.keys() != set(names):
+            keys = self.keys()
+            for name in names:
+                if name not in keys:
+                    self.fail(f"has no member {name!r}")
+            for key in keys.difference(names):
+                self.fail(f"has an unknown member {shown(key)}")
+        return [Value(value[name], self, name) for name in names]
 
     def items(self, most: int) -> list[Value]:
         """The items of a list that has no more than `most`."""
@@ -61,7 +73,7 @@ class Value:
             self._must_be("a list")
         if len(self._value) > most:
             self.fail(f"has {len(self._value)} items, {most} are the most")
-        return [Value(item, f"{self.name}[{i}]") for i, item in enumerate(self._value)]
+        return [Value(item, self, index) for index, item in enumerate(self._value)]
 
     def optional(self) -> Value | None:
         """None for null."""
@@ -116,7 +128,7 @@ def parse(body: bytes) -> Value:
         MessageError: it is none, a name comes twice in an object, or it is nested too deep.
     """
     try:
-        value = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_no_number)
+        value = _decoder.decode(body.decode())
     except MessageError:
         raise
     except (ValueError, RecursionError) as error:
@@ -186,7 +198,11 @@ def _key(key: object, name: str) -> str:
 
 def _encodable(text: str) -> bool:
     # JSON's \ud800 stands for no character, and later users of the text would stumble over it.
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -198,3 +214,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(text: str) -> NoReturn:
     raise MessageError(_WHOLE, f"has the number {text}: JSON has only finite numbers")
+
+
+# Made once: json.loads() would make one for each message.
+_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_number)

@@ -41,12 +41,14 @@ BENCHMARKS = [
         what="A frame says whether it may be written to",
         make=f"{_HOST}:asked",
         goal_us=3,
+        alone="PyAV does not say it",
     ),
     Benchmark(
         name="frame.readonly, while it is mapped",
         what="A frame that is mapped says whether it may be written to",
         make=f"{_HOST}:asked_while_mapped",
         goal_us=3,
+        alone="PyAV does not say it",
     ),
     Benchmark(
         name="ffmpeg:VAAPI -> vaapi",
@@ -55,6 +57,7 @@ BENCHMARKS = [
         edges=("ffmpeg:VAAPI -> vaapi frame alias",),
         requires=("vaapi",),
         sizes=_SMALL,
+        alone="PyAV has no call that does it",
     ),
     Benchmark(
         name="ffmpeg:DRM -> dma",
@@ -63,6 +66,7 @@ BENCHMARKS = [
         edges=("ffmpeg:DRM -> dma frame import",),
         requires=("dma",),
         sizes=_SMALL,
+        alone="PyAV has no call that does it",
     ),
     Benchmark(
         name="dma -> ffmpeg:DRM",
@@ -71,6 +75,7 @@ BENCHMARKS = [
         edges=("dma -> ffmpeg:DRM frame import",),
         requires=("dma",),
         sizes=_SMALL,
+        alone="PyAV has no call that does it",
     ),
     Benchmark(
         name="ffmpeg -> ffmpeg:VAAPI, copied",
@@ -78,6 +83,7 @@ BENCHMARKS = [
         make=f"{_DEVICES}:upload",
         edges=("ffmpeg -> ffmpeg:VAAPI frame copy",),
         sizes=_SMALL,
+        alone="PyAV has no call that does it",
     ),
     Benchmark(
         name="ffmpeg:VAAPI -> ffmpeg, copied",
@@ -85,6 +91,7 @@ BENCHMARKS = [
         make=f"{_DEVICES}:download",
         edges=("ffmpeg:VAAPI -> ffmpeg frame copy",),
         sizes=_SMALL,
+        alone="PyAV has no call that does it",
     ),
     Benchmark(
         name="ffmpeg:DRM -> ffmpeg, copied",
@@ -93,5 +100,6 @@ BENCHMARKS = [
         edges=("ffmpeg:DRM -> ffmpeg frame copy",),
         requires=("dma",),
         sizes=_SMALL,
+        alone="PyAV has no call that does it",
     ),
 ]

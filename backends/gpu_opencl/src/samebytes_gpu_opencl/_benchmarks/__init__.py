@@ -34,6 +34,7 @@ BENCHMARKS = [
         make=f"{_WAYS}:device_usm_to_cpu",
         edges=("opencl -> cpu tensor copy",),
         sizes=_SMALL,
+        alone="pyopencl has no calls for USM",
     ),
     Benchmark(
         name="cpu -> opencl, first time",
@@ -93,6 +94,7 @@ BENCHMARKS = [
         edges=("dma -> opencl tensor import",),
         requires=("dma",),
         sizes=_SMALL,
+        alone="pyopencl imports no descriptors",
     ),
     Benchmark(
         name="dma -> opencl, again",
@@ -101,6 +103,7 @@ BENCHMARKS = [
         edges=("dma -> opencl tensor import",),
         requires=("dma",),
         sizes=_SMALL,
+        alone="pyopencl imports no descriptors",
     ),
     Benchmark(
         name="opencl -> dma",
@@ -109,5 +112,6 @@ BENCHMARKS = [
         edges=("opencl -> dma tensor import",),
         requires=("dma",),
         sizes=_SMALL,
+        alone="pyopencl exports no descriptors",
     ),
 ]

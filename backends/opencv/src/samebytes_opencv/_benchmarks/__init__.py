@@ -50,5 +50,6 @@ BENCHMARKS = [
         edges=("opencl -> opencv_umat tensor alias",),
         requires=("opencl",),
         sizes=_SMALL,
+        alone="cv2 has no call that takes a cl_mem",
     ),
 ]

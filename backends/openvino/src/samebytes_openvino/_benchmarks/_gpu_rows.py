@@ -116,6 +116,7 @@ GPU_ROWS = [
         make=f"{_GPU}:to_cpu",
         edges=("openvino:GPU -> cpu tensor alias",),
         sizes=_SIZE,
+        alone="OpenVINO copies remote tensors to the CPU, and maps none",
     ),
     Benchmark(
         name="openvino:GPU -> cpu, NV12, in place",
@@ -123,6 +124,7 @@ GPU_ROWS = [
         make=f"{_GPU}:frame_to_cpu",
         edges=("openvino:GPU -> cpu frame alias",),
         sizes=_SIZE,
+        alone="OpenVINO copies remote tensors to the CPU, and maps none",
     ),
     Benchmark(
         name="openvino:GPU -> cpu, copied",

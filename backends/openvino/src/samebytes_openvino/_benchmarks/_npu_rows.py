@@ -39,6 +39,7 @@ NPU_ROWS = [
         edges=("dma -> openvino:NPU frame import",),
         requires=("dma",),
         sizes=_SIZE,
+        alone="by hand each plane is what the row of a tensor has beside it",
     ),
     Benchmark(
         name="level_zero -> openvino:NPU, first time",
@@ -65,6 +66,7 @@ NPU_ROWS = [
         edges=("level_zero -> openvino:NPU frame import",),
         requires=("level_zero",),
         sizes=_SIZE,
+        alone="by hand each plane is what the row of a tensor has beside it",
     ),
     Benchmark(
         name="cpu -> openvino:NPU, first time",
@@ -88,6 +90,7 @@ NPU_ROWS = [
         make=f"{_NPU}:pages_frame",
         edges=("cpu -> openvino:NPU frame alias",),
         sizes=_SIZE,
+        alone="by hand each plane is what the row of a tensor has beside it",
     ),
     Benchmark(
         name="cpu -> openvino:NPU, copied",
@@ -145,5 +148,6 @@ NPU_ROWS = [
         edges=("openvino:NPU -> level_zero frame alias",),
         requires=("level_zero",),
         sizes=_SIZE,
+        alone="by hand each plane is what the row of a tensor has beside it",
     ),
 ]

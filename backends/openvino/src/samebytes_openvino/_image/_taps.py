@@ -6,8 +6,8 @@ resizing reads four pixels of the source for each of the result, however large t
 these four are gathered from the planes, as bytes: their rows first, which lie dense, then their
 columns; chroma at half the index. Then colour is converted, cut to 0 to 255 as it would be at full
 size, and weighed. The result is that of converting first, except that a picture of bytes would be
-rounded in between, by half of one at most. It is faster for every size that was tried, smaller and
-larger (`python3 dev.py bench images`).
+rounded in between, by half of one at most. It is faster where the source has several times as many
+pixels as the result: `gathering_is_faster` says from where on.
 
 Each channel is computed by itself. Where two of them share an operation, OpenVINO's CPU plugin
 writes its result to memory, as float32, and reads it again for each, which takes longer than to do

@@ -51,6 +51,7 @@ BENCHMARKS = [
         make=f"{_WAYS}:uploaded",
         edges=("cpu -> vaapi frame copy",),
         sizes=_SMALL,
+        alone="by hand it is the row that copies a surface to the CPU, the other way round",
     ),
     Benchmark(
         name="vaapi -> dma, NV12, first time",
@@ -86,6 +87,7 @@ BENCHMARKS = [
         edges=("dma -> vaapi frame import",),
         requires=("dma",),
         sizes=_SMALL,
+        alone="no package for Python has libva's import of surfaces",
     ),
     Benchmark(
         name="dma -> vaapi, NV12, first time",
@@ -94,5 +96,6 @@ BENCHMARKS = [
         edges=("dma -> vaapi frame import",),
         requires=("dma",),
         sizes=_SMALL,
+        alone="no package for Python has libva's import of surfaces",
     ),
 ]

@@ -58,6 +58,7 @@ BENCHMARKS = [
         edges=("cuda -> dma tensor import",),
         requires=("dma",),
         sizes=_SMALL,
+        beside="cuMemGetAddressRange() and cuMemGetHandleForAddressRange()",
     ),
     Benchmark(
         name="dma -> cuda",
@@ -66,5 +67,6 @@ BENCHMARKS = [
         edges=("dma -> cuda tensor import",),
         requires=("dma",),
         sizes=_SMALL,
+        alone="no driver that was tried imports DMA-BUFs in this way",
     ),
 ]

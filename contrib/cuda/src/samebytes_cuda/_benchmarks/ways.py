@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from ctypes import c_uint8
 from typing import Any
 
@@ -100,9 +101,18 @@ def uploaded(width: int, height: int) -> Ways:
 
 def to_dma(width: int, height: int) -> Ways:
     """A descriptor of the allocation."""
-    tensor = _context().allocate((height, width, 3), kind="exportable")
+    context = _context()
+    tensor = context.allocate((height, width, 3), kind="exportable")
     go = along("cuda -> dma tensor import", tensor, sb.context("dma"))
-    return Ways(ours=lambda: go(tensor))
+    kind = driver.CUmemRangeHandleType.CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+    address = driver.CUdeviceptr(tensor.handle())
+
+    def by_hand() -> None:
+        with Current(context.native):
+            base, whole = call(driver.cuMemGetAddressRange, address)
+            os.close(int(call(driver.cuMemGetHandleForAddressRange, base, whole, kind, 0)))
+
+    return Ways(ours=lambda: go(tensor), by_hand=by_hand)
 
 
 def from_dma(width: int, height: int) -> Ways:

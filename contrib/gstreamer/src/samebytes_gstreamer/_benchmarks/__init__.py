@@ -29,12 +29,14 @@ BENCHMARKS = [
         what="Two arrays become a buffer",
         make=f"{_WAYS}:frame_from_cpu",
         edges=("cpu -> gstreamer frame alias",),
+        alone="PyGObject can only copy bytes into a new buffer",
     ),
     Benchmark(
         name="cpu -> gstreamer",
         what="An array becomes a memory",
         make=f"{_WAYS}:memory_from_cpu",
         edges=("cpu -> gstreamer tensor alias",),
+        alone="PyGObject can only copy bytes into a new buffer",
     ),
     Benchmark(
         name="gstreamer -> dma, NV12",
@@ -58,6 +60,7 @@ BENCHMARKS = [
         make=f"{_WAYS}:frame_from_dma",
         edges=("dma -> gstreamer frame import",),
         requires=("dma",),
+        beside="DmaBufAllocator.alloc() and buffer_add_video_meta()",
     ),
     Benchmark(
         name="dma -> gstreamer",
@@ -65,6 +68,7 @@ BENCHMARKS = [
         make=f"{_WAYS}:memory_from_dma",
         edges=("dma -> gstreamer tensor import",),
         requires=("dma",),
+        beside="DmaBufAllocator.alloc()",
     ),
     Benchmark(
         name="opencl -> gstreamer:OpenCL, NV12",
@@ -73,6 +77,7 @@ BENCHMARKS = [
         edges=("opencl -> gstreamer:OpenCL frame alias",),
         requires=("opencl",),
         sizes=((640, 360),),
+        alone="GStreamer has no OpenCL memory of its own",
     ),
     Benchmark(
         name="gstreamer:OpenCL -> opencl, NV12",
@@ -81,6 +86,7 @@ BENCHMARKS = [
         edges=("gstreamer:OpenCL -> opencl frame alias",),
         requires=("opencl",),
         sizes=((640, 360),),
+        alone="GStreamer has no OpenCL memory of its own",
     ),
     Benchmark(
         name="a frame from a pipeline",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import Any
 
 import gi
@@ -16,7 +17,8 @@ from .._gi import Gst
 from .._source import GStreamerSource
 
 gi.require_version("GstAllocators", "1.0")
-from gi.repository import GstAllocators  # noqa: E402  (the version is chosen first)
+gi.require_version("GstVideo", "1.0")
+from gi.repository import GstAllocators, GstVideo  # noqa: E402  (the versions are chosen first)
 
 __all__ = [
     "carried", "found_again", "frame_from_cpu", "frame_from_dma", "frame_to_cpu", "frame_to_dma",
@@ -107,18 +109,39 @@ def memory_to_dma(width: int, height: int) -> Ways:
     return Ways(ours=lambda: go(tensor), by_hand=lambda: _descriptor_of(memory))
 
 
+def _memory_over(descriptor: int, nbytes: int) -> Any:
+    """With a descriptor of its own, which the memory closes."""
+    return GstAllocators.DmaBufAllocator.alloc(_dma_allocator(), os.dup(descriptor), nbytes)
+
+
+@cache
+def _dma_allocator() -> Any:
+    return GstAllocators.DmaBufAllocator.new()
+
+
 def frame_from_dma(width: int, height: int) -> Ways:
-    """With descriptors of its own."""
+    """By hand a buffer of one memory, whose planes the GstVideoMeta places."""
     frame, target = _dma_frame(width, height), sb.context("gstreamer")
     go = along("dma -> gstreamer frame import", frame, target)
-    return Ways(ours=lambda: go(frame))
+    descriptor, size = frame.planes[0].handle("dma_fd"), width * height * 3 // 2
+
+    def by_hand() -> object:
+        buffer = Gst.Buffer.new()
+        buffer.append_memory(_memory_over(descriptor, size))
+        GstVideo.buffer_add_video_meta(
+            buffer, GstVideo.VideoFrameFlags.NONE, GstVideo.VideoFormat.NV12, width, height
+        )
+        return buffer
+
+    return Ways(ours=lambda: go(frame), by_hand=by_hand)
 
 
 def memory_from_dma(width: int, height: int) -> Ways:
     """The same."""
     tensor, target = _dma_tensor(width, height), sb.context("gstreamer")
     go = along("dma -> gstreamer tensor import", tensor, target)
-    return Ways(ours=lambda: go(tensor))
+    descriptor, size = tensor.handle("dma_fd"), width * height * 3
+    return Ways(ours=lambda: go(tensor), by_hand=lambda: _memory_over(descriptor, size))
 
 
 def carried(width: int, height: int) -> Ways:

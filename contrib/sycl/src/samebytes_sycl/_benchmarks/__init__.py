@@ -33,6 +33,7 @@ BENCHMARKS = [
         make=f"{_WAYS}:back_to_usm",
         edges=("cpu -> sycl tensor alias",),
         sizes=_SMALL,
+        alone="dpctl does not find the USM that an array lies in",
     ),
     Benchmark(
         name="cpu -> sycl, copied",
@@ -49,6 +50,7 @@ BENCHMARKS = [
         edges=("sycl -> opencl tensor alias",),
         requires=("opencl",),
         sizes=_SMALL,
+        alone="dpctl and pyopencl do not take each other's USM",
     ),
     Benchmark(
         name="opencl -> sycl",
@@ -57,6 +59,7 @@ BENCHMARKS = [
         edges=("opencl -> sycl tensor alias",),
         requires=("opencl",),
         sizes=_SMALL,
+        alone="dpctl and pyopencl do not take each other's USM",
     ),
     Benchmark(
         name="sycl -> level_zero",
@@ -65,6 +68,7 @@ BENCHMARKS = [
         edges=("sycl -> level_zero tensor alias",),
         requires=("level_zero",),
         sizes=_SMALL,
+        alone="dpctl has no calls for memory of Level Zero",
     ),
     Benchmark(
         name="level_zero -> sycl",
@@ -73,5 +77,6 @@ BENCHMARKS = [
         edges=("level_zero -> sycl tensor alias",),
         requires=("level_zero",),
         sizes=_SMALL,
+        alone="dpctl has no calls for memory of Level Zero",
     ),
 ]

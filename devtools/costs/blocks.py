@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages that people write have from a run: the text between two marks, by its name."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from devtools.costs.page import escaped, figure, goals
+
+__all__ = ["BLOCKS", "filled", "starred"]
+
+_BLOCK = re.compile(
+    r"(<!-- begin: python3 dev\.py costs, (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL
+)
+Row = Mapping[str, Any]
+
+
+def filled(text: str, run: Mapping[str, Any]) -> str:
+    """The page with each of its blocks made from the run.
+
+    Raises:
+        KeyError: a block that nothing makes.
+    """
+
+    def made(match: re.Match[str]) -> str:
+        return f"{match[1]}{BLOCKS[match['name']](run)}\n{match[3]}"
+
+    return _BLOCK.sub(made, text)
+
+
+def _measured(run: Mapping[str, Any]) -> list[Row]:
+    return [row for row in run["rows"] if row["ours"] is not None]
+
+
+def _goals(run: Mapping[str, Any]) -> str:
+    machine = f"{run['processor']}, {run['cores']} cores, Python {run['python']}"
+    return f"Taken on {machine}.\n\n{goals(run)}"
+
+
+def _copying(run: Mapping[str, Any]) -> str:
+    """Every row whose copying way takes less time than samebytes, in one of its sizes at least."""
+    lines = []
+    rows = [row for row in _measured(run) if row["copying"] is not None]
+    for (_, name), group in groupby(rows, key=lambda row: (row["plugin"], row["name"])):
+        sizes = sorted(group, key=_pixels)
+        slower = [row for row in sizes if row["ours"] > row["copying"]]
+        if slower:
+            shown = max(slower, key=_pixels)
+            cells = (
+                escaped(name),
+                _size(shown),
+                figure(shown["ours"]),
+                figure(shown["copying"]),
+                _break_even(sizes),
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+    if not lines:
+        return "In no row of this run."
+    head = "| what | size | samebytes, us | copying, us | as fast at |\n|---|---|---|---|---|"
+    return "\n".join([head, *lines])
+
+
+def _break_even(rows: list[Row]) -> str:
+    """Where copying begins to take longer, between two sizes that were measured."""
+    if len(rows) == 1:
+        return "not measured: one size"
+    slower = [row for row in rows if row["ours"] > row["copying"]]
+    last = slower[-1]
+    after = rows[rows.index(last) + 1 :]
+    if not after:
+        return "larger than what was measured"
+    # The difference grows with the bytes, so with the pixels.
+    first = after[0]
+    lost, won = last["ours"] - last["copying"], first["copying"] - first["ours"]
+    at = _pixels(last) + (_pixels(first) - _pixels(last)) * lost / (lost + won)
+    return f"about {at / 1e6:.1f} million pixels"
+
+
+def _copies(run: Mapping[str, Any]) -> str:
+    """How much longer than the frameworks' own calls the copies take that were asked for."""
+    kinds: dict[str, list[float]] = {"cpu -> cpu": [], "uploads": [], "downloads": []}
+    for row in _measured(run):
+        if "-> " not in row["name"] or not row["name"].endswith("copied") or row["ratio"] is None:
+            continue
+        source, _, target = row["name"].partition(",")[0].partition(" -> ")
+        kind = {("cpu", "cpu"): "cpu -> cpu"}.get((source, target))
+        kind = kind or ("downloads" if target == "cpu" else "uploads" if source == "cpu" else "")
+        if kind:
+            kinds[kind].append(row["ratio"])
+    lines = ["| copies | times as long as by hand |", "|---|---|"]
+    lines += [f"| {kind} | {_range(ratios)} |" for kind, ratios in kinds.items() if ratios]
+    return "\n".join(lines)
+
+
+def _many(run: Mapping[str, Any]) -> str:
+    """One tensor among many, and by many threads."""
+    rows = {row["name"]: row for row in _measured(run)}
+    lines = ["| what | microseconds | the same alone | times |", "|---|---|---|---|"]
+    for name, beside in (
+        ("identity map(), 100,000 live tensors", "identity map()"),
+        ("100,000 tensors made and dropped", "tensor(array)"),
+    ):
+        if name in rows and beside in rows:
+            one, many = rows[beside]["ours"], rows[name]["ours"]
+            lines.append(f"| {name} | {figure(many)} | {figure(one)} | {many / one:.1f} |")
+    for count in (1, 2, 4, 8):
+        row = rows.get(f"tensor() and map(), threads: {count}")
+        if row is not None:
+            cells = escaped(row["name"]), figure(row["ours"]), figure(row["by_hand"])
+            lines.append(f"| {' | '.join(cells)} | {row['ratio']:.1f} |")
+    return "\n".join(lines)
+
+
+def _images(run: Mapping[str, Any]) -> str:
+    """Milliseconds of CPU for a frame, of each way to an image model."""
+    lines = [
+        "| frames | PrePostProcessor | copying | `image_model` | `resize=` |",
+        "|---|---|---|---|---|",
+    ]
+    rows = {row["name"]: row for row in _measured(run)}
+    for name, row in rows.items():
+        resized = rows.get(name.replace("image_model", "image_model(resize=)"))
+        if name.startswith("image_model, ") and resized is not None:
+            each = row["by_hand"], row["copying"], row["ours"], resized["ours"]
+            cells = (f"{us / 1e3:.2g} ms" for us in each)
+            lines.append(f"| {name.partition(', ')[2]} | {' | '.join(cells)} |")
+    return "\n".join(lines) if len(lines) > 2 else "The run that is recorded has none."
+
+
+def _range(ratios: list[float]) -> str:
+    low, high = min(ratios), max(ratios)
+    return f"{low:.2f}" if len(ratios) == 1 else f"{low:.2f} to {high:.2f}"
+
+
+def _pixels(row: Row) -> int:
+    return int(row["size"][0] * row["size"][1])
+
+
+def _size(row: Row) -> str:
+    return "x".join(map(str, row["size"]))
+
+
+def starred(run: Mapping[str, Any]) -> Iterator[Row]:
+    """The rows that are above their goal."""
+    return (row for row in _measured(run) if row["above_goal"])
+
+
+BLOCKS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "goals": _goals,
+    "copying": _copying,
+    "copies": _copies,
+    "many": _many,
+    "images": _images,
+}
