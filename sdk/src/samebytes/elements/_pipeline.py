@@ -91,7 +91,7 @@ class Pipeline:
             return "\n".join(Plan.made(self._graph, negotiation).lines())
         finally:
             for step in self._graph:
-                step.element._in_use = False
+                step.element._leave_pipeline()
                 step.element.close()
 
     def start(

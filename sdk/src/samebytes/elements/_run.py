@@ -16,6 +16,7 @@ from ._plan import Plan
 from ._source import Reader
 from ._stage import Stage
 from ._statistics import Arrivals, Statistics
+from ._watch import Watch
 
 __all__ = ["Run"]
 
@@ -26,7 +27,7 @@ class Run:
     Args:
         graph: its steps.
         copy, hold: as the user said.
-        patience: seconds to wait for frames of a pool.
+        patience: seconds to wait for frames of a pool while nothing moves.
         on_error: "stop", or "drop" to leave out frames for which an element raised.
     """
 
@@ -36,14 +37,20 @@ class Run:
         self.graph = graph
         self.drops = on_error == "drop"
         negotiation = Negotiation(copy=copy, sources=[step.name for step in graph.sources])
+        # What is waited for, and whether it can come.
+        self.watch = Watch(patience)
         self.readers = [
-            Reader(step, number, negotiation, patience, several=len(graph.sources) > 1)
+            Reader(step, number, negotiation, self.watch, several=len(graph.sources) > 1)
             for number, step in enumerate(graph.sources)
         ]
         sources = frozenset(self.readers) if len(graph.sources) > 1 else frozenset()
         self.stages = {
             step: Stage(step, negotiation, hold, sources, drops=self.drops) for step in graph.steps
         }
+        self.watch.meters = [
+            *(reader.meter for reader in self.readers),
+            *(stage.meter for stage in self.stages.values()),
+        ]
         self._arrivals = Arrivals()
         self._negotiation = negotiation
         self._touched: list[Step] = []
@@ -142,7 +149,6 @@ class Run:
                     self._end(step)
                 finally:
                     element._set_closed()
-                    element._in_use = False
             except Exception as error:
                 first = first or step.failed(error, "close")
             except BaseException as error:  # Ctrl-C: the others are closed all the same
