@@ -231,8 +231,10 @@ class Threads:
             except Stopped:
                 raise
             except BaseException as error:
-                self._fail(error)
-                return
+                if not self._run.ends_stream(reader, error):
+                    self._fail(error)
+                    return
+                frame = None
             if frame is None:
                 self._end(reader, END)
                 return
