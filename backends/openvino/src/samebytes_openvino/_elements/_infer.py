@@ -311,5 +311,5 @@ class OpenVINOInfer(Transform):
                 config=self.config,
                 batch=self.batch,
             )
-            self._images.elsewhere = self._node
+            self._images._elsewhere = self._node
         return self._images.create_infer_request()

@@ -152,7 +152,7 @@ class ImageModel:
         # Where frames of a context go: a name, until the first one showed the context it means.
         self._contexts: dict[Any, RemoteContext] = {}
         # For frames that the context cannot share: a name, which means a context that can.
-        self.elsewhere = ""
+        self._elsewhere = ""
         self._own = ImageRequest(self._look, resize, batch, of_model=True)
 
     @property
@@ -263,7 +263,7 @@ class ImageModel:
         refusals: list[str] = []
         if self._resize is None and kind in ("GPU", "NPU"):
             known = self._contexts.get(frame.context)
-            targets = (self._target_of(frame), self.elsewhere) if known is None else (known,)
+            targets = (self._target_of(frame), self._elsewhere) if known is None else (known,)
             for target in filter(None, targets):
                 seen = in_device_memory(frame, target, self._meaning, refusals)
                 if seen is not None:
