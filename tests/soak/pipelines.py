@@ -14,7 +14,10 @@ import os
 import random
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,11 +26,16 @@ import numpy as np
 import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ElementError
+from samebytes.metadata import SourceIdentifier, find
+
+from .connections import QUICK, Camera, transport_stream
 
 __all__ = ["Report", "main", "soak"]
 
 _LONGEST_RUN = 60
 """Seconds after which a run counts as hung: it takes less than one."""
+_CONNECTED = 0.2
+"""The part of the pipelines whose frames come through a connection."""
 _WARM = 0.3
 """The part of the soak in which memory may still grow."""
 
@@ -104,6 +112,34 @@ class _Slow(el.Sink):
         self.wrong += not (frame.planes[0].native == (frame.pts + 1) % 256).all()
 
 
+class _Stumbling(el.TransformInplace):
+    """Looks at decoded frames, or raises."""
+
+    seed: int
+    share: float
+    takes = el.Image(memory="cpu")
+
+    def open(self, context: Any) -> None:
+        self._random = random.Random(self.seed)
+
+    def process(self, frame: Any) -> None:
+        if self._random.random() < self.share:
+            raise _Stumbles
+
+
+class _Rests(el.Sink):
+    """Takes its time with frames as they come."""
+
+    seed: int
+    seconds: float
+
+    def open(self, context: Any) -> None:
+        self._random = random.Random(self.seed)
+
+    def write(self, frame: Any) -> None:
+        time.sleep(self._random.random() * self.seconds)
+
+
 @dataclass
 class Report:
     """What a soak saw.
@@ -112,6 +148,7 @@ class Report:
         runs, frames: how many pipelines ran, and how many frames came through them.
         failed: runs that an element ended, as it was to.
         reconnected: how often a source failed and came back.
+        broken_off: how often a connection did, so that the source made it again.
         wrong: what was not as it must be, one line each.
         memory, descriptors, threads: after each run, in bytes and numbers.
     """
@@ -120,6 +157,7 @@ class Report:
     frames: int = 0
     failed: int = 0
     reconnected: int = 0
+    broken_off: int = 0
     wrong: list[str] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
     descriptors: list[int] = field(default_factory=list)
@@ -133,6 +171,7 @@ class Report:
         lines = [
             f"{self.runs} pipelines, {self.frames} frames",
             f"{self.failed} were ended by an element, sources came back {self.reconnected} times",
+            f"connections broke off and were made again {self.broken_off} times",
             f"resident memory: {span([value >> 10 for value in warm])} KiB",
             f"descriptors: {span(self.descriptors)}; threads: {span(self.threads)}",
             *self.wrong[:20],
@@ -162,6 +201,9 @@ def soak(seconds: float, seed: int = 0) -> Report:
 
 
 def _one(chance: random.Random, report: Report) -> None:
+    if chance.random() < _CONNECTED:
+        _connected(chance, report)
+        return
     cameras = [
         _Camera(chance.randrange(1000), chance.randrange(60))
         for _ in range(chance.choice([1, 1, 3]))
@@ -170,6 +212,44 @@ def _one(chance: random.Random, report: Report) -> None:
     raising = _Raises(chance.randrange(1000), share)
     sinks = [_Slow(chance.randrange(1000), chance.choice([0, 0.001])) for _ in range(2)]
     pipe = el.Pipeline(cameras, raising, [sinks[0]], sinks[1])
+    what = _run(pipe, chance, report, f"{len(cameras)} sources, share={share}", branch="_Slow")
+    report.reconnected += sum(camera.reconnected for camera in cameras)
+    if sum(sink.wrong for sink in sinks):
+        report.wrong.append(f"{what}: wrong bytes")
+
+
+def _connected(chance: random.Random, report: Report) -> None:
+    """Frames that are decoded from connections, which break off."""
+    with ExitStack() as stack:
+        cameras = [
+            stack.enter_context(Camera(_video(), chance.randrange(1000)))
+            for _ in range(chance.choice([1, 2]))
+        ]
+        sources = [
+            el.create(
+                "ffmpeg.source", camera.url, live=True, reconnect=50, pause=0.005, threads=1,
+                frames=chance.randrange(1, 60), options=QUICK,
+            )
+            for camera in cameras
+        ]  # fmt: skip
+        stumbles = _Stumbling(chance.randrange(1000), chance.choice([0.0, 0.05]))
+        sink = _Rests(chance.randrange(1000), chance.choice([0, 0.001]))
+        what = f"{len(cameras)} connections, share={stumbles.share}"
+        _run(el.Pipeline(sources, stumbles, sink), chance, report, what)
+        report.broken_off += sum(max(camera.accepted - 1, 0) for camera in cameras)
+
+
+def _run(
+    pipe: el.Pipeline, chance: random.Random, report: Report, what: str, branch: str = ""
+) -> str:
+    """Run a pipeline in one of many ways, and see whether all of its frames are accounted for.
+
+    Args:
+        branch: an element beside the main line: what it lost, others may have got.
+
+    Returns:
+        What was run, in words.
+    """
     options: dict[str, Any] = {
         "threads": chance.choice([0, 1, 1, 2]),
         "queue": chance.choice([1, 2, 8]),
@@ -177,12 +257,16 @@ def _one(chance: random.Random, report: Report) -> None:
         "on_error": chance.choice(["stop", "drop"]),
     }
     leave_at = chance.choice([None, None, None, chance.randrange(30)])
-    what = f"{options}, {len(cameras)} sources, share={share}, left at {leave_at}"
+    what = f"{options}, {what}, left at {leave_at}"
     out, came, raised, left = None, 0, False, False
+    latest: dict[int, Fraction] = {}
     try:
         with pipe.start(**options) as out:
             for frame in out:
                 came += 1
+                problem = _out_of_order(frame, latest)
+                if problem:
+                    report.wrong.append(f"{what}: {problem}")
                 del frame
                 if came == leave_at:
                     left = True
@@ -191,24 +275,43 @@ def _one(chance: random.Random, report: Report) -> None:
         raised = True
         if not isinstance(error.__cause__, _Stumbles):
             report.wrong.append(f"{what}: {error!r}")
-    assert out is not None
+    if out is None:
+        return what
     rows = out.statistics()
     report.runs += 1
     report.frames += came
     report.failed += raised
-    report.reconnected += sum(camera.reconnected for camera in cameras)
-    row, sent = rows.of("_Raises"), sum(r.frames_out for r in rows[: len(cameras)])
-    # What a branch lost, others may have got.
-    lost = rows.lost - rows.of("_Slow").lost
+    sources = [one for one in pipe.elements.values() if isinstance(one, el.Source)]
+    sent = sum(row.frames_out for row in rows[: len(sources)])
+    row = rows[len(sources)]  # that may raise, and before which frames are left out
+    lost = rows.lost - (rows.of(branch).lost if branch else 0)
     if sent != came + row.errors + row.dropped + lost or (lost and not (raised or left)):
         report.wrong.append(
             f"{what}: {sent} sent, {came} came, {row.errors} raised, {row.dropped} left out, "
             f"{lost} lost"
         )
-    if sum(sink.wrong for sink in sinks):
-        report.wrong.append(f"{what}: wrong bytes")
     if any(thread.name.startswith("samebytes ") for thread in threading.enumerate()):
         report.wrong.append(f"{what}: a thread is left")
+    return what
+
+
+def _out_of_order(frame: Any, latest: dict[int, Fraction]) -> str:
+    """What is wrong with the time of a frame: those of a stream increase, and none comes twice."""
+    identity = find(frame, SourceIdentifier)
+    assert identity is not None
+    assert identity.stream_id is not None
+    assert frame.pts is not None
+    stream, now = identity.stream_id, frame.pts * (frame.meta.time_base or Fraction(1))
+    before = latest.get(stream)
+    latest[stream] = now
+    if before is None or now > before:
+        return ""
+    return f"stream {stream}: the frame of {float(now):g} s comes after that of {float(before):g} s"
+
+
+@cache
+def _video() -> bytes:
+    return transport_stream(25, 160, 96)
 
 
 def _check_flat(report: Report) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import os
 import sys
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from .pipelines import Report, _check_flat, soak
+import samebytes as sb
+from samebytes import metadata
+
+from .pipelines import Report, _check_flat, _out_of_order, soak
 
 SECONDS = float(os.environ.get("SAMEBYTES_SOAK_SECONDS", "60"))
 
@@ -24,6 +28,21 @@ def test_every_frame_is_accounted_for_and_nothing_grows() -> None:
     assert report.runs > 5
     assert report.failed
     assert report.reconnected
+    assert report.broken_off
+
+
+def test_frames_in_disorder_are_noticed() -> None:
+    latest: dict[int, Fraction] = {}
+    for stream, pts, expected in (
+        (0, 1, ""), (1, 0, ""), (0, 2, ""),
+        (1, 0, "stream 1: the frame of 0 s comes after that of 0 s"),
+        (0, 1, "stream 0: the frame of 1 s comes after that of 2 s"),
+    ):  # fmt: skip
+        frame = sb.context("cpu").allocate_frame("GRAY8", 16, 8)
+        frame.meta.pts = pts
+        metadata.add(frame, metadata.SourceIdentifier(stream_id=stream))
+        found = _out_of_order(frame, latest)
+        assert found.startswith(expected) if expected else not found
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from openvino import opset13 as ops
 import samebytes as sb
 import samebytes.elements as el
 from samebytes import metadata
-from samebytes.errors import ElementError, ParameterError
+from samebytes.errors import ElementError, NegotiationError, ParameterError
 from samebytes_openvino import OpenVINOInfer
 from samebytes_openvino._elements._line import Flight, Line
 
@@ -331,3 +331,88 @@ def test_results_are_typed_metadata_if_that_is_asked_for(requests: int | None) -
         assert said["tensors"][0]["data"] == pytest.approx([20 * number], abs=0.2)
     assert len({found.array.ctypes.data for f in frames for found in
                 metadata.all_of(f, metadata.InferenceResult)}) == 5  # fmt: skip
+
+
+@el.source(gives=el.Image("GRAY8", memory="cpu", width=50, height=48))
+def padded(*, count: int = 2) -> Iterator[sb.Frame[Any]]:
+    for _ in range(count):
+        whole = sb.context("cpu").allocate((48, 64), "uint8")
+        whole.native[...] = 40
+        yield sb.frame(whole.native[:, :50], format="GRAY8")
+
+
+def plan_of(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines()[1:]]
+
+
+def test_the_plan_shows_the_memory_of_the_device(device: str) -> None:
+    pipe = el.Pipeline(grays(), OpenVINOInfer(mean_of_image(), device, postprocess=as_region))
+    planned = plan_of(pipe.explain())
+    with pipe.start(threads=0) as out:
+        assert plan_of(out.explain()) == planned
+        next(out)
+        confirmed = plan_of(out.explain())
+    if device == "CPU":
+        assert planned == confirmed == ['openvino.infer takes it in cpu, access "r"']
+        return
+    head = f'openvino.infer takes it in cpu, access "r", and maps it to openvino:{device} itself'
+    assert planned[0] == confirmed[0] == head
+    assert planned[-1] == "not confirmed: the first frame can have a layout that is refused"
+    assert confirmed[1].startswith(f'cpu -> openvino:{device} (frames, access "r"): no copy')
+    assert not any("not confirmed" in line for line in confirmed)
+
+
+def test_the_plan_says_that_padded_rows_take_no_route(device: str) -> None:
+    sb.reset_stats()
+    pipe = el.Pipeline(padded(), OpenVINOInfer(mean_of_image(), device, postprocess=as_region))
+    with pipe.start(threads=0) as out:
+        frames = list(out)
+        said = "no route takes frames of this layout whole: the element maps their planes itself"
+        assert (said in out.explain()) == (device != "CPU")
+    assert [frame.regions[0].confidence for frame in frames] == pytest.approx([40, 40], abs=0.2)
+    assert sb.stats().copied_bytes == 0
+
+
+@pytest.mark.parametrize("name", ["GPU.7", "NPU.7"])
+@pytest.mark.parametrize("resize", [None, lambda source, target: None])
+def test_a_device_that_is_missing_is_refused_before_the_first_frame(name: str, resize: Any) -> None:
+    pipe = el.Pipeline(grays(), OpenVINOInfer(mean_of_image(), name, resize=resize))
+    for call in (pipe.explain, pipe.start):
+        with pytest.raises(NegotiationError) as caught:
+            call()
+        text = str(caught.value)
+        assert "'grays' gives image GRAY8 64x48 in cpu; it takes image or tensors" in text
+        assert name.partition(".")[0] in text.partition("  - ")[2]
+
+
+def test_a_device_of_no_such_name() -> None:
+    with pytest.raises(ElementError, match="'gpu'"):
+        el.Pipeline(grays(), OpenVINOInfer(mean_of_image(), "gpu")).explain()
+    assert el.Pipeline(grays(), OpenVINOInfer(mean_of_image(), "AUTO:CPU")).explain()
+
+
+@pytest.mark.parametrize("infer_first", [True, False])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_chain_settles_on_one_cl_context(
+    device: str, infer_first: bool, known: bool, request: pytest.FixtureRequest
+) -> None:
+    """In both orders, whether the source's frames are known beforehand or not."""
+    if device != "GPU":
+        pytest.skip("no OpenCL in it")
+    request.getfixturevalue("opencl_plugin")
+    seen: set[int] = set()
+
+    def note(frame: sb.Frame[Any]) -> None:
+        seen.add(frame.context.handle("cl_context"))
+
+    looks = el.inplace(takes=el.Image(memory="opencl", access="rw"))(note)()
+    infer = OpenVINOInfer(mean_of_image(), "GPU", postprocess=as_region)
+    source = grays() if known else list(el.Pipeline(grays(), lambda frame: frame).start(threads=0))
+    elements = (infer, looks) if infer_first else (looks, infer)
+    with el.Pipeline(source, *elements).start(threads=0) as out:
+        for _ in out:
+            assert infer._images is not None
+            context = infer._images.compiled.context
+            assert context is not None
+            seen.add(context.handle("cl_context"))
+    assert len(seen) == 1

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import (
     NegotiationError,
@@ -167,3 +168,48 @@ def test_sources_are_said_what_is_wanted() -> None:
     assert wanted[0].format == "GRAY8"
     el.Pipeline(Either(), lambda picture: picture).run()
     assert wanted[1].format == "NV12"
+
+
+class Maps(el.Transform):
+    """Maps what it gets itself."""
+
+    to: str
+    copy: bool = False
+
+    @property
+    def may_copy(self) -> bool:  # type: ignore[override]  # the class has one that is constant
+        return self.copy
+
+    def maps_to(self, given: el.FrameInfo) -> str:
+        assert (given.memory, given.format) == ("cpu", "GRAY8")
+        return self.to
+
+    def open(self, context: Any) -> None:
+        self.found = self.pipeline_context("cpu")
+
+    def process(self, picture: Any) -> Any:
+        assert picture.context is self.found
+        return picture
+
+
+def test_an_element_that_maps_frames_itself_is_refused_what_it_cannot_reach() -> None:
+    pipe = el.Pipeline(numbers(), Maps("nowhere:4"))
+    with pytest.raises(NegotiationError) as caught:
+        pipe.explain()
+    text = str(caught.value)
+    assert (
+        "'numbers' gives image GRAY8 16x8 in cpu; it takes any frame, and maps it to nowhere:4 "
+        in text
+    )
+    assert "  - nowhere:4: unknown memory type 'nowhere:4'" in text
+    with pytest.raises(NegotiationError, match="nowhere:4"):
+        pipe.start()
+
+
+def test_an_element_that_maps_frames_to_where_they_are() -> None:
+    maps = Maps("cpu")
+    pipe = el.Pipeline(numbers(), maps)
+    assert pipe.explain().splitlines()[1] == '  Maps takes it in cpu, access "r"'
+    assert pipe.run().of("Maps").frames_out == 5
+    assert maps.found is sb.context("cpu")
+    assert maps.pipeline_context("cpu") is sb.context("cpu")  # of no pipeline

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ import samebytes.elements as el
 from samebytes.errors import (
     ClosedError,
     ElementError,
+    PoolTimeoutError,
 )
 
 from .pictures import Collect, Log, add, frame, frames, numbers
@@ -163,3 +167,133 @@ def test_a_forked_child_closes_nothing() -> None:
     running.stop()
     os.close(read)
     os.close(write)
+
+
+@THREADS
+@pytest.mark.parametrize("kind", [OSError, None])
+def test_a_source_that_fails_ends_its_own_stream(threads: int, kind: Any) -> None:
+    class Broken(el.Source):
+        gives = el.Image("GRAY8", memory="cpu")
+
+        def open(self, context: Any) -> None:
+            self.left = list(range(3))
+
+        def read(self) -> Any:
+            if self.left:
+                return frame(self.left.pop(0))
+            if kind is None:
+                return "no frame"  # not what it announced
+            raise kind("unplugged")
+
+    log: list[str] = []
+    pipe = el.Pipeline([numbers(count=40), Broken()], Log(log), add())
+    with pipe.start(threads=threads, on_error="end-stream") as out:
+        came = [picture.pts for picture in out]
+    assert Counter(came) == Counter([*range(40), *range(3)])
+    assert log.count("end") == 2
+    rows = out.statistics()
+    assert (rows.of("Broken").errors, rows.of("numbers").errors, rows.lost) == (1, 0, 0)
+    (error,) = out.ended_early.values()
+    assert (error.element, list(out.ended_early)) == ("Broken", [1])
+    assert ("unplugged" if kind else "no frame") in str(error)
+    assert error.__traceback__ is None
+    for policy in ("stop", "drop"):
+        with pytest.raises(ElementError, match="'Broken'"):
+            pipe.run(threads=threads, on_error=policy)
+
+
+@THREADS
+def test_the_only_source_that_fails_ends_the_run(threads: int) -> None:
+    def broken() -> Iterator[Any]:
+        yield from frames(2)
+        raise OSError("unplugged")
+
+    with el.Pipeline(el.source()(broken)(), Collect()).start(
+        threads=threads, on_error="end-stream"
+    ) as out:
+        assert len(list(out)) == 2
+    assert str(out.ended_early[0].__cause__) == "unplugged"
+
+
+@THREADS
+def test_frames_that_the_program_keeps_end_the_run_all_the_same(threads: int) -> None:
+    class Pooled(el.Source):
+        gives = el.Image("GRAY8", memory="cpu")
+        pool_size = 2
+
+        def read(self) -> Any:
+            return frame()
+
+    kept: list[Any] = []
+    with (
+        pytest.raises(PoolTimeoutError),
+        el.Pipeline(Pooled(), Collect()).start(
+            threads=threads, on_error="end-stream", pool_timeout=0.05
+        ) as out,
+    ):
+        kept.extend(out)
+    assert len(kept) == 2
+
+
+def test_an_asynchronous_block_stops_without_blocking_the_loop() -> None:
+    closing, going_on = threading.Event(), threading.Event()
+
+    class Slow(el.Sink):
+        takes = el.Image()
+
+        def write(self, picture: Any) -> None: ...
+
+        def close(self) -> None:
+            closing.set()
+            assert going_on.wait(60)
+
+    async def takes() -> Any:
+        async def elsewhere() -> None:
+            while not closing.is_set():
+                await asyncio.sleep(0)
+            going_on.set()
+
+        other = asyncio.create_task(elsewhere())
+        async with el.Pipeline(numbers(count=10_000), Slow()).start() as out:
+            async for _ in out:
+                break
+        assert out.stopped
+        await other
+        return out
+
+    asyncio.run(takes())
+
+
+def test_an_asynchronous_block_raises_what_ended_it() -> None:
+    def fails(_: Any) -> Any:
+        raise ZeroDivisionError
+
+    async def waits() -> None:
+        async with el.Pipeline(numbers(), fails).start():
+            pass
+
+    async def raises() -> None:
+        async with el.Pipeline(numbers(), Collect()).start() as out:
+            running.append(out)
+            raise KeyError
+
+    async def without_threads() -> None:
+        async with el.Pipeline(numbers(), Collect()).start(threads=0):
+            pass
+
+    running: list[el.Running] = []
+    with pytest.raises(KeyError):
+        asyncio.run(raises())
+    assert running[0].stopped
+    with pytest.raises(ElementError, match="needs threads"):
+        asyncio.run(without_threads())
+    with suppress(ElementError):  # if the element was faster than the block
+        asyncio.run(waits())
+
+
+def test_the_table_shows_the_queues() -> None:
+    with el.Pipeline(numbers(count=9), add(), Collect()).start(queue=2) as out:
+        next(out)
+        head, *rows = str(out.statistics()).splitlines()
+    assert head.split()[:4] == ["element", "in", "out", "queue"]
+    assert all(len(row.split()) == len(head.split()) - 3 for row in rows[:3])  # "p50 ms" is two

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any
 
@@ -10,13 +11,14 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
+from samebytes.elements import _watch
 from samebytes.errors import (
     CopyRequiredError,
     ElementError,
     PoolTimeoutError,
 )
 
-from .pictures import HEIGHT, WIDTH, Collect, Decoded, add, decoded, frame, frames
+from .pictures import HEIGHT, WIDTH, Collect, Decoded, add, decoded, frame, frames, numbers
 
 THREADS = pytest.mark.parametrize("threads", [0, 1, 3])
 
@@ -116,3 +118,94 @@ def test_a_frame_that_waited_in_vain_has_the_missing_copy_as_its_cause() -> None
     Decoded.busy.clear()
     with pytest.raises(ValueError, match="hold=-1"):
         el.Pipeline(frames(1), hold=-1)
+
+
+class Rest:
+    """A pause of the program, as long as the source has been seen to wait in vain for a while."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.looks = threading.Semaphore(0)
+        looked = _watch.Clock.is_over
+
+        def is_over(clock: Any) -> bool:
+            over = looked(clock)
+            self.looks.release()
+            return over
+
+        monkeypatch.setattr(_watch.Clock, "is_over", is_over)
+
+    def until(self, looks: int) -> None:
+        """Pause until somebody has looked so often whether his wait is over."""
+        for _ in range(looks):
+            assert self.looks.acquire(timeout=60)
+
+
+def scaled(pool: el.FramePool) -> Any:
+    """An element that gives new frames of a pool."""
+
+    @el.transform(takes=el.Image("GRAY8", memory="cpu"), gives=el.Image("GRAY8", memory="cpu"))
+    def scale(picture: Any) -> Any:
+        made = pool.acquire()
+        made.meta.pts = picture.meta.pts
+        return made
+
+    return scale()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_pause_of_the_program_keeps_no_frame(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = Rest(monkeypatch)
+    pools = [Pooled(), numbers(count=20)]
+    for source, element in zip(pools, (add(), scaled(el.FramePool(frame, maximum=3))), strict=True):
+        with el.Pipeline(source, element).start(threads=threads, pool_timeout=0.02) as out:
+            came = [next(out).meta.pts]
+            rest.until(12)  # each of them 5 ms after the one before: three times the time-out
+            came += [picture.meta.pts for picture in out]
+        assert came == list(range(20))
+
+
+def test_a_long_call_keeps_no_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    rest = Rest(monkeypatch)
+
+    def waits(picture: Any) -> Any:
+        if picture.pts == 2:
+            rest.until(12)
+        return picture
+
+    pipe = el.Pipeline(Pooled(), waits)
+    assert pipe.run(pool_timeout=0.02).of("waits").frames_in == 20
+
+
+def test_stopping_ends_a_wait_that_has_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    rest = Rest(monkeypatch)
+    out = el.Pipeline(Pooled()).start(queue=9, pool_timeout=0.02)
+    rest.until(12)
+    out.stop()
+    assert out.statistics().lost == 4
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_frames_of_an_elements_pool_that_the_program_keeps(threads: int) -> None:
+    """The frames before the element cannot help: it waits itself."""
+    pipe = el.Pipeline(Pooled(), scaled(el.FramePool(frame, maximum=2, name="scale")))
+    kept: list[Any] = []
+    with (
+        pytest.raises(ElementError, match=r"all \d frames of its pool are in use") as caught,
+        pipe.start(threads=threads, pool_timeout=0.05) as out,
+    ):
+        kept.extend(out)
+    assert len(kept) == 2
+    if threads:
+        assert "in queues: " in str(caught.value)
+
+
+def test_the_error_says_where_frames_wait() -> None:
+    kept: list[Any] = []
+    pipe = el.Pipeline(numbers(count=9), scaled(el.FramePool(frame, maximum=1)))
+    with (
+        pytest.raises(PoolTimeoutError, match=r"in 0.5 s \(in queues: 4 before 'scale'\): drop"),
+        pipe.start(pool_timeout=0.5) as out,
+    ):
+        kept.extend(out)

@@ -25,7 +25,7 @@ from ._remote._shared_queue import (
     warn_of_host_blocking,
 )
 
-__all__ = ["CompiledModel", "compile_model", "context_of", "read_model"]
+__all__ = ["CompiledModel", "check_device_name", "compile_model", "context_of", "read_model"]
 
 # OpenVINO lists only the devices that are there, and cannot be asked for all that it knows.
 # https://docs.openvino.ai/2025/openvino-workflow/running-inference/inference-devices-and-modes.html
@@ -176,16 +176,31 @@ def _naming_missing_devices(core: Any, device: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
+        check_device_name(core, device, error)
         kind, found = device.partition(".")[0], core.available_devices
-        known = {*_KINDS, *(name.partition(".")[0] for name in found)}
-        if kind.partition(":")[0] not in known:
-            raise UnknownNameError("device of OpenVINO", device, sorted(known)) from error
         why = missing_devices(found).get(f"no {kind}")
         if why is None:
             raise
         article = "an" if kind == "NPU" else "a"
         what = f"{article} {kind} that OpenVINO can use"
         raise MissingDependencyError("openvino", what, why) from error
+
+
+def check_device_name(core: Any, device: str, cause: Exception | None = None) -> None:
+    """See whether OpenVINO could know a device of that name, such as "GPU.1" or "AUTO:GPU,CPU".
+
+    Args:
+        cause: of the error.
+
+    Raises:
+        UnknownNameError: it does not, as of "gpu".
+    """
+    kind = device.partition(".")[0].partition(":")[0]
+    if kind in _KINDS:
+        return
+    known = {*_KINDS, *(name.partition(".")[0] for name in core.available_devices)}
+    if kind not in known:
+        raise UnknownNameError("device of OpenVINO", device, sorted(known)) from cause
 
 
 def read_model(core: Any, model: Any) -> Any:

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from .._core.locks import Lock
 from ..errors import UnknownNameError
+from ._current import CURRENT
 
 __all__ = ["END", "FAILED", "STOP", "WHEN_FULL", "Channel", "Mark", "Port", "Stopped"]
 
@@ -96,7 +97,10 @@ class Port:
             Stopped: the channel was stopped.
         """
         if self._when_full == "wait":
-            credit = self._credits.get()
+            try:
+                credit = self._credits.get_nowait()
+            except Empty:
+                credit = self._wait()
         else:
             while True:
                 try:
@@ -122,6 +126,16 @@ class Port:
             raise Stopped
         self._add(item)
         return True
+
+    def _wait(self) -> Any:
+        worker = CURRENT.worker
+        if worker is None:  # a source's thread
+            return self._credits.get()
+        worker.waits = True
+        try:
+            return self._credits.get()
+        finally:
+            worker.waits = False
 
     def put_mark(self, item: Any) -> None:
         """Add the end of a stream, which needs no room and is never dropped."""

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._run import Run
+    from ._watch import Worker
 
 __all__ = ["CURRENT", "is_stopping"]
 
 
 class _Current(threading.local):
     run: Run | None = None
+    worker: Worker | None = None
 
 
 CURRENT = _Current()
-"""`CURRENT.run` is that of the calling thread, or None."""
+"""`CURRENT.run` is that of the calling thread, or None; `CURRENT.worker` the thread itself."""
 
 
 def is_stopping() -> bool:

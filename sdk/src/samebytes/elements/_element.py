@@ -10,8 +10,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from .._routing.contexts import context
 from ..errors import ClosedError, ElementError, ParameterError
 from . import _parameters
+from ._contexts import Contexts
 from ._media import FrameInfo, Media, patterns, same
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ class Element:
         takes, gives: what it takes and gives, patterns or tuples of patterns, best first.
         concurrent: several threads may call it at the same time, each for another frame.
         live: of a source: frames come when they come, and the next ones do not wait.
+        may_copy: of an element that maps frames itself (`maps_to`): its user allowed it to copy.
+            A property, where a parameter says so.
 
     Attributes:
         run_failed: in `close`, whether the run ended by an exception rather than with its streams
@@ -57,10 +61,12 @@ class Element:
     gives: ClassVar[Any] = same()
     concurrent: ClassVar[bool] = False
     live: ClassVar[bool] = False
+    may_copy: ClassVar[bool] = False
     # What users implement: it raises ClosedError after close().
     _samebytes_work: ClassVar[str] = ""
     _declared: ClassVar[dict[str, _parameters.Parameter] | None] = None
     _in_use = False
+    _contexts: Contexts | None = None
     run_failed = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
@@ -118,6 +124,36 @@ class Element:
         values = self.parameters
         return tuple(p.with_parameters(values) for p in patterns(self.gives, f"{self.name}.gives"))
 
+    def maps_to(self, given: FrameInfo) -> str:
+        """Where the element itself maps frames that it takes as they come; "" if it does not.
+
+        Write it for an element that knows more ways than a route has: one that reads padded rows,
+        say, or that chooses for each frame. Its `takes` names no memory then. The pipeline plans
+        the route to there all the same: it refuses frames for which there is none, counts what the
+        route costs, and explains it. What becomes of a frame is up to the element.
+
+        Args:
+            given: what is known of the frames.
+
+        Returns:
+            A memory type, such as "openvino:GPU".
+        """
+        return ""
+
+    def pipeline_context(self, name: str) -> Context:
+        """The context of that name on which the pipeline has settled, to map frames to it.
+
+        In `negotiate`, `open` and later. Outside of a pipeline it is `samebytes.context(name)`.
+
+        Args:
+            name: a memory type, such as "openvino:GPU".
+
+        Raises:
+            UnknownNameError: no plugin declares it.
+            AmbiguousTargetError: it has several devices; say which.
+        """
+        return context(name) if self._contexts is None else self._contexts.find(name)
+
     def open(self, context: Context | None) -> None:
         """Load and allocate; called once before the first frame, with what was agreed on known.
 
@@ -157,6 +193,11 @@ class Element:
             raise ClosedError(f"{self.name}.{self._samebytes_work}() was called after close()")
 
         vars(self)[self._samebytes_work] = closed
+        self._leave_pipeline()
+
+    def _leave_pipeline(self) -> None:
+        vars(self).pop("_contexts", None)
+        self._in_use = False
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())

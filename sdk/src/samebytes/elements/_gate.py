@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from .._core.locks import Lock
+from ._watch import blocked
 
 __all__ = ["Gate"]
 
@@ -29,7 +30,8 @@ class Gate:
                 if not self._inside:
                     prepare()
                     break
-                self._changed.wait()
+                with blocked():
+                    self._changed.wait()
             self._inside += 1
 
     def leave(self) -> None:

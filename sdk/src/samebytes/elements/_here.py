@@ -41,7 +41,12 @@ def frames_here(run: Run) -> Iterator[Frame]:
     try:
         while reading and not run.stopping:
             reader = reading.popleft()
-            frame = reader.read()
+            try:
+                frame = reader.read()
+            except ElementError as error:
+                if not run.ends_stream(reader, error):
+                    raise
+                frame = None
             if frame is None:
                 yield from end(None, reader.stream)
             else:

@@ -16,9 +16,15 @@ from .._core.access import Access
 from .._core.context import Context
 from .._core.frame import Frame
 from .._routing.route import Route, route
-from ..errors import NegotiationError, RouteError, SamebytesError
+from ..errors import (
+    MissingDependencyError,
+    NegotiationError,
+    RouteError,
+    SamebytesError,
+    UnknownNameError,
+)
 from ._contexts import Contexts
-from ._element import Sink, Source, Transform, TransformInplace
+from ._element import Element, Sink, Source, Transform, TransformInplace
 from ._graph import Step
 from ._media import FrameInfo, Media
 
@@ -40,7 +46,9 @@ class Link:
         copy: whether a copy was allowed.
         private: each frame is copied first, since others read it.
         gives: the frames that the step will give.
-        route: how the frames get there; None where they are there already.
+        route: how the frames get there; None where they are there already, or where no route takes
+            frames of this layout and the element has ways of its own.
+        own: where the element itself maps them; None where it does not.
         confirmed: a frame has been seen that can take the route.
     """
 
@@ -53,6 +61,7 @@ class Link:
     gives: FrameInfo
     route: Route | None
     confirmed: bool = False
+    own: Context | None = None
     # Of the frames that were seen: compared for each frame.
     context: Context | None = None
     info: Any = None
@@ -72,6 +81,7 @@ class _Option:
     memory: str
     private: bool
     reason: str = ""
+    own: str = ""  # where the element itself maps them
 
 
 class Negotiation:
@@ -97,6 +107,7 @@ class Negotiation:
         """
         element = step.element
         assert isinstance(element, Source)
+        element._contexts = self.contexts
         offers = [info for pattern in element._gives or () for info in pattern.offers(None)]
         wanted = None
         if offers:
@@ -152,13 +163,15 @@ class Negotiation:
                 continue
             try:
                 return self._link(step, given, option, frame)
-            except (ValueError, RouteError) as error:
+            except (ValueError, RouteError, MissingDependencyError, UnknownNameError) as error:
                 reasons.append(f"{option.taken}: {error}")
         before = step.before.name if step.before is not None else ""
         several = len(self._sources) > 1
         if several and step.before is not None and isinstance(step.before.element, Source):
             before = self._sources[stream]  # all sources have the same steps after them
         takes = " or ".join(map(str, step.element._takes))
+        for own in dict.fromkeys(option.own for option in options if option.own):
+            takes += f", and maps it to {own} itself"
         raise NegotiationError(
             step.name, f"{before!r} gives {given}; it takes {takes}", before, reasons,
             stream=stream if several else None,
@@ -166,7 +179,7 @@ class Negotiation:
 
     def _link(self, step: Step, given: FrameInfo, option: _Option, frame: Frame | None) -> Link:
         element, taken = step.element, option.taken
-        target, found = None, None
+        target, found, own = None, None, None
         memory = given.memory
         if option.memory:
             target = self.contexts.find(option.memory)
@@ -175,6 +188,9 @@ class Negotiation:
             if not (isinstance(origin, Frame) and origin.context is target):
                 copy = self.copy or option.private
                 found = self._route(origin, target, taken.access, given, copy=copy)
+        elif option.own:
+            own = self.contexts.find(option.own)
+            found = self._own_route(element, own, given, frame)
         assert isinstance(element, Transform | Sink)
         gives = element.negotiate(replace(given, memory=memory))
         if not isinstance(gives, FrameInfo):
@@ -185,13 +201,30 @@ class Negotiation:
             self.check_announced(step, gives)
         return Link(
             given, taken, target, taken.access, self.copy, option.private, gives, found,
-            confirmed=frame is not None,
+            confirmed=frame is not None, own=own,
         )  # fmt: skip
+
+    def _own_route(
+        self, element: Element, target: Context, given: FrameInfo, frame: Frame | None
+    ) -> Route | None:
+        """The route to where an element maps frames itself; None if a frame cannot take any."""
+        origin = given.memory if frame is None else frame
+        at = frame.context if frame is not None else self.contexts.find(given.memory)
+        if at is target:
+            return None
+        try:
+            return self._route(origin, target, "r", given, copy=element.may_copy)
+        except RouteError:
+            if frame is None:
+                raise
+            return None
 
     def _options(
         self, step: Step, given: FrameInfo, frame: Frame | None = None
     ) -> Iterator[_Option]:
-        for taken in step.element._takes:
+        element = step.element
+        element._contexts = self.contexts
+        for taken in element._takes:
             reason = taken.why_not(given)
             private = bool(step.shares) and taken.access != "r"
             if reason is None and private and not self.copy:
@@ -206,35 +239,45 @@ class Negotiation:
             after = self._cost_of_rest(step, given, taken)
             extra = after + (_COPY if private else 0.0)
             for memory in taken.memories:
-                cost = self._cost(given, memory, taken.access, frame, private=private)
+                cost = self._cost(
+                    given, memory, taken.access, frame, private=private, copy=self.copy
+                )
                 if isinstance(cost, str):
                     yield _Option(inf, taken, memory, private, cost)
                 else:
                     yield _Option(cost + extra, taken, memory, private)
             if not taken.memories:
-                yield _Option(extra, taken, "", private)
+                own = element.maps_to(given)
+                copy = element.may_copy
+                # By names: a frame that no route takes whole is for the element to judge.
+                cost = self._cost(given, own, "r", None, private=private, copy=copy) if own else 0.0
+                if isinstance(cost, str):
+                    yield _Option(inf, taken, "", private, f"{own}: {cost}", own)
+                else:
+                    yield _Option(cost + extra, taken, "", private, own=own)
 
     def _cost(
-        self, given: FrameInfo, memory: str, access: Access, frame: Frame | None, *, private: bool
-    ) -> float | str:
+        self, given: FrameInfo, memory: str, access: Access, frame: Frame | None, *, private: bool,
+        copy: bool,
+    ) -> float | str:  # fmt: skip
         """What the route costs, or why there is none."""
         origin = "cpu" if private else given.memory
         if frame is None or private:
-            key = (origin, memory, access, given.format)
+            key = (origin, memory, access, given.format, copy)
             if key not in self._costs:
-                self._costs[key] = self._new_cost(origin, memory, access, given)
+                self._costs[key] = self._new_cost(origin, memory, access, given, copy=copy)
             return self._costs[key]
-        return self._new_cost(frame, memory, access, given)
+        return self._new_cost(frame, memory, access, given, copy=copy)
 
     def _new_cost(
-        self, origin: str | Frame, memory: str, access: Access, given: FrameInfo
+        self, origin: str | Frame, memory: str, access: Access, given: FrameInfo, *, copy: bool
     ) -> float | str:
         try:
             target = self.contexts.find(memory)
             at = origin.context if isinstance(origin, Frame) else self.contexts.find(origin)
             if at is target:
                 return 0.0
-            return self._route(origin, target, access, given, copy=self.copy).cost
+            return self._route(origin, target, access, given, copy=copy).cost
         except SamebytesError as error:
             return str(error)
 

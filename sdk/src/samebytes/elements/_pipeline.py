@@ -10,6 +10,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from operator import index
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._core.frame import Frame
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pipeline", "Running"]
 
-ON_ERROR = ("stop", "drop")
+ON_ERROR = ("stop", "drop", "end-stream")
 
 
 class Pipeline:
@@ -91,7 +92,7 @@ class Pipeline:
             return "\n".join(Plan.made(self._graph, negotiation).lines())
         finally:
             for step in self._graph:
-                step.element._in_use = False
+                step.element._leave_pipeline()
                 step.element.close()
 
     def start(
@@ -113,8 +114,10 @@ class Pipeline:
             when_full: what each source does while the queue behind it is full: "wait", or leave out
                 its oldest waiting frame ("drop-oldest") or the new one ("drop-newest"). Frames are
                 left out there only.
-            on_error: "stop", or "drop" to leave out a frame for which an element raised.
-            pool_timeout: seconds to wait for a frame of a source's pool.
+            on_error: "stop", or "drop" to leave out a frame for which an element raised. A source
+                that raises stops the pipeline with both; with "end-stream", which is "drop"
+                otherwise, it ends its own stream alone (`Running.ended_early`).
+            pool_timeout: seconds to wait for a frame of a pool while no frame moves.
 
         Returns:
             What gives the frames; a context manager, which stops at the end of the block.
@@ -181,7 +184,7 @@ class Running:
 
     It stops at the end of the block, at the end of all streams and when an element raises: what had
     gone past that element comes out before the error. Then no thread, frame or descriptor of it is
-    left. `async for` waits without blocking the event loop.
+    left. `async for` and `async with` wait without blocking the event loop.
 
     Attributes:
         stopped: it has stopped.
@@ -247,6 +250,23 @@ class Running:
         if error is not None:
             raise error
         raise StopAsyncIteration
+
+    async def __aenter__(self) -> Self:
+        self.__aiter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        # Elements may take their time to return and to close. Whoever is cancelled here leaves a
+        # thread that goes on stopping the pipeline.
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+    @property
+    def ended_early(self) -> dict[int, ElementError]:
+        """What sources raised whose streams ended by it, by stream: `on_error="end-stream"`."""
+        return dict(self._run.ended_early)
 
     def explain(self) -> str:
         """As `Pipeline.explain`, with what the frames so far have confirmed."""

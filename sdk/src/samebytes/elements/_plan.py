@@ -125,7 +125,9 @@ def _words(step: Step, link: Link | None) -> Iterator[str]:
         yield f"{step.name} takes {takes}; agreed on with the first frame"
         return
     where = link.given.memory if link.target is None else link.target.node
-    yield f'{step.name} takes it in {where}, access "{link.access}"'
+    own = link.own
+    itself = "" if own is None or own.node == where else f", and maps it to {own.node} itself"
+    yield f'{step.name} takes it in {where}, access "{link.access}"{itself}'
     if link.private:
         yield "  COPIES each frame first: others read the same one"
     if link.route is not None and link.route.hops:
@@ -135,5 +137,7 @@ def _words(step: Step, link: Link | None) -> Iterator[str]:
             yield f"  {line}"
         if not link.confirmed:
             yield "  not confirmed: the first frame can have a layout that is refused"
+    elif itself and link.confirmed:
+        yield "  no route takes frames of this layout whole: the element maps their planes itself"
     if link.gives != link.given:
         yield f"  gives {link.gives}"

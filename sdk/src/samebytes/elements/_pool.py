@@ -13,11 +13,13 @@ from .._core.frame_meta import FrameMeta
 from .._core.locks import Lock
 from ..errors import PoolTimeoutError
 from ._channel import Stopped
-from ._current import is_stopping
+from ._current import CURRENT, is_stopping
+from ._watch import Clock, blocked
 
 __all__ = ["FramePool"]
 
 _FIRST_NAP, _LONGEST_NAP = 0.0005, 0.02
+_PATIENCE = 10.0
 
 
 class FramePool:
@@ -29,7 +31,8 @@ class FramePool:
     Args:
         make: allocates a frame, which the pool then owns; called at most `maximum` times.
         maximum: how many frames there are at most.
-        timeout: seconds to wait for one that is free.
+        timeout: seconds to wait for one that is free, while no frame of the pipeline moves. None
+            for the `pool_timeout` of the pipeline, or 10 where there is none.
         name: who uses it, for errors.
 
     Any thread may use it at any time.
@@ -40,7 +43,7 @@ class FramePool:
         make: Callable[[], Frame[Any]],
         *,
         maximum: int = 16,
-        timeout: float = 10.0,
+        timeout: float | None = None,
         name: str = "pool",
     ) -> None:
         if maximum < 1:
@@ -64,23 +67,12 @@ class FramePool:
         When the pipeline stops whose element waits here, the wait ends at once: an exception of the
         pipeline's own leaves the element.
         """
-        until, nap = time.monotonic() + self._timeout, _FIRST_NAP
-        while True:
-            with self._lock:
-                found = self._free()
-            if found is not None:
-                return found
-            if is_stopping():
-                raise Stopped
-            if time.monotonic() > until:
-                raise PoolTimeoutError(
-                    self._name,
-                    f"all {self._maximum} frames of its pool are in use, and none came back in "
-                    f"{self._timeout:g} s: drop frames that the program keeps, or copy them",
-                )
-            # No event says that the last array is gone: whoever held it just drops it.
-            time.sleep(nap)
-            nap = min(2 * nap, _LONGEST_NAP)
+        with self._lock:
+            found = self._free()
+        if found is None:
+            with blocked():
+                found = self._awaited()
+        return found
 
     def close(self) -> None:
         """Let go of the frames; those that are held live on with their holders."""
@@ -90,6 +82,30 @@ class FramePool:
     def __len__(self) -> int:
         """How many frames were allocated."""
         return len(self._slots)
+
+    def _awaited(self) -> Frame[Any]:
+        watch = None if CURRENT.run is None else CURRENT.run.watch
+        patience = self._timeout
+        if patience is None:
+            patience = _PATIENCE if watch is None else watch.patience
+        clock, nap = Clock(watch, patience), _FIRST_NAP
+        while True:
+            if is_stopping():
+                raise Stopped
+            # No event says that the last array is gone: whoever held it just drops it.
+            time.sleep(nap)
+            nap = min(2 * nap, _LONGEST_NAP)
+            with self._lock:
+                found = self._free()
+            if found is not None:
+                return found
+            if clock.is_over():
+                raise PoolTimeoutError(
+                    self._name,
+                    f"all {self._maximum} frames of its pool are in use, and none came back in "
+                    f"{patience:g} s{'' if watch is None else watch.where()}: drop frames that the "
+                    "program keeps, or copy them",
+                )
 
     def _free(self) -> Frame[Any] | None:
         for slot in self._slots:

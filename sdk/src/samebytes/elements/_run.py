@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from .._core.context import Context
 from .._core.frame import Frame
-from ..errors import ElementError
-from ._channel import Channel
+from ..errors import ElementError, PoolTimeoutError
+from ._channel import Channel, Stopped
 from ._element import Element
 from ._graph import Graph, Step
 from ._negotiation import Negotiation
@@ -16,6 +16,7 @@ from ._plan import Plan
 from ._source import Reader
 from ._stage import Stage
 from ._statistics import Arrivals, Statistics
+from ._watch import Watch
 
 __all__ = ["Run"]
 
@@ -26,24 +27,36 @@ class Run:
     Args:
         graph: its steps.
         copy, hold: as the user said.
-        patience: seconds to wait for frames of a pool.
-        on_error: "stop", or "drop" to leave out frames for which an element raised.
+        patience: seconds to wait for frames of a pool while nothing moves.
+        on_error: "stop", or "drop" to leave out frames for which an element raised; "end-stream" to
+            end the stream of a source that raised, too.
+
+    Attributes:
+        ended_early: what ended a stream, by its number.
     """
 
     def __init__(
         self, graph: Graph, *, copy: bool, hold: int, patience: float, on_error: str
     ) -> None:
         self.graph = graph
-        self.drops = on_error == "drop"
+        self.drops = on_error != "stop"
+        self._ends_streams = on_error == "end-stream"
+        self.ended_early: dict[int, ElementError] = {}
         negotiation = Negotiation(copy=copy, sources=[step.name for step in graph.sources])
+        # What is waited for, and whether it can come.
+        self.watch = Watch(patience)
         self.readers = [
-            Reader(step, number, negotiation, patience, several=len(graph.sources) > 1)
+            Reader(step, number, negotiation, self.watch, several=len(graph.sources) > 1)
             for number, step in enumerate(graph.sources)
         ]
         sources = frozenset(self.readers) if len(graph.sources) > 1 else frozenset()
         self.stages = {
             step: Stage(step, negotiation, hold, sources, drops=self.drops) for step in graph.steps
         }
+        self.watch.meters = [
+            *(reader.meter for reader in self.readers),
+            *(stage.meter for stage in self.stages.values()),
+        ]
         self._arrivals = Arrivals()
         self._negotiation = negotiation
         self._touched: list[Step] = []
@@ -92,6 +105,21 @@ class Run:
         except Exception as error:
             failure = step.failed(error, "open")
             raise failure from failure.__cause__
+
+    def ends_stream(self, reader: Reader, error: BaseException) -> bool:
+        """Whether what a source raised ends its stream alone; then it is noted.
+
+        Not where frames of its pool are missing: it is the program that keeps them.
+        """
+        kept = isinstance(error, PoolTimeoutError | Stopped)
+        if not self._ends_streams or kept or not isinstance(error, ElementError):
+            return False
+        one: BaseException | None = error
+        while one is not None:  # tracebacks hold frames
+            one.__traceback__ = None
+            one = one.__cause__ or one.__context__
+        self.ended_early[reader.stream] = error
+        return True
 
     def interrupt(self) -> None:
         """Ask every element to return soon. What one raises is raised by close()."""
@@ -142,7 +170,6 @@ class Run:
                     self._end(step)
                 finally:
                     element._set_closed()
-                    element._in_use = False
             except Exception as error:
                 first = first or step.failed(error, "close")
             except BaseException as error:  # Ctrl-C: the others are closed all the same

@@ -19,6 +19,7 @@ from ._media import FrameInfo
 from ._negotiation import Negotiation
 from ._stage import announced, wrapped
 from ._statistics import Meter
+from ._watch import Clock, Watch
 
 __all__ = ["Reader"]
 
@@ -35,7 +36,7 @@ class Reader:
         step: the source.
         stream: the number of its stream.
         negotiation: checks what the source gives.
-        patience: how long to wait for a frame of the pool, in seconds.
+        watch: how long to wait for a frame of the pool, and whether frames still move.
         several: the pipeline has other sources too, so the number of the stream holds, whatever
             their frames say.
     """
@@ -45,7 +46,7 @@ class Reader:
         step: Step,
         stream: int,
         negotiation: Negotiation,
-        patience: float,
+        watch: Watch,
         *,
         several: bool = False,
     ) -> None:
@@ -55,7 +56,7 @@ class Reader:
         self.meter = Meter()
         self.info: FrameInfo | None = None
         self._negotiation = negotiation
-        self._patience = patience
+        self._watch = watch
         self._several = several
         self._seen: tuple[Any, Any] | None = None
         self._out: set[weakref.ref[Frame]] = set()
@@ -131,12 +132,18 @@ class Reader:
         self._out.discard(frame)
 
     def _wait(self, pool: int) -> None:
-        try:
-            self._returned(self._back.get(timeout=self._patience))
-        except Empty:
-            raise PoolTimeoutError(
-                self.name,
-                f"all {pool} frames of its pool are in use, and none came back in "
-                f"{self._patience:g} s: drop frames that the program keeps, or copy them",
-                stream=self.stream,
-            ) from None
+        clock = Clock(self._watch, self._watch.patience)
+        while True:
+            try:
+                self._returned(self._back.get(timeout=clock.look_after))
+                return
+            except Empty:
+                if clock.is_over():
+                    break
+        raise PoolTimeoutError(
+            self.name,
+            f"all {pool} frames of its pool are in use, and none came back in "
+            f"{self._watch.patience:g} s{self._watch.where()}: drop frames that the program keeps, "
+            "or copy them",
+            stream=self.stream,
+        )

@@ -110,12 +110,23 @@ class Statistics(tuple[ElementStatistics, ...]):
 
 
 def _lines(rows: Statistics) -> Iterator[str]:
-    heads = ("in", "out", "dropped", "errors", "fps", "p50 ms", "p95 ms", "p99 ms", "copied")
+    heads = (
+        "in",
+        "out",
+        "queue",
+        "dropped",
+        "errors",
+        "fps",
+        "p50 ms",
+        "p95 ms",
+        "p99 ms",
+        "copied",
+    )
     width = max([len(row.element) for row in rows], default=0)
     yield f"{'element':{width}} " + "".join(f"{head:>9}" for head in heads)
     for row in rows:
         cells = (
-            row.frames_in, row.frames_out, row.dropped, row.errors, f"{row.fps:.1f}",
+            row.frames_in, row.frames_out, row.queue, row.dropped, row.errors, f"{row.fps:.1f}",
             f"{row.p50:.2f}", f"{row.p95:.2f}", f"{row.p99:.2f}", row.copied_bytes,
         )  # fmt: skip
         yield f"{row.element:{width}} " + "".join(f"{cell:>9}" for cell in cells)

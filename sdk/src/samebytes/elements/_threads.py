@@ -23,6 +23,7 @@ from ._graph import Step
 from ._run import Run
 from ._source import Reader
 from ._stage import Stage
+from ._watch import Worker, blocked
 
 __all__ = ["Threads"]
 
@@ -55,6 +56,8 @@ class Threads:
         self._ended: set[Reader] = set()
         self._orders: list[_InOrder] = []
         self._threads: list[tuple[threading.Thread, Element]] = []
+        run.watch.inputs = {step.name: channel for step, channel in self.inputs.items()}
+        run.watch.output = self.output
         for reader in run.readers:
             self._ports[reader.step] = self._ports_after(run.graph.first, queue, when_full)
             if run.graph.last is None:
@@ -228,8 +231,10 @@ class Threads:
             except Stopped:
                 raise
             except BaseException as error:
-                self._fail(error)
-                return
+                if not self._run.ends_stream(reader, error):
+                    self._fail(error)
+                    return
+                frame = None
             if frame is None:
                 self._end(reader, END)
                 return
@@ -241,9 +246,14 @@ class Threads:
 
     def _serve(self, stage: Stage, order: _InOrder) -> None:
         channel = self.inputs[stage.step]
+        worker = CURRENT.worker = Worker(channel)
+        self._run.watch.workers.append(worker)
         while True:
+            worker.busy = False
             number, item = order.take(channel)
+            worker.busy = True
             if item is STOP:
+                worker.waits = True  # for good
                 return
             stream, frame = item
             del item
@@ -316,12 +326,17 @@ class _InOrder:
         if self.alone:
             self._emit(stream, given)
             return
-        with self._giving:
+        if not self._giving.acquire(blocking=False):
+            with blocked():
+                self._giving.acquire()
+        try:
             self._done[number] = (stream, given)
             while self._next in self._done:
                 one = self._done.pop(self._next)
                 self._next += 1
                 self._emit(*one)
+        finally:
+            self._giving.release()
 
     def fail(self, stream: int) -> None:
         """The element raised at the end of a stream."""

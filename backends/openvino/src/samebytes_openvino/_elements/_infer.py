@@ -15,12 +15,13 @@ from samebytes.errors import ElementError
 from samebytes.formats import ImageFormat
 from samebytes.metadata import InferenceResult, add
 
-from .._compiled import CompiledModel, compile_model, read_model
+from .._compiled import CompiledModel, check_device_name, compile_model, read_model
 from .._image._components import components_of
 from .._image._joined import identity, joined
 from .._image._model import ImageModel, image_model
 from .._image._request import ImageRequest, Resize
 from .._outputs import outputs_of_item
+from .._remote._context import RemoteContext
 from .._remote._core import default_core
 from .._request import InferRequest
 from ._line import Flight, Line
@@ -36,7 +37,9 @@ class OpenVINOInfer(Transform):
     """Runs a model on each frame, where the frame lies, and passes the frame on with the result.
 
     Images go through `image_model`: any format, size and padding that it takes, on any device.
-    Frames of tensors are bound to the inputs of the model in their order.
+    It maps them itself, to the memory of a GPU or NPU or to the CPU, on the context on which the
+    pipeline has settled; `explain()` of the pipeline shows the route. Frames of tensors are bound
+    to the inputs of the model in their order.
 
     With `postprocess`, the result is what that makes of the outputs: postprocess(frame, outputs)
     reads `outputs`, an OutputFrame, before the next inference overwrites them. It returns regions,
@@ -109,14 +112,30 @@ class OpenVINOInfer(Transform):
         # Frames in line go on in their order, which several threads would not keep.
         vars(self)["concurrent"] = not self._in_line
 
+    @property
+    def may_copy(self) -> bool:  # type: ignore[override]  # the class has one that is constant
+        """Whether `copy` allows it."""
+        return self.copy
+
+    def maps_to(self, given: FrameInfo) -> str:
+        """The memory of the device; that of the CPU for its models, and for planes to resize."""
+        if isinstance(self.model, _Compiled):
+            return ""  # made for a device, whatever `device` says
+        if self._node and not (given.media == "image" and self.resize is not None):
+            return self._node
+        return "cpu" if given.media == "image" else "openvino"
+
     def negotiate(self, given: FrameInfo) -> FrameInfo:
         """See whether a model can be given such frames.
 
         Raises:
-            UnknownNameError: a pixel format that is not supported.
+            UnknownNameError: a pixel format that is not supported, or no such device.
+            MissingDependencyError: this machine has no such device.
             ValueError: a compiled model is given images or a batch, or more frames are kept than
                 the source's pool has.
         """
+        if not isinstance(self.model, _Compiled):
+            self._check_device()
         if given.media == "image":
             if isinstance(self.model, _Compiled):
                 raise ValueError(
@@ -200,6 +219,26 @@ class OpenVINOInfer(Transform):
         self._runners, self._line = {}, None
         self._read = self._images = self._tensors = None
 
+    @property
+    def _node(self) -> str:
+        """The memory type of one GPU or NPU; "" for the CPU, and for several devices."""
+        kind = self.device.partition(".")[0]
+        return f"openvino:{self.device}" if kind in ("GPU", "NPU") else ""
+
+    def _check_device(self) -> None:
+        if self._node:
+            self.pipeline_context(self._node)
+        else:
+            check_device_name(default_core(), self.device)
+
+    def _place(self) -> RemoteContext | str:
+        """On what to compile: the context on which the pipeline has settled, or a name."""
+        if not self._node:
+            return self.device
+        found = self.pipeline_context(self._node)
+        assert isinstance(found, RemoteContext), "no other plugin has such contexts"
+        return found
+
     def _context_of(self) -> Any:
         compiled = self._tensors if self._images is None else self._images.compiled
         return compiled.context if isinstance(compiled, CompiledModel) else None
@@ -251,7 +290,7 @@ class OpenVINOInfer(Transform):
             if self.batch > 1:
                 model = joined(model, self.batch, identity(model))
             if not isinstance(model, _Compiled):
-                model = compile_model(model, self.device, self.config)
+                model = compile_model(model, self._place(), self.config)
             self._tensors = model
         return InferRequest(self._tensors)
 
@@ -260,7 +299,7 @@ class OpenVINOInfer(Transform):
             self._images = image_model(
                 self._read,
                 frame,
-                device=self.device,
+                device=self._place(),
                 color=self.color,
                 layout=self.layout,
                 mean=self.mean,
@@ -272,4 +311,5 @@ class OpenVINOInfer(Transform):
                 config=self.config,
                 batch=self.batch,
             )
+            self._images._elsewhere = self._node
         return self._images.create_infer_request()

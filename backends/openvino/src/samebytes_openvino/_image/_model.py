@@ -151,6 +151,8 @@ class ImageModel:
         self._plan: Plan | None = None
         # Where frames of a context go: a name, until the first one showed the context it means.
         self._contexts: dict[Any, RemoteContext] = {}
+        # For frames that the context cannot share: a name, which means a context that can.
+        self._elsewhere = ""
         self._own = ImageRequest(self._look, resize, batch, of_model=True)
 
     @property
@@ -260,12 +262,14 @@ class ImageModel:
         kind = kind_of(self._device)
         refusals: list[str] = []
         if self._resize is None and kind in ("GPU", "NPU"):
-            target: Any = self._contexts.get(frame.context, self._target_of(frame))
-            seen = in_device_memory(frame, target, self._meaning, refusals)
-            if seen is not None:
-                assert seen.context is not None
-                self._contexts[frame.context] = seen.context
-                return seen
+            known = self._contexts.get(frame.context)
+            targets = (self._target_of(frame), self._elsewhere) if known is None else (known,)
+            for target in filter(None, targets):
+                seen = in_device_memory(frame, target, self._meaning, refusals)
+                if seen is not None:
+                    assert seen.context is not None
+                    self._contexts[frame.context] = seen.context
+                    return seen
         memory: Literal["", "GPU_BUFFER"] = "GPU_BUFFER" if kind == "GPU" else ""
         return in_cpu_memory(frame, self._meaning, "" if self._resize else memory, copy)
 

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the frames of a run still move: a wait for a frame of a pool lasts as long as they do.
+
+A program that pauses keeps none of the frames that wait for it in a queue. So what is waited for
+may well come back later, and the time-out counts only while nothing moves: no call of an element is
+under way, and no frame waits in a queue from which somebody could take it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ._channel import Channel
+from ._current import CURRENT
+from ._statistics import Meter
+
+__all__ = ["Clock", "Watch", "Worker", "blocked"]
+
+_LONGEST_LOOK = 0.5
+"""Seconds between two looks at whether something moves, at most."""
+
+
+class Worker:
+    """A thread that serves an element.
+
+    Attributes:
+        channel: where its frames wait.
+        busy: it has a frame.
+        waits: it cannot go on by itself: it waits for room, for a frame of a pool, or for another
+            thread of its element.
+    """
+
+    __slots__ = ("busy", "channel", "waits")
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.busy = self.waits = False
+
+
+@contextmanager
+def blocked() -> Iterator[None]:
+    """While the calling thread waits for others: what it has to do does not move."""
+    worker = CURRENT.worker
+    if worker is None:
+        yield
+        return
+    worker.waits = True
+    try:
+        yield
+    finally:
+        worker.waits = False
+
+
+class Watch:
+    """What is looked at in one run.
+
+    Args:
+        patience: how many seconds to wait for a frame of a pool while nothing moves.
+
+    Attributes:
+        meters: of all elements.
+        inputs: the queues, by the names of the elements that take from them.
+        output: what has come out and waits for the program; None where it runs in its thread.
+        workers: the threads of elements, sources apart.
+    """
+
+    def __init__(self, patience: float) -> None:
+        self.patience = patience
+        self.meters: Sequence[Meter] = ()
+        self.inputs: Mapping[str, Channel] = {}
+        self.output: Channel | None = None
+        self.workers: list[Worker] = []
+
+    def moves(self) -> bool:
+        """Whether a frame can come back without anybody dropping one that he keeps."""
+        if self.output is not None and len(self.output):
+            return True
+        return any(not one.waits and (one.busy or len(one.channel)) for one in self.workers)
+
+    def progress(self) -> int:
+        """A number that changes when a frame moves."""
+        return sum(meter.frames_in + meter.frames_out for meter in self.meters)
+
+    def where(self) -> str:
+        """Where frames wait, in words; "" where there are no queues."""
+        if self.output is None:
+            return ""
+        waiting = [f"{len(queue)} before {name!r}" for name, queue in self.inputs.items() if queue]
+        waiting += [f"{len(self.output)} for the program"] if len(self.output) else []
+        return f" (in queues: {', '.join(waiting) or 'none'})"
+
+
+class Clock:
+    """Of one wait: how long nothing has moved.
+
+    Args:
+        watch: of the run; None where there is none.
+        patience: seconds.
+    """
+
+    def __init__(self, watch: Watch | None, patience: float) -> None:
+        self._watch = watch
+        self._patience = patience
+        self._progress = 0 if watch is None else watch.progress()
+        self._until = time.monotonic() + patience
+
+    @property
+    def look_after(self) -> float:
+        """Seconds after which to look again."""
+        return min(max(self._patience / 8, 0.005), _LONGEST_LOOK)
+
+    def is_over(self) -> bool:
+        """Whether nothing has moved for as long as one is patient."""
+        watch, now = self._watch, time.monotonic()
+        if watch is not None:
+            progress = watch.progress()
+            if progress != self._progress or watch.moves():
+                self._progress, self._until = progress, now + self._patience
+                return False
+        return now >= self._until
