@@ -39,11 +39,12 @@ class Recorder:
         self.made: list[Path] = []
         self.fails: Callable[[list[str]], bool] = lambda _: False
         self.system_prepared = 0
+        self.from_disk = 0.0
 
     def install(self, _: Path, words: list[str]) -> Installed:
         self.runs.append(words)
         reason = "no compiler" if self.fails(words) else None
-        return Installed(reason, 1e6, "the last of pip's lines")
+        return Installed(reason, 1e6, "the last of pip's lines", self.from_disk)
 
     def make(self, folder: Path) -> None:
         self.made.append(folder)
@@ -280,9 +281,14 @@ def test_a_requirement_that_changes_is_asked_for(recorder: Recorder) -> None:
     assert "pluggy<1" not in read_note().requirements
 
 
-@pytest.mark.usefixtures("recorder")
-def test_what_it_took_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("from_disk", "said"), [(0.0, ""), (3e6, ", 6 MB taken from folders of this machine")]
+)
+def test_what_it_took_is_said(
+    recorder: Recorder, capsys: pytest.CaptureFixture[str], from_disk: float, said: str
+) -> None:
+    recorder.from_disk = from_disk
     prepare_demo()
     first, *_, last = capsys.readouterr().out.splitlines()
     assert "200 MB" in first
-    assert last == "set-up took 0 s, 2 MB were downloaded"
+    assert last == f"set-up took 0 s, 2 MB were downloaded{said}"
