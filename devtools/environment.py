@@ -2,7 +2,7 @@
 """The set-up of .venv: what is missing there is added, and what cannot be had is left out."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from devtools import pip
@@ -68,7 +68,7 @@ def prepare() -> None:
     Raises:
         CommandError: this Python cannot make a venv, or the tools or the core cannot be installed.
     """
-    _prepare_all(development_parts())
+    _prepare_all(development_parts)
 
 
 def prepare_release() -> None:
@@ -77,7 +77,7 @@ def prepare_release() -> None:
     Raises:
         CommandError: as for `prepare`.
     """
-    _prepare_all([*development_parts(), *release_parts()])
+    _prepare_all(lambda: [*development_parts(), *release_parts()])
 
 
 def prepare_tests(*, again: bool = False) -> None:
@@ -94,7 +94,7 @@ def prepare_tests(*, again: bool = False) -> None:
         note.left_out.clear()
         note.missing_packages.clear()
         write_note(note)
-    _prepare_all(test_parts())
+    _prepare_all(test_parts)
 
 
 def why_left_out(name: str) -> str | None:
@@ -116,12 +116,13 @@ def left_out(*, strict: bool) -> list[Result]:
     ]
 
 
-def _prepare_all(parts: Sequence[Part]) -> None:
+def _prepare_all(parts: Callable[[], Sequence[Part]]) -> None:
     note = read_note()
     if not note.usable:
         require_ensurepip()
     packages = prepare_system(note.missing_packages if note.usable else ())
-    _prepare(parts, f"everything, at most {TESTS_MEGABYTES} MB to download")
+    # What can be built depends on the packages of the system.
+    _prepare(parts(), f"everything, at most {TESTS_MEGABYTES} MB to download")
     note = read_note()
     if note.missing_packages != packages:
         note.missing_packages = packages
