@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which girepository PyGObject is built on here: 2.0, or 1.0 where the system has no other.
 
-PyGObject 3.51 and later need 2.0, older ones 1.0. Debian 12 has 1.0 alone, Debian 13 both, and later ones
-may have 2.0 alone.
+PyGObject 3.51 and later need 2.0, older ones 1.0. Debian 12 has 1.0 alone, Debian 13 both, and
+later ones may have 2.0 alone.
 """
 
 import subprocess

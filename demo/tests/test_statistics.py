@@ -145,7 +145,10 @@ def test_each_part_of_the_work_has_its_verdict() -> None:
     theirs = [timing(5.1, 4.0), timing(5.9, 4.1)] * 4
     between, everything = verdicts(comparison(ours, theirs), "Between", "All")
     assert between.startswith("Between: samebytes took 1.05 (1.00 to 1.10) ms, the ")
-    assert "the copying idiom 4.05 (4.00 to 4.10) ms: 3.00 ms less (74 %), in 8 of 8 rounds." in between
+    assert (
+        "the copying idiom 4.05 (4.00 to 4.10) ms: 3.00 ms less (74 %), in 8 of 8 rounds."
+        in between
+    )
     assert everything.startswith("All: samebytes took")
     assert everything.endswith("less in 4 of 8 rounds, more in 4, so no difference was shown.")
 

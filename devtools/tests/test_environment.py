@@ -80,7 +80,9 @@ def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     monkeypatch.setattr(environment, "prepare_system", recorder.prepare_system)
     monkeypatch.setattr(pip, "install", recorder.install)
     monkeypatch.setattr(pip, "LOG", tmp_path / "set-up.log")
-    monkeypatch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": lambda: (here(tmp_path),)})
+    monkeypatch.setattr(
+        parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": lambda: (here(tmp_path),)}
+    )
     return recorder
 
 

@@ -20,8 +20,8 @@ from ._tables import as_dict, table, verdicts
 __all__ = ["Report"]
 
 _LEGEND = (
-    "Saved: the median of what each round saved. In brackets: too few rounds agree on the sign, so\n"
-    "no difference was shown."
+    "Saved: the median of what each round saved. In brackets: too few rounds agree on the sign,\n"
+    "so no difference was shown."
 )
 
 
@@ -204,8 +204,8 @@ class Report:
 
     def _closing(self) -> str:
         lines = [
-            "WHAT THIS RUN SHOWED, in CPU time a frame: medians and ranges of the passes, and the\n"
-            "median of the differences within each round"
+            "WHAT THIS RUN SHOWED, in CPU time a frame: medians and ranges of the passes, and the",
+            "median of the differences within each round",
         ]
         lines += [textwrap.fill(line, 98, subsequent_indent="    ") for line in self._shown()]
         if self.device_is_software:
