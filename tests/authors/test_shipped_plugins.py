@@ -67,7 +67,7 @@ def failures(check: Check) -> list[str]:
     return [f"{f.rule} ({f.subject}): {f.detail}" for f in check.findings if f.outcome == "failed"]
 
 
-@pytest.mark.parametrize(("plugin", "stage", "argument"), stages())
+@pytest.mark.parametrize(("plugin", "stage", "argument"), list(stages()))
 def test_it_passes(plugin: str, stage: str, argument: str) -> None:
     if plugin not in MODULES:
         pytest.skip(f"missing package: the one with the plugin {plugin}")

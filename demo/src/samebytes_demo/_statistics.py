@@ -81,7 +81,7 @@ def by_chance(agree: int, rounds: int) -> float:
     """
     if 2 * agree <= rounds:
         return 1.0
-    return 2 * sum(comb(rounds, k) for k in range(agree, rounds + 1)) / 2**rounds
+    return sum(comb(rounds, k) for k in range(agree, rounds + 1)) / (1 << (rounds - 1))
 
 
 def verdict(found: Paired, name: str) -> str:
