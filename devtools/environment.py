@@ -2,7 +2,7 @@
 """The set-up of .venv: what is missing there is added, and what cannot be had is left out."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from devtools import pip
@@ -34,8 +34,10 @@ from devtools.workspace import CommandError
 # At most; `dev.py fresh` measures what it is on a machine that has nothing yet.
 DEMO_MEGABYTES = 200
 SITE_MEGABYTES = 30
-TESTS_MEGABYTES = 900
+TESTS_MEGABYTES = 1300
 
+# Less than half a MB would be shown as none.
+_WORTH_A_WORD = 5e5
 _WHEELS = ("--only-binary=:all:",)
 
 
@@ -66,7 +68,7 @@ def prepare() -> None:
     Raises:
         CommandError: this Python cannot make a venv, or the tools or the core cannot be installed.
     """
-    _prepare_all(development_parts())
+    _prepare_all(development_parts)
 
 
 def prepare_release() -> None:
@@ -75,7 +77,7 @@ def prepare_release() -> None:
     Raises:
         CommandError: as for `prepare`.
     """
-    _prepare_all([*development_parts(), *release_parts()])
+    _prepare_all(lambda: [*development_parts(), *release_parts()])
 
 
 def prepare_tests(*, again: bool = False) -> None:
@@ -92,7 +94,7 @@ def prepare_tests(*, again: bool = False) -> None:
         note.left_out.clear()
         note.missing_packages.clear()
         write_note(note)
-    _prepare_all(test_parts())
+    _prepare_all(test_parts)
 
 
 def why_left_out(name: str) -> str | None:
@@ -114,12 +116,13 @@ def left_out(*, strict: bool) -> list[Result]:
     ]
 
 
-def _prepare_all(parts: Sequence[Part]) -> None:
+def _prepare_all(parts: Callable[[], Sequence[Part]]) -> None:
     note = read_note()
     if not note.usable:
         require_ensurepip()
     packages = prepare_system(note.missing_packages if note.usable else ())
-    _prepare(parts, f"everything, at most {TESTS_MEGABYTES} MB to download")
+    # What can be built depends on the packages of the system.
+    _prepare(parts(), f"everything, at most {TESTS_MEGABYTES} MB to download")
     note = read_note()
     if note.missing_packages != packages:
         note.missing_packages = packages
@@ -144,11 +147,7 @@ def _prepare(parts: Sequence[Part], what: str) -> None:
         # What no part asks for any more may be undone by what another asks for later.
         asked = set(_requirements([*demo_parts(), *test_parts()]))
         note.requirements = [r for r in note.requirements if r in asked]
-    print(
-        f"set-up took {time.monotonic() - began:.0f} s, "
-        f"{run.downloaded / 1e6:.0f} MB were downloaded",
-        flush=True,
-    )
+    print(f"set-up took {time.monotonic() - began:.0f} s, {run.taken()}", flush=True)
 
 
 def _is_to_do(part: Part, note: Note) -> bool:
@@ -175,12 +174,20 @@ def _lacks(part: Part) -> str:
 
 @dataclass
 class _Run:
-    """One set-up: what it has downloaded, in bytes, and what it must leave out."""
+    """One set-up: the bytes that it has taken from where, and what it must leave out."""
 
     note: Note
     downloaded: float = 0
+    from_disk: float = 0
     left_out: dict[str, str] = field(default_factory=dict)
     last_lines: str = ""
+
+    def taken(self) -> str:
+        """What it took from where, in words; from folders of this machine only if it did."""
+        downloaded = f"{self.downloaded / 1e6:.0f} MB were downloaded"
+        if self.from_disk < _WORTH_A_WORD:
+            return downloaded
+        return f"{downloaded}, {self.from_disk / 1e6:.0f} MB taken from folders of this machine"
 
     def install(self, parts: Sequence[Part]) -> None:
         """Add the parts to .venv, what others publish before what is ours."""
@@ -243,6 +250,7 @@ class _Run:
     def _pip(self, words: Sequence[str]) -> str | None:
         done = pip.install(PYTHON, words)
         self.downloaded += done.downloaded
+        self.from_disk += done.from_disk
         self.last_lines = done.last_lines
         return done.reason
 

@@ -15,12 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from devtools.system import TO_BUILD_PYGOBJECT, TO_BUILD_SOFTDEVICES, Wanted
+from devtools.system import TO_BUILD_SOFTDEVICES, Wanted, to_build_pygobject
 from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution, source_files
 
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)\s*(?:\[(?P<extras>[^\]]*)\])?")
 # PyGObject and its pycairo are published as sources only.
-_COMPILES_OTHERS = {"samebytes-gstreamer": TO_BUILD_PYGOBJECT}
+_COMPILES_OTHERS = {"samebytes-gstreamer": to_build_pygobject}
 # They are compiled if their headers are there, so a new header is a reason to install again.
 _COMPILES_ITSELF = {SOFTDEVICES.name: TO_BUILD_SOFTDEVICES}
 
@@ -74,7 +74,7 @@ def demo_parts() -> list[Part]:
 
 def development_parts() -> list[Part]:
     """Every distribution with the extras that its tests need, and the tools."""
-    parts = [_part(d, _requirements(d, frozenset(d.extras))) for d in DISTRIBUTIONS]
+    parts = [_part(d, _requirements(d, frozenset(d.all_extras))) for d in DISTRIBUTIONS]
     core = parts[0]
     return [_group("dev", required=True), *_required([core]), *parts[1:]]
 
@@ -117,11 +117,12 @@ def _group(name: str, *, required: bool) -> Part:
 
 
 def _part(distribution: Distribution, requirements: Sequence[str]) -> Part:
+    needs = _COMPILES_OTHERS.get(distribution.name)
     return Part(
         distribution.name,
         tuple(dict.fromkeys(r for r in requirements if not _is_ours(r))),
         distribution,
-        compiles_with=_COMPILES_OTHERS.get(distribution.name, ()),
+        compiles_with=needs() if needs else (),
     )
 
 

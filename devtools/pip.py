@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pip, run so that one line says why it failed and the downloads are counted."""
+"""pip, run so that one line says why it failed and what it took from where is counted."""
 
 import os
 import re
@@ -13,6 +13,8 @@ from devtools.workspace import ROOT
 INSTALL = ("-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off")
 
 _DOWNLOAD = re.compile(r"Downloading (?P<name>\S+) \((?P<size>[\d.]+) (?P<unit>bytes|[kMG]B)\)")
+# Of a folder with an index, or of --find-links; a folder with sources has no such name.
+_FROM_DISK = re.compile(r"Processing (?P<path>/.+?\.(?:whl|tar\.gz|zip))(?: \(from .+\))?$")
 _BYTES = {"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 # Smaller files would only hide which ones take the time.
 _WORTH_A_LINE = 5e6
@@ -28,14 +30,16 @@ _SAYS_NOTHING = re.compile(
 
 @dataclass(frozen=True)
 class Installed:
-    """How a run of pip ended: why it failed, or None, and what it downloaded, in bytes.
+    """How a run of pip ended: why it failed, or None.
 
-    `last_lines` are those of its output.
+    `downloaded` is what it downloaded, in bytes, and `from_disk` what it took from folders of this
+    machine, which another machine would have to download. `last_lines` are those of its output.
     """
 
     reason: str | None
     downloaded: float
     last_lines: str = ""
+    from_disk: float = 0
 
 
 def install(python: Path, words: Sequence[str | Path]) -> Installed:
@@ -47,7 +51,7 @@ def install(python: Path, words: Sequence[str | Path]) -> Installed:
     # A user's pip.conf may ask for --user, which no venv can have.
     environment = os.environ | {"PIP_USER": "0"}
     lines: list[str] = []
-    downloaded = 0.0
+    downloaded = from_disk = 0.0
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with (
         LOG.open("a") as log,
@@ -69,10 +73,11 @@ def install(python: Path, words: Sequence[str | Path]) -> Installed:
             log.write(line)
             size, name = download(line)
             downloaded += size
+            from_disk += taken_from_disk(line)
             if size >= _WORTH_A_LINE:
                 print(f"  {name}, {size / 1e6:.0f} MB", flush=True)
     reason = reason_of(lines) if process.returncode else None
-    return Installed(reason, downloaded, "\n".join(lines[-_LAST_LINES:]))
+    return Installed(reason, downloaded, "\n".join(lines[-_LAST_LINES:]), from_disk)
 
 
 def download(line: str) -> tuple[float, str]:
@@ -81,6 +86,13 @@ def download(line: str) -> tuple[float, str]:
     if not found:
         return 0.0, ""
     return float(found["size"]) * _BYTES[found["unit"]], found["name"].rpartition("/")[2]
+
+
+def taken_from_disk(line: str) -> int:
+    """The size in bytes of the published file that this line of pip's takes from a folder, or 0."""
+    found = _FROM_DISK.match(line.strip())
+    path = Path(found["path"]) if found else None
+    return path.stat().st_size if path and path.is_file() else 0
 
 
 def reason_of(lines: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from devtools import girepository
 from devtools.workspace import ROOT
 
 LOG = ROOT / "build" / "logs" / "apt.log"
@@ -34,19 +35,6 @@ class Wanted:
         """Whether it is not there."""
         return not Path(self.path).exists()
 
-
-# PyGObject and pycairo come as sources: pip builds them.
-TO_BUILD_PYGOBJECT = tuple(
-    Wanted(path, package, "samebytes-gstreamer, as PyGObject is built when pip installs it")
-    for path, package in (
-        ("/usr/bin/gcc", "gcc"),
-        ("/usr/bin/pkg-config", "pkg-config"),
-        (f"{_LIBRARIES}/pkgconfig/gobject-introspection-1.0.pc", "libgirepository1.0-dev"),
-        (f"{_LIBRARIES}/pkgconfig/cairo.pc", "libcairo2-dev"),
-        # Debian's own Python has it apart; others bring it.
-        (f"{sysconfig.get_path('include')}/Python.h", "python3-dev"),
-    )
-)
 
 # Without any of them the software devices are installed, but lack what it is for.
 TO_BUILD_SOFTDEVICES = (
@@ -74,7 +62,6 @@ _WANTED = (
         "tests of structures against headers",
     ),
     Wanted("/usr/bin/ffmpeg", "ffmpeg", "tests of FFmpeg's hardware frames"),
-    *TO_BUILD_PYGOBJECT,
     Wanted(f"{_TYPELIBS}/Gst-1.0.typelib", "gir1.2-gstreamer-1.0", "samebytes-gstreamer"),
     Wanted(
         f"{_TYPELIBS}/GstVideo-1.0.typelib", "gir1.2-gst-plugins-base-1.0", "samebytes-gstreamer"
@@ -104,6 +91,24 @@ _WANTED = (
 )
 
 
+def to_build_pygobject(*, new_girepository: bool | None = None) -> tuple[Wanted, ...]:
+    """What PyGObject and pycairo need, which come as sources: pip builds them.
+
+    With the girepository that this system has or can have, or with the one that was chosen.
+    """
+    return tuple(
+        Wanted(path, package, "samebytes-gstreamer, as PyGObject is built when pip installs it")
+        for path, package in (
+            ("/usr/bin/gcc", "gcc"),
+            ("/usr/bin/pkg-config", "pkg-config"),
+            girepository.wanted(new=new_girepository),
+            (f"{_LIBRARIES}/pkgconfig/cairo.pc", "libcairo2-dev"),
+            # Debian's own Python has it apart; others bring it.
+            (f"{sysconfig.get_path('include')}/Python.h", "python3-dev"),
+        )
+    )
+
+
 def prepare_system(already_missing: Sequence[str] = ()) -> list[str]:
     """Install the packages that are missing, or say which command would.
 
@@ -113,25 +118,26 @@ def prepare_system(already_missing: Sequence[str] = ()) -> list[str]:
 
     Returns: the packages that are still missing.
     """
-    missing = [wanted for wanted in _WANTED if wanted.missing]
+    missing = _missing()
     if set(_packages(missing)) <= set(already_missing):
         return _packages(missing)
     if os.geteuid() == 0 and shutil.which("apt-get"):
         # A new machine's lists of packages may be empty or old; fetching them costs seconds.
         subprocess.run(["apt-get", "update"], check=False, capture_output=True)
+        missing = _missing()
         print(f"Debian packages for the tests{_how_much(_packages(missing))}:", flush=True)
         print(f"  {_uses(missing)}", flush=True)
         _install(_packages(missing))
-        missing = [wanted for wanted in _WANTED if wanted.missing]
+        missing = _missing()
     if missing:
         print(f"not installed, so these skip or are left out: {_uses(missing)}")
         print(f"{apt_command(missing)}{_how_much(_packages(missing))}", flush=True)
     return _packages(missing)
 
 
-def advised_packages() -> tuple[str, ...]:
-    """All Debian packages that a set-up for the tests names."""
-    return tuple(_packages(_WANTED))
+def advised_packages(*, new_girepository: bool | None = None) -> tuple[str, ...]:
+    """All Debian packages that a set-up for the tests names: here, or with the one or the other."""
+    return tuple(_packages(_wanted(new_girepository=new_girepository)))
 
 
 def apt_command(missing: Iterable[Wanted]) -> str:
@@ -140,6 +146,15 @@ def apt_command(missing: Iterable[Wanted]) -> str:
     return (
         f"on Debian: {sudo}apt-get install --no-install-recommends {' '.join(_packages(missing))}"
     )
+
+
+def _wanted(*, new_girepository: bool | None = None) -> tuple[Wanted, ...]:
+    return *_WANTED, *to_build_pygobject(new_girepository=new_girepository)
+
+
+def _missing() -> list[Wanted]:
+    # Asked anew each time: what is installed, or in apt's lists, may choose another girepository.
+    return [wanted for wanted in _wanted() if wanted.missing]
 
 
 def _uses(missing: Iterable[Wanted]) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from samebytes_demo._rounds import Comparison, take_turns
-from samebytes_demo._statistics import Spread, differ, verdict
+from samebytes_demo._statistics import Paired, Spread, by_chance, verdict
 from samebytes_demo._stopwatch import Cost, Stopwatch, Timing
 from samebytes_demo._tables import as_dict, table, verdicts
 
@@ -37,41 +37,66 @@ def test_the_median_and_the_range() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "apart"),
+    ("agree", "rounds", "chance"),
+    [(9, 9, 2 / 512), (8, 9, 20 / 512), (7, 9, 92 / 512), (7, 7, 2 / 128), (5, 9, 1), (1, 1, 1)],
+)
+def test_how_often_rounds_agree_by_chance(agree: int, rounds: int, chance: float) -> None:
+    assert by_chance(agree, rounds) == pytest.approx(chance)
+
+
+def test_as_many_for_as_against_is_chance() -> None:
+    assert by_chance(2, 4) == by_chance(1, 4) == by_chance(0, 9) == 1
+
+
+def paired(*saved: float) -> Paired:
+    """Rounds in which the other way took 10 ms."""
+    return Paired.of([10 - each for each in saved], [10.0] * len(saved))
+
+
+@pytest.mark.parametrize(
+    ("saved", "shown"),
     [
-        ((1, 2), (3, 4), True),
-        ((3, 4), (1, 2), True),
-        ((1, 3), (2, 4), False),
-        ((1, 4), (2, 3), False),  # one within the other
-        ((1, 2), (2, 3), False),  # they touch
-        ((2, 2), (2, 2), False),
+        ((1,) * 9, True),
+        ((1,) * 8 + (-5,), True),  # however large the odd one is
+        ((1,) * 7 + (-1,) * 2, False),
+        ((1,) * 8 + (0,), True),
+        ((1,) * 7 + (0, 0), False),  # a tie agrees with nobody
+        ((0,) * 9, False),
+        ((-1,) * 8 + (5,), True),
+        ((1,) * 6, True),
+        ((1,) * 5, False),  # so few agree by chance
     ],
 )
-def test_ranges_that_overlap(
-    one: tuple[float, float], other: tuple[float, float], apart: bool
-) -> None:
-    assert differ(Spread.of(one), Spread.of(other)) is apart
-    assert differ(Spread.of(other), Spread.of(one)) is apart
+def test_a_difference_is_shown_where_rounds_agree(saved: tuple[float, ...], shown: bool) -> None:
+    assert paired(*saved).shown is shown
+
+
+def test_a_slow_round_slows_both() -> None:
+    """The ranges overlap widely, and still each round shows the same."""
+    busy = [1.0, 2, 4, 8, 16, 3, 9, 5, 7]
+    found = Paired.of([8 * b for b in busy], [9 * b for b in busy])
+    assert found.ours.high > found.theirs.median
+    assert found.shown
+    assert (found.less, found.more, found.median) == (9, 0, 5)
 
 
 def test_less_is_said_with_how_much() -> None:
-    said = verdict(Spread(8, 7, 9), Spread(10, 9.5, 12), "the other")
-    assert said == (
-        "samebytes took 8.00 (7.00 to 9.00) ms, the other 10.00 (9.50 to 12.00) ms: 2.00 ms less "
-        "(20 %)."
+    ours, theirs = [8.0, 7, 9] * 3, [10.0, 9.5, 12] * 3
+    assert verdict(Paired.of(ours, theirs), "the other") == (
+        "samebytes took 8.00 (7.00 to 9.00) ms, the other 10.00 (9.50 to 12.00) ms: 2.50 ms less "
+        "(25 %), in 9 of 9 rounds."
     )
 
 
 def test_more_is_not_hidden() -> None:
-    said = verdict(Spread(12, 11.5, 13), Spread(10, 9, 11), "the other")
-    assert said.endswith("2.00 ms MORE (20 %).")
+    said = verdict(paired(*(-2.0,) * 8, 1), "the other")
+    assert said.endswith(": 2.00 ms MORE (20 %), in 8 of 9 rounds.")
 
 
-def test_nothing_is_claimed_where_ranges_overlap() -> None:
+def test_nothing_is_claimed_where_rounds_disagree() -> None:
     """However far the medians are apart."""
-    said = verdict(Spread(5, 4, 11), Spread(10, 9, 11), "the other")
-    assert said.endswith(": the ranges overlap, so no difference was shown.")
-    assert "less" not in said
+    said = verdict(paired(*(5.0,) * 7, -0.1, -0.1), "the other")
+    assert said.endswith(": less in 7 of 9 rounds, more in 2, so no difference was shown.")
 
 
 def test_milliseconds_and_megabytes_a_frame() -> None:
@@ -93,16 +118,18 @@ def test_sums_are_made_before_medians() -> None:
 
 
 def test_the_table() -> None:
-    ours = [timing(5.0, 1.0), timing(5.2, 1.1), timing(5.1, 1.2)]
-    theirs = [timing(5.1, 4.0, 3_110_400), timing(5.3, 4.1, 3_110_400), timing(5.2, 4.2, 3_110_400)]
+    ours = [timing(5.0, 1.0), timing(5.2, 1.1), timing(5.1, 1.2)] * 3
+    decode = [5.1, 5.1, 5.2, 5.1, 5.3, 5.0, 5.1, 5.3, 5.2]
+    hand_over = [4.0, 4.1, 4.2] * 3
+    theirs = [timing(d, h, 3_110_400) for d, h in zip(decode, hand_over, strict=True)]
     lines = [line.split() for line in table(comparison(ours, theirs), "MB saved")]
     assert lines[0] == [
         "CPU", "ms", "a", "frame", "samebytes", "copying", "saved", "MB", "saved",
     ]  # fmt: skip
-    assert lines[1] == ["decode", "5.10", "5.20", "(0.10)", "0.00"]  # they overlap
+    assert lines[1] == ["decode", "5.10", "5.10", "(0.10)", "0.00"]  # 7 of 9 rounds
     assert lines[2] == ["hand", "over", "1.10", "4.10", "3.00", "3.11"]
-    assert lines[3] == ["all", "6.30", "9.40", "3.10", "3.11"]
-    assert lines[4] == ["all,", "wall", "time", "12.60", "18.80", "6.20", "3.11"]
+    assert lines[3] == ["all", "6.30", "9.20", "3.10", "3.11"]
+    assert lines[4] == ["all,", "wall", "time", "12.60", "18.40", "6.20", "3.11"]
 
 
 def test_the_table_of_one_way() -> None:
@@ -114,24 +141,34 @@ def test_the_table_of_one_way() -> None:
 
 
 def test_each_part_of_the_work_has_its_verdict() -> None:
-    ours = [timing(5.0, 1.0), timing(9.0, 1.1)]
-    theirs = [timing(5.1, 4.0), timing(9.1, 4.1)]
+    ours = [timing(5.0, 1.0), timing(9.0, 1.1)] * 4
+    theirs = [timing(5.1, 4.0), timing(5.9, 4.1)] * 4
     between, everything = verdicts(comparison(ours, theirs), "Between", "All")
     assert between.startswith("Between: samebytes took 1.05 (1.00 to 1.10) ms, the ")
-    assert "the copying idiom 4.05 (4.00 to 4.10) ms: 3.00 ms less (74 %)." in between
+    assert (
+        "the copying idiom 4.05 (4.00 to 4.10) ms: 3.00 ms less (74 %), in 8 of 8 rounds."
+        in between
+    )
     assert everything.startswith("All: samebytes took")
-    assert everything.endswith("no difference was shown.")
+    assert everything.endswith("less in 4 of 8 rounds, more in 4, so no difference was shown.")
 
 
 def test_json_has_all_of_it() -> None:
-    ours, theirs = [timing(5, 1), timing(6, 2)], [timing(5, 4, 3_000_000)] * 2
+    ours = [timing(5, 1), timing(6, 2)]
+    theirs = [timing(5, 3, 3_000_000), timing(6, 4, 3_000_000)]
     reported = as_dict(comparison(ours, theirs))
     assert (reported["frames"], reported["rounds"]) == (10, 2)
     way = reported["ways"]["samebytes"]
     assert way["stages"]["decode"]["cpu_ms"] == pytest.approx({"median": 5.5, "low": 5, "high": 6})
     assert way["without_codecs"]["wall_ms"]["high"] == pytest.approx(4)
     assert way["all"]["cpu_ms"]["low"] == pytest.approx(6)
-    assert reported["ways"]["copying"]["all"]["mb"] == 3
+    assert "samebytes_saved_cpu" not in way["all"]
+    theirs_all = reported["ways"]["copying"]["all"]
+    assert theirs_all["mb"] == 3
+    for clock, ms in (("cpu", 2), ("wall", 4)):
+        assert theirs_all[f"samebytes_saved_{clock}"] == pytest.approx(
+            {"ms": ms, "rounds_less": 2, "rounds_more": 0, "shown": False}
+        )
 
 
 def test_ways_take_turns_and_begin_in_turns() -> None:

@@ -10,12 +10,14 @@ from devtools.system import advised_packages
 HOST = "host"
 USERS = ("root", "ordinary")
 
+# They have girepository 1.0 alone.
+_OLD_SUITES = ("bullseye", "bookworm")
 # What each has beside git, make, python3 and pip; the later have what the earlier have.
 _ADDED = {
     "bare": (),
     "venv": ("python3-venv",),
     "gcc": ("gcc", "libc6-dev"),
-    "advised": advised_packages(),
+    "advised": (),  # what dev.py names there
 }
 LEVELS = tuple(_ADDED)
 
@@ -37,7 +39,10 @@ class Machine:
     def packages(self) -> list[str]:
         """The Debian packages beside those that every machine has."""
         levels = LEVELS[: LEVELS.index(self.level) + 1]
-        return [package for level in levels for package in _ADDED[level]]
+        added = [package for level in levels for package in _ADDED[level]]
+        if self.level == "advised":
+            added += advised_packages(new_girepository=self.suite not in _OLD_SUITES)
+        return added
 
 
 # The first had root and all that a set-up installs for root; the others show what a user gets.

@@ -39,11 +39,12 @@ class Recorder:
         self.made: list[Path] = []
         self.fails: Callable[[list[str]], bool] = lambda _: False
         self.system_prepared = 0
+        self.from_disk = 0.0
 
     def install(self, _: Path, words: list[str]) -> Installed:
         self.runs.append(words)
         reason = "no compiler" if self.fails(words) else None
-        return Installed(reason, 1e6, "the last of pip's lines")
+        return Installed(reason, 1e6, "the last of pip's lines", self.from_disk)
 
     def make(self, folder: Path) -> None:
         self.made.append(folder)
@@ -79,7 +80,9 @@ def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     monkeypatch.setattr(environment, "prepare_system", recorder.prepare_system)
     monkeypatch.setattr(pip, "install", recorder.install)
     monkeypatch.setattr(pip, "LOG", tmp_path / "set-up.log")
-    monkeypatch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": (here(tmp_path),)})
+    monkeypatch.setattr(
+        parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": lambda: (here(tmp_path),)}
+    )
     return recorder
 
 
@@ -171,7 +174,7 @@ def test_without_its_headers_nothing_is_built(
 ) -> None:
     header = tmp_path / "header.pc"
     wanted = Wanted(str(header), "libheader-dev", "tests")
-    monkeypatch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": (wanted,)})
+    monkeypatch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": lambda: (wanted,)})
     prepare()
     reason = why_left_out("samebytes-gstreamer")
     assert reason is not None
@@ -205,7 +208,7 @@ def test_what_was_built_stays_without_its_headers(recorder: Recorder, tmp_path: 
     header.touch()
     with pytest.MonkeyPatch.context() as patch:
         wanted = (Wanted(str(header), "libheader-dev", "tests"),)
-        patch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": wanted})
+        patch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": lambda: wanted})
         prepare()
         header.unlink()
         recorder.forget()
@@ -280,9 +283,14 @@ def test_a_requirement_that_changes_is_asked_for(recorder: Recorder) -> None:
     assert "pluggy<1" not in read_note().requirements
 
 
-@pytest.mark.usefixtures("recorder")
-def test_what_it_took_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("from_disk", "said"), [(0.0, ""), (3e6, ", 6 MB taken from folders of this machine")]
+)
+def test_what_it_took_is_said(
+    recorder: Recorder, capsys: pytest.CaptureFixture[str], from_disk: float, said: str
+) -> None:
+    recorder.from_disk = from_disk
     prepare_demo()
     first, *_, last = capsys.readouterr().out.splitlines()
     assert "200 MB" in first
-    assert last == "set-up took 0 s, 2 MB were downloaded"
+    assert last == f"set-up took 0 s, 2 MB were downloaded{said}"

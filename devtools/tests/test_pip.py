@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is read from pip's output."""
 
+import os
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from devtools import pip
-from devtools.pip import download, install, reason_of
+from devtools.pip import download, install, reason_of, taken_from_disk
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,38 @@ def test_downloads(line: str, size: float, name: str) -> None:
     found, named = download(line)
     assert found == pytest.approx(size)
     assert named == name
+
+
+def test_files_of_folders_are_counted(tmp_path: Path) -> None:
+    wheel = tmp_path / "numpy-2.4.0-cp313.whl"
+    wheel.write_bytes(bytes(1000))
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    assert taken_from_disk(f"Processing {wheel}\n") == 1000
+    assert taken_from_disk(f"  Processing {wheel} (from jax<1,>=0.6)\n") == 1000
+    assert taken_from_disk(f"Processing {folder}\n") == 0
+    assert taken_from_disk(f"Processing {tmp_path}/gone-1.0.whl\n") == 0
+    assert taken_from_disk("  Downloading numpy-2.4.0-cp313.whl (16.6 MB)\n") == 0
+
+
+def wheel_of_nothing(folder: Path) -> Path:
+    """A wheel that pip installs, with one file of random bytes."""
+    path = folder / "nothing-1.0-py3-none-any.whl"
+    info = "nothing-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("nothing.bin", os.urandom(5000))
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: nothing\nVersion: 1.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def test_what_pip_took_from_a_folder(tmp_path: Path) -> None:
+    wheel = wheel_of_nothing(tmp_path)
+    words = ["--no-index", "--find-links", tmp_path, "--target", tmp_path / "there", "nothing"]
+    done = install(Path(sys.executable), words)
+    assert done.reason is None
+    assert (done.downloaded, done.from_disk) == (0, wheel.stat().st_size)
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,23 @@ def main() -> None:
     parser.add_argument("group", nargs="*", choices=[*groups, []], help="default: all")
     parser.add_argument("--quick", action="store_true", help="edges: less exact, one size each")
     parser.add_argument("--json", action="store_true", help="edges: print JSON, for `dev.py costs`")
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        metavar="N",
+        help="demo: run `samebytes demo` N times in place of the benchmark, and see that its runs "
+        "agree; 1 is the exit status if they do not",
+    )
     options = parser.parse_args()
     chosen = options.group or (("edges",) if options.json else groups)
     if options.json and tuple(chosen) != ("edges",):
         parser.error("--json is for the group edges alone")
+    if options.repeat is not None:
+        if tuple(chosen) != ("demo",) or options.repeat < 1:
+            parser.error("--repeat is for the group demo alone, and at least 1")
+        from .repeated_demo import run_demos
+
+        sys.exit(run_demos(options.repeat))
     if not options.json:
         print(f"Python {platform.python_version()}, {platform.machine()}; a star: above its goal")
     if "edges" in chosen:

@@ -19,7 +19,10 @@ from ._tables import as_dict, table, verdicts
 
 __all__ = ["Report"]
 
-_LEGEND = "In brackets: the ranges of the passes overlap, so no difference was shown."
+_LEGEND = (
+    "Saved: the median of what each round saved. In brackets: too few rounds agree on the sign,\n"
+    "so no difference was shown."
+)
 
 
 @dataclass(slots=True)
@@ -201,7 +204,8 @@ class Report:
 
     def _closing(self) -> str:
         lines = [
-            "WHAT THIS RUN SHOWED, in CPU time a frame: the median, and the range of the passes"
+            "WHAT THIS RUN SHOWED, in CPU time a frame: medians and ranges of the passes, and the",
+            "median of the differences within each round",
         ]
         lines += [textwrap.fill(line, 98, subsequent_indent="    ") for line in self._shown()]
         if self.device_is_software:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ._statistics import Spread
+from ._statistics import Paired, Spread
 from ._stopwatch import Timing
 
 __all__ = ["Comparison", "Measure", "take_turns"]
@@ -62,6 +62,22 @@ class Comparison:
     def wall(self, name: str, *stages: str) -> Spread:
         """Milliseconds on the clock a frame, in these stages or in all."""
         return Spread.of(timing.wall_ms(*stages) for timing in self.passes[name])
+
+    def cpu_beside(self, name: str, *stages: str) -> Paired:
+        """What the first way took beside another, round by round, as `cpu`."""
+        first = next(iter(self.passes.values()))
+        return Paired.of(
+            [timing.cpu_ms(*stages) for timing in first],
+            [timing.cpu_ms(*stages) for timing in self.passes[name]],
+        )
+
+    def wall_beside(self, name: str, *stages: str) -> Paired:
+        """The same, as `wall`."""
+        first = next(iter(self.passes.values()))
+        return Paired.of(
+            [timing.wall_ms(*stages) for timing in first],
+            [timing.wall_ms(*stages) for timing in self.passes[name]],
+        )
 
     def copied_mb(self, name: str, *stages: str) -> float:
         """Millions of bytes a frame, in these stages or in all: the same in every round."""

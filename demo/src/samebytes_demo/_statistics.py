@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a few noisy measurements."""
+"""Statistics of a few noisy measurements, made in turns."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import comb
 
-__all__ = ["Spread", "differ", "verdict"]
+__all__ = ["Paired", "Spread", "by_chance", "verdict"]
+
+_MAY_BE_CHANCE = 1 / 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +31,74 @@ class Spread:
         return f"{self.median:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
-def differ(one: Spread, other: Spread) -> bool:
-    """Whether the ranges have nothing in common.
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """What samebytes took beside another way in the same rounds.
 
-    If both were drawn from the same values, five against five would be apart by chance in one of
-    126 comparisons (2 / C(10, 5)), and seven against seven in one of 1716.
+    What slows the machine during a round slows both, and drops out of their difference; the ranges
+    over all rounds have it in them.
+
+    Attributes:
+        ours, theirs: what each took, over all rounds.
+        saved: what samebytes took less in each round; negative where it took more.
     """
-    return one.high < other.low or other.high < one.low
+
+    ours: Spread
+    theirs: Spread
+    saved: tuple[float, ...]
+
+    @classmethod
+    def of(cls, ours: Sequence[float], theirs: Sequence[float]) -> Paired:
+        """Of the values of each round, in the same order."""
+        saved = tuple(b - a for a, b in zip(ours, theirs, strict=True))
+        return cls(Spread.of(ours), Spread.of(theirs), saved)
+
+    @property
+    def median(self) -> float:
+        """Of what the rounds saved."""
+        return statistics.median(self.saved)
+
+    @property
+    def less(self) -> int:
+        """In how many rounds samebytes took less."""
+        return sum(saved > 0 for saved in self.saved)
+
+    @property
+    def more(self) -> int:
+        """In how many rounds samebytes took more."""
+        return sum(saved < 0 for saved in self.saved)
+
+    @property
+    def shown(self) -> bool:
+        """Whether so many rounds agree that they would hardly do so by chance."""
+        return by_chance(max(self.less, self.more), len(self.saved)) < _MAY_BE_CHANCE
 
 
-def verdict(ours: Spread, theirs: Spread, name: str) -> str:
+def by_chance(agree: int, rounds: int) -> float:
+    """How often so many rounds or more agree, in one direction or the other, if nothing differs.
+
+    Either way is then the quicker one in half of the rounds: this is the sign test.
+    """
+    if 2 * agree <= rounds:
+        return 1.0
+    return sum(comb(rounds, k) for k in range(agree, rounds + 1)) / (1 << (rounds - 1))
+
+
+def verdict(found: Paired, name: str) -> str:
     """One sentence on what samebytes took beside another way, in milliseconds a frame.
 
     Args:
         name: of the other way, as the subject of a sentence.
     """
-    times = f"samebytes took {ours} ms, {name} {theirs} ms"
-    if not differ(ours, theirs):
-        return f"{times}: the ranges overlap, so no difference was shown."
-    change = abs(theirs.median - ours.median)
-    kind = "less" if ours.median < theirs.median else "MORE"
-    share = change / theirs.median * 100
-    return f"{times}: {change:.2f} ms {kind} ({share:.0f} %)."
+    times = f"samebytes took {found.ours} ms, {name} {found.theirs} ms"
+    rounds = len(found.saved)
+    if not found.shown:
+        signs = f"less in {found.less} of {rounds} rounds, more in {found.more}"
+        return f"{times}: {signs}, so no difference was shown."
+    kind = "less" if found.less > found.more else "MORE"
+    share = abs(found.median) / found.theirs.median * 100
+    agree = max(found.less, found.more)
+    return (
+        f"{times}: {abs(found.median):.2f} ms {kind} ({share:.0f} %), in {agree} of {rounds} "
+        "rounds."
+    )

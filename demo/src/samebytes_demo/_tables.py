@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._rounds import Comparison
-from ._statistics import Spread, differ, verdict
+from ._statistics import Paired, Spread, verdict
 
 __all__ = ["as_dict", "table", "verdicts"]
 
@@ -26,25 +26,22 @@ def table(comparison: Comparison, mb: str) -> list[str]:
     head = ["CPU ms a frame", *names] + (["saved", mb] if compared else [])
     rows = [head]
 
-    def row(title: str, spreads: dict[str, Spread], *stages: str) -> None:
-        cells = [title, *(f"{spreads[name].median:.2f}" for name in names)]
+    def row(title: str, *stages: str, wall: bool = False) -> None:
+        spread = comparison.wall if wall else comparison.cpu
+        cells = [title, *(f"{spread(name, *stages).median:.2f}" for name in names)]
         if compared:
-            ours, theirs = spreads[OURS], spreads[THEIRS]
-            saved = f"{theirs.median - ours.median:.2f}"
-            cells.append(saved if differ(ours, theirs) else f"({saved})")
+            found = (comparison.wall_beside if wall else comparison.cpu_beside)(THEIRS, *stages)
+            cells.append(f"{found.median:.2f}" if found.shown else f"({found.median:.2f})")
             mb = comparison.copied_mb(THEIRS, *stages) - comparison.copied_mb(OURS, *stages)
             cells.append(f"{mb:.2f}")
         rows.append(cells)
 
-    def cpu(*stages: str) -> dict[str, Spread]:
-        return {name: comparison.cpu(name, *stages) for name in names}
-
     for stage in comparison.stages:
-        row(stage, cpu(stage), stage)
+        row(stage, stage)
     if len(comparison.between) > 1:
-        row("without codecs", cpu(*comparison.between), *comparison.between)
-    row("all", cpu())
-    row("all, wall time", {name: comparison.wall(name) for name in names})
+        row("without codecs", *comparison.between)
+    row("all")
+    row("all, wall time", wall=True)
     width = max(len(row[0]) for row in rows)
     return [f"  {first:<{width}}" + "".join(f"{c:>11}" for c in cells) for first, *cells in rows]
 
@@ -57,8 +54,7 @@ def verdicts(comparison: Comparison, between: str, everything: str) -> list[str]
     """
     parts = [(between, comparison.between), (everything, comparison.stages)]
     return [
-        f"{part}: "
-        + verdict(comparison.cpu(OURS, *stages), comparison.cpu(name, *stages), _SUBJECTS[name])
+        f"{part}: {verdict(comparison.cpu_beside(name, *stages), _SUBJECTS[name])}"
         for name in comparison.names[:0:-1]
         for part, stages in parts
     ]
@@ -68,11 +64,15 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
     """All of it, for --json. Times are milliseconds a frame."""
 
     def part(name: str, *stages: str) -> dict[str, Any]:
-        return {
+        found: dict[str, Any] = {
             "cpu_ms": _spread(comparison.cpu(name, *stages)),
             "wall_ms": _spread(comparison.wall(name, *stages)),
             "mb": comparison.copied_mb(name, *stages),
         }
+        if name != OURS:
+            found["samebytes_saved_cpu"] = _paired(comparison.cpu_beside(name, *stages))
+            found["samebytes_saved_wall"] = _paired(comparison.wall_beside(name, *stages))
+        return found
 
     return {
         "frames": comparison.frames,
@@ -92,3 +92,12 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
 
 def _spread(spread: Spread) -> dict[str, float]:
     return {"median": spread.median, "low": spread.low, "high": spread.high}
+
+
+def _paired(found: Paired) -> dict[str, Any]:
+    return {
+        "ms": found.median,
+        "rounds_less": found.less,
+        "rounds_more": found.more,
+        "shown": found.shown,
+    }

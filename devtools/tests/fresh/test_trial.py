@@ -37,6 +37,14 @@ def test_more_than_announced_is_a_failure() -> None:
     assert judged(Ended(0, [SET_UP.replace("174", "201")]), "setup", can_make_venv=True)[0]
 
 
+def test_what_came_from_folders_counts() -> None:
+    said = f"{SET_UP}, 27 MB taken from folders of this machine"
+    assert judged(Ended(0, [said]), "setup", can_make_venv=True) == (True, said)
+    ok, why = judged(Ended(0, [said]), "demo", can_make_venv=True)
+    assert not ok
+    assert "201 MB" in why
+
+
 def test_a_failure_says_why() -> None:
     lines = [SET_UP, "dev.py: the set-up failed: openvino", "make: *** [Makefile:7: demo] Error 1"]
     ok, why = judged(Ended(2, lines), "demo", can_make_venv=True)

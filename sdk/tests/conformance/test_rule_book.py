@@ -5,11 +5,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import nullcontext
 
+import numpy as np
 import pytest
 
+import samebytes
+from samebytes import Frame
 from samebytes.testing.rules import CHAPTERS, BrokenRule, NotChecked, all_rules
 from samebytes.testing.rules.book import rule
+from samebytes.testing.rules.planes import planes_keep_their_places
+from samebytes.testing.rules.sight import SAMEBYTES
+from samebytes.testing.rules.subjects import Array
 
 # What check-plugin does while pytest and hypothesis are not installed.
 WITHOUT_PYTEST = """
@@ -83,3 +90,21 @@ def test_a_broken_rule_says_which_and_what_it_means() -> None:
 def test_what_was_not_checked_is_not_a_finding() -> None:
     with pytest.raises(NotChecked, match="no device"):
         sample(None, NotChecked("no device"))
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_planes_keep_their_places_in_whatever_shapes(swapped: bool) -> None:
+    """A target may see a plane as [1, rows, columns, 1]: only the bytes count."""
+
+    def read(frame: Frame) -> list[Array]:
+        y, u, v = (array[np.newaxis, :, :, np.newaxis] for array in SAMEBYTES.read(frame))
+        return [y, v, u] if swapped else [y, u, v]
+
+    with pytest.raises(BrokenRule, match="plane 1 of I420") if swapped else nullcontext():
+        seen = planes_keep_their_places(
+            lambda name: samebytes.context("cpu").allocate_frame(name, 8, 8),
+            lambda frame: frame.map("cpu"),
+            lambda frame: SAMEBYTES.write(frame, 3),
+            read,
+        )
+        assert "I420" in seen

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
 
 from ..._core.frame import Frame
 from ...errors import SamebytesError
 from .book import BrokenRule, NotChecked, rule
+from .subjects import Array, same
 
 __all__ = ["planes_keep_their_places"]
 
-_Arrays = Sequence[np.ndarray[Any, Any]]
+_Arrays = Sequence[Array]
 
 # Two or three of their planes have the same shape.
 _ALIKE = ("I420", "I444", "RGBP", "I420_10")
@@ -38,7 +36,7 @@ def planes_keep_their_places(
         make: a frame of a format, where the source has that; else it raises.
         map_: the mapping, for reading.
         write: fills the planes of a frame with values that differ from plane to plane.
-        read: what the planes of a mapped frame hold.
+        read: what the planes of a mapped frame hold, in whatever shapes the target has.
 
     Returns:
         The formats that the mapping took.
@@ -60,7 +58,7 @@ def planes_keep_their_places(
             continue
         found = read(mapped)
         for number, (ours, theirs) in enumerate(zip(values, found, strict=True)):
-            if not np.array_equal(ours, theirs):
+            if not same([ours], [theirs]):
                 raise BrokenRule(f"plane {number} of {name} holds other bytes after mapping")
         taken.append(name)
     if not taken:
