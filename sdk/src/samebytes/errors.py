@@ -7,7 +7,7 @@
     ├── AccessError (ValueError)            write access to read-only memory
     ├── LayoutError (ValueError)            shape, strides, dtype or size are not possible
     │   └── ExportError (BufferError)       ... found while handing out a DLPack capsule
-    ├── MetadataError (ValueError)          metadata that cannot be; has `field`
+    ├── MetadataError (ValueError)          invalid metadata; has `field`
     ├── NotHostVisibleError (BufferError)   the CPU cannot read this memory in place
     ├── UnsupportedObjectError (TypeError)  no plugin wraps an object of this type
     ├── UnknownNameError (LookupError)      no such format, memory type, handle ...; has `nearest`

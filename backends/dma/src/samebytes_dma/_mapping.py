@@ -127,7 +127,7 @@ def map_buffer(cell: c_void_p, buffer: DMABuffer, address: int | None, access: A
     """Map a buffer whole; the cell, which an owner unmaps, gets the address.
 
     Args:
-        cell: of an owner that is there already.
+        cell: of an existing owner.
         buffer: it may be gone while it is mapped.
         address: where, in address space that is reserved; None lets the kernel choose.
         access: what the CPU will do.

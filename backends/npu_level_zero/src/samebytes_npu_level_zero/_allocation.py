@@ -117,7 +117,7 @@ def new_memory(
     context: NativeContext, nbytes: int, kind: MemoryType, alignment: int = 0,
     extension: Typed | None = None, keep: object = None,
 ) -> tuple[Allocation, Storage]:  # fmt: skip
-    """New memory, or by an importing `extension` memory that is there already, and its owner.
+    """New memory, or by an importing `extension` existing memory, and its owner.
 
     The owner comes before the memory, which no exception of a signal handler can lose then.
 

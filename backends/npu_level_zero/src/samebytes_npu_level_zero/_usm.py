@@ -89,10 +89,10 @@ def allocate(
     cell: c_void_p, context: NativeContext, nbytes: int, kind: MemoryType, alignment: int = 0,
     extension: Typed | None = None,
 ) -> None:  # fmt: skip
-    """New memory, or with an importing `extension` memory that is there already.
+    """New memory, or with an importing `extension` existing memory.
 
     Args:
-        cell: gets its address; an owner that is there already frees it.
+        cell: gets its address; an existing owner frees it.
         context: what to make it in.
         nbytes: at least one.
         kind: host, shared or device.

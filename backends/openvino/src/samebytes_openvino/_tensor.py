@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenVINOTensor", "array_of"]
 
 # The dtypes of openvino.Tensor.data that stand for other types too: float16 for bf16, int8 for
-# i4, and uint8 for all other types that numpy has not. By number: a dtype takes long to hash.
+# i4, and uint8 for all other types that numpy lacks. By number: a dtype takes long to hash.
 _AMBIGUOUS = frozenset(np.dtype(name).num for name in ("float16", "int8", "uint8"))
 
 

@@ -177,7 +177,9 @@ class Post:
                 done.append(origin)
             latest = max(latest, given.call)
             if origin is None:
-                raise ElementError(self.stage.last, "it gave a frame at the end that came of none")
+                raise ElementError(
+                    self.stage.last, "at its end it gave a frame that was made of none it was given"
+                )
             made.append(_passed_on(origin, call, given))
         # It keeps their order: what is older was dropped, and so is what it has had for too long.
         limit = -1 if call.parcel is None else len(self.held) - KEPT

@@ -28,7 +28,7 @@ _Array = np.ndarray[Any, Any]
 class CpuTensor(Tensor):
     """An array in CPU memory. `native` is a numpy.ndarray.
 
-    For element types that numpy has not (bfloat16, float8 ...) the array carries the bits in an
+    For element types that numpy lacks (bfloat16, float8 ...) the array carries the bits in an
     unsigned type of the same size, and `info.dtype` says what they are.
 
     Class attributes:

@@ -188,7 +188,7 @@ def resolve(source: Context, target: Target) -> Context:
 
 def remember(context: Context) -> Context:
     """Keep a context that routing made for a while."""
-    # By identity: an equal one that is there already may have been closed.
+    # By identity: an equal existing one may have been closed.
     kept = list(_recent)
     if not context.singleton and not any(one is context for one in kept):
         for one in kept:

@@ -68,7 +68,7 @@ class Port:
     Attributes:
         items: what waits here.
         dropped: how many were left out.
-        lost: how many frames had no way on when the channel was stopped.
+        lost: how many frames could not go on when the channel was stopped.
     """
 
     __slots__ = ("_credits", "_listeners", "_replacing", "_tickets", "_when_full", "dropped",
@@ -148,7 +148,7 @@ class Port:
             _tell(self._listeners)
 
     def lose(self) -> None:
-        """Count a frame that has no way on."""
+        """Count a frame that cannot go on."""
         with self._replacing:
             self.lost += 1
 
@@ -229,5 +229,5 @@ class Channel:
 
     @property
     def lost(self) -> int:
-        """How many frames had no way on when it was stopped."""
+        """How many frames could not go on when it was stopped."""
         return sum(port.lost for port in self.ports)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Colorimetry: which colours the numbers of a picture stand for, in the words of ITU-T H.273.
+"""Colorimetry: which colours the numbers of a picture stand for, by the terms of ITU-T H.273.
 
 The names are those of FFmpeg (libavutil/pixdesc.c), the numbers the code points of H.273, which
 containers and bitstreams carry.

@@ -51,7 +51,7 @@ class PlaneFormat:
             between two pixels, so its rows hold an even number of columns: (h, w, 2) for an
             even width, (h, w + 1, 2) for an odd one, whose last column is padding.
 
-    Raises LayoutError for a plane that cannot be.
+    Raises LayoutError for an impossible plane.
     """
 
     channels: int

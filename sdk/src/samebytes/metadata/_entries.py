@@ -78,7 +78,7 @@ class InferenceResult(Entry):
     Two results are equal if all of this is equal; tensors are if they are the same object.
 
     Raises:
-        MetadataError: a value that cannot be.
+        MetadataError: an invalid value.
         UnsupportedObjectError, LayoutError: the tensor is none.
     """
 
@@ -150,7 +150,7 @@ class Classification(Entry):
         result: the output that this was read from, or None.
 
     Raises:
-        MetadataError: a value that cannot be, or neither label nor label_id.
+        MetadataError: an invalid value, or neither label nor label_id.
     """
 
     about_the_whole: ClassVar[bool] = True
@@ -182,7 +182,7 @@ class ObjectId(Entry):
         id: from 0 on.
 
     Raises:
-        MetadataError: a value that cannot be.
+        MetadataError: an invalid value.
     """
 
     about_the_whole: ClassVar[bool] = True
@@ -206,7 +206,7 @@ class SourceIdentifier(Entry):
         uri: of the stream, as text for people; "" if it has none.
 
     Raises:
-        MetadataError: a value that cannot be.
+        MetadataError: an invalid value.
     """
 
     batch_index: int = 0
@@ -234,7 +234,7 @@ class LayerInfo(Checked):
         shape: elements along each axis; None where they vary.
 
     Raises:
-        MetadataError: a value that cannot be.
+        MetadataError: an invalid value.
     """
 
     name: str
@@ -263,7 +263,7 @@ class ModelInfo(Entry):
         inputs, outputs: its layers.
 
     Raises:
-        MetadataError: a value that cannot be.
+        MetadataError: an invalid value.
     """
 
     name: str

@@ -139,7 +139,7 @@ def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detecti
         The Detection as it is now.
 
     Raises:
-        MetadataError: a value that cannot be, or a Detection that is not of this frame.
+        MetadataError: an invalid value, or a Detection that is not of this frame.
     """
     region = found.origin
     if region is None or not any(each is region for each in meta_of(frame).regions):

@@ -67,7 +67,7 @@ class Timestamp(Entry):
         duration: or None.
 
     Raises:
-        MetadataError: a value that cannot be.
+        MetadataError: an invalid value.
     """
 
     pts: int | None = None
@@ -149,7 +149,7 @@ class Detection(Entry):
         origin: the Region that this was read from, or None; it counts in no comparison.
 
     Raises:
-        MetadataError: a value that cannot be, or a maximum below its minimum.
+        MetadataError: an invalid value, or a maximum below its minimum.
     """
 
     x_min: float

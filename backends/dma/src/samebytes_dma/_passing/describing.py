@@ -60,7 +60,7 @@ def read(
         tensor_of: makes the tensor of an inference result, which is read-only by the flag.
 
     Raises:
-        MessageError: it says something that cannot be.
+        MessageError: what it says is invalid.
     """
     meta: FrameMeta | None = None
     results: list[PlaneDescription] = []
@@ -103,7 +103,7 @@ def read_meta(
     """Metadata and regions as `describe_meta` described them, with so many descriptors of results.
 
     Raises:
-        MessageError: it says something that cannot be.
+        MessageError: what it says is invalid.
     """
     metadata, regions, results = _read_meta(value.members(*META), descriptors, tensor_of)
     _check_all_used(descriptors, results)

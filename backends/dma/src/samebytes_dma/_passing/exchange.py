@@ -84,7 +84,7 @@ def prepared(item: DMATensor | Frame, copy: bool) -> tuple[bytes, list[DMABuffer
         if isinstance(item, Tensor | Frame) and not isinstance(item.context, HostContext):
             raise UnsupportedObjectError(
                 f"{item!r} has no file descriptor yet: send item.map('dma'), or copy it if "
-                "samebytes.route(item, 'dma') finds no way: RingWriter.send(item, copy=True) to a "
+                "samebytes.route(item, 'dma') finds no route: RingWriter.send(item, copy=True) to a "
                 "ring, or samebytes.copied(item) through a multiprocessing queue"
             )
         raise UnsupportedObjectError(
@@ -116,7 +116,7 @@ def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:
 
     Raises:
         EndOfStreamError: the other side closed the connection.
-        MessageError: it sent something else, or something that cannot be; `field` says what.
+        MessageError: it sent something else, or an invalid message; `field` says what.
         UnsupportedObjectError: another kind of socket.
         OSError: what the socket says (TimeoutError, ConnectionResetError ...).
     """

@@ -135,7 +135,7 @@ class RingSource(el.Source):
         Raises:
             RingTimeoutError: none came in time; `live`: all that the writer allows are held here.
             EndOfStreamError: the writer ended without closing the ring.
-            MessageError: it sent something that cannot be.
+            MessageError: it sent an invalid message.
         """
         ring = self._ring
         assert ring is not None

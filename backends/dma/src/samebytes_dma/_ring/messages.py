@@ -189,7 +189,7 @@ def unpack_frame(packet: bytes) -> tuple[FrameHeader, bytes]:
     """A frame, and its metadata.
 
     Raises:
-        MessageError: it ends too soon, or says something that cannot be.
+        MessageError: it ends too soon, or what it says is invalid.
     """
     if len(packet) < _FRAME.size:
         raise MessageError("frame", f"ends after {len(packet)} of {_FRAME.size} bytes")

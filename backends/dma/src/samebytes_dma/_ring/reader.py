@@ -133,7 +133,7 @@ class RingReader:
         Raises:
             RingTimeoutError: none came. Reading can be tried again.
             EndOfStreamError: the writer ended without closing the ring; not if it is `live`.
-            MessageError: the writer sent something else, or something that cannot be. The
+            MessageError: the writer sent something else, or an invalid message. The
                 connection is closed.
             RingRefusedError: `live`, and the next writer takes no more readers.
             ClosedError: the ring was closed, or belongs to the parent of this process.
@@ -222,7 +222,7 @@ class RingReader:
     # Packets.
 
     def _next(self, connection: Connection) -> Any:
-        """The next frame that is there already; _NOTHING where none is, or another writer's is."""
+        """The next frame that has arrived; _NOTHING where none is, or another writer's is."""
         if self._connection is not connection:
             return _NOTHING
         connection.send_unsent()

@@ -73,7 +73,7 @@ class Received:
 
         Raises:
             MessageError: it lies in no slot, has no layout, reaches outside of the slot, or has
-                metadata that cannot be.
+                invalid metadata.
         """
         buffer = self._slots.get(header.slot)
         if buffer is None:

@@ -71,7 +71,7 @@ class RingWriter:
     Raises:
         RingRefusedError: another process writes there.
         NativeError: the system has no memory for the slots.
-        LayoutError: a size that the format cannot have, or a number of slots that cannot be.
+        LayoutError: a size that the format cannot have, or an invalid number of slots.
         UnknownNameError, MissingDependencyError: of `memory`.
         OSError: of the socket.
     """

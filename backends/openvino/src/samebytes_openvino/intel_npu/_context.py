@@ -139,7 +139,7 @@ class ZeroContext(RemoteContext):
         mem_type: MemType | str | None = None,
         tensor_type: TensorType | str | None = None,
     ) -> ZeroBufferTensor:
-        """A remote tensor over memory that is there already, or over new memory.
+        """A remote tensor over existing memory, or over new memory.
 
         Args:
             type: an openvino.Type, or a dtype in any spelling.
@@ -270,7 +270,7 @@ class ZeroContext(RemoteContext):
         return ZeroMemory(self, imported.part(memory.address, memory.nbytes), readonly)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> ZeroBufferTensor:
-        """New Level Zero memory on the host: `create_l0_host_tensor` in the words of samebytes."""
+        """New Level Zero memory on the host: what OpenVINO calls `create_l0_host_tensor`."""
         return self.create_tensor(TensorInfo(dtype, shape).dtype, shape)
 
     def allocate_frame(

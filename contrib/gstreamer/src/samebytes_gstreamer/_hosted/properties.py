@@ -89,7 +89,7 @@ def properties_of(declared: Mapping[str, Parameter], base: Any, owner: str) -> d
         owner: the element's name, for errors.
 
     Raises:
-        UnsupportedObjectError: a parameter has the name of a property that is there already.
+        UnsupportedObjectError: a parameter has the name of an existing property.
     """
     taken = {spec.name for spec in base.list_properties()} | {COPY}
     found: dict[str, Any] = {
