@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import socket
 import subprocess
 import sys
@@ -96,3 +98,16 @@ def started(code: str, *arguments: str, **options: Any) -> subprocess.Popen[str]
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments], text=True, stdout=subprocess.PIPE, **options
     )
+
+
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """This process can open nothing more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.dup(0)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
