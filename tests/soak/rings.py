@@ -38,6 +38,8 @@ _READERS = 3
 _END_SECONDS = 60
 # How often the next to end is any reader, and not one of those that read.
 _ANY = 0.1
+# For how many seconds a writer is read before it is killed, however late it has begun.
+_READ_ON = 1.0
 _WARM = 0.3
 _GROWTH = 8 << 20
 
@@ -315,6 +317,9 @@ class _KilledWriter:
         """Kill it while somebody reads."""
         deadline = time.monotonic() + LONGEST_WAIT
         while not readers.anybody_reads(self.number) and time.monotonic() < deadline:
+            readers.listen(0.01)
+        deadline = time.monotonic() + _READ_ON
+        while time.monotonic() < deadline:
             readers.listen(0.01)
         if self._process.poll() is not None:
             report.wrong.append(f"writer {self.number} ended with {self._process.returncode}")

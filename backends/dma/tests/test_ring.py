@@ -29,6 +29,7 @@ from samebytes_dma import (
     RingRefusedError,
     RingTimeoutError,
     RingWriter,
+    _kept,
     from_fd,
 )
 
@@ -72,6 +73,55 @@ def test_a_tensor() -> None:
         assert (got.shape, str(got.dtype), got.readonly) == ((3, 4), "float32", True)
         assert (got.map("cpu").native == 1.5).all()
         reader.close()
+
+
+def test_reading_a_memfd_makes_no_mapping_of_its_own() -> None:
+    """The arrays of every read lie in the one mapping of the slot, and hold its use."""
+    with ring(memory="memfd") as (writer, reader):
+        sent(writer, 9)
+        frame = reader.read()
+        views = [frame.map("cpu"), frame.map("cpu"), frame.planes[0].map("cpu")]
+        assert all(view.storage is frame.storage for view in views)
+        array = views[0].planes[0].native
+        assert len({views[n].planes[0].native.ctypes.data for n in (0, 1)}) == 1
+        del frame, views
+        assert reader.statistics.held == 1
+        assert (array == 9).all()
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+        del array
+        assert reader.statistics.held == 0
+        # Who may write maps memory of his own, whose release close() can refuse.
+        acquired = writer.acquire()
+        with acquired.map("cpu") as view:
+            assert view.storage is not acquired.storage
+            assert not view.planes[0].native.flags.writeable
+
+
+def test_threads_that_map_a_slot_for_the_first_time_get_one_mapping(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What came second is unmapped, and nobody's array lies in it."""
+    arrays: list[np.ndarray[Any, Any]] = []
+    with ring(memory="memfd") as (writer, reader):
+        sent(writer, 9)
+        frame = reader.read()
+        map_buffer = _kept.map_buffer
+
+        def meanwhile(*arguments: Any) -> None:
+            monkeypatch.setattr(_kept, "map_buffer", map_buffer)
+            other = threading.Thread(
+                target=lambda: arrays.append(frame.map("cpu").planes[0].native)
+            )
+            other.start()
+            other.join(20)
+            map_buffer(*arguments)
+
+        monkeypatch.setattr(_kept, "map_buffer", meanwhile)
+        arrays.append(frame.map("cpu").planes[0].native)
+        assert len({array.ctypes.data for array in arrays}) == 1
+        assert all((array == 9).all() for array in arrays)
+        arrays.clear()
 
 
 def test_the_same_memory_again_and_again() -> None:
