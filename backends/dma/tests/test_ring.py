@@ -408,6 +408,26 @@ def test_what_was_sent_is_read_only() -> None:
             array.flags.writeable = True
 
 
+def test_openvino_does_not_write_what_was_sent() -> None:
+    """It is mapped for reading alone: writing would be a signal, and is an error."""
+    for package in ("openvino", "samebytes_openvino"):
+        pytest.importorskip(
+            package, reason=f"missing package {package}: pip install samebytes-openvino"
+        )
+    with ring(memory="memfd") as (writer, reader):
+        sent(writer, 7)
+        native = reader.read().map("openvino").planes[0].native
+        with pytest.raises(ValueError, match="read-only"):
+            native.data[...] = 1
+        with pytest.raises(AccessError, match="copy_from"):
+            native.copy_from(np.ones(tuple(native.shape), np.uint8))
+        other = samebytes.tensor(np.ones(tuple(native.shape), np.uint8)).map("openvino").native
+        with pytest.raises(AccessError, match="copy_to"):
+            other.copy_to(native)
+        assert (native.data == 7).all()
+        del native
+
+
 def test_an_acquired_frame_that_is_dropped_is_free_again() -> None:
     with ring(slots=2, timeout=0.05) as (writer, _):
         for _ in range(10):
