@@ -195,7 +195,7 @@ def as_they_are(batch: list[Any]) -> list[Any]:
     return batch
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", WAYS)
 def test_workers_of_a_data_loader(start: str) -> None:
     data = pytest.importorskip(
         "torch.utils.data", reason="missing package torch: pip install torch"

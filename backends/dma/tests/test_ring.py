@@ -486,6 +486,21 @@ def test_memory_of_dma_goes_where_it_lies() -> None:
         assert writer.statistics.copied == 0
 
 
+def test_memory_of_others_is_guarded_as_its_owner_made_it() -> None:
+    with ring(memory="memfd") as (writer, reader):
+        sent(writer, 1)
+        number = reader.read().planes[0].handle("dma_fd")
+        with pytest.raises(PermissionError):
+            os.pwrite(number, b"x", 0)
+        assert writer.readers_can_write is False
+        frame = samebytes.context("dma:memfd").allocate_frame("GRAY8", 64, 16)
+        writer.send(frame)
+        assert writer.readers_can_write is True
+        got = reader.read()
+        assert os.pwrite(got.planes[0].handle("dma_fd"), b"x", 0) == 1
+        assert frame.map("cpu").planes[0].native[0, 0] == ord("x")
+
+
 def test_memory_of_others_is_held_until_readers_are_done() -> None:
     with ring(adopt=2, timeout=0.05) as (writer, reader):
         context = samebytes.context("dma:memfd")
