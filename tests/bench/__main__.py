@@ -24,10 +24,15 @@ def main() -> None:
     parser.add_argument("group", nargs="*", choices=[*groups, []], help="default: all")
     parser.add_argument("--quick", action="store_true", help="edges: less exact, one size each")
     parser.add_argument("--json", action="store_true", help="edges: print JSON, for `dev.py costs`")
+    parser.add_argument(
+        "--write", action="store_true", help="rings: write the table of docs/reference/ring.md"
+    )
     options = parser.parse_args()
     chosen = options.group or (("edges",) if options.json else groups)
     if options.json and tuple(chosen) != ("edges",):
         parser.error("--json is for the group edges alone")
+    if options.write and "rings" not in chosen:
+        parser.error("--write is for the group rings")
     if not options.json:
         print(f"Python {platform.python_version()}, {platform.machine()}; a star: above its goal")
     if "edges" in chosen:
@@ -46,9 +51,12 @@ def main() -> None:
 
         print_rows("Pipelines: microseconds for each frame and element", element_rows())
     if "rings" in chosen:
-        from .rings import ring_rows
+        from .rings import PAGE, ring_rows, ring_table, with_table
 
-        print_rows("A frame to another process, in turns", ring_rows())
+        rows = ring_rows()
+        print_rows("A frame to another process, in turns", rows)
+        if options.write:
+            PAGE.write_text(with_table(PAGE.read_text(), ring_table(rows)))
     if "startup" in chosen:
         from .startup import startup_rows
 

@@ -24,7 +24,7 @@ from samebytes_dma import OfferError, RingReader, RingWriter, send, set_pickle_t
 from samebytes_dma._pickling import offers as module
 from samebytes_dma._pickling.offers import Offers, offers, opened
 
-from .both_ends import no_descriptors
+from .both_ends import memfds, no_descriptors
 
 pytestmark = [
     # jax, where an earlier test used it, and Python's own word on threads.
@@ -243,24 +243,13 @@ def test_one_pickle_is_one_receiver() -> None:
         pickle.loads(pickled)
 
 
-def _memfds() -> int:
-    numbers = os.listdir("/proc/self/fd")  # noqa: PTH208 - names alone
-    links = []
-    for number in numbers:
-        try:
-            links.append(os.readlink(f"/proc/self/fd/{number}"))  # noqa: PTH115 - as above
-        except FileNotFoundError:
-            continue
-    return sum(link.startswith("/memfd:samebytes") for link in links)
-
-
 def test_what_nobody_opens_gives_its_descriptor_back() -> None:
-    before, seconds = _memfds(), offers.seconds
+    before, seconds = memfds(), offers.seconds
     try:
         set_pickle_timeout(0.3)
         pickled = [bytes(ForkingPickler.dumps(picture(5))) for _ in range(20)]
-        assert _memfds() == before + 20
-        assert wait_until(lambda: _memfds() == before)
+        assert memfds() == before + 20
+        assert wait_until(lambda: memfds() == before)
         with pytest.raises(OfferError):
             pickle.loads(pickled[0])
     finally:

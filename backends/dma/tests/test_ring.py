@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import threading
@@ -20,6 +21,7 @@ from samebytes.errors import (
     ClosedError,
     CopyRequiredError,
     LayoutError,
+    NativeError,
     UnsupportedObjectError,
 )
 from samebytes_dma import (
@@ -33,7 +35,7 @@ from samebytes_dma import (
     from_fd,
 )
 
-from .both_ends import join, pair, ring, sent, served, value_of
+from .both_ends import join, memfds, pair, ring, sent, served, value_of
 
 
 def test_a_frame_arrives_with_all_that_it_has() -> None:
@@ -484,6 +486,33 @@ def test_memory_of_dma_goes_where_it_lies() -> None:
             writer.wait_until_read()
         assert len(numbers) == 2
         assert writer.statistics.copied == 0
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOMEM])
+def test_no_memory_for_slots(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an error of the call that allocates, which leaves nothing open."""
+
+    def full(*_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    before = memfds()
+    frame = samebytes.frame(np.full((16, 64), 5, np.uint8), format="GRAY8")
+    with RingWriter(memory="memfd") as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "posix_fallocate", full)
+            with pytest.raises(NativeError, match=r"posix_fallocate.*for 4096 bytes") as caught:
+                RingWriter(format="GRAY8", width=64, height=64, memory="memfd")
+            assert caught.value.code == number
+            with pytest.raises(NativeError, match="posix_fallocate"):
+                writer.send(frame, copy=True)
+        reader = join(writer)
+        writer.send(frame, copy=True)  # the slot was not lost
+        assert (value_of(reader.read()), writer.statistics.accepted) == (5, 1)
+        reader.close()
+    del caught, reader, writer
+    gc.collect()
+    assert memfds() == before
+    samebytes.reset_stats()
 
 
 def test_memory_of_others_is_guarded_as_its_owner_made_it() -> None:
