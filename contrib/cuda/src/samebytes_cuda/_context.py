@@ -15,6 +15,7 @@ from ._array import CudaArray
 from ._devices import describe, names, ordinal_of
 from ._driver import LEGACY_STREAM, Current, attribute, call, driver, initialize
 from ._memory import Kind, allocate
+from ._staging import free_spare
 from ._streams import handle_of
 from ._tensor import CudaTensor, array_of
 
@@ -182,6 +183,7 @@ class CudaContext(Context[CudaTensor]):
     def _release(self) -> None:
         if _homes.get(self.ordinal) is self:
             del _homes[self.ordinal]
+        free_spare(self)
 
 
 @cache

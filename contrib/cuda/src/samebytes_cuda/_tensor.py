@@ -31,11 +31,11 @@ class CudaTensor(Tensor):
 
     `native` is what was wrapped (an array of torch, CuPy, Numba or JAX), or a CudaArray.
 
-    Handles: "cuda_ptr"; "data" of pinned and managed memory. As a DLPack producer, pinned memory
-        is on
-    the CPU and managed memory on the GPU, where array libraries know it; a consumer that asks for
-    kDLCUDAHost or kDLCUDAManaged gets that. What is pending on the memory is ordered before the
-    stream that the consumer names.
+    Handles: "cuda_ptr"; "data" of pinned and managed memory.
+
+    As a DLPack producer, pinned memory is on the CPU and managed memory on the GPU, where array
+    libraries know it; a consumer that asks for kDLCUDAHost or kDLCUDAManaged gets that. What is
+    pending on the memory is ordered before the stream that the consumer names.
     """
 
     __slots__ = ()
