@@ -298,7 +298,7 @@ def abandoned() -> tuple[bytes, bytes]:
 def test_another_user_at_the_address_of_a_sender_that_is_gone() -> None:
     address, pickled = abandoned()
     frame = picture(66)
-    ready, told = os.pipe()
+    ready, writing = os.pipe()
     child = os.fork()
     if not child:
         try:
@@ -307,7 +307,7 @@ def test_another_user_at_the_address_of_a_sender_that_is_gone() -> None:
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(address)
                 listener.listen()
-                os.write(told, b"x")
+                os.write(writing, b"x")
                 sock, _ = listener.accept()
                 try:
                     if not sock.recv(16):  # no key came
@@ -320,7 +320,7 @@ def test_another_user_at_the_address_of_a_sender_that_is_gone() -> None:
             os._exit(99)
     assert os.read(ready, 1) == b"x"
     os.close(ready)
-    os.close(told)
+    os.close(writing)
     with pytest.raises(OfferError, match="a process of user 65534 answers in place of"):
         pickle.loads(pickled)
     _, status = os.waitpid(child, 0)
