@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 from collections.abc import Callable
@@ -364,6 +365,7 @@ def test_contexts(gpu: Any, context: CudaContext) -> None:
     assert samebytes.context("cuda") is samebytes.context("cuda:0") is context
     assert samebytes_cuda.context(gpu.context) is context
     assert samebytes_cuda.context(int(gpu.context)) is context
+    assert samebytes_cuda.context(ctypes.c_void_p(int(gpu.context))) is context
     assert context.handle("cuda_context") == int(gpu.context)
     assert (context.handle("cuda_device"), context.handle("cuda_stream")) == (0, 1)
     assert context.device.uuid is not None
@@ -371,6 +373,18 @@ def test_contexts(gpu: Any, context: CudaContext) -> None:
         samebytes.context("cuda:99")
     with pytest.raises(UnsupportedObjectError):
         samebytes_cuda.context("gpu")
+
+
+def test_attributes_of_the_device(gpu: Any, context: CudaContext) -> None:
+    name = "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY"
+    key = getattr(gpu.driver.CUdevice_attribute, name)
+    number = gpu.ok(gpu.driver.cuDeviceGetAttribute(key, 0))
+    assert context.supports("MANAGED_MEMORY") is context.supports(name) is bool(number)
+    assert context.supports("UNIFIED_ADDRESSING"), "CUDA has no 64-bit device without it"
+    for wrong in ("MANAGED_MEMRY", "CU_DEVICE_ATTRIBUTE_MANAGED_MEMRY"):
+        with pytest.raises(UnknownNameError, match=wrong) as caught:
+            context.supports(wrong)
+        assert caught.value.nearest[0] == wrong.replace("MEMRY", "MEMORY")
 
 
 def test_a_context_of_your_own(gpu: Any, context: CudaContext) -> None:

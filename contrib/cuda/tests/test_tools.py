@@ -50,6 +50,7 @@ def _step(tool: Any, name: str, program: str, *more: Any, **options: Any) -> Any
     return tool.Step(name, [sys.executable, "-c", program], f"{name}.txt", *more, **options)
 
 
+@pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("program", [HANGS, DEAF])
 def test_a_step_that_hangs_is_ended_and_the_next_one_runs(
     tool: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ._context import CudaContext
-    from ._lending import Lent
+    from ._foreign import Lent
 
 __all__ = ["CudaTensor", "array_of", "tensor"]
 
@@ -52,9 +52,11 @@ class CudaTensor(Tensor):
         """
         if isinstance(native, CudaArray):
             native.context.check_open()
-            return cls(native, native.context, native.pin, None, native.readonly, native.info)
+            home, keep, readonly = native.context, native.pin, native.readonly
+            return cls.borrowed(native, home, keep=keep, readonly=readonly, info=native.info)
         lent = _borrower()(native)
-        return cls(native, lent.context, lent, None, lent.forbids_writing, lent.info)
+        readonly, info = lent.forbids_writing, lent.info
+        return cls.borrowed(native, lent.context, keep=lent, readonly=readonly, info=info)
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over pinned or managed memory, which keeps it alive. The memory is complete.
@@ -125,7 +127,7 @@ class CudaTensor(Tensor):
 @cache
 def _borrower() -> Callable[[Any], Lent]:
     """`borrow`, whose module needs this one."""
-    from ._lending import borrow
+    from ._foreign import borrow
 
     return borrow
 
