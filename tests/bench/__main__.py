@@ -33,6 +33,9 @@ def main() -> None:
         help="demo: run `samebytes demo` N times in place of the benchmark, and see that its runs "
         "agree; 1 is the exit status if they do not",
     )
+    parser.add_argument(
+        "--write", action="store_true", help="rings: write the table of docs/reference/ring.md"
+    )
     options = parser.parse_args()
     chosen = options.group or (("edges",) if options.json else groups)
     if options.json and tuple(chosen) != ("edges",):
@@ -43,6 +46,8 @@ def main() -> None:
         from .repeated_demo import run_demos
 
         sys.exit(run_demos(options.repeat))
+    if options.write and "rings" not in chosen:
+        parser.error("--write is for the group rings")
     if not options.json:
         print(f"Python {platform.python_version()}, {platform.machine()}; a star: above its goal")
     if "edges" in chosen:
@@ -58,9 +63,12 @@ def main() -> None:
 
         print_rows("Pipelines: microseconds for each frame and element", element_rows())
     if "rings" in chosen:
-        from .rings import ring_rows
+        from .rings import PAGE, ring_rows, ring_table, with_table
 
-        print_rows("A frame to another process, in turns", ring_rows())
+        rows = ring_rows()
+        print_rows("A frame to another process, in turns", rows)
+        if options.write:
+            PAGE.write_text(with_table(PAGE.read_text(), ring_table(rows)))
     if "demo" in chosen:
         from .pipeline import pipeline_rows
 

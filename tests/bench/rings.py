@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,12 @@ import samebytes_dma as sbd
 from .measure import Row
 from .on_ray import ray_rows
 
-__all__ = ["ring_rows"]
+__all__ = ["PAGE", "ring_rows", "ring_table", "with_table"]
+
+PAGE = Path(__file__).parents[2] / "docs/reference/ring.md"
+"""The page with the table."""
+_BEGIN = "<!-- written by: python3 dev.py bench rings --write -->\n"
+_END = "\n## What send() does"
 
 _ROUNDS = 20
 # As in a stream: frames of one way follow each other, and the first few of them warm up.
@@ -58,6 +64,42 @@ def ring_rows() -> list[Row]:
                 target = 1.0 if way == _HAND else None
                 rows.append(Row(f"{name}: {way}, medians", median, ours, ours / median, target))
     return rows + ray_rows(rings)
+
+
+def ring_table(rows: list[Row]) -> str:
+    """The medians of all ways as a table in Markdown, in microseconds.
+
+    Args:
+        rows: as `ring_rows` made them.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        size, _, rest = row.name.partition(": ")
+        way, _, what = rest.rpartition(", ")
+        if what in ("median", "medians"):
+            found.setdefault(way, {})[size] = row.ours if row.native is None else row.native
+    sizes = ("1080p", "4K")
+    lines = ["| microseconds | " + " | ".join(sizes) + " |", "|---|" + "---|" * len(sizes)]
+    for way, took in found.items():
+        lines.append(f"| {way} | " + " | ".join(f"{took[size]:.0f}" for size in sizes) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def with_table(page: str, table: str) -> str:
+    """The page with that table in place of the one that it has.
+
+    Args:
+        page: its text.
+        table: as of `ring_table`.
+
+    Raises:
+        ValueError: it has no place for a table.
+    """
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not (begin and end):
+        raise ValueError("the page has no place for the table of rings")
+    return before + begin + table + end + after
 
 
 def _measured(size: tuple[int, int]) -> dict[str, list[float]]:

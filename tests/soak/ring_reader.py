@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A reader of the soak of rings: it checks every byte, and may be killed at any time.
 
-It runs for itself: `ring_reader.py ADDRESS SEED live|once`. On its standard output it says for
-each writer what it has seen, and at its end what it has needed.
+It runs for itself: `ring_reader.py ADDRESS SEED live|once`. On its standard output it says of each
+writer when its first frame has come and what it has seen at the end, and at its own end what it has
+needed.
 """
 
 from __future__ import annotations
@@ -49,8 +50,11 @@ class _Seen:
         if self.writer not in (-1, writer):  # of a live reader
             self.say(None)
             self.received, self.last, self.wrong = 0, 0, []
+        if self.writer != writer:
+            print(json.dumps({"joined": writer}), flush=True)
         self.writer = writer
-        if number <= self.last:
+        # A writer that waits for its readers leaves nothing out: its numbers are even.
+        if number <= self.last or (self.last and writer % 2 == 0 and number != self.last + 1):
             self.wrong.append(f"frame {number} came after {self.last}")
         self.last = number
         self.received += 1

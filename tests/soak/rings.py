@@ -2,8 +2,8 @@
 """A ring under load: one writer and three readers as fast as they can, killed at random.
 
 Bytes are right by checksum, every frame that was accepted is accounted for with each reader, and
-memory, descriptors and /dev/shm do not grow. The writer ends now and then too, and the next one
-takes its place, with other slots and the other policy.
+memory, descriptors and /dev/shm do not grow. The writer ends now and then too, every third one by
+SIGKILL, and the next one takes its place, with other slots and the other policy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,18 +26,20 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Region
-from samebytes_dma import Departure, RingTimeoutError, RingWriter
+from samebytes_dma import Departure, RingTimeoutError
+
+from .ring_writer import LONGEST_WAIT, Sender, is_live
 
 __all__ = ["RingReport", "main", "soak"]
 
 _READER = Path(__file__).with_name("ring_reader.py")
+_ROOT = Path(__file__).parents[2]
 _READERS = 3
-_SIZE = (640, 360)
-_NUMBER_BITS = 40
-_PICTURES = 16
-_LONGEST_WAIT = 60
 _END_SECONDS = 60
+# How often the next to end is any reader, and not one of those that read.
+_ANY = 0.1
+# For how many seconds a writer is read before it is killed, however late it has begun.
+_READ_ON = 1.0
 _WARM = 0.3
 _GROWTH = 8 << 20
 
@@ -49,10 +50,14 @@ class RingReport:
 
     Attributes:
         seconds: how long it ran.
-        writers, accepted: how many rings there were, and the frames that they took.
-        offered, done, dropped, lost: summed over all readers.
+        writers, accepted: how many rings there were that lived to their end, and the frames that
+            they took.
+        offered, done, dropped, lost: summed over all readers of those.
         received: what those readers said that they checked, of those that could say it.
         killed, asked, paused: readers that were sent SIGKILL, SIGTERM, SIGSTOP.
+        killed_reading: those of the killed that had had a frame of the writer of the time.
+        killed_writers, received_of_killed: writers that were sent SIGKILL, and what readers said
+            that they checked of theirs.
         wrong: what was not as it must be, one line each.
         memory, descriptors, shared: of the writer's process, and files in /dev/shm, each second.
     """
@@ -68,6 +73,9 @@ class RingReport:
     killed: int = 0
     asked: int = 0
     paused: int = 0
+    killed_reading: int = 0
+    killed_writers: int = 0
+    received_of_killed: int = 0
     wrong: list[str] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
     descriptors: list[int] = field(default_factory=list)
@@ -78,6 +86,9 @@ class RingReport:
             f"{self.seconds:.0f} s: {self.writers} writers accepted {self.accepted} frames",
             f"{self.accepted / max(self.seconds, 1e-9):.0f} frames a second",
             f"readers: {self.killed} killed, {self.asked} asked to end, {self.paused} paused",
+            f"of the killed {self.killed_reading} were reading at the time",
+            f"{self.killed_writers} more writers were killed",
+            f"of theirs {self.received_of_killed} frames were checked",
             f"of {self.offered} offers to readers {self.done} were given back",
             f"{self.dropped} were left out, and {self.lost} lost with a reader",
             f"{self.received} were checked by readers that lived to say so",
@@ -100,6 +111,10 @@ class _Readers:
         self._report = report
         self._selector = selectors.DefaultSelector()
         self._running: list[subprocess.Popen[bytes]] = []
+        # The writer of which each has had a frame last, while it reads on.
+        self._joined: dict[subprocess.Popen[bytes], int] = {}
+        # By writer: the processes that were killed while they read from it.
+        self.killed: dict[int, set[int]] = {}
         self._parts: dict[int, bytes] = {}
         # By process and writer: what a reader said that it received.
         self.said: Counter[tuple[int, int]] = Counter()
@@ -115,26 +130,48 @@ class _Readers:
         self._selector.register(process.stdout, selectors.EVENT_READ, process)
         return process
 
-    def step(self) -> None:
-        """Keep as many as there should be, and end one now and then."""
+    def reading(self, writer: int) -> list[subprocess.Popen[bytes]]:
+        """Those that have had a frame of a writer."""
+        return [p for p in self._running if self._joined.get(p) == writer]
+
+    def anybody_reads(self, writer: int) -> bool:
+        """Whether any reader has had a frame of a writer, the one that is spared included."""
+        return writer in self._joined.values()
+
+    def step(self, writer: int) -> None:
+        """Keep as many as there should be, and end one now and then.
+
+        Mostly one that reads: on a busy machine they would all end before they have begun.
+        """
         self.listen()
         while len(self._running) < _READERS - 1:
             self._running.append(self._start(self._chance.choice(["once", "live"])))
+        reading = self.reading(writer)
+        among = self._running if self._chance.random() < _ANY else reading
+        if not among:
+            return
+        victim = self._chance.choice(among)
         happens = self._chance.random()
-        victim = self._chance.choice(self._running)
         if happens < 0.6:
             victim.send_signal(signal.SIGKILL)
             victim.wait(_END_SECONDS)
             self._report.killed += 1
-            self._running.remove(victim)
+            if victim in reading:
+                self._report.killed_reading += 1
+                self.killed.setdefault(writer, set()).add(victim.pid)
+            self._forget(victim)
         elif happens < 0.8:
             self._end(victim)
-            self._running.remove(victim)
+            self._forget(victim)
         else:
             victim.send_signal(signal.SIGSTOP)
             self._report.paused += 1
             # It goes on by itself: the writer may wait for it meanwhile.
             subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -CONT {victim.pid}"]).wait(_END_SECONDS)
+
+    def _forget(self, process: subprocess.Popen[bytes]) -> None:
+        self._running.remove(process)
+        self._joined.pop(process, None)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         process.send_signal(signal.SIGTERM)
@@ -173,7 +210,11 @@ class _Readers:
                 process.stdout.close()
 
     def _take(self, process: subprocess.Popen[bytes], said: dict[str, Any]) -> None:
-        if "received" in said:
+        if "joined" in said:
+            self._joined[process] = said["joined"]
+        elif "received" in said:
+            # A live one has joined the next writer: it says so with its next line.
+            self._joined.pop(process, None)
             self.said[said["process"], said["writer"]] += said["received"]
             self._report.received += said["received"]
             self._report.wrong += [f"reader {process.pid}: {line}" for line in said["wrong"]]
@@ -188,38 +229,23 @@ class _Readers:
 class _Writer:
     """One ring, and what is known of its readers when it ends."""
 
-    def __init__(self, number: int, address: str, chance: random.Random) -> None:
+    def __init__(self, number: int, address: str) -> None:
         self.number = number
-        self.live = number % 2 == 1
-        self._chance = chance
-        self._pictures = [
-            np.random.default_rng(n).integers(0, 256, _SIZE[::-1], np.uint8)
-            for n in range(_PICTURES)
-        ]
-        self.ring = RingWriter(
-            address, format="GRAY8", width=_SIZE[0], height=_SIZE[1],
-            slots=8, memory="memfd",
-            when_full="drop-oldest" if self.live else "wait", timeout=_LONGEST_WAIT,
-        )  # fmt: skip
+        self.live = is_live(number)
+        self._sender = Sender(number, address)
+        self.ring = self._sender.ring
         self.departures: list[Departure] = []
         self._last: Departure | None = None
-        self.sent = 0
 
     def send(self) -> None:
-        """One frame, with its number in its first bytes and its checksum beside it."""
-        frame = self.ring.acquire()
-        self.sent += 1
-        pts = self.number << _NUMBER_BITS | self.sent
-        with frame.map("cpu", "w") as view:
-            array = view.planes[0].native
-            np.copyto(array, self._pictures[self.sent % _PICTURES])
-            array[0, :8] = np.frombuffer(pts.to_bytes(8, "little"), np.uint8)
-            check = zlib.crc32(array)
-            del array
-        frame.meta.pts = pts
-        frame.regions.append(Region(check, 0, 0, 0))
-        self.ring.send(frame)
+        """One frame."""
+        self._sender.send()
         self._collect()
+
+    @property
+    def sent(self) -> int:
+        """How many frames it has sent."""
+        return self._sender.sent
 
     def _collect(self) -> None:
         found = list(self.ring.departures)
@@ -231,7 +257,7 @@ class _Writer:
     def end(self, readers: _Readers, report: RingReport) -> None:
         """Close it and check what became of the frames."""
         ring = self.ring
-        deadline = time.monotonic() + _LONGEST_WAIT
+        deadline = time.monotonic() + LONGEST_WAIT
         while time.monotonic() < deadline:
             readers.listen()
             try:
@@ -264,9 +290,42 @@ class _Writer:
         for one in statistics.readers:
             if one.offered > self.sent or one.lost:
                 report.wrong.append(f"{about}: {one} of {self.sent}")
+        for process in readers.killed.get(self.number, set()) - {one.process for one in each}:
+            report.wrong.append(f"{about}: reader {process} was killed, and is not accounted for")
         self.done_by = Counter[int]()
         for one in each:
             self.done_by[one.process] += one.done
+
+
+class _KilledWriter:
+    """A writer in a process of its own, which SIGKILL ends: it cannot say what it has sent.
+
+    Readers check what comes of it like all else, and join the next one.
+    """
+
+    def __init__(self, number: int, address: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.soak.ring_writer", address, str(number)], cwd=_ROOT
+        )
+        self.number = number
+
+    def send(self) -> None:
+        """It does so itself, in its process."""
+        time.sleep(0.01)
+
+    def end(self, readers: _Readers, report: RingReport) -> None:
+        """Kill it while somebody reads."""
+        deadline = time.monotonic() + LONGEST_WAIT
+        while not readers.anybody_reads(self.number) and time.monotonic() < deadline:
+            readers.listen(0.01)
+        deadline = time.monotonic() + _READ_ON
+        while time.monotonic() < deadline:
+            readers.listen(0.01)
+        if self._process.poll() is not None:
+            report.wrong.append(f"writer {self.number} ended with {self._process.returncode}")
+        self._process.kill()
+        self._process.wait(_END_SECONDS)
+        report.killed_writers += 1
 
 
 def soak(seconds: float, seed: int = 0) -> RingReport:
@@ -285,30 +344,34 @@ def soak(seconds: float, seed: int = 0) -> RingReport:
         number, next_look = 0, start
         try:
             while time.monotonic() - start < seconds:
-                writer = _Writer(number, address, chance)
+                killed = number % 3 == 2
+                writer = _KilledWriter(number, address) if killed else _Writer(number, address)
                 until = min(time.monotonic() + chance.uniform(2, 15), start + seconds)
                 next_event = time.monotonic() + 0.5
                 while (now := time.monotonic()) < until:
-                    faulthandler.dump_traceback_later(2 * _LONGEST_WAIT, exit=True)
+                    faulthandler.dump_traceback_later(2 * LONGEST_WAIT, exit=True)
                     writer.send()
                     if now > next_event:
-                        readers.step()
+                        readers.step(number)
                         next_event = now + chance.uniform(0.05, 1.0)
-                    if now > next_look:
+                    if now > next_look and not killed:  # that one's ring is not in this process
                         _look(report)
                         next_look = now + 1
                 writer.end(readers, report)
-                done[number] = writer.done_by
+                if isinstance(writer, _Writer):
+                    done[number] = writer.done_by
                 number += 1
             readers.end_all()
         finally:
             faulthandler.cancel_dump_traceback_later()
         for (process, of), received in readers.said.items():
-            if of >= 0 and done[of][process] != received:
+            if of in done and done[of][process] != received:
                 report.wrong.append(
                     f"reader {process} received {received} frames of writer {of}, which got "
                     f"{done[of][process]} back"
                 )
+            elif of >= 0 and of not in done:
+                report.received_of_killed += received
     report.seconds = time.monotonic() - start
     check_flat(report)
     return report

@@ -21,7 +21,10 @@ def test_every_frame_is_accounted_for_with_readers_that_are_killed() -> None:
     assert not report.wrong, str(report)
     assert report.accepted > 100
     assert report.received > 100
-    assert report.killed
+    assert report.killed_reading, str(report)
+    assert report.lost, str(report)
+    assert report.killed_writers, str(report)
+    assert report.received_of_killed, str(report)
 
 
 @pytest.mark.parametrize(

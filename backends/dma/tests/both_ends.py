@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import socket
 import subprocess
 import sys
@@ -96,3 +98,28 @@ def started(code: str, *arguments: str, **options: Any) -> subprocess.Popen[str]
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments], text=True, stdout=subprocess.PIPE, **options
     )
+
+
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """This process can open nothing more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.dup(0)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def memfds() -> int:
+    """How many memfds of samebytes are open here."""
+    numbers = os.listdir("/proc/self/fd")  # noqa: PTH208 - names alone
+    links = []
+    for number in numbers:
+        try:
+            links.append(os.readlink(f"/proc/self/fd/{number}"))  # noqa: PTH115 - as above
+        except FileNotFoundError:
+            continue
+    return sum(link.startswith("/memfd:samebytes") for link in links)

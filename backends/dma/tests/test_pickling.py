@@ -20,8 +20,11 @@ import pytest
 
 import samebytes
 from samebytes import Frame, Region, metadata
-from samebytes_dma import OfferError, RingReader, RingWriter, set_pickle_timeout
-from samebytes_dma._pickling.offers import offers
+from samebytes_dma import OfferError, RingReader, RingWriter, send, set_pickle_timeout
+from samebytes_dma._pickling import offers as module
+from samebytes_dma._pickling.offers import Offers, offers, opened
+
+from .both_ends import memfds, no_descriptors
 
 pytestmark = [
     # jax, where an earlier test used it, and Python's own word on threads.
@@ -192,7 +195,7 @@ def as_they_are(batch: list[Any]) -> list[Any]:
     return batch
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", WAYS)
 def test_workers_of_a_data_loader(start: str) -> None:
     data = pytest.importorskip(
         "torch.utils.data", reason="missing package torch: pip install torch"
@@ -240,24 +243,13 @@ def test_one_pickle_is_one_receiver() -> None:
         pickle.loads(pickled)
 
 
-def _memfds() -> int:
-    numbers = os.listdir("/proc/self/fd")  # noqa: PTH208 - names alone
-    links = []
-    for number in numbers:
-        try:
-            links.append(os.readlink(f"/proc/self/fd/{number}"))  # noqa: PTH115 - as above
-        except FileNotFoundError:
-            continue
-    return sum(link.startswith("/memfd:samebytes") for link in links)
-
-
 def test_what_nobody_opens_gives_its_descriptor_back() -> None:
-    before, seconds = _memfds(), offers.seconds
+    before, seconds = memfds(), offers.seconds
     try:
         set_pickle_timeout(0.3)
         pickled = [bytes(ForkingPickler.dumps(picture(5))) for _ in range(20)]
-        assert _memfds() == before + 20
-        assert wait_until(lambda: _memfds() == before)
+        assert memfds() == before + 20
+        assert wait_until(lambda: memfds() == before)
         with pytest.raises(OfferError):
             pickle.loads(pickled[0])
     finally:
@@ -279,6 +271,132 @@ def test_a_wrong_key_opens_nothing_and_spends_nothing() -> None:
             sock.sendall(wrong)
             sock.shutdown(socket.SHUT_WR)
             assert sock.recv(1) == b""
+    check(pickle.loads(pickled), 5)
+
+
+def abandoned() -> tuple[bytes, bytes]:
+    """A pickle whose process has ended, and the address in it, which is free again."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            pickled = bytes(ForkingPickler.dumps(picture(5)))
+            assert offers._listener is not None
+            os.write(writing, offers._listener.getsockname() + pickled)
+            os._exit(0)
+        finally:
+            os._exit(99)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        said = file.read()
+    assert os.waitpid(child, 0) == (child, 0)
+    address, pickled = said.split(b"\x80", 1)
+    return address, b"\x80" + pickled
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="root alone can become another user")
+def test_another_user_at_the_address_of_a_sender_that_is_gone() -> None:
+    address, pickled = abandoned()
+    frame = picture(66)
+    ready, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(address)
+                listener.listen()
+                os.write(writing, b"x")
+                sock, _ = listener.accept()
+                try:
+                    if not sock.recv(16):  # no key came
+                        os._exit(0)
+                except ConnectionResetError:
+                    os._exit(0)
+                send(sock, frame)
+            os._exit(1)
+        finally:
+            os._exit(99)
+    assert os.read(ready, 1) == b"x"
+    os.close(ready)
+    os.close(writing)
+    with pytest.raises(OfferError, match="a process of user 65534 answers in place of"):
+        pickle.loads(pickled)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_the_user_of_who_answers_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pickled = bytes(ForkingPickler.dumps(picture(5)))
+    asked = []
+
+    def stranger(sock: socket.socket) -> int:
+        asked.append(sock)
+        return os.getuid() + 7
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "user_of", stranger)
+        with pytest.raises(OfferError, match=r"of root alone; samebytes\.copied"):
+            pickle.loads(pickled)
+    assert asked
+    assert len(offers) == 1  # no key went there
+    check(pickle.loads(pickled), 5)
+
+
+@pytest.mark.parametrize("backlog", ["room", "full"])
+def test_a_sender_that_does_not_answer(backlog: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_ANSWER_SECONDS", 0.2)
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as other:
+        listener.bind("")
+        listener.listen(0)
+        if backlog == "full":
+            other.connect(listener.getsockname())
+        with pytest.raises(OfferError, match=r"did not answer within 0\.2 s"):
+            opened(listener.getsockname(), b"k" * 16)
+
+
+def test_a_full_queue_of_a_sender_is_waited_for() -> None:
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as first:
+        listener.bind("")
+        listener.listen(0)
+        first.connect(listener.getsockname())
+        connected = threading.Event()
+
+        def answer() -> None:
+            with listener.accept()[0]:
+                pass
+            sock, _ = listener.accept()
+            with sock:
+                sock.recv(16)
+                connected.set()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(OfferError, match="loaded before, or too late"):
+            opened(listener.getsockname(), b"k" * 16)
+        thread.join(20)
+        assert connected.is_set()
+
+
+def test_offers_do_not_spin_without_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """accept() fails, and the one who asks stays in the queue: poll() would return at once."""
+    turns = []
+    answer_one = Offers._answer_one
+
+    def counted(self: Offers, listener: socket.socket) -> None:
+        turns.append(listener)
+        answer_one(self, listener)
+
+    monkeypatch.setattr(Offers, "_answer_one", counted)
+    pickled = bytes(ForkingPickler.dumps(picture(5)))
+    assert offers._listener is not None
+    with socket.socket(socket.AF_UNIX) as sock:
+        address = offers._listener.getsockname()
+        with no_descriptors():
+            sock.connect(address)
+            time.sleep(0.5)
+        assert len(turns) < 20
     check(pickle.loads(pickled), 5)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import threading
@@ -20,6 +21,7 @@ from samebytes.errors import (
     ClosedError,
     CopyRequiredError,
     LayoutError,
+    NativeError,
     UnsupportedObjectError,
 )
 from samebytes_dma import (
@@ -29,10 +31,11 @@ from samebytes_dma import (
     RingRefusedError,
     RingTimeoutError,
     RingWriter,
+    _kept,
     from_fd,
 )
 
-from .both_ends import join, pair, ring, sent, served, value_of
+from .both_ends import join, memfds, pair, ring, sent, served, value_of
 
 
 def test_a_frame_arrives_with_all_that_it_has() -> None:
@@ -72,6 +75,55 @@ def test_a_tensor() -> None:
         assert (got.shape, str(got.dtype), got.readonly) == ((3, 4), "float32", True)
         assert (got.map("cpu").native == 1.5).all()
         reader.close()
+
+
+def test_reading_a_memfd_makes_no_mapping_of_its_own() -> None:
+    """The arrays of every read lie in the one mapping of the slot, and hold its use."""
+    with ring(memory="memfd") as (writer, reader):
+        sent(writer, 9)
+        frame = reader.read()
+        views = [frame.map("cpu"), frame.map("cpu"), frame.planes[0].map("cpu")]
+        assert all(view.storage is frame.storage for view in views)
+        array = views[0].planes[0].native
+        assert len({views[n].planes[0].native.ctypes.data for n in (0, 1)}) == 1
+        del frame, views
+        assert reader.statistics.held == 1
+        assert (array == 9).all()
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+        del array
+        assert reader.statistics.held == 0
+        # Who may write maps memory of his own, whose release close() can refuse.
+        acquired = writer.acquire()
+        with acquired.map("cpu") as view:
+            assert view.storage is not acquired.storage
+            assert not view.planes[0].native.flags.writeable
+
+
+def test_threads_that_map_a_slot_for_the_first_time_get_one_mapping(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What came second is unmapped, and nobody's array lies in it."""
+    arrays: list[np.ndarray[Any, Any]] = []
+    with ring(memory="memfd") as (writer, reader):
+        sent(writer, 9)
+        frame = reader.read()
+        map_buffer = _kept.map_buffer
+
+        def meanwhile(*arguments: Any) -> None:
+            monkeypatch.setattr(_kept, "map_buffer", map_buffer)
+            other = threading.Thread(
+                target=lambda: arrays.append(frame.map("cpu").planes[0].native)
+            )
+            other.start()
+            other.join(20)
+            map_buffer(*arguments)
+
+        monkeypatch.setattr(_kept, "map_buffer", meanwhile)
+        arrays.append(frame.map("cpu").planes[0].native)
+        assert len({array.ctypes.data for array in arrays}) == 1
+        assert all((array == 9).all() for array in arrays)
+        arrays.clear()
 
 
 def test_the_same_memory_again_and_again() -> None:
@@ -358,6 +410,26 @@ def test_what_was_sent_is_read_only() -> None:
             array.flags.writeable = True
 
 
+def test_openvino_does_not_write_what_was_sent() -> None:
+    """It is mapped for reading alone: writing would be a signal, and is an error."""
+    for package in ("openvino", "samebytes_openvino"):
+        pytest.importorskip(
+            package, reason=f"missing package {package}: pip install samebytes-openvino"
+        )
+    with ring(memory="memfd") as (writer, reader):
+        sent(writer, 7)
+        native = reader.read().map("openvino").planes[0].native
+        with pytest.raises(ValueError, match="read-only"):
+            native.data[...] = 1
+        with pytest.raises(AccessError, match="copy_from"):
+            native.copy_from(np.ones(tuple(native.shape), np.uint8))
+        other = samebytes.tensor(np.ones(tuple(native.shape), np.uint8)).map("openvino").native
+        with pytest.raises(AccessError, match="copy_to"):
+            other.copy_to(native)
+        assert (native.data == 7).all()
+        del native
+
+
 def test_an_acquired_frame_that_is_dropped_is_free_again() -> None:
     with ring(slots=2, timeout=0.05) as (writer, _):
         for _ in range(10):
@@ -414,6 +486,48 @@ def test_memory_of_dma_goes_where_it_lies() -> None:
             writer.wait_until_read()
         assert len(numbers) == 2
         assert writer.statistics.copied == 0
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOMEM])
+def test_no_memory_for_slots(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an error of the call that allocates, which leaves nothing open."""
+
+    def full(*_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    before = memfds()
+    frame = samebytes.frame(np.full((16, 64), 5, np.uint8), format="GRAY8")
+    with RingWriter(memory="memfd") as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "posix_fallocate", full)
+            with pytest.raises(NativeError, match=r"posix_fallocate.*for 4096 bytes") as caught:
+                RingWriter(format="GRAY8", width=64, height=64, memory="memfd")
+            assert caught.value.code == number
+            with pytest.raises(NativeError, match="posix_fallocate"):
+                writer.send(frame, copy=True)
+        reader = join(writer)
+        writer.send(frame, copy=True)  # the slot was not lost
+        assert (value_of(reader.read()), writer.statistics.accepted) == (5, 1)
+        reader.close()
+    del caught, reader, writer
+    gc.collect()
+    assert memfds() == before
+    samebytes.reset_stats()
+
+
+def test_memory_of_others_is_guarded_as_its_owner_made_it() -> None:
+    with ring(memory="memfd") as (writer, reader):
+        sent(writer, 1)
+        number = reader.read().planes[0].handle("dma_fd")
+        with pytest.raises(PermissionError):
+            os.pwrite(number, b"x", 0)
+        assert writer.readers_can_write is False
+        frame = samebytes.context("dma:memfd").allocate_frame("GRAY8", 64, 16)
+        writer.send(frame)
+        assert writer.readers_can_write is True
+        got = reader.read()
+        assert os.pwrite(got.planes[0].handle("dma_fd"), b"x", 0) == 1
+        assert frame.map("cpu").planes[0].native[0, 0] == ord("x")
 
 
 def test_memory_of_others_is_held_until_readers_are_done() -> None:

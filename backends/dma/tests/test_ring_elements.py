@@ -16,7 +16,15 @@ import pytest
 import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ClosedError, CopyRequiredError, ElementError
-from samebytes_dma import EndOfStreamError, RingReader, RingTimeoutError, RingWriter
+from samebytes_dma import (
+    EndOfStreamError,
+    RingReader,
+    RingRefusedError,
+    RingTimeoutError,
+    RingWriter,
+)
+
+from .both_ends import join
 
 OTHER = """
 import sys
@@ -163,3 +171,19 @@ def test_the_ring_of_a_sink() -> None:
     assert sink.ring.statistics.accepted == 1
     sink.close()
     sb.reset_stats()
+
+
+def test_how_much_of_others_a_sink_remembers_and_how_many_read(address: str) -> None:
+    sink: Any = el.create("ring.sink", address, adopt=1, most_readers=1, timeout=0.05)
+    sink.open(None)
+    sink.ring.timeout = 20
+    reader = join(sink.ring)
+    with pytest.raises(RingRefusedError, match="1 readers take part"):
+        join(sink.ring)
+    sink.ring.timeout = 0.05
+    first, second = pictures(2, "dma:memfd")
+    sink.write(first)
+    with pytest.raises(RingTimeoutError, match="all 1 slots are in use"):
+        sink.write(second)
+    reader.close()
+    sink.close()

@@ -23,11 +23,12 @@ import pytest
 
 import samebytes
 from samebytes.errors import ClosedError
-from samebytes_dma import RingReader, RingRefusedError, RingWriter
+from samebytes_dma import RingReader, RingRefusedError, RingTimeoutError, RingWriter
 from samebytes_dma._ring import connection, readers, sockets
 from samebytes_dma._ring.messages import pack_done, pack_leave
+from samebytes_dma._ring.serving import Server
 
-from .both_ends import join, pair, ring, sent, served, started, value_of, wait_until
+from .both_ends import join, no_descriptors, pair, ring, sent, served, started, value_of, wait_until
 
 
 @contextmanager
@@ -349,3 +350,30 @@ def test_who_connects_after_the_last_frame_reads_the_next_ring(tmp_path: Path) -
             following.wait_for_readers()
             sent(following, 5)
     assert results == [5]
+
+
+def test_a_writer_without_descriptors_does_not_spin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who wants to join stays in the kernel's queue, and is let in later."""
+    turns = []
+    serve = Server.serve
+
+    def counted(self: Server) -> None:
+        turns.append(self)
+        serve(self)
+
+    monkeypatch.setattr(Server, "serve", counted)
+    address = str(tmp_path / "ring")
+    with RingWriter(address, shape=(4,), slots=2) as writer:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+            with no_descriptors():
+                sock.connect(address)
+                with pytest.raises(RingTimeoutError):
+                    writer.wait_for_readers(timeout=0.5)
+            assert len(turns) < 20
+            assert not writer._server._readers
+            assert served(writer, lambda: writer._server._readers)
+        with elsewhere(writer.wait_for_readers):
+            reader = RingReader(address)
+        reader.close()

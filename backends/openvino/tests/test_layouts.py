@@ -20,7 +20,7 @@ from samebytes.errors import (
     NoRouteError,
     UnknownNameError,
 )
-from samebytes_openvino import PinnedTensor
+from samebytes_openvino import PinnedTensor, ReadOnlyTensor
 
 Array = np.ndarray[Any, Any]
 
@@ -268,6 +268,36 @@ def test_our_natives_know_that_they_are_read_only() -> None:
         with pytest.raises(AccessError):
             samebytes.tensor(native).map("cpu", "rw")
         assert not samebytes.tensor(openvino_tensor(source).native).readonly
+
+
+@pytest.mark.parametrize("element", ["uint8", "bfloat16", "int4"])
+def test_read_only_natives_are_not_written(element: str) -> None:
+    """Their memory may be mapped so that writing ends the process."""
+    source = samebytes.context("cpu").allocate((4, 8), element)
+    source.readonly = True
+    native = source.map("openvino").native
+    assert type(native) is ReadOnlyTensor
+    kept = bytes(native.data)
+    with pytest.raises(ValueError, match="read-only"):
+        native.data[...] = 1
+    other = openvino.Tensor(native.element_type, native.shape)
+    with pytest.raises(AccessError, match=r"copy_from\(\) of a read-only openvino\.Tensor"):
+        native.copy_from(other)
+    with pytest.raises(AccessError, match=r"copy_to\(\) into a read-only openvino\.Tensor"):
+        source.map("openvino").native.copy_to(native)
+    assert bytes(native.data) == kept
+    native.copy_to(other)  # reading goes on
+    assert bytes(other.data) == kept
+
+
+def test_writable_natives_have_the_data_of_openvino_itself() -> None:
+    """No code of Python's stands before `data`, which is read for each frame."""
+    assert PinnedTensor.data is openvino.Tensor.data
+    native = openvino_tensor(np.zeros((4, 8), np.uint8)).native
+    assert type(native) is PinnedTensor
+    native.copy_from(np.ones((4, 8), np.uint8))
+    openvino_tensor(np.full((4, 8), 2, np.uint8), "r").native.copy_to(native)
+    assert (native.data == 2).all()
 
 
 def test_regions_made_by_openvino() -> None:

@@ -16,7 +16,7 @@ from samebytes import Frame, TensorInfo
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 from samebytes_ffmpeg import whole_rows
-from samebytes_openvino import PinnedTensor
+from samebytes_openvino import PinnedTensor, ReadOnlyTensor
 
 __all__ = ["FFmpegToOpenVINO"]
 
@@ -33,7 +33,7 @@ class FFmpegToOpenVINO(MemoryMapper):
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """A tuple of tensors, one over each plane."""
-        readonly = access == "r"
+        kind = ReadOnlyTensor if access == "r" else PinnedTensor
         try:
             planes = whole_rows(item.native)
         except UnsupportedObjectError:
@@ -44,11 +44,10 @@ class FFmpegToOpenVINO(MemoryMapper):
                 _, full, element, begin, end = _layouts[id(info)]
             except KeyError:
                 _, full, element, begin, end = _remember(info)
-            tensor = PinnedTensor(rows, full, element)
+            tensor = kind(rows, full, element)
             if end is not None:
-                whole, tensor = tensor, PinnedTensor(tensor, begin, end)
+                whole, tensor = tensor, kind(tensor, begin, end)
                 tensor.pin = whole
-            tensor.readonly = readonly
             tensors.append(tensor)
         return tuple(tensors), None, None
 

@@ -11,7 +11,7 @@ from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
 from samebytes.plugins import Fd, Resumable, Storage
 
 from ._abi import DMA_BUF_NAME_LEN, DMA_BUF_SET_NAME, ioctl
-from ._descriptor import Descriptor, Kind, examine, exporter_of, kind_of, name_of
+from ._descriptor import Kind, examine, exporter_of, kind_of, name_of
 from ._fences import wait_for_devices
 from ._modifiers import LINEAR
 from ._plane import DMAPlane
@@ -75,7 +75,7 @@ class DMABuffer:
         found = examine(fd.fileno())
         wait = partial(wait_for_devices, fd) if found.dma_buf else None
         storage = Storage(Resumable(fd.close), nbytes=found.size, keep=keep, wait=wait)
-        self._fill(fd, found, storage, mappable, kept)
+        self._fill(fd, found.size, found.readonly, found.dma_buf, mappable, kept, storage)
 
     def lent(self, storage: Storage, *, readonly: bool) -> DMABuffer:
         """The same memory, for one use of it that ends with `storage`.
@@ -86,23 +86,26 @@ class DMABuffer:
                 descriptor was sealed after it was mapped.
         """
         made = object.__new__(DMABuffer)
-        found = Descriptor(self.size, readonly, self.is_dma_buf)
-        made._fill(self._fd, found, storage, self.mappable, self.kept)
+        made._fill(
+            self._fd, self.size, readonly, self.is_dma_buf, self.mappable, self.kept, storage
+        )
         return made
 
     def _fill(
         self,
         fd: Fd,
-        found: Descriptor,
-        storage: Storage,
+        size: int,
+        readonly: bool,
+        is_dma_buf: bool,
         mappable: bool,
         kept: KeptMapping | None,
+        storage: Storage,
     ) -> None:
         set_ = object.__setattr__
         set_(self, "_fd", fd)
-        set_(self, "size", found.size)
-        set_(self, "readonly", found.readonly)
-        set_(self, "is_dma_buf", found.dma_buf)
+        set_(self, "size", size)
+        set_(self, "readonly", readonly)
+        set_(self, "is_dma_buf", is_dma_buf)
         set_(self, "mappable", mappable)
         set_(self, "kept", kept)
         set_(self, "storage", storage)

@@ -25,11 +25,11 @@ class KeptMapping:
         writable: it is mapped for writing too.
     """
 
-    __slots__ = ("_storage", "writable")
+    __slots__ = ("_made", "writable")
 
     def __init__(self, *, writable: bool) -> None:
         self.writable = writable
-        self._storage: Storage | None = None
+        self._made: dict[None, Storage] = {}
 
     def of(self, buffer: DMABuffer) -> Storage:
         """The owner of the mapping, which ends with its last holder.
@@ -38,12 +38,12 @@ class KeptMapping:
             Refused: the exporter does not let the CPU map its memory.
             NativeError: mmap fails.
         """
-        found = self._storage
+        found = self._made.get(None)
         if found is None:
             cell = c_void_p()
             found = Storage(partial(_abi.munmap, cell, buffer.size))  # before the mapping
             map_buffer(cell, buffer, None, "rw" if self.writable else "r")
             found.expose(cell.value or 0, buffer.size)
-            # Where two threads map at a time, each holds what it made.
-            self._storage = found
+            # Where two threads map at a time, both get what came first.
+            found = self._made.setdefault(None, found)
         return found

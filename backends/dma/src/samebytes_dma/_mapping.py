@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ._buffer import DMABuffer
 
-__all__ = ["map_buffer", "map_buffers"]
+__all__ = ["lasting", "map_buffer", "map_buffers"]
 
 # linux/errno.h: of the kernel's inside, but drivers without mmap let it out.
 _ENOTSUPP = 524
@@ -70,6 +70,29 @@ def map_buffers(
     storage.keep = _begin([b for b in buffers if b.is_dma_buf], access, source)
     storage.expose(cell.value or 0, end)
     return storage, tuple(starts)
+
+
+def lasting(buffer: DMABuffer, access: Access) -> Storage | None:
+    """The owner of a use of memory, if arrays can lie in it as they are: nothing of them ends.
+
+    That is for reading alone, of memory that stays mapped and needs no ioctl: not of DMA-BUFs, and
+    not where the owner is one of writers too.
+
+    Args:
+        buffer: what is to be read.
+        access: what the CPU will do.
+
+    Raises:
+        Refused, NativeError: as of `map_buffers`.
+    """
+    kept, use = buffer.kept, buffer.storage
+    if kept is None or access != "r" or buffer.is_dma_buf or not use.readonly:
+        return None
+    if use.holds is None:  # of several threads each does the same
+        mapped = kept.of(buffer)
+        use.expose(mapped.address, mapped.nbytes)
+        use.holds = mapped
+    return use
 
 
 def _has_kept(buffer: DMABuffer, access: Access) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from samebytes import Frame, Tensor, TensorInfo
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage, array_in
 
-from ._mapping import map_buffers
+from ._mapping import lasting, map_buffers
 from ._plane import DMAPlane
 
 __all__ = ["DMAFrameToCpu", "DMAToCpu"]
@@ -26,10 +26,13 @@ class DMAToCpu(MemoryMapper):
     def connect(
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
-        """The array, and the owner of the mapping."""
+        """The array, and the owner of the mapping, if one was made."""
         plane: DMAPlane = item.native
-        storage, (start,) = map_buffers((plane.buffer,), access, item.storage)
         carried = plane.info if plane.info.dtype.numpy is None else None
+        use = lasting(plane.buffer, access)
+        if use is not None:
+            return array_in(use, plane.info, plane.offset), carried, None
+        storage, (start,) = map_buffers((plane.buffer,), access, item.storage)
         return array_in(storage, plane.info, start + plane.offset), carried, storage
 
 
@@ -39,14 +42,18 @@ class DMAFrameToCpu(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
-        """A tuple of arrays, one over each plane, and the one owner of the mapping."""
+        """A tuple of arrays, one over each plane, and the owner of the mapping, if one was made."""
         planes: tuple[DMAPlane, ...] = item.native
+        first, others = planes[0].buffer, False
         for plane in planes:
+            others = others or plane.buffer is not first
             if plane.info.dtype.numpy is None:
                 raise Refused(
                     f"{plane.info.dtype} is not a numpy type, so a frame of arrays cannot hold "
                     "it: map its tensors one by one"
                 )
+        if not others and (use := lasting(first, access)) is not None:
+            return tuple([array_in(use, p.info, p.offset) for p in planes]), None, None
         buffers = {id(p.buffer.storage): p.buffer for p in planes}
         storage, found = map_buffers(tuple(buffers.values()), access, item.storage)
         starts = dict(zip(buffers, found, strict=True))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._image._rows import take_whole_rows
     from ._infer_queue import InferQueue
     from ._outputs import OutputFrame
-    from ._pinned import PinnedTensor
+    from ._pinned import PinnedTensor, ReadOnlyTensor
     from ._ports import Port
     from ._remote._shared_queue import HostBlockingWarning
     from ._request import InferRequest
@@ -50,6 +50,7 @@ __all__ = [
     "OutputFrame",
     "PinnedTensor",
     "Port",
+    "ReadOnlyTensor",
     "compile_model",
     "image_model",
     "take_whole_rows",
@@ -70,6 +71,7 @@ _HOME = {
     "OutputFrame": "._outputs",
     "PinnedTensor": "._pinned",
     "Port": "._ports",
+    "ReadOnlyTensor": "._pinned",
     "compile_model": "._compiled",
     "image_model": "._image._model",
     "take_whole_rows": "._image._rows",

@@ -18,7 +18,7 @@ from samebytes.plugins import CpuTensor
 
 from ._binding import Bound
 from ._context import OPENVINO
-from ._pinned import PinnedTensor
+from ._pinned import PinnedTensor, ReadOnlyTensor
 from ._placement import Placement
 from ._ports import Port
 from ._tensor import OpenVINOTensor
@@ -64,6 +64,9 @@ class InPlace(Bound):
         return self.tensor
 
 
+_HOST_NATIVES = (openvino.Tensor, PinnedTensor, ReadOnlyTensor)
+
+
 def dense_input(port: Port, value: Any) -> tuple[Any, Any] | None:
     """The openvino.Tensor for an input, and what it is the native of.
 
@@ -76,7 +79,7 @@ def dense_input(port: Port, value: Any) -> tuple[Any, Any] | None:
             value = (samebytes.tensor(value) if kind is np.ndarray else value).map(OPENVINO, "r")
         except SamebytesError:
             return None  # who looks at it closely says why
-    elif kind is openvino.Tensor or kind is PinnedTensor:
+    elif kind in _HOST_NATIVES:
         if value.element_type != port.type or port.type is None:
             return None
         array = value.data

@@ -20,7 +20,7 @@ import openvino
 from samebytes.plugins import DType, Refused, TensorInfo, data_address, dtype
 
 from ._element_types import element_type, packed_nbytes
-from ._pinned import PinnedTensor
+from ._pinned import tensor_class
 
 __all__ = ["carried_tensor", "layout_of", "memory_of", "tensor_over"]
 
@@ -112,15 +112,15 @@ def tensor_over(array: Array, layout: Layout, readonly: bool) -> Any:
     Raises:
         Refused: rows are padded, and the padding after the last one may be somebody else's.
     """
-    region = layout.region
+    region, kind = layout.region, tensor_class(readonly)
     if layout.plain:
         # This constructor, unlike the one with shared_memory=True, takes read-only arrays too.
-        tensor = PinnedTensor(array, layout.shape, layout.element)
+        tensor = kind(array, layout.shape, layout.element)
     elif region is None:
         # OpenVINO before 2026 asks for the address of element [0], which scalars and arrays without
         # elements do not have.
         flat = array.reshape(1) if array.size else np.empty(1, layout.carrier)
-        tensor = PinnedTensor(flat, layout.shape, layout.element)
+        tensor = kind(flat, layout.shape, layout.element)
     else:
         memory, start = memory_of(array)
         lacking = region.slack - (memory.nbytes - start - region.span)
@@ -136,9 +136,8 @@ def tensor_over(array: Array, layout: Layout, readonly: bool) -> Any:
                 )
         dense = np.ndarray(region.full, layout.carrier, memory, start - shift)
         whole = openvino.Tensor(dense, region.full_shape, layout.element)
-        tensor = PinnedTensor(whole, begin, end)
+        tensor = kind(whole, begin, end)
         tensor.pin = whole
-    tensor.readonly = readonly
     return tensor
 
 
@@ -165,9 +164,7 @@ def carried_tensor(array: Array, element: DType, shape: Ints, readonly: bool) ->
     theirs = element_type(element)
     if theirs is None:
         raise Refused(f"OpenVINO has no element type for {element}")
-    tensor = PinnedTensor(array, openvino.Shape(shape), theirs)
-    tensor.readonly = readonly
-    return tensor
+    return tensor_class(readonly)(array, openvino.Shape(shape), theirs)
 
 
 def _dense(shape: Ints, itemsize: int) -> Ints:

@@ -11,7 +11,7 @@ from samebytes import Frame, ImageInfo, Tensor, TensorInfo
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 
 from ._layout import carried_tensor, layout_of, tensor_over
-from ._pinned import PinnedTensor
+from ._pinned import PinnedTensor, ReadOnlyTensor
 from ._tensor import OpenVINOTensor, array_of
 
 __all__ = ["CpuFrameToOpenVINO", "CpuToOpenVINO", "OpenVINOFrameToCpu", "OpenVINOToCpu"]
@@ -35,9 +35,8 @@ class CpuToOpenVINO(MemoryMapper):
             if not layout.plain:
                 return tensor_over(array, layout, access == "r"), None, None
             # What tensor_over would do: this is the most frequent case, and a call costs.
-            tensor = PinnedTensor(array, layout.shape, layout.element)
-            tensor.readonly = access == "r"
-            return tensor, layout.info, None
+            kind = ReadOnlyTensor if access == "r" else PinnedTensor
+            return kind(array, layout.shape, layout.element), layout.info, None
         return carried_tensor(array, info.dtype, info.shape, access == "r"), info, None
 
 
@@ -53,14 +52,13 @@ class CpuFrameToOpenVINO(MemoryMapper):
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """A tuple of tensors, one over each plane."""
         readonly = access == "r"
+        kind = ReadOnlyTensor if readonly else PinnedTensor
         if isinstance(item.meta.info, ImageInfo):
             natives = []
             for array in item.native:
                 layout = layout_of(array.shape, array.strides, array.dtype, True)
                 if layout.plain:  # what tensor_over would do, as above
-                    tensor = PinnedTensor(array, layout.shape, layout.element)
-                    tensor.readonly = readonly
-                    natives.append(tensor)
+                    natives.append(kind(array, layout.shape, layout.element))
                 else:
                     natives.append(tensor_over(array, layout, readonly))
         else:

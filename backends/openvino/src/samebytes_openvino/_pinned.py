@@ -3,25 +3,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import openvino
 
-__all__ = ["PinnedTensor"]
+from samebytes.errors import AccessError
+
+__all__ = ["PinnedTensor", "ReadOnlyTensor", "tensor_class"]
 
 
 class PinnedTensor(openvino.Tensor):
     """An openvino.Tensor that keeps its memory alive by itself, and knows if it is read-only.
 
     A tensor over an array holds the array, but a region cut out of a tensor holds nothing, and
-    an openvino.InferRequest holds no tensor. OpenVINO has no read-only tensors.
+    an openvino.InferRequest holds no tensor.
 
     Attributes:
         pin: what the memory lies in, if it is a region of another tensor.
         readonly: it may not be written through; kept when samebytes wraps it again.
     """
 
-    __slots__ = ("pin", "readonly")
+    __slots__ = ("pin",)
 
     pin: Any
-    readonly: bool
+    readonly: ClassVar[bool] = False
+
+    def copy_to(self, target_tensor: Any) -> None:
+        """As openvino.Tensor does, where the target may be written.
+
+        Args:
+            target_tensor: of the same shape and element type.
+
+        Raises:
+            AccessError: the target is a read-only tensor of samebytes'.
+        """
+        if isinstance(target_tensor, ReadOnlyTensor):
+            raise _no_writing("copy_to() into")
+        super().copy_to(target_tensor)
+
+
+class ReadOnlyTensor(PinnedTensor):
+    """A tensor whose memory may not be written, and may be mapped so that writing is a signal.
+
+    OpenVINO has no such tensors. What Python can see is an error here: `data` is a read-only
+    array, and nothing can be copied into the tensor. C++ writes to it all the same, where it is
+    the output of an openvino.InferRequest, or the target of an openvino.Tensor's copy_to().
+    """
+
+    __slots__ = ()
+
+    readonly: ClassVar[bool] = True
+
+    @property
+    def data(self) -> Any:
+        """An array over the elements, which cannot be written."""
+        array = super().data
+        array.flags.writeable = False
+        return array
+
+    def copy_from(self, *arguments: Any, **named: Any) -> None:
+        """Nothing can be copied into it.
+
+        Raises:
+            AccessError: always.
+        """
+        raise _no_writing("copy_from() of")
+
+
+def tensor_class(readonly: bool) -> type[PinnedTensor]:
+    """The class of tensors that may be written, or of those that may not."""
+    return ReadOnlyTensor if readonly else PinnedTensor
+
+
+def _no_writing(what: str) -> AccessError:
+    return AccessError(
+        f"{what} a read-only openvino.Tensor: its memory was received, sent, or mapped with access "
+        '"r"; map what it comes from with access "w" or "rw" if that may be written'
+    )

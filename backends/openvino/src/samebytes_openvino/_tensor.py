@@ -37,8 +37,8 @@ class OpenVINOTensor(Tensor):
     """A tensor in host memory of OpenVINO. `native` is an openvino.Tensor.
 
     Shape and strides are those of `native`; regions of other tensors keep their strides. OpenVINO
-    has no read-only tensors: where `readonly` is True, writing through `native` is possible, and
-    an error of the writer.
+    has no read-only tensors: where `readonly` is True, natives that samebytes made are a
+    `ReadOnlyTensor`; writing through others is possible, and an error of the writer.
 
     Attributes:
         plain: whether numpy has its element type. For this package's edges; there only after it

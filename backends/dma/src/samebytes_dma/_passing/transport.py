@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import call
 from typing import Any
@@ -31,11 +31,12 @@ __all__ = ["SCM_CREDENTIALS", "TRUNCATED", "receive_message", "receive_part", "s
 SCM_CREDENTIALS = 2
 """linux/socket.h: the process, user and group of a sender, which the kernel checks."""
 
-# What recvmsg() returns: the bytes, the ancillary data, flags, and an address.
-_Received = tuple[bytes, list[tuple[int, int, bytes]], int, Any]
+# What recvmsg() returns: the bytes, or how many, the ancillary data, flags, and an address.
+_Received = tuple[Any, list[tuple[int, int, bytes]], int, Any]
 
 _INT_SIZE = array.array("i").itemsize
 # As plain numbers: flags of the enumeration take as long to compare as a packet to receive.
+_CLOEXEC = int(socket.MSG_CMSG_CLOEXEC)
 _CTRUNC = int(socket.MSG_CTRUNC)
 TRUNCATED = int(socket.MSG_TRUNC)
 """Flag of a packet that was longer than the room for it."""
@@ -121,12 +122,15 @@ def _packet(sock: socket.socket, fds: list[Fd]) -> tuple[int, bytes]:
     return descriptors, _whole(packet[HEADER_SIZE:], nbytes)
 
 
-def receive_part(sock: socket.socket, nbytes: int, fds: list[Fd]) -> tuple[bytes, int, int]:
+def receive_part(
+    sock: socket.socket, room: int | bytearray, fds: list[Fd]
+) -> tuple[bytes, int, int]:
     """One recvmsg().
 
     Args:
         sock: the socket.
-        nbytes: how many bytes at most.
+        room: how many bytes at most, or where so many are written first: most packets are short,
+            and room for the longest takes a while to allocate.
         fds: gets the descriptors that come along, which are owned from the first moment on.
 
     Returns:
@@ -136,13 +140,17 @@ def receive_part(sock: socket.socket, nbytes: int, fds: list[Fd]) -> tuple[bytes
         MessageError: more descriptors than a message may have, or than this process may open.
         OSError: what the socket says.
     """
-    receive = partial(sock.recvmsg, nbytes, _ANCILLARY, socket.MSG_CMSG_CLOEXEC)
+    receive: Callable[[], Any]
+    if isinstance(room, int):
+        receive = partial(sock.recvmsg, room, _ANCILLARY, _CLOEXEC)
+    else:
+        receive = partial(sock.recvmsg_into, (room,), _ANCILLARY, _CLOEXEC)
     received: deque[_Received] = deque()
     # At each moment the numbers that nobody owns yet are in the one or in the other.
     numbers: deque[int] = deque()
     try:
         received.extend(map(call, (receive,)))  # with nothing between the call and the deque
-        part, ancillary, flags, _ = received[0]
+        got, ancillary, flags, _ = received[0]
         if ancillary:
             found = _descriptors_in(received)
             uninterrupted(partial(numbers.extend, found), received.clear)
@@ -152,6 +160,7 @@ def receive_part(sock: socket.socket, nbytes: int, fds: list[Fd]) -> tuple[bytes
         for number in (*_descriptors_in(received), *numbers):
             os.close(number)
         raise
+    part = bytes(room[:got]) if isinstance(room, bytearray) else got
     sender = 0
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, SCM_CREDENTIALS):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import select
@@ -31,6 +32,10 @@ __all__ = ["OfferError", "offer", "offers", "opened", "set_pickle_timeout"]
 _KEY = 16
 _ANSWER_SECONDS = 10.0
 _KEY_SECONDS = 2.0
+_NAP = 0.02
+# What accept() fails with for want of room here, while the one who asks stays in the queue.
+_NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_NO_ROOM_SECONDS = 0.1
 
 
 class OfferError(SamebytesError, EOFError):
@@ -107,7 +112,12 @@ class Offers:
                 self._answer_one(listener)
 
     def _answer_one(self, listener: socket.socket) -> None:
-        sock, _ = listener.accept()
+        try:
+            sock, _ = listener.accept()
+        except OSError as error:
+            if error.errno in _NO_ROOM:  # poll() would return at once, again and again
+                time.sleep(_NO_ROOM_SECONDS)
+            return
         with sock:
             if user_of(sock) not in (os.getuid(), 0):
                 return
@@ -145,15 +155,22 @@ def opened(address: bytes, key: bytes) -> DMATensor | Frame:
     """The tensor or frame that is offered there: what loading a pickle calls.
 
     Raises:
-        OfferError: it was fetched already, or not in time, or the process that offers it is gone.
+        OfferError: it was fetched already, or not in time, or the process that offers it is gone
+            or does not answer, or one of another user has taken its place.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(_ANSWER_SECONDS)
         try:
-            sock.connect(address)
+            _connect(sock, address)
+            _check_user(sock)
             sock.sendall(key)
             # The pickle says what is called: whoever loads it trusts who made it.
             return receive(sock, trusted=True)
+        except (TimeoutError, BlockingIOError) as error:
+            raise OfferError(
+                "the process that made this pickle of a tensor or frame did not answer within "
+                f"{_ANSWER_SECONDS:g} s: it is stopped, or has no descriptors left"
+            ) from error
         except (EndOfStreamError, ConnectionError, FileNotFoundError) as error:
             raise OfferError(
                 "this pickle of a tensor or frame was loaded before, or too late, or the process "
@@ -161,6 +178,34 @@ def opened(address: bytes, key: bytes) -> DMATensor | Frame:
                 f"within {offers.seconds:g} s while the sender lives; samebytes.copied(frame) has "
                 "no such limits"
             ) from error
+
+
+def _connect(sock: socket.socket, address: bytes) -> None:
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while True:
+        try:
+            sock.connect(address)
+        except BlockingIOError:  # a socket with a time-out does not wait for room in the queue
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_NAP)
+        else:
+            return
+
+
+def _check_user(sock: socket.socket) -> None:
+    """An abstract name is free when its owner ends, and any user may take it.
+
+    Raises:
+        OfferError: another one has.
+    """
+    user = user_of(sock)
+    if user not in (os.getuid(), 0):
+        raise OfferError(
+            f"a process of user {user} answers in place of the one that made this pickle of a "
+            f"tensor or frame. Memory is taken from processes of user {os.getuid()} and of root "
+            "alone; samebytes.copied(frame) goes between users"
+        )
 
 
 def set_pickle_timeout(seconds: float) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from samebytes.plugins import Fd, in_forked_child
 
-from .messages import pack_done, pack_leave
+from .messages import MAX_PACKET, pack_done, pack_leave
 from .sockets import has_ended, pidfd_of, send_packet
 
 if TYPE_CHECKING:
@@ -29,16 +29,18 @@ class Connection:
         received: its slots and layouts.
         credits: how many frames the writer lets this reader have at a time.
         sequence: of the latest frame; 0 before the first.
+        room: for the packet that is received.
     """
 
     __slots__ = ("_held", "_known", "_leaving", "_packet", "_pidfd", "_turn", "_unsent", "credits",
-                 "received", "sequence", "sock")  # fmt: skip
+                 "received", "room", "sequence", "sock")  # fmt: skip
 
     def __init__(self, sock: socket.socket, received: Received) -> None:
         self.sock = sock
         self.received = received
         self.credits = 0
         self.sequence = 0
+        self.room = bytearray(MAX_PACKET + 1)
         self._pidfd: Fd | None = None
         self._held: set[int] = set()
         # What the writer knows to be held here: it changes when a packet is made.
@@ -58,8 +60,10 @@ class Connection:
         return len(self._held)
 
     def watch(self, writer: int) -> None:
-        """Notice the end of the writer's process, also while somebody else has its socket."""
+        """It has answered: notice the end of its process, also while another has its socket."""
         self._pidfd = pidfd_of(writer)
+        # Nobody asks who sent what comes now, and credentials take time with each packet.
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
 
     def writer_is_gone(self) -> bool:
         """Whether the writer's process has ended."""

@@ -12,7 +12,7 @@ from samebytes.errors import ClosedError
 from .errors import RingTimeoutError
 from .messages import MAX_SLOTS
 from .reader import RingReader
-from .writer import RingWriter
+from .writer import MOST_OWN, RingWriter
 
 __all__ = ["RingSink", "RingSource"]
 
@@ -40,6 +40,14 @@ class RingSink(el.Sink):
     timeout: Annotated[
         float, el.Range(0), el.Doc("seconds to wait for readers, and at the end")
     ] = 10.0
+    most_readers: Annotated[
+        int, el.Range(0, MOST_OWN), el.Doc("how many may take part; 0: what the slots allow")
+    ] = 0
+    adopt: Annotated[
+        int,
+        el.Range(1, MAX_SLOTS - MOST_OWN),
+        el.Doc("how many pieces of memory are remembered of frames that go where they lie"),
+    ] = 16
     memory: Annotated[str, el.Doc("where slots come from: memfd, udmabuf, heap; empty: any")] = ""
     copy: Annotated[bool, el.Doc("copy what lies in other memory; it is counted")] = False
 
@@ -62,7 +70,7 @@ class RingSink(el.Sink):
         self._waited = False
         self._ring = RingWriter(
             self.address, slots=self.slots, when_full=self.when_full, timeout=self.timeout,
-            memory=self.memory or None,
+            memory=self.memory or None, adopt=self.adopt, most_readers=self.most_readers or None,
         )  # fmt: skip
 
     def write(self, frame: Any) -> None:

@@ -229,7 +229,7 @@ class RingReader:
         while True:
             fds: list[Fd] = []
             try:
-                packet, flags, _ = receive_part(connection.sock, MAX_PACKET + 1, fds)
+                packet, flags, _ = receive_part(connection.sock, connection.room, fds)
                 if not packet:
                     return self._lost(connection, closed=False)
                 if flags & TRUNCATED:
@@ -371,7 +371,7 @@ class RingReader:
     def _welcomed(self, connection: Connection) -> bool:
         fds: list[Fd] = []
         try:
-            packet, _, writer = receive_part(connection.sock, MAX_PACKET + 1, fds)
+            packet, _, writer = receive_part(connection.sock, connection.room, fds)
         except BlockingIOError:
             return False
         finally:

@@ -80,7 +80,7 @@ class Received:
             ended()
             raise MessageError("frame.slot", f"{header.slot} was not sent")
         # From here on, whatever happens, the slot goes back.
-        use = SlotUse(buffer, ended)
+        use = SlotUse(buffer, ended, readonly=True)
         description = self._layouts.get(header.layout)
         if description is None:
             raise MessageError("frame.layout", f"{header.layout} was not sent")

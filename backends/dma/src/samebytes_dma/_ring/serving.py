@@ -28,6 +28,8 @@ _UNJOINED_SECONDS = 10.0
 _MOST_DEPARTURES = 64
 # How long to wait before a packet is tried again for which a socket had no room.
 _BLOCKED_SECONDS = 0.002
+# For how long nobody is let in after there was no descriptor left for one.
+_FULL_SECONDS = 0.1
 
 
 class Server:
@@ -60,6 +62,7 @@ class Server:
         self._address = address
         self._file: os.stat_result | None = None
         self._listener: socket.socket | None = None
+        self._full_until: float | None = None
         self._readers: list[Reader] = []
         # Who gets the next frame, and how many of them each may have; see _count().
         self._joined: list[Reader] = []
@@ -117,6 +120,8 @@ class Server:
 
     def serve(self) -> None:
         """Do what there is to do; nothing waits."""
+        if self._full_until is not None and time.monotonic() >= self._full_until:
+            self._listen(True)
         wake = -1 if self._wake is None else self._wake.fileno()
         for number, _ in self._epoll.poll(0):
             if number == wake:
@@ -229,6 +234,7 @@ class Server:
             except BlockingIOError:
                 return
             except OSError:  # no descriptor is left: those who wait stay in the kernel's queue
+                self._listen(False)
                 return
             unjoined = sum(not r.joined for r in self._readers)
             if unjoined >= _MOST_UNJOINED or user_of(sock) not in (os.getuid(), 0):
@@ -236,6 +242,12 @@ class Server:
                 continue
             check(sock)
             self._enter(sock)
+
+    def _listen(self, now: bool) -> None:
+        """Whether who waits to be let in ends a poll(); if not now, then after a while."""
+        if self._listener is not None:
+            self._epoll.modify(self._listener.fileno(), select.EPOLLIN if now else 0)
+            self._full_until = None if now else time.monotonic() + _FULL_SECONDS
 
     def _enter(self, sock: socket.socket) -> None:
         reader = Reader(sock)
@@ -306,6 +318,8 @@ class Server:
             with suppress(OSError):
                 self._epoll.unregister(number)
         reader.end()
+        if self._full_until is not None:  # there are descriptors again
+            self._listen(True)
         if reader.joined:
             statistics = reader.statistics
             self._gone = total_of([self._gone, statistics])

@@ -63,16 +63,29 @@ class SlotUse(Storage):
     Attributes:
         slot: of the writer's, if it is there.
         memory: the storage of the slot's own buffer, which it keeps.
+
+    Args:
+        buffer: of the slot.
+        ended: called once, when the use ends.
+        slot: of the writer's, if it is there.
+        readonly: it is a reader's.
     """
 
     __slots__ = ("memory", "slot")
 
     def __init__(
-        self, buffer: DMABuffer, ended: Callable[[], object], slot: Slot | None = None
+        self,
+        buffer: DMABuffer,
+        ended: Callable[[], object],
+        slot: Slot | None = None,
+        *,
+        readonly: bool = False,
     ) -> None:
         self.slot = slot
         memory = self.memory = buffer.storage
-        super().__init__(ended, nbytes=buffer.size, keep=memory, wait=memory.wait)
+        super().__init__(
+            ended, nbytes=buffer.size, keep=memory, wait=memory.wait, readonly=readonly
+        )
 
 
 def memory_of(buffer: DMABuffer) -> Storage:

@@ -32,9 +32,10 @@ from .sockets import Address
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["RingWriter"]
+__all__ = ["MOST_OWN", "RingWriter"]
 
-_MOST_OWN = 64
+MOST_OWN = 64
+"""Slots of the ring's own."""
 
 
 class RingWriter:
@@ -92,10 +93,10 @@ class RingWriter:
         timeout: float = 10.0,
         most_readers: int | None = None,
     ) -> None:
-        if not 2 <= slots <= _MOST_OWN or not 1 <= adopt <= MAX_SLOTS - _MOST_OWN:
+        if not 2 <= slots <= MOST_OWN or not 1 <= adopt <= MAX_SLOTS - MOST_OWN:
             raise LayoutError(
-                f"slots={slots}, adopt={adopt}: a ring has 2 to {_MOST_OWN} slots, and remembers 1 "
-                f"to {MAX_SLOTS - _MOST_OWN} pieces of memory of others"
+                f"slots={slots}, adopt={adopt}: a ring has 2 to {MOST_OWN} slots, and remembers 1 "
+                f"to {MAX_SLOTS - MOST_OWN} pieces of memory of others"
             )
         if when_full not in ("wait", "drop-oldest"):
             raise LayoutError(f'when_full={when_full!r}: it is "wait" or "drop-oldest"')
@@ -108,7 +109,7 @@ class RingWriter:
                 slot.put(allocate(allocator, self._slot_layout.nbytes))
         drops = when_full == "drop-oldest"
         if most_readers is None:
-            most_readers = max(slots - 2, 1) if drops else _MOST_OWN
+            most_readers = max(slots - 2, 1) if drops else MOST_OWN
         # No method of this object: the server would keep it alive.
         most_held = partial(_most_held, drops, slots, adopt)
         most_slots = max(slots - 2, 1) if drops else None
@@ -296,12 +297,16 @@ class RingWriter:
 
     @property
     def readers_can_write(self) -> bool | None:
-        """Whether the kernel would let readers write to the slots; None while there are none.
+        """Whether the kernel would let readers write to what they are sent; None before any is.
 
-        False for memfds, which are sealed, on Linux 5.1 and later. True for DMA-BUFs: what readers
-        get is read-only, but their descriptors are not.
+        False for the ring's own memfds, which are sealed, on Linux 5.1 and later. True for
+        DMA-BUFs, and as long as memory of others is remembered which the kernel does not guard,
+        such as what samebytes.context("dma:memfd") allocates: what readers get is read-only, but
+        their descriptors are not.
         """
-        made = [slot.buffer for slot in self._pool.own if slot.buffer is not None]
+        with self._calls.lock:
+            slots = (*self._pool.own, *self._pool.adopted)
+            made = [slot.buffer for slot in slots if slot.buffer is not None]
         return any(map(readers_can_write, made)) if made else None
 
     def send_away(self, process: int) -> bool:
