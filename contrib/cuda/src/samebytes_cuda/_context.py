@@ -113,7 +113,6 @@ class CudaContext(Context[CudaTensor]):
             UnknownNameError: no such dtype or kind.
             NativeError: the device has no memory for it, or none of that kind.
         """
-        self.check_open()
         info = TensorInfo(dtype, shape)
         address, pin = allocate(self, info.nbytes, kind)
         native = CudaArray(self, address, info, kind, pin)
@@ -132,7 +131,6 @@ class CudaContext(Context[CudaTensor]):
             UnknownNameError: no such format or kind.
             NativeError: the device has no memory for it.
         """
-        self.check_open()
         image = ImageInfo(ImageFormat.of(format_), width, height)
         layouts = image.packed_layouts()
         address, pin = allocate(self, max(p.offset + p.span for p in layouts), kind)
@@ -179,7 +177,7 @@ class CudaContext(Context[CudaTensor]):
         """
         return attribute(name, self.ordinal) != 0
 
-    def _release(self) -> None:
+    def _on_close(self) -> None:
         if _homes.get(self.ordinal) is self:
             del _homes[self.ordinal]
 

@@ -51,7 +51,6 @@ class CudaTensor(Tensor):
             LayoutError: the object is not what it says.
         """
         if isinstance(native, CudaArray):
-            native.context.check_open()
             return cls(native, native.context, native.pin, None, native.readonly, native.info)
         lent = _borrower()(native)
         return cls(native, lent.context, lent, None, lent.forbids_writing, lent.info)

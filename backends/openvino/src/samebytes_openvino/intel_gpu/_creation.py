@@ -69,6 +69,7 @@ class TensorMaker(RemoteContext):
             LayoutError, UnknownNameError: a wrong shape or type, or an unknown property in a map.
             OpenVINOError: the plugin refuses it.
         """
+        self.check_open()
         info, element, extents = info_of(type, shape)
         plan = plan_for(memory, info, self.handle("cl_context"))
         return self.make_tensor(plan, info, element, extents)
@@ -137,6 +138,7 @@ class TensorMaker(RemoteContext):
         """
         from .._tensor import OpenVINOTensor
 
+        self.check_open()
         _, element, extents = info_of(type, shape)
         with naming("RemoteContext.create_host_tensor"):
             native = self.native.create_host_tensor(element, extents)
@@ -155,6 +157,7 @@ class TensorMaker(RemoteContext):
             PropertyError: another format or size, null or released.
             ForeignMemoryError: an image of another cl_context.
         """
+        self.check_open()
         context = self.handle("cl_context")
         y = handle_of(y_image, "MEM_HANDLE", "cl_mem of Y", "cl_mem")
         check_object(y, "MEM_HANDLE", "cl_mem")
@@ -170,6 +173,7 @@ class TensorMaker(RemoteContext):
         )
 
     def _allocate(self, type_: Any, shape: Sequence[int], properties: Any) -> USMTensor:
+        self.check_open()
         info, element, extents = info_of(type_, shape)
         return cast(USMTensor, self.make_tensor(Plan(properties), info, element, extents))
 
