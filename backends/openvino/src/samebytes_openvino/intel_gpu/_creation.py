@@ -231,17 +231,28 @@ def nhwc(shape: Sequence[int]) -> tuple[int, ...]:
     return (1, *shape, *((1,) if len(shape) == 2 else ()))
 
 
-def nv12_planes(height: int, width: int, property_: str) -> tuple[TensorInfo, TensorInfo]:
+def nv12_planes(
+    height: int, width: int, property_: str | None = None
+) -> tuple[TensorInfo, TensorInfo]:
     """The layouts of both planes of NV12.
+
+    Args:
+        height, width: in pixels.
+        property_: what an error names where the size is that of other objects: their property.
 
     Raises:
         PropertyError: an odd or empty size, or none.
     """
     for name, size in (("height", height), ("width", width)):
         if isinstance(size, bool) or not isinstance(size, int | np.integer):
-            raise PropertyError(property_, f"{name} must be a number of pixels, got {size!r}")
+            raise PropertyError(
+                property_ or name, f"{name} must be a number of pixels, got {size!r}"
+            )
     if height <= 0 or width <= 0 or height % 2 or width % 2:
-        raise PropertyError(property_, f"NV12 needs an even width and height, not {width}x{height}")
+        wrong = "height" if height <= 0 or height % 2 else "width"
+        raise PropertyError(
+            property_ or wrong, f"NV12 needs an even width and height, not {width}x{height}"
+        )
     return (
         TensorInfo("uint8", (1, height, width, 1)),
         TensorInfo("uint8", (1, height // 2, width // 2, 2)),
