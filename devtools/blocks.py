@@ -2,12 +2,13 @@
 """The blocks of code in the Markdown files: which test runs each, or why none can.
 
 * ` ```python ` and ` ```sh ` run as printed (tests/test_readme.py). What installs something is left
-  out of ` ```sh `: tests download nothing, and are not root.
+  out of ` ```sh `: tests download nothing, and are not root. devtools/installs.py reads it instead.
 * ` ```text ` is what a program prints, or a drawing. toml and json are read here.
 * A comment before a block, or `blocks` before all blocks of a page, says otherwise:
 
       <!-- not run: its decoder is hardware -->
       <!-- run by: tests/e2e/test_samples.py::test_detect_and_draw -->
+      <!-- part of: samples/detect.py -->
       <!-- blocks run by: tests/authors/test_tutorial.py::test_it_passes_its_tests -->
       <!-- runs on: gpu, npu -->
 
@@ -18,15 +19,16 @@ import ast
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import NamedTuple
 
-from devtools import metadata
-from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
+from devtools import installs
+from devtools.installs import unknown_extras
+from devtools.workspace import ROOT, source_files
 
-__all__ = ["FENCE", "Block", "blocks_of", "commands", "complaints", "pages", "unknown_extras"]
+__all__ = ["FENCE", "Block", "blocks_of", "commands", "complaints", "pages"]
 
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n"
@@ -35,7 +37,7 @@ FENCE = re.compile(
 )
 # The comments before a block, with nothing in between.
 _COMMENTS = re.compile(r"(?:^<!-- (?!blocks )[^>]+ -->\s*)+\Z", re.MULTILINE)
-_MARK = re.compile(r"<!-- (not run|run by|runs on): ([^>]+?) -->")
+_MARK = re.compile(r"<!-- (not run|run by|runs on|part of): ([^>]+?) -->")
 _PAGE_MARK = re.compile(r"^<!-- (?:blocks (not run|run by)|(runs on)): ([^>]+?) -->$", re.MULTILINE)
 # Run as printed, unless a comment says otherwise.
 RUN = ("python", "sh")
@@ -57,6 +59,7 @@ class Block(NamedTuple):
         code: what is printed.
         run_by: "FILE::TEST", or "".
         not_run: why no test runs it, or "".
+        part_of: the program that has these lines, or "".
         devices: those that it needs: "gpu", "npu", "vaapi", "cuda".
     """
 
@@ -67,12 +70,15 @@ class Block(NamedTuple):
     code: str
     run_by: str
     not_run: str
+    part_of: str
     devices: tuple[str, ...]
 
     @property
     def runs(self) -> bool:
         """Whether it runs as printed."""
-        return self.language in RUN and not (self.words or self.run_by or self.not_run)
+        return self.language in RUN and not (
+            self.words or self.run_by or self.not_run or self.part_of
+        )
 
 
 def pages(root: Path = ROOT) -> Iterator[Path]:
@@ -104,7 +110,7 @@ def _block(
     language, _, words = fence["info"].partition(" ")
     own = dict(_MARK.findall(comments))
     says = own if language in (*_NO_CODE, *_READ) else {**of_page, **own}
-    if own.keys() & {"run by", "not run"}:
+    if own.keys() & {"run by", "not run", "part of"}:
         says = {**own, "runs on": says.get("runs on", "")}
     devices = says.get("runs on", "")
     return Block(
@@ -115,18 +121,23 @@ def _block(
         fence["code"],
         says.get("run by", ""),
         says.get("not run", ""),
+        says.get("part of", ""),
         tuple(devices.split(", ")) if devices else (),
     )
 
 
 def complaints(root: Path = ROOT) -> list[str]:
-    """What is wrong with the blocks of all files, as `page:line: what`."""
-    return [
-        f"{block.page}:{block.line}: {found}"
-        for page in pages(root)
-        for block in blocks_of(page, root)
-        for found in _wrong(block, root)
-    ]
+    """What is wrong with the blocks of all files, and with what they install: `page:line: what`."""
+    return [found for page in pages(root) for found in _of_page(page, root)]
+
+
+def _of_page(page: Path, root: Path) -> Iterator[str]:
+    for block in blocks_of(page, root):
+        for found in _wrong(block, root):
+            yield f"{block.page}:{block.line}: {found}"
+    name = page.relative_to(root).as_posix()
+    for line, found in installs.of_page(name, page.read_text()):
+        yield f"{name}:{line}: {found}"
 
 
 def commands(code: str) -> list[str]:
@@ -136,29 +147,14 @@ def commands(code: str) -> list[str]:
     return [line for line in kept if not _INSTALLS.match(line.strip())]
 
 
-def unknown_extras(code: str, known: Mapping[str, set[str]]) -> list[str]:
-    """What a `pip install` line asks for that is not in `known`, the extras by distribution."""
-    return [
-        f"{name}[{extra}]"
-        for name, extras in re.findall(r"(samebytes[\w-]*)\[([\w,-]+)\]", code)
-        for extra in extras.split(",")
-        if extra not in known.get(name, set())
-    ]
-
-
-@cache
-def _extras() -> dict[str, set[str]]:
-    """The extras of every distribution, by its name."""
-    projects = [metadata.read(d.path)["project"] for d in DISTRIBUTIONS]
-    return {p["name"]: set(p.get("optional-dependencies", {})) for p in projects}
-
-
 def _wrong(block: Block, root: Path) -> Iterator[str]:
     if block.language == "sh":
-        for name in unknown_extras(block.code, _extras()):
+        for name in unknown_extras(block.code):
             yield f"there is no {name}"
     if block.run_by:
         yield from _missing_test(block.run_by, root)
+    elif block.part_of:
+        yield from _not_part_of(block, root)
     elif block.not_run or block.runs:
         pass
     elif block.language == "text":
@@ -183,6 +179,14 @@ def _missing_test(named: str, root: Path) -> Iterator[str]:
         yield f"there is no {file}"
     elif not re.search(rf"^ *def {re.escape(test)}\(", (root / file).read_text(), re.MULTILINE):
         yield f"{file} has no {test or 'test of that name'}"
+
+
+def _not_part_of(block: Block, root: Path) -> Iterator[str]:
+    file = root / block.part_of
+    if not file.is_file():
+        yield f"there is no {block.part_of}"
+    elif block.code not in file.read_text() and indent(block.code, "    ") not in file.read_text():
+        yield f"{block.part_of} has other lines"
 
 
 def _is_code(text: str) -> bool:

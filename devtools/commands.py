@@ -116,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
         ("pictures", _pictures, False, "run the samples, and write the pictures of their pages"),
         ("docs", _docs, False, "check the links of the documentation, and that its code is run"),
         ("errors", _errors, False, "write docs/reference/errors.md, the list of error messages"),
+        ("edges", _edges, False, "write the page of which mapping copies, from all plugins"),
         ("wheels", _wheels, False, "build and check all sdists and wheels for release, in dist/"),
         ("release", _release, False, "the same with lists of contents; says what to upload"),
     ):
@@ -321,6 +322,11 @@ def _mutate(_: argparse.Namespace, rest: list[str]) -> int:
 def _docs(*_: object) -> int:
     began = time.monotonic()
     return _report([docs()], began)
+
+
+def _edges(*_: object) -> int:
+    environment.prepare_tests()
+    return run([PYTHON, "-m", "devtools.edge_page"])
 
 
 def _errors(*_: object) -> int:

@@ -99,7 +99,7 @@ _TEMPLATES = {
     ),
     "CopyRequiredError": (
         ("source", "target", "edge", "reasons"),
-        "the way from {source} to {target} needs a copy (edge {edge}); ... {reasons}",
+        "the route from {source} to {target} needs a copy (edge {edge}); ... {reasons}",
     ),
     "AmbiguousTargetError": (
         ("source", "target", "choices"),

@@ -3,7 +3,7 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -55,6 +55,22 @@ _OF_SUBCLASSES = frozenset(
     ]
 )
 _NAMEDTUPLE = frozenset(["_asdict", "_field_defaults", "_fields", "_make", "_replace"])
+# They cannot use lazy_exports: the first gets all its names from one module that needs pytest, and
+# the other uses nothing of samebytes.
+_OWN_GETATTR = (
+    "sdk/src/samebytes/testing/__init__.py",
+    "contrib/softdevices/src/samebytes_softdevices/__init__.py",
+)
+# Where the calls between would show in what wrapping and mapping cost: the core, its own backend,
+# and the frames of FFmpeg's decoders.
+_BY_POSITION = (
+    "sdk/src/samebytes/_core",
+    "sdk/src/samebytes/_cpu",
+    "backends/ffmpeg/src/samebytes_ffmpeg/_frame.py",
+)
+_OBJECTS = re.compile(r"(Tensor|Frame|tensor_class|frame_class)$")
+# Of Tensor: native, context, owner, parent, readonly. A Frame takes one more.
+_POSITIONAL = 5
 _SPDX = "# SPDX-License-Identifier: Apache-2.0"
 
 
@@ -80,7 +96,15 @@ def _check(path: Path) -> list[str]:
         *(check_signals(text) if of_tests else ()),
         *(check_locks(text) if _has_our_locks(path, owner) else ()),
         *(check_snapshots(text) if _has_our_locks(path, owner) else ()),
+        *(check_lazy_names(text) if _is_source(path, _OWN_GETATTR) else ()),
+        *(check_constructors(text) if _is_source(path, _BY_POSITION) else ()),
     ]
+
+
+def _is_source(path: Path, but: tuple[str, ...]) -> bool:
+    """Whether a file is part of a distribution, and neither one of `but` nor in one of them."""
+    inside = path.relative_to(ROOT)
+    return "src" in inside.parts and not any(inside.is_relative_to(each) for each in but)
 
 
 def _has_our_locks(path: Path, owner: str | None) -> bool:
@@ -181,6 +205,44 @@ def check_snapshots(text: str) -> list[str]:
         for number, line in enumerate(text.splitlines(), 1)
         if _NOT_ATOMIC.search(line)
     ]
+
+
+def check_lazy_names(text: str) -> list[str]:
+    """A package imports its modules late by `lazy_exports`, not by a `__getattr__` of its own."""
+    return [
+        f"{node.lineno}: a module's own __getattr__: use samebytes.plugins.lazy_exports"
+        for node in _at_module_level(ast.parse(text).body)
+        if isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+    ]
+
+
+def _at_module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        yield node
+        if isinstance(node, ast.If):
+            yield from _at_module_level([*node.body, *node.orelse])
+
+
+def check_constructors(text: str) -> list[str]:
+    """Tensors and frames are made by `borrowed` and `owned`, which say whose the memory is.
+
+    The constructors of both are what the core calls for each mapping.
+    """
+    tree = ast.parse(text)
+    complaints = []
+    for class_ in [None, *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef))]:
+        is_object = class_ is not None and any(
+            _OBJECTS.search(ast.unparse(base).partition("[")[0]) for base in class_.bases
+        )
+        for node in ast.walk(class_ or tree):
+            if not isinstance(node, ast.Call) or len(node.args) < _POSITIONAL:
+                continue
+            called = ast.unparse(node.func)
+            if (is_object and called == "cls") or (class_ is None and _OBJECTS.search(called)):
+                complaints.append(
+                    f"{node.lineno}: {called}() by position: use borrowed() or owned()"
+                )
+    return complaints
 
 
 def _dotted(node: ast.AST) -> str:

@@ -19,6 +19,7 @@ _PHRASES = (
     (r"\blet(s|ting)? go (of|at)\b|\b(is|are|was|were|been) let go\b", '"release" or "drop"'),
     (r"\bmend(s|ed|ing)\b|\bto mend\b", '"fix"'),
     (r"\b(tells|told)\b(?!.*\bapart\b)", '"report", "say" or "pass"'),
+    (r"\bstrangers?\b", '"another process", "an untrusted sender"'),
 )
 _FOUND = tuple((re.compile(phrase), instead) for phrase, instead in _PHRASES)
 _SUFFIXES = (".py", ".md", ".c", ".h", ".tmpl")
@@ -46,6 +47,7 @@ def complaints_about_words() -> list[str]:
 def check_words(text: str) -> Iterator[str]:
     """The phrases in one file, as `line: what to write`."""
     for number, line in enumerate(text.splitlines(), 1):
+        words = line.replace("_", " ")  # in names too
         for phrase, instead in _FOUND:
-            if found := phrase.search(line):
+            if found := phrase.search(words):
                 yield f"{number}: {found[0].strip()!r}: write {instead}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The situations in the table of the page on ownership, and what its text says of others."""
+"""The situations in the table of a page on ownership, and what the texts say of others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import samebytes as sb
 from samebytes.errors import BusyError, ClosedError, SamebytesError
 from samebytes.plugins import Storage
 
-PAGE = Path(__file__).parents[1] / "docs/explanation/ownership.md"
+PAGE = Path(__file__).parents[1] / "docs/explanation/ownership-questions.md"
 
 
 def gone(thing: Any) -> weakref.ref[Any]:

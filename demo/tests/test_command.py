@@ -160,7 +160,7 @@ def test_what_cannot_be_compared_still_runs(
     assert "the code written by hand" in out.partition("WHAT THIS RUN SHOWED")[2]
 
 
-def test_allowed_copies_are_told(
+def test_allowed_copies_are_reported(
     transcode: Transcode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = transcode(frames=30, options={"x264-params": "ref=16:bframes=3"})

@@ -210,7 +210,7 @@ def test_a_missing_model(clip: Path, tmp_path: Path) -> None:
     refused(tmp_path / "missing.xml", clip, "does not exist")
 
 
-def test_a_file_that_is_no_model(clip: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model(clip: Path, tmp_path: Path) -> None:
     path = tmp_path / "text.xml"
     path.write_text("no model")
     refused(path, clip, "cannot read")

@@ -129,7 +129,7 @@ def refused(source: Path, message: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no colons in names: run it on Linux")
-def test_a_colon_in_a_name_is_no_protocol(
+def test_a_colon_in_a_name_is_not_a_protocol(
     transcode: Transcode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transcode(name="source.mp4").rename(tmp_path / "12:30.mp4")
@@ -147,7 +147,7 @@ def test_a_folder(tmp_path: Path) -> None:
     refused(tmp_path, "cannot open")
 
 
-def test_a_file_that_is_no_video(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_video(tmp_path: Path) -> None:
     path = tmp_path / "text.mp4"
     path.write_text("no video " * 1000)
     refused(path, "cannot open")
@@ -248,7 +248,7 @@ def test_an_output_that_is_a_folder(clip: Path, tmp_path: Path) -> None:
         pipelines.run_samebytes(clip, output, frames=3)
 
 
-def test_the_decoder_lets_go_of_every_frame(clip: Path) -> None:
+def test_the_decoder_drops_every_frame(clip: Path) -> None:
     """After let_go() the frames belong to the caller alone, whichever decoder it was."""
     with Reader(clip) as reader:
         held = [samebytes.frame(frame) for frame in reader.frames(10)]

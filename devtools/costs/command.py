@@ -8,6 +8,7 @@ from typing import Any
 
 from devtools.costs.page import goals, page
 from devtools.costs.plot import Curve, plot
+from devtools.costs.why import PAGE, with_figures
 from devtools.workspace import ROOT
 
 __all__ = ["RECORD", "costs", "made_of"]
@@ -69,4 +70,5 @@ def made_of(run: Mapping[str, Any]) -> dict[Path, str]:
         ]
         if len(sizes) > 1:
             made[Path("docs/explanation") / name] = plot(title, sizes, curves)
+    made[PAGE] = with_figures(run)
     return made

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from devtools.blocks import blocks_of, commands, complaints, unknown_extras
+from devtools.blocks import blocks_of, commands, complaints
 
 TEST = "def test_it(): ...\n"
 
@@ -14,6 +14,7 @@ TEST = "def test_it(): ...\n"
 def root(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_a.py").write_text(TEST)
+    (tmp_path / "program.py").write_text("def f():\n    x = 1\n\n    return x\n")
     return tmp_path
 
 
@@ -34,6 +35,8 @@ def of(root: Path, text: str) -> list[str]:
         "<!-- not run: it is C++ -->\n```cpp\nint x;\n```\n",
         "<!-- not run: it is C++ -->\n\n```cpp\nint x;\n```\n",
         "<!-- run by: tests/test_a.py::test_it -->\n```sh\nrm -r all\n```\n",
+        "<!-- part of: program.py -->\n```python\nx = 1\n\nreturn x\n```\n",
+        "<!-- part of: program.py -->\n```python\ndef f():\n    x = 1\n```\n",
         "<!-- runs on: gpu -->\n<!-- not run: it is C++ -->\n```cpp\nint x;\n```\n",
         "# A\n\n<!-- blocks not run: pieces -->\n\nText\n\n```cpp\na\n```\nText\n```cpp\nb\n```\n",
     ],
@@ -52,12 +55,15 @@ def test_blocks_that_are_right(root: Path, text: str) -> None:
         ('```python title="a.py"\nx = 1\n```\n', "no test runs it"),
         ("<!-- run by: tests/none.py::test_it -->\n```sh\nls\n```\n", "there is no tests/none.py"),
         ("<!-- run by: tests/test_a.py::test_b -->\n```sh\nls\n```\n", "tests/test_a.py has no"),
+        ("<!-- part of: program.py -->\n```python\nx = 2\n```\n", "program.py has other lines"),
+        ("<!-- part of: none.py -->\n```python\nx = 2\n```\n", "there is no none.py"),
         ("```text\nx = f(1)\n```\n", "holds Python"),
         ("```text\nimport x\n```\n", "holds Python"),
         ("```toml\na =\n```\n", "it is not toml"),
         ("```json\n{a}\n```\n", "it is not json"),
         ("<!-- not run: a piece -->\n```python\ndef f(:\n```\n", "it is not Python"),
         ('```sh\npip install "samebytes[opencv,none]"\n```\n', "there is no samebytes[none]"),
+        ("```sh\npip install ./sdk ./none\n```\n", "there is no none"),
     ],
 )
 def test_blocks_that_are_wrong(root: Path, text: str, complaint: str) -> None:
@@ -84,12 +90,6 @@ def test_what_a_test_runs_of_a_shell_block() -> None:
         "  apt-get install d   # why\nsamebytes doctor\n"
     )
     assert commands(code) == ["run this -- that", "samebytes doctor"]
-
-
-def test_extras_that_do_not_exist() -> None:
-    line = 'pip install "samebytes[a,b]" samebytes-x[c]'
-    assert unknown_extras(line, {"samebytes": {"a"}, "samebytes-x": {"c"}}) == ["samebytes[b]"]
-    assert unknown_extras(line, {"samebytes": {"a", "b"}}) == ["samebytes-x[c]"]
 
 
 def test_the_pages_of_this_repository() -> None:

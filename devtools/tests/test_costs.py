@@ -11,6 +11,7 @@ import pytest
 
 from devtools.costs import RECORD, costs, made_of
 from devtools.costs.plot import Curve, plot
+from devtools.costs.why import figures
 from devtools.workspace import ROOT
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -90,3 +91,11 @@ def test_rows_without_figures(missing: str) -> None:
     made = made_of({**RUN, "rows": [row]})
     page = made[Path("docs/reference/costs-of-edges.md")]
     assert ("no \\| reason" in page) == (missing == "ours")
+
+
+def test_the_page_that_says_why_has_the_figures_of_the_run() -> None:
+    shown = figures(RUN)
+    assert shown.count("\n|") == 6
+    row = next(r for r in RUN["rows"] if (r["name"], r["size"]) == ("cpu -> openvino", [640, 360]))
+    assert f"| 640x360 | {row['ours']:.1f} | {row['by_hand']:.1f} | {row['copying']:.1f} |" in shown
+    assert figures({**RUN, "rows": [{**row, "ours": None}]}).count("\n|") == 2

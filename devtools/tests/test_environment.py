@@ -214,7 +214,7 @@ def test_what_was_built_stays_without_its_headers(recorder: Recorder, tmp_path: 
     assert why_left_out("samebytes-gstreamer") is None
 
 
-def test_torch_is_asked_for_once_and_again_when_told(
+def test_torch_is_asked_for_once_and_again_on_request(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = ["it would bring a GPU build", "it would bring a GPU build", None]
@@ -259,7 +259,7 @@ def test_a_venv_of_another_python_or_place_is_made_again(recorder: Recorder, cha
     assert set(recorder.editables) == DEMO
 
 
-def test_a_note_of_an_older_kind_is_no_note(recorder: Recorder) -> None:
+def test_a_note_of_an_older_kind_is_not_a_note(recorder: Recorder) -> None:
     recorder.make(venv.VENV)
     venv._NOTE.write_text('{"key": "0a2c", "python": "3.11.2"}')
     assert not read_note().usable

@@ -5,7 +5,9 @@ import pytest
 
 from devtools.house_rules import (
     check_attributes,
+    check_constructors,
     check_imports,
+    check_lazy_names,
     check_licence,
     check_locks,
     check_signals,
@@ -151,3 +153,49 @@ def test_private_attributes_of_others_are_refused(text: str) -> None:
 )
 def test_own_and_public_attributes_are_fine(text: str) -> None:
     assert check_attributes(text, "samebytes_sycl", PRIVATE) == []
+
+
+@pytest.mark.parametrize("before", ["", "if not TYPE_CHECKING:\n    "])
+def test_a_getattr_of_a_module_is_refused(before: str) -> None:
+    text = f"{before}def __getattr__(name: str) -> object: ..."
+    assert [found.partition(":")[0] for found in check_lazy_names(text)] == [
+        str(text.count("\n") + 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if not TYPE_CHECKING:\n    __getattr__, __dir__ = lazy_exports(__name__, _HOME)",
+        "class A:\n    def __getattr__(self, name): ...",
+    ],
+)
+def test_other_getattrs_are_fine(text: str) -> None:
+    assert check_lazy_names(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Frame(arrays, home, meta, owner, None, True)",
+        "home.tensor_class(native, home, native, None, False)",
+        "class A(Tensor):\n    def wrap(cls, n): return cls(n, n.context, n, None, False)",
+        "class A(Frame['B']):\n    def wrap(cls, n): return cls(n, n.c, n.meta, n, None, False)",
+    ],
+)
+def test_constructors_by_position_are_refused(text: str) -> None:
+    assert len(check_constructors(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tensor.borrowed(native, home, keep=owner)",
+        "HardwareFrame(owned, library)",
+        "class A(Tensor):\n    def __init__(self, a, b, c, d, e): super().__init__(a, b, c, d, e)",
+        "class A(Storage):\n    def make(cls): return cls(1, 2, 3, 4, 5)",
+        "Rectangle(0, 1, 2, 3, 4)",
+    ],
+)
+def test_other_calls_are_fine(text: str) -> None:
+    assert check_constructors(text) == []

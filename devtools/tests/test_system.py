@@ -57,7 +57,7 @@ def test_root_gets_each_missing_package_once(
     assert installed == []
 
 
-def test_others_are_told_the_command(
+def test_others_see_the_command(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     installed: list[str],

@@ -132,7 +132,7 @@ def test_padding_is_left_alone() -> None:
         assert (rows[:, plane.width :] == 9).all()
 
 
-def test_rows_that_are_no_whole_pixels() -> None:
+def test_rows_that_are_not_whole_pixels() -> None:
     native = av.VideoFrame(21, 8, "rgb24")
     frame = samebytes.frame(native)
     linesize = ctypes.c_int.from_address(frame.handle("av_frame") + 8 * 8)  # after data[8]

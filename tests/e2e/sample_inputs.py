@@ -1,67 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the samples are tried on: a video, and a model that finds what is in it."""
+"""What samples/toy_inputs.py makes, for the tests of the samples."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+import runpy
+from collections.abc import Callable
 from pathlib import Path
-
-import av
-import numpy as np
-import openvino
-from openvino import opset13 as ops
 
 __all__ = ["FRAMES", "HEIGHT", "WIDTH", "make_model", "make_video", "place"]
 
-WIDTH, HEIGHT = 256, 192
-FRAMES = 24
-
-
-def place(number: int) -> tuple[int, int, int, int]:
-    """Where the bright square is: on the borders of what becomes one pixel of the model."""
-    return 16 + 4 * number, 48, 64, 48
-
-
-def make_video(path: Path) -> None:
-    """A bright square that moves over a dark ground."""
-    with av.open(str(path), "w") as container:
-        options = {"crf": "10", "g": "250", "bf": "3"}
-        stream = container.add_stream("libx264", rate=30, options=options)
-        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
-        for number in range(FRAMES):
-            picture = np.full((HEIGHT * 3 // 2, WIDTH), 128, np.uint8)
-            picture[:HEIGHT] = 30
-            x, y, width, height = place(number)
-            picture[y : y + height, x : x + width] = 220
-            frame = av.VideoFrame.from_ndarray(picture, "yuv420p")
-            frame.pts, frame.time_base = number, Fraction(1, 30)
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
-
-
-def make_model(path: Path) -> None:
-    """Finds one bright rectangle, and gives it as an SSD does: float32 [1, 1, 1, 7]."""
-    size = 64
-    image = ops.parameter([1, 3, size, size], np.float32, name="image")
-    bright = ops.convert(
-        ops.greater(ops.reduce_mean(image, ops.constant([0, 1])), ops.constant(np.float32(128))),
-        "f32",
-    )
-    edges = []
-    for other in (0, 1):  # columns, then rows
-        hit = ops.greater(
-            ops.reduce_max(bright, ops.constant([other])), ops.constant(np.float32(0))
-        )
-        start = ops.constant(np.arange(size, dtype=np.float32) / size)
-        end = ops.constant((np.arange(size, dtype=np.float32) + 1) / size)
-        axis = ops.constant([0])
-        first = ops.select(hit, start, ops.constant(np.float32(1)))
-        last = ops.select(hit, end, ops.constant(np.float32(0)))
-        edges.append((ops.reduce_min(first, axis, True), ops.reduce_max(last, axis, True)))
-    head = ops.constant(np.array([0, 1, 0.875], np.float32))
-    (left, right), (top, bottom) = edges
-    row = ops.concat([head, left, top, right, bottom], 0)
-    shape = ops.constant(np.array([1, 1, 1, 7]))
-    openvino.save_model(
-        openvino.Model([ops.result(ops.reshape(row, shape, False))], [image], "detector"), path
-    )
+_made = runpy.run_path(str(Path(__file__).parents[2] / "samples" / "toy_inputs.py"))
+WIDTH: int = _made["WIDTH"]
+HEIGHT: int = _made["HEIGHT"]
+FRAMES: int = _made["FRAMES"]
+place: Callable[[int], tuple[int, int, int, int]] = _made["place"]
+make_video: Callable[[Path], None] = _made["make_video"]
+make_model: Callable[[Path], None] = _made["make_model"]

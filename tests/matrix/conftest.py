@@ -127,10 +127,15 @@ def pytest_terminal_summary(
         terminalreporter.write_line(f"written to {page}")
 
 
+_READ = (
+    "This is the record of every mapping that was tried, to be searched, not read: find the row of "
+    "your source and target, and the column of your layout. [One table of all "
+    "edges](../explanation/copy-or-not.md) says in short what is shared and what is copied."
+)
 _LEGEND = (
-    "Access modes that share the bytes, as shown by equal pointers and by writes on either side "
-    "that are read on the other. no: refused, with the reason; after r, writing is. A gap: the "
-    "source has no such thing."
+    "A cell has the access modes that share the bytes, as shown by equal pointers and by writes on "
+    "either side that are read on the other. no: refused, with the reason; after r, writing is. A "
+    "gap: the source has no such thing."
 )
 _ORDER = ("tensor", "frame", "device tensor", "device frame", "tensor edge", "frame edge")
 _ROWS = (
@@ -172,6 +177,7 @@ def _page(cells: list[Cell]) -> str:
     names = [devices.get_property(name, "FULL_DEVICE_NAME") for name in devices.available_devices]
     parts = [
         "# What maps to what\n",
+        f"{_READ}\n",
         f"{_LEGEND}\n",
         f"{_ROWS}\n",
         f"Written by the tests in tests/matrix: `{_COMMAND}`\n",

@@ -7,6 +7,9 @@ hand, on the first source that it takes.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
@@ -24,7 +27,10 @@ from .sources import IMAGES, SOURCES, TENSORS
 Item = Tensor | Frame
 
 EDGES = [edge for plugin in samebytes.installed_plugins() for edge in plugin.edges]
-# What no software device can do, and what it says.
+# Set, the software CUDA driver imports DMA-BUFs, as that of no GPU of NVIDIA's that was tried.
+IMPORT = "SOFTCUDA_DMA_BUF_IMPORT"
+IMPORTED = "dma -> cuda"
+# What the software devices do not do as they are here, and what they say.
 REFUSED = {
     "opencl -> dma": "reports no descriptor",
     "dma -> cuda": "does not import DMA-BUFs",
@@ -44,6 +50,8 @@ PROVEN_ELSEWHERE = {
     "gstreamer:OpenCL -> opencl": "contrib/gstreamer/tests/test_opencl.py",
 }
 
+if os.environ.get(IMPORT):
+    del REFUSED[IMPORTED]
 PROVABLE = [e for e in EDGES if e.name not in {*REFUSED, *PROVEN_ELSEWHERE}]
 WAYS = [(edge, access) for edge in PROVABLE for access in edge.access]
 
@@ -77,6 +85,28 @@ def test_edge(
         prove((level, edge.source, edge.target, edge.transfer.name, access))
         return
     pytest.fail("no source that it takes:\n" + "\n".join(refused))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cuda_device")
+def test_edge_of_a_driver_that_imports_dma_bufs(
+    prove: Callable[[tuple[str, ...]], None], pytestconfig: pytest.Config
+) -> None:
+    """In a process of its own, as a driver is asked for that once."""
+    (edge,) = [e for e in EDGES if e.name == IMPORTED]
+    if os.environ.get(IMPORT):
+        pytest.skip("test_edge has it where the driver imports them")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rp", "-p", "no:cacheprovider",
+         f"--softdevices={pytestconfig.getoption('--softdevices')}", "-k",
+         f"test_edge and {_id(edge).rpartition('-')[2]}", __file__],
+        env={**os.environ, IMPORT: "1", "SAMEBYTES_MATRIX": ""}, cwd=pytestconfig.rootpath,
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    for access in edge.access:
+        assert f"[{_id(edge)}-{access}]" in done.stdout, done.stdout
+        prove((f"{edge.level} edge", edge.source, edge.target, edge.transfer.name, access))
 
 
 def _check_copy(mapper: MemoryMapper, item: Item, access: Access, expected: list[Any]) -> None:

@@ -77,7 +77,7 @@ def test_numbers_that_no_descriptor_has(number: int, take_ownership: bool) -> No
         from_fd(number, (4,), take_ownership=take_ownership)
 
 
-def test_objects_that_are_no_descriptors() -> None:
+def test_objects_that_are_not_descriptors() -> None:
     with pytest.raises(UnsupportedObjectError, match="pass its fileno"):
         from_fd("3", (4,))  # type: ignore[arg-type]  # that is the point
 

@@ -17,7 +17,7 @@ from samebytes_dma import DMABuffer, from_fd, is_dma_buf
 MakeMemfd = Callable[..., int]
 
 
-def test_what_is_no_dma_buf(memfd: MakeMemfd, tmp_path: Path) -> None:
+def test_what_is_not_a_dma_buf(memfd: MakeMemfd, tmp_path: Path) -> None:
     reader, writer = os.pipe()
     others = [
         Fd(reader),
@@ -35,7 +35,7 @@ def test_what_is_no_dma_buf(memfd: MakeMemfd, tmp_path: Path) -> None:
         is_dma_buf(-1)
 
 
-def test_kinds_of_what_is_no_dma_buf(memfd: MakeMemfd, tmp_path: Path) -> None:
+def test_kinds_of_what_is_not_a_dma_buf(memfd: MakeMemfd, tmp_path: Path) -> None:
     with from_fd(memfd(), (4,)) as tensor:
         assert tensor.kind == "memfd"
         assert "a stand-in: no DMA-BUF" in repr(tensor)

@@ -60,7 +60,7 @@ def tensor(allocator: str) -> Iterator[DMATensor]:
 
 
 @pytest.mark.dmabuf
-def test_what_is_told_of_a_dma_buf(tensor: DMATensor, allocator: str) -> None:
+def test_what_is_known_of_a_dma_buf(tensor: DMATensor, allocator: str) -> None:
     buffer = tensor.native.buffer
     assert buffer.is_dma_buf
     assert is_dma_buf(buffer.fileno())
@@ -182,7 +182,7 @@ def test_another_process_gets_a_frame(allocator: str) -> None:
 
 
 @pytest.mark.dmabuf
-def test_dma_bufs_are_taken_from_strangers(tensor: DMATensor) -> None:
+def test_dma_bufs_are_taken_from_untrusted_senders(tensor: DMATensor) -> None:
     """Their size is fixed: nobody can cut them short."""
     ours, theirs = socket.socketpair()
     with ours, theirs:

@@ -84,9 +84,7 @@ def test_tiled_memory_is_not_read_as_rows(
 
 
 @pytest.mark.usefixtures("target")
-def test_a_layout_that_was_not_told_is_taken_for_rows(
-    edges: dict[str, MemoryMapper], memory: int
-) -> None:
+def test_an_unknown_layout_is_taken_for_rows(edges: dict[str, MemoryMapper], memory: int) -> None:
     tensor = from_fd(memory, (64, 64), modifier=INVALID)
     mapped = edges["tensor"].map(tensor)
     assert mapped.shape == (64, 64)

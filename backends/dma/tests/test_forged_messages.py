@@ -147,7 +147,9 @@ def test_the_messages_here_are_right(sockets: Sockets, sealed: MakeMemfd) -> Non
     ],
     ids=repr,
 )
-def test_what_is_no_message(sockets: Sockets, sealed: MakeMemfd, sent: bytes, field: str) -> None:
+def test_what_is_not_a_message(
+    sockets: Sockets, sealed: MakeMemfd, sent: bytes, field: str
+) -> None:
     assert refused(sockets, sent, [sealed()]).field == field
 
 
@@ -382,7 +384,9 @@ def test_tiled_memory(streams: Sockets, sealed: MakeMemfd) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 2, 64, 65, 253])
-def test_other_descriptors_than_were_told(sockets: Sockets, sealed: MakeMemfd, count: int) -> None:
+def test_other_descriptors_than_were_announced(
+    sockets: Sockets, sealed: MakeMemfd, count: int
+) -> None:
     assert refused(sockets, message(TENSOR), [sealed()] * count).field == "descriptors"
 
 
@@ -489,7 +493,7 @@ def odd_descriptors(tmp_path: Path) -> Iterator[dict[str, int]]:
         os.close(fd)
 
 
-def test_descriptors_that_are_no_memory(sockets: Sockets, odd_descriptors: dict[str, int]) -> None:
+def test_descriptors_that_are_not_memory(sockets: Sockets, odd_descriptors: dict[str, int]) -> None:
     for what, fd in odd_descriptors.items():
         error = refused(sockets, message(TENSOR), [fd])
         assert error.field == "descriptors[0]", what

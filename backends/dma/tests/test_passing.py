@@ -401,7 +401,7 @@ def test_subclasses_of_plain_types_are_plain(sockets: Sockets) -> None:
         ("x" * (1 << 16), "length: "),
     ],
 )
-def test_metadata_that_is_no_plain_data(sockets: Sockets, value: object, reason: str) -> None:
+def test_metadata_that_is_not_plain_data(sockets: Sockets, value: object, reason: str) -> None:
     with samebytes.context("dma").allocate_frame("GRAY8", 8, 4) as frame:
         frame.metadata["x"] = value
         with pytest.raises(MessageError, match=reason):

@@ -211,7 +211,7 @@ class TestWhatFFmpegCannotExpress:
         with pytest.raises(RouteError, match="no pixel format for YV12"):
             sb.frame(planes, format="YV12").map("ffmpeg")
 
-    def test_a_list_of_tensors_is_no_frame_of_ffmpegs(self) -> None:
+    def test_a_list_of_tensors_is_not_a_frame_of_ffmpegs(self) -> None:
         with pytest.raises(RouteError, match="images or sound"):
             _over([np.zeros(3)], None).map("ffmpeg")
 

@@ -202,12 +202,13 @@ class TestOpening:
         library = device.library
         found = HardwareDevice.from_pointer(device.reference, library.path)
         assert found is device
+        assert HardwareDevice.from_pointer(c_void_p(device.reference), library.path) is device
         with pytest.raises(LayoutError, match="AVBufferRef"):
             HardwareDevice.from_pointer(0, library.path)
         with pytest.raises(LayoutError, match="not mapped"):
             HardwareDevice.from_pointer(4096, library.path)
         with pytest.raises(UnsupportedObjectError):
-            HardwareDevice.from_pointer("x", library.path)  # type: ignore[arg-type]  # the point
+            HardwareDevice.from_pointer("x", library.path)
 
     def test_the_reference_is_given_back(self) -> None:
         count = PYAV.buffer_get_ref_count
@@ -231,7 +232,7 @@ class TestOpening:
 
 
 @pytest.mark.pyav17
-def test_pyav_takes_what_the_readme_tells_to_decode_to_surfaces() -> None:
+def test_pyav_takes_what_the_readme_shows_for_decoding_to_surfaces() -> None:
     from av.codec.hwaccel import HWAccel
 
     accelerated = HWAccel(
@@ -356,16 +357,18 @@ class TestFrames:
         assert again.pointer != address
         assert describe(library, again.pointer).data == describe(library, address).data
         assert sb.frame(again).context is sb.frame(native).context
-        del again
+        other = HardwareFrame.from_pointer(c_void_p(address), library.path)
+        assert describe(library, other.pointer).data == describe(library, address).data
+        del again, other
         assert not sb.frame(native).readonly
 
-    def test_what_is_no_frame(self, device: HardwareDevice) -> None:
+    def test_what_is_not_a_frame(self, device: HardwareDevice) -> None:
         library = device.library.path
         for pointer, why in ((0, "an AVFrame"), (4096, "not mapped"), (id(library) & ~15, "no AV")):
             with pytest.raises(LayoutError, match=why):
                 HardwareFrame.from_pointer(pointer, library)
         with pytest.raises(UnsupportedObjectError):
-            HardwareFrame.from_pointer(None, library)  # type: ignore[arg-type]  # the point
+            HardwareFrame.from_pointer(None, library)
         with pytest.raises(UnsupportedObjectError):
             FFmpegHardwareFrame.wrap(object())
         with pytest.raises(LayoutError, match="belongs to no device"):

@@ -116,7 +116,7 @@ def test_arrays_alone_keep_a_decoded_picture(clip: Path) -> None:
 
 
 @pytest.mark.pyav17
-def test_closing_lets_go_of_the_reference() -> None:
+def test_closing_drops_the_reference() -> None:
     native = av.VideoFrame(64, 48, "nv12")
     before = references_held()
     with sb.frame(native).map("cpu") as mapped:

@@ -61,7 +61,7 @@ def test_every_declared_class_is_there() -> None:
         assert f"{getattr(import_module(module), name).__module__}.{name}" == native.native
 
 
-def test_the_probe_tells_the_versions() -> None:
+def test_the_probe_reports_the_versions() -> None:
     result = probe()
     assert result.usable
     assert result.details["av"] == av.__version__
@@ -144,7 +144,7 @@ class TestBadInput:
                 with pytest.raises(UnsupportedObjectError):
                     wrap(thing)
 
-    def test_a_frame_is_no_tensor_and_a_plane_no_frame(self) -> None:
+    def test_a_frame_is_not_a_tensor_and_a_plane_not_a_frame(self) -> None:
         native = av.VideoFrame(4, 4, "gray")
         with pytest.raises(UnsupportedObjectError, match=r"frame\(\)"):
             sb.tensor(native)

@@ -195,7 +195,7 @@ class TestAudio:
             memoryview(plane)[: array.nbytes] = bytes(array.nbytes)
             assert not array.any()
 
-    def test_padding_is_no_part_of_a_plane(self) -> None:
+    def test_padding_is_not_part_of_a_plane(self) -> None:
         native = av.AudioFrame("s16p", "stereo", 3, 64)
         native.sample_rate = 8000
         assert native.planes[0].buffer_size == 64

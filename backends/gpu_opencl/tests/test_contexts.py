@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,7 @@ def test_over_a_cl_context(opencl: Any) -> None:
     native = opencl.native
     assert samebytes_gpu_opencl.context(native) is opencl
     assert samebytes_gpu_opencl.context(native.int_ptr) is opencl
+    assert samebytes_gpu_opencl.context(ctypes.c_void_p(native.int_ptr)) is opencl
     assert samebytes_gpu_opencl.context(opencl) is opencl
     with pytest.raises(LayoutError, match="1 devices"):
         samebytes_gpu_opencl.context(native, device_index=1)
@@ -129,7 +131,7 @@ def test_its_own_queue_is_made_once(opencl: Any) -> None:
 
 @pytest.mark.usefixtures("device_name")
 @pytest.mark.parametrize("handle", [0, 8, -1, 1 << 63, 0xDEAD_BEEF])
-def test_what_is_no_cl_context(handle: int) -> None:
+def test_what_is_not_a_cl_context(handle: int) -> None:
     with pytest.raises(LayoutError, match="not a valid cl_context"):
         samebytes_gpu_opencl.context(handle)
 

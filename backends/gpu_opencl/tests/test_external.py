@@ -163,7 +163,7 @@ def test_what_cannot_be_imported(
         importer(opencl, tensor).map(tensor)
 
 
-def test_a_layout_that_was_not_told_is_taken_for_rows(
+def test_an_unknown_layout_is_taken_for_rows(
     opencl: Any, dma: Any, foreign: Callable[..., Any]
 ) -> None:
     """As the CPU takes it: DRM_FORMAT_MOD_INVALID is what exporters without tiling leave."""

@@ -73,7 +73,7 @@ def test_the_layout_of_an_image(
         sbo.tensor(native, (48,))
 
 
-def test_images_that_are_no_tensors(images: Any) -> None:
+def test_images_that_are_not_tensors(images: Any) -> None:
     solid = cl.create_image(
         images.native, cl.mem_flags.READ_WRITE, cl.ImageFormat(RGBA, U8), shape=(4, 4, 4)
     )

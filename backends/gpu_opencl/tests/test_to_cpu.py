@@ -171,11 +171,11 @@ def test_flush_and_close_on_the_callers_queue(opencl: Any, kernel: Callable[...,
 def test_queues_that_are_none(opencl: Any) -> None:
     tensor = opencl.allocate((64,))
     elsewhere = cl.Context([opencl.native_device])
-    stranger = cl.CommandQueue(elsewhere)
+    other = cl.CommandQueue(elsewhere)
     with pytest.raises(DeviceMismatchError, match="own cl_context"):
-        tensor.map("cpu", queue=stranger)
+        tensor.map("cpu", queue=other)
     with pytest.raises(DeviceMismatchError):
-        opencl.sync(stranger)
+        opencl.sync(other)
     for queue in ("queue", 5, opencl.native):
         with pytest.raises(UnsupportedObjectError, match=r"pyopencl\.CommandQueue"):
             tensor.map("cpu", queue=queue)
@@ -221,7 +221,7 @@ def test_types_that_numpy_lacks(opencl: Any) -> None:
     assert packed.map("cpu").shape == (16,)
 
 
-def test_another_opencl_context_is_no_way(opencl: Any) -> None:
+def test_no_route_leads_to_another_opencl_context(opencl: Any) -> None:
     other = sbo.context(cl.Context([opencl.native_device]))
     with pytest.raises(NoRouteError):
         opencl.allocate((64,)).map(other)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import weakref
 from collections.abc import Callable
@@ -101,6 +102,10 @@ def test_pointers_of_the_user(usm: Any) -> None:
     inside = sbo.usm_tensor(pointer + 64, (4, 16), context=usm, keep=owner)
     np.asarray(owner)[...] = np.arange(256)
     assert np.asarray(inside)[0, 0] == 64
+    same = sbo.usm_tensor(ctypes.c_void_p(pointer + 64), (4, 16), context=usm)
+    assert same.handle("usm_ptr") == pointer + 64
+    with pytest.raises(UnsupportedObjectError, match="a USM pointer must be an int"):
+        sbo.usm_tensor("4096", (4,), context=usm)
     with pytest.raises(LayoutError, match="ends 192 bytes after it"):
         sbo.usm_tensor(pointer + 64, (193,), context=usm)
     gone = weakref.ref(owner)
@@ -111,7 +116,7 @@ def test_pointers_of_the_user(usm: Any) -> None:
     assert gone() is None
 
 
-def test_what_is_no_usm_of_this_context(usm: Any) -> None:
+def test_what_is_not_usm_of_this_context(usm: Any) -> None:
     array = np.zeros(64, np.uint8)
     with pytest.raises(DeviceMismatchError, match="plain memory"):
         sbo.usm_tensor(array.ctypes.data, (64,), context=usm)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Callable
 from typing import Any
@@ -154,6 +155,8 @@ def test_raw_cl_mem(opencl: Any, references: Callable[[Any], int]) -> None:
     before = references(buffer)
     tensor = sbo.tensor(buffer.int_ptr, (4096,), context=opencl)
     assert tensor.handle("cl_mem") == buffer.int_ptr
+    pointer = ctypes.c_void_p(buffer.int_ptr)
+    assert sbo.tensor(pointer, (4096,), context=opencl).handle("cl_mem") == buffer.int_ptr
     assert references(buffer) == before + 2, "the storage's and the native's"
     native = tensor.native
     tensor_again = samebytes.tensor(native)
@@ -185,19 +188,19 @@ def test_a_released_cl_mem(opencl: Any) -> None:
 
 
 @pytest.mark.parametrize("handle", [0, 8, -5, 1 << 63, 1 << 70])
-def test_numbers_that_are_no_cl_mem(opencl: Any, handle: int) -> None:
+def test_numbers_that_are_not_cl_mem(opencl: Any, handle: int) -> None:
     with pytest.raises(LayoutError, match="not a valid cl_mem"):
         sbo.tensor(handle, context=opencl)
 
 
-def test_an_object_of_another_kind_is_no_cl_mem(opencl: Any) -> None:
+def test_an_object_of_another_kind_is_not_a_cl_mem(opencl: Any) -> None:
     # Not all drivers look what they are asked about.
     with pytest.raises((LayoutError, DeviceMismatchError), match="cl_mem"):
         sbo.tensor(opencl.native.int_ptr, context=opencl)
 
 
 @pytest.mark.parametrize("native", [None, "buffer", True, 1.5, np.zeros(3)])
-def test_what_is_no_memory(opencl: Any, native: Any) -> None:
+def test_what_is_not_memory(opencl: Any, native: Any) -> None:
     with pytest.raises(UnsupportedObjectError):
         sbo.tensor(native, context=opencl)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import weakref
@@ -165,7 +166,7 @@ def test_handles_of_no_device(context: LevelZeroContext) -> None:
             ze_context=native, ze_device=context.handle("ze_device"), ze_driver=0x99
         )
     with pytest.raises(UnsupportedObjectError):
-        LevelZeroContext.from_handles(ze_context="x", ze_device=3)  # type: ignore[arg-type]
+        LevelZeroContext.from_handles(ze_context="x", ze_device=3)
 
 
 def test_equal_handles_are_one_context(context: LevelZeroContext) -> None:
@@ -173,6 +174,9 @@ def test_equal_handles_are_one_context(context: LevelZeroContext) -> None:
         ze_context=context.handle("ze_context"), ze_device=context.handle("ze_device")
     )
     assert again is context
+    names = ("ze_context", "ze_device", "ze_driver")
+    pointers = {name: ctypes.c_void_p(context.handle(name)) for name in names}
+    assert LevelZeroContext.from_handles(**pointers) is context
 
 
 def test_derived_from_a_framework_on_level_zero(

@@ -84,7 +84,7 @@ def test_the_probe_lists_devices() -> None:
 
 
 @pytest.mark.usefixtures("device")
-def test_the_probe_tells_if_the_loader_is_too_old_for_openvino(
+def test_the_probe_reports_a_loader_that_is_too_old_for_openvino(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(_probe, "open_library", object)

@@ -79,13 +79,13 @@ def test_a_dst_that_does_not_fit_is_noticed(shape: tuple[int, ...], dtype: str) 
 
 
 @pytest.mark.parametrize("result", [None, (np.zeros((4, 4), np.uint8), 3)])
-def test_a_result_that_is_no_array(result: Any) -> None:
+def test_a_result_that_is_not_an_array(result: Any) -> None:
     target = samebytes.context("opencv").allocate((4, 4))
     with pytest.raises(UnsupportedObjectError, match=r"returned, not (NoneType|tuple)"):
         in_place(result, target)
 
 
-def test_a_read_only_mapping_is_no_output() -> None:
+def test_a_read_only_mapping_is_not_an_output() -> None:
     image = np.zeros((20, 32), np.uint8)
     mapped = samebytes.tensor(image).map("opencv")
     with pytest.raises(cv2.error, match="marked as readonly"):

@@ -52,7 +52,7 @@ def test_every_format_both_ways(format_: ImageFormat, padding: int) -> None:
         assert (source.native[0] == seed + 5).all()
 
 
-def test_rows_that_are_no_whole_pixels() -> None:
+def test_rows_that_are_not_whole_pixels() -> None:
     pitched = np.ndarray((4, 10, 3), np.uint8, np.zeros(4 * 32, np.uint8), 0, (32, 3, 1))
     frame = samebytes.frame([pitched], format="BGR", width=10, height=4)
     with pytest.raises(RouteError, match="32 bytes are not a multiple of the 3 bytes"):

@@ -81,7 +81,7 @@ def test_timeouts_that_are_none(timeout: float) -> None:
     assert request.wait()
 
 
-def test_another_thread_is_told_that_the_request_is_busy() -> None:
+def test_another_thread_learns_that_the_request_is_busy() -> None:
     """The model waits in its own operation until the other thread has been refused."""
     entered, leave = threading.Event(), threading.Event()
 

@@ -129,7 +129,7 @@ def test_the_frame_of_outputs_maps_to_openvino_itself() -> None:
     assert again.readonly
 
 
-def test_a_closed_frame_of_outputs_lets_go_of_the_request() -> None:
+def test_a_closed_frame_of_outputs_drops_the_request() -> None:
     request = InferRequest(adding())
     out = request.infer(numbers())
     alive = weakref.ref(request)

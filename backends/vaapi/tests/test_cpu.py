@@ -304,7 +304,7 @@ def test_formats_that_the_driver_does_not_transfer(copying: Any) -> None:
         by_copy(frame, "r")
 
 
-def test_what_is_no_surface(context: VAAPIContext) -> None:
+def test_what_is_not_a_surface(context: VAAPIContext) -> None:
     cpu = samebytes.context("cpu")
     with pytest.raises(CopyRequiredError, match="copy=True"):
         cpu.allocate_frame("NV12", 64, 32).map(context)

@@ -306,7 +306,7 @@ def test_derived_from_a_context_with_a_display(wrapped: Any) -> None:
 
 
 @pytest.mark.usefixtures("device")
-def test_pointers_that_are_no_display() -> None:
+def test_pointers_that_are_not_displays() -> None:
     memory = ctypes.create_string_buffer(64)
     for pointer in (0, 16, -1, 1 << 70, ctypes.addressof(memory)):
         with pytest.raises(LayoutError, match="is not a VADisplay"):

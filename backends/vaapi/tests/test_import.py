@@ -150,7 +150,7 @@ def test_imports_outlive_what_they_were_made_of(context: VAAPIContext, memfd: Bu
     assert (surface.map("cpu").native[0] == 5).all()
 
 
-def test_tiles_are_told(wrapped: Any, memfd: Buffer) -> None:
+def test_tiles_are_reported(wrapped: Any, memfd: Buffer) -> None:
     """A modifier is handed over whole; in the old way, which has none, it is not tried."""
     reported: list[int] = []
 

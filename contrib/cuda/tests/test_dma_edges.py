@@ -16,7 +16,8 @@ import pytest
 import samebytes
 from samebytes import Fd
 from samebytes.errors import CopyRequiredError, LayoutError, NoRouteError
-from samebytes_cuda import CudaContext, Kind
+from samebytes_cuda import CudaContext, Kind, _dma_edges
+from samebytes_cuda._driver import attribute
 
 from .conftest import Again, Gpu
 
@@ -38,7 +39,9 @@ def test_the_descriptor_is_of_the_whole_allocation(exported: Any) -> None:
     assert exported.native.buffer.size >= 64 * 64
     assert exported.handle("offset") == 0
     part = exported.parent.native
-    assert exported.native.buffer.mappable == part.context.supports("DMA_BUF_MMAP_SUPPORTED")
+    assert exported.native.buffer.mappable == bool(
+        attribute("DMA_BUF_MMAP_SUPPORTED", part.context.ordinal)
+    )
 
 
 def test_the_cpu_maps_what_the_driver_says_it_can(gpu: Gpu, exported: Any) -> None:
@@ -105,6 +108,26 @@ def test_an_exported_descriptor_of_the_wrong_size(exported: Any, dma: Any) -> No
             with pytest.raises(LayoutError, match="of a buffer of"):
                 dma.from_fd(fd, shape, offset=offset)
         assert dma.from_fd(fd, (size,)).shape == (size,)
+
+
+def test_the_size_of_a_buffer_is_that_behind_its_descriptor(
+    context: CudaContext, dma: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Linux 5.3, fstat() says 0 of a DMA-BUF."""
+    sizes = []
+
+    def cuImportExternalMemory(description: Any) -> tuple[int]:  # noqa: N802 - the driver's name
+        sizes.append(description.size)
+        return (801,)
+
+    monkeypatch.setattr(_dma_edges, "memory_size", lambda _: 1 << 20)
+    call = "samebytes_cuda._dma_edges.driver.cuImportExternalMemory"
+    monkeypatch.setattr(call, cuImportExternalMemory)
+    fd = os.memfd_create("test")
+    os.ftruncate(fd, 4096)
+    tensor = dma.from_fd(fd, (4096,), take_ownership=True)
+    assert tensor.map(context).handle(), "through the CPU"
+    assert sizes == [1 << 20]
 
 
 def test_a_descriptor_that_became_smaller(imports_buffers: None, dma: Any) -> None:

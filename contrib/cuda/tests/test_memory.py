@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 from functools import partial
@@ -26,6 +27,7 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 from samebytes_cuda import CudaContext, _staging
+from samebytes_cuda._pointers import look_up
 
 KINDS: tuple[samebytes_cuda.Kind, ...] = ("device", "pinned", "managed", "exportable")
 
@@ -140,7 +142,36 @@ def test_downloads_with_a_queue_use_their_memory_again(gpu: Any, lend: Any) -> N
         assert (np.asarray(mapped) == value).all()
     del kept, mapped
     gc.collect()
-    assert len(_staging._spare[0]) == _staging._SPARE
+    assert len(_staging._spare[0]) >= 12
+
+
+def test_how_much_memory_of_downloads_is_kept(gpu: Any, context: CudaContext) -> None:
+    """So many bytes, and nothing once the context is closed."""
+    tensor, stream = context.allocate((24 << 20,)), gpu.stream()
+
+    def kept() -> list[tuple[int, int]]:
+        gc.collect()
+        return _staging._spare.get(0, [])
+
+    mapped = [tensor.map("cpu", copy=True, queue=stream) for _ in range(4)]
+    del mapped
+    assert 0 < sum(size for size, _ in kept()) <= 64 << 20
+    large = context.allocate((65 << 20,)).map("cpu", copy=True, queue=stream)
+    del large
+    assert 0 < sum(size for size, _ in kept()) <= 64 << 20
+    last = tensor.map("cpu", copy=True, queue=stream)
+    blocks = [address for _, address in kept()]
+    assert blocks
+    assert all(look_up(address) for address in blocks)
+    context.close()
+    assert not kept()
+    assert not any(look_up(address) for address in blocks)
+    address = last.handle("data")
+    assert look_up(address) is not None
+    del last, tensor
+    assert not kept()
+    assert look_up(address) is None
+    gpu.do("cuStreamDestroy", stream)
 
 
 def test_what_the_lender_gets_back(gpu: Any, lend: Any) -> None:
@@ -333,6 +364,7 @@ def test_contexts(gpu: Any, context: CudaContext) -> None:
     assert samebytes.context("cuda") is samebytes.context("cuda:0") is context
     assert samebytes_cuda.context(gpu.context) is context
     assert samebytes_cuda.context(int(gpu.context)) is context
+    assert samebytes_cuda.context(ctypes.c_void_p(int(gpu.context))) is context
     assert context.handle("cuda_context") == int(gpu.context)
     assert (context.handle("cuda_device"), context.handle("cuda_stream")) == (0, 1)
     assert context.device.uuid is not None
@@ -340,6 +372,18 @@ def test_contexts(gpu: Any, context: CudaContext) -> None:
         samebytes.context("cuda:99")
     with pytest.raises(UnsupportedObjectError):
         samebytes_cuda.context("gpu")
+
+
+def test_attributes_of_the_device(gpu: Any, context: CudaContext) -> None:
+    name = "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY"
+    key = getattr(gpu.driver.CUdevice_attribute, name)
+    number = gpu.ok(gpu.driver.cuDeviceGetAttribute(key, 0))
+    assert context.supports("MANAGED_MEMORY") is context.supports(name) is bool(number)
+    assert context.supports("UNIFIED_ADDRESSING"), "CUDA has no 64-bit device without it"
+    for wrong in ("MANAGED_MEMRY", "CU_DEVICE_ATTRIBUTE_MANAGED_MEMRY"):
+        with pytest.raises(UnknownNameError, match=wrong) as caught:
+            context.supports(wrong)
+        assert caught.value.nearest[0] == wrong.replace("MEMRY", "MEMORY")
 
 
 def test_a_context_of_your_own(gpu: Any, context: CudaContext) -> None:

@@ -8,6 +8,7 @@ with the events taken out.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import subprocess
@@ -275,7 +276,8 @@ def test_streams_of_other_libraries(gpu: Any, context: CudaContext) -> None:
     torch.cuda_stream = cupy.ptr = numba.handle = number
     core.__cuda_stream__ = lambda: (0, number)
     tensor = context.allocate((4,))
-    for queue in (number, torch, cupy, core, numba, gpu.driver.CUstream(number)):
+    handles = number, ctypes.c_void_p(number), gpu.driver.CUstream(number)
+    for queue in (*handles, torch, cupy, core, numba):
         assert tensor.map("cuda", queue=queue).handle() == tensor.handle()
     with pytest.raises(UnsupportedObjectError, match="not a CUDA stream"):
         tensor.map("cuda", queue=object())

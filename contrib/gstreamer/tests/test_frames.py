@@ -101,7 +101,7 @@ class TestCaps:
         np.testing.assert_array_equal(uv[0].ravel(), bytes_from(320 * 238, 318))
 
     @pytest.mark.parametrize("by_format", [True, False])
-    def test_a_buffer_needs_to_be_told(self, by_format: bool) -> None:
+    def test_a_buffer_needs_its_format(self, by_format: bool) -> None:
         buffer = buffer_with(320 * 238 + 320 * 119)
         with pytest.raises(UnsupportedObjectError, match="frame_of"):
             sb.frame(buffer)

@@ -116,7 +116,7 @@ def test_regions_onto_a_buffer() -> None:
     assert roi.get_param("detection").get_double("confidence") == (True, 0.25)
 
 
-def test_regions_of_numbers_that_are_no_int() -> None:
+def test_regions_of_numbers_that_are_not_integers() -> None:
     frame = gray()
     one, half = np.int64(1), np.float32(0.5)
     frame.regions.append(Region(one, one, one, one, "x", half))  # type: ignore[arg-type]  # the test

@@ -226,7 +226,7 @@ class TestTags:
             {"datetime": "x"},
         ],
     )
-    def test_what_is_no_tag_is_left_out(self, tags: Any) -> None:
+    def test_what_is_not_a_tag_is_left_out(self, tags: Any) -> None:
         frame = gray(1)
         frame.metadata["gstreamer"] = {"tags": tags}
         with sbg.GStreamerSink("fakesink") as sink:

@@ -34,7 +34,7 @@ def test_public_names_come_when_asked_for() -> None:
         samebytes_gstreamer.no_such  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_the_probe_tells_the_versions() -> None:
+def test_the_probe_reports_the_versions() -> None:
     result = probe()
     assert result.usable
     assert result.details["GStreamer"].startswith("GStreamer 1.")

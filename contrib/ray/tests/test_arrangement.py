@@ -103,7 +103,7 @@ def test_or_copies() -> None:
         (lambda: [pictures(), pictures()], "sources come first"),
     ],
 )
-def test_lists_that_are_no_pipeline(items: Any, message: str) -> None:
+def test_lists_that_are_not_pipelines(items: Any, message: str) -> None:
     with pytest.raises(UnsupportedObjectError, match=message):
         sbr.Pipeline(*items())
 

@@ -96,7 +96,7 @@ def test_a_private_folder_is_made_once(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(list(folder.parent.iterdir())) == 2
 
 
-def test_a_damaged_folder_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_folder_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     files = {"a.icd": "one", "b.icd": "two"}
     folder = private_folder({}, files)
@@ -125,7 +125,7 @@ def test_run_needs_a_device_and_a_command(capsys: pytest.CaptureFixture[str]) ->
     assert "a command is missing" in capsys.readouterr().err
 
 
-def test_a_missing_runtime_is_told_with_its_cure(
+def test_a_missing_runtime_is_reported_with_its_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from importlib.metadata import PackageNotFoundError
@@ -146,7 +146,7 @@ def test_another_version_of_the_runtime_is_refused(monkeypatch: pytest.MonkeyPat
         plan_of("gpu")
 
 
-def test_a_library_that_was_not_built_is_told_with_the_note(
+def test_a_library_that_was_not_built_is_reported_with_the_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from samebytes_softdevices import _libraries
@@ -182,7 +182,7 @@ def test_run_gives_the_commands_status(run: Run) -> None:
     assert "cannot run no-such-command: No such file or directory" in missing.stderr
 
 
-def test_check_tells_what_is_ready(gpu: Plan, run: Run) -> None:
+def test_check_reports_what_is_ready(gpu: Plan, run: Run) -> None:
     assert f"ready: {gpu.describes}\n" in run(*MODULE, "check").stdout
 
 
@@ -202,7 +202,7 @@ def test_a_process_that_runs_gets_the_gpu_and_so_do_its_children(run: Run) -> No
     assert done.stdout.count("samebytes software GPU") == 2, done.stderr
 
 
-def test_too_late_is_told(gpu: Plan, run: Run, tmp_path: Path) -> None:
+def test_too_late_is_reported(gpu: Plan, run: Run, tmp_path: Path) -> None:
     mine = gpu.interpose[0]
     other = tmp_path / mine.name
     other.write_bytes(mine.read_bytes())
@@ -257,7 +257,7 @@ def test_pytest_switches_the_gpu_on(run: Run, tmp_path: Path) -> None:
     assert "software devices: gpu (" in done.stdout
 
 
-def test_pytest_tells_why_a_device_is_not_there(run: Run, tmp_path: Path) -> None:
+def test_pytest_reports_why_a_device_is_missing(run: Run, tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TEST_FILE)
     done = run(sys.executable, "-m", "pytest", "--softdevices=tpu", str(tmp_path))
     assert done.returncode == pytest.ExitCode.USAGE_ERROR

@@ -91,24 +91,24 @@ def test_back_again(context: SYCLContext) -> None:
         assert view.native[3, 7] == 5
 
 
-def test_buffers_are_no_usm(context: SYCLContext) -> None:
+def test_buffers_are_not_usm(context: SYCLContext) -> None:
     source = context.derive("opencl").allocate((16,))
     with pytest.raises(RouteError, match="not USM"):
         samebytes.route(source, context)
 
 
-def test_a_stranger_is_told_which_context_to_use(context: SYCLContext) -> None:
-    stranger = samebytes_gpu_opencl.context(cl.Context([cl.get_platforms()[0].get_devices()[0]]))
-    source: Any = stranger.allocate((16,), "uint8", "usm_shared")
+def test_the_error_names_the_context_to_use(context: SYCLContext) -> None:
+    other = samebytes_gpu_opencl.context(cl.Context([cl.get_platforms()[0].get_devices()[0]]))
+    source: Any = other.allocate((16,), "uint8", "usm_shared")
     with pytest.raises(RouteError, match=r"sycl_context\.derive\('opencl'\)"):
         source.map(context)
 
 
 def test_usm_of_another_context_is_refused(context: SYCLContext) -> None:
-    stranger = samebytes_gpu_opencl.context(cl.Context([cl.get_platforms()[0].get_devices()[0]]))
+    other = samebytes_gpu_opencl.context(cl.Context([cl.get_platforms()[0].get_devices()[0]]))
     tensor = context.allocate((16,))
     with pytest.raises(RouteError, match=r"derive\('opencl'\)"):
-        samebytes.route(tensor, stranger).map(tensor)
+        samebytes.route(tensor, other).map(tensor)
 
 
 def test_the_memory_outlives_its_tensor(context: SYCLContext) -> None:

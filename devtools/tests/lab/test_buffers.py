@@ -20,7 +20,7 @@ Total 2 objects, 69632 bytes
 """
 
 
-def test_each_buffer_is_told() -> None:
+def test_each_buffer_is_reported() -> None:
     buffers = live_buffers(BUFINFO)
     assert [str(buffer) for buffer in buffers.values()] == [
         "DMA-BUF 12 of udmabuf, 65536 bytes, camera",

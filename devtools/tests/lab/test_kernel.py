@@ -85,7 +85,7 @@ def test_another_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
         find_tools()
 
 
-def test_programs_with_libraries_are_told() -> None:
+def test_programs_with_libraries_are_reported() -> None:
     assert needs_libraries(Path("/proc/self/exe"))
     busybox = shutil.which("busybox")
     if not busybox:

@@ -331,7 +331,7 @@ class CopyRequiredError(RouteError):
         self.reasons = tuple(reasons)
         lines = "".join(f"\n  - {r}" for r in self.reasons)
         super().__init__(
-            f"the way from {source} to {target} needs a copy (edge {edge}); "
+            f"the route from {source} to {target} needs a copy (edge {edge}); "
             f"pass copy=True to allow it: it is counted in stats(){lines}",
             source,
             target,

@@ -13,7 +13,7 @@ from ._core.arrays import PointerArray, array_in
 from ._core.closed import read_slot
 from ._core.closing import returns_memory
 from ._core.context import Context, HostContext, Level
-from ._core.descriptors import file_behind, is_dma_buf, memory_size
+from ._core.descriptors import file_behind, file_identity, is_dma_buf, memory_size
 from ._core.device import CPU_DEVICE, Device
 from ._core.edge import MapperSpec, Transfer
 from ._core.fd import Fd
@@ -30,6 +30,7 @@ from ._core.handles import (
 )
 from ._core.imports import ImportCache
 from ._core.info import TensorInfo, dense_strides
+from ._core.libraries import bind
 from ._core.loans import (
     ADD_PENDING_CALL,
     SWEEP_SOON,
@@ -51,13 +52,14 @@ from ._core.owned_pointer import (
     uninterrupted,
     untrack,
 )
-from ._core.pointers import capsule_pointer, data_address
+from ._core.pointers import data_address, native_pointer
 from ._core.registry import ContextRegistry, intern, living_contexts
 from ._core.storage import JointStorage, Resumable, Storage, joint_owner, owners_of_planes
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
 from ._exchange import DeviceArray
+from ._exchange import check_request as check_dlpack_request
 from ._exchange import device_array as dlpack_array
 from ._exchange import to_capsule as dlpack_capsule
 from ._lazy import lazy_exports
@@ -119,9 +121,10 @@ __all__ = [
     "TensorInfo",
     "Transfer",
     "array_in",
+    "bind",
     "bytes_at",
-    "capsule_pointer",
     "check_access",
+    "check_dlpack_request",
     "check_handle_key",
     "check_modifier",
     "count_copy",
@@ -131,6 +134,7 @@ __all__ = [
     "dlpack_capsule",
     "dtype",
     "file_behind",
+    "file_identity",
     "hand_over",
     "hookimpl",
     "in_forked_child",
@@ -144,6 +148,7 @@ __all__ = [
     "lent_in",
     "living_contexts",
     "memory_size",
+    "native_pointer",
     "ordering_queue",
     "owned_pointer_type",
     "owners_of_planes",

@@ -154,7 +154,7 @@ def test_the_command(generate: Generate, capsys: pytest.CaptureFixture[str]) -> 
         ((), "the following arguments are required: NAME"),
     ],
 )
-def test_told_nonsense(
+def test_arguments_that_make_no_sense(
     site: Site, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:
     site.distribution("alpha-dist", "[samebytes.plugins]\nalpha = alpha_plugin\n")

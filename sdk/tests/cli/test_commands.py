@@ -152,7 +152,9 @@ def test_doctor_json(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     "arguments", [("alhpa",), ("--timeout", "soon"), ("--timeout", "-1"), ("--timeout", "nan")]
 )
-def test_doctor_told_nonsense(capsys: Capture, arguments: tuple[str, ...]) -> None:
+def test_doctor_with_arguments_that_make_no_sense(
+    capsys: Capture, arguments: tuple[str, ...]
+) -> None:
     out, err = output(capsys, "doctor", *arguments, status=2)
     assert out == ""
     assert "did you mean 'alpha'" in err or "is not a number of seconds" in err
@@ -233,7 +235,9 @@ def test_format_means_frames(capsys: Capture) -> None:
         (("cpu", "alpha", "--access", "x"), "invalid choice: 'x'"),
     ],
 )
-def test_route_told_nonsense(capsys: Capture, arguments: tuple[str, ...], expected: str) -> None:
+def test_route_with_arguments_that_make_no_sense(
+    capsys: Capture, arguments: tuple[str, ...], expected: str
+) -> None:
     out, err = output(capsys, "route", *arguments, status=2)
     assert out == ""
     assert expected in err

@@ -6,17 +6,11 @@ With a fault, the tests named here fail and no other one does, of the suite that
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-TOY = Path(__file__).parent / "toy"
+from .trying_faults import Outcomes, trying
 
 # The fault, the suite that is run, and the tests that must fail.
 FAULTS: dict[str, tuple[str, set[str]]] = {
@@ -60,30 +54,17 @@ FAULTS: dict[str, tuple[str, set[str]]] = {
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
-    """By fault: pytest's status and output."""
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
+    selections = {fault: suite for fault, (suite, _) in FAULTS.items()}
     folder = tmp_path_factory.mktemp("bits")
-    shutil.copytree(TOY, folder, dirs_exist_ok=True)
-    metadata = folder / "bits-1.5.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: bits\nVersion: 1.5\n")
-    (metadata / "entry_points.txt").write_text("[samebytes.plugins]\nbits = bits_plugin\n")
-    selected = {fault: suite for fault, (suite, _) in FAULTS.items()}
-    done = subprocess.run(
-        [sys.executable, str(folder / "run_faults.py"), "bits_suites.py", json.dumps(selected)],
-        env={**os.environ, "PYTHONPATH": str(folder), "SAMEBYTES_PLUGINS": "bits"},
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found: dict[str, tuple[int, str]] = json.loads(done.stdout)
-    return found
+    with trying("bits", selections, folder, SAMEBYTES_PLUGINS="bits") as tried:
+        yield tried
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_noticed(fault: str, results: dict[str, tuple[int, str]]) -> None:
-    status, output = results[fault]
+def test_a_fault_is_noticed(fault: str, outcomes: Outcomes) -> None:
+    outcome = outcomes.of(fault)
     _, expected = FAULTS[fault]
-    failed = re.findall(r"^(?:FAILED|ERROR) .*?::\w+::(\w+)", output, re.MULTILINE)
-    assert status == (1 if expected else 0), output
-    assert set(failed) == expected, output
-    assert "skipped" not in output
+    assert outcome.status == (1 if expected else 0), outcome.output
+    assert outcome.failed == expected, outcome.output
+    assert "skipped" not in outcome.output

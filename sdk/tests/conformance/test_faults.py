@@ -6,17 +6,11 @@ With a fault, the tests named here fail and no other one does, of those that are
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-TOY = Path(__file__).parent / "toy"
+from .trying_faults import Outcomes, trying
 
 # Not run for a fault that they are not meant to notice.
 SLOW = {
@@ -138,28 +132,14 @@ def selection(fault: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
-    """By fault: pytest's status and output."""
-    folder = tmp_path_factory.mktemp("toy")
-    shutil.copytree(TOY, folder, dirs_exist_ok=True)
-    metadata = folder / "toy-1.5.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.5\n")
-    (metadata / "entry_points.txt").write_text("[samebytes.plugins]\ntoy = toy_plugin\n")
-    selected = {fault: selection(fault) for fault in ALL_FAULTS}
-    done = subprocess.run(
-        [sys.executable, str(folder / "run_faults.py"), "toy_suites.py", json.dumps(selected)],
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found: dict[str, tuple[int, str]] = json.loads(done.stdout)
-    return found
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
+    selections = {fault: selection(fault) for fault in ALL_FAULTS}
+    with trying("toy", selections, tmp_path_factory.mktemp("toy")) as tried:
+        yield tried
 
 
 @pytest.mark.parametrize("fault", ALL_FAULTS)
-def test_a_fault_is_noticed(fault: str, results: dict[str, tuple[int, str]]) -> None:
-    status, output = results[fault]
-    failed = re.findall(r"^(?:FAILED|ERROR) .*?::\w+::(\w+)", output, re.MULTILINE)
-    assert status == (1 if ALL_FAULTS[fault] else 0), output
-    assert set(failed) == ALL_FAULTS[fault], output
+def test_a_fault_is_noticed(fault: str, outcomes: Outcomes) -> None:
+    outcome = outcomes.of(fault)
+    assert outcome.status == (1 if ALL_FAULTS[fault] else 0), outcome.output
+    assert outcome.failed == ALL_FAULTS[fault], outcome.output

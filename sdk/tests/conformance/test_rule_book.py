@@ -80,6 +80,6 @@ def test_a_broken_rule_says_which_and_what_it_means() -> None:
     ]
 
 
-def test_what_was_not_checked_is_no_finding() -> None:
+def test_what_was_not_checked_is_not_a_finding() -> None:
     with pytest.raises(NotChecked, match="no device"):
         sample(None, NotChecked("no device"))

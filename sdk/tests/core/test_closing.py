@@ -227,7 +227,7 @@ def test_what_memory_lies_in_is_flushed_though_a_release_fails() -> None:
     assert flushed == ["outer"]
 
 
-def test_every_error_of_a_release_is_told() -> None:
+def test_every_error_of_a_release_is_reported() -> None:
     def failing(text: str) -> None:
         raise OSError(text)
 

@@ -251,7 +251,7 @@ def test_planes_in_memories_of_their_own() -> None:
     assert gone() is None
 
 
-def test_what_is_no_picture() -> None:
+def test_what_is_not_a_picture() -> None:
     sound = sb.frame([np.zeros((4, 1), np.float32)], audio=AudioInfo(4, 1, 48_000, "float32"))
     with pytest.raises(UnsupportedObjectError, match="audio cannot be cropped"):
         sound.crop(0, 0, 1, 1)

@@ -11,7 +11,7 @@ import pytest
 
 from samebytes._core import descriptors
 from samebytes.errors import LayoutError
-from samebytes.plugins import Fd, file_behind, is_dma_buf, memory_size
+from samebytes.plugins import Fd, file_behind, file_identity, is_dma_buf, memory_size
 
 
 def test_the_size_of_a_file_leaves_its_position_alone() -> None:
@@ -22,6 +22,17 @@ def test_the_size_of_a_file_leaves_its_position_alone() -> None:
         assert os.lseek(fd.fileno(), 0, os.SEEK_CUR) == 7
         assert not is_dma_buf(fd.fileno())
         assert file_behind(fd.fileno()).startswith("/memfd:memory")
+
+
+def test_which_file_it_is(tmp_path: Path) -> None:
+    with Fd(os.memfd_create("one")) as one, Fd(os.memfd_create("one")) as other:
+        assert file_identity(one.fileno()) != file_identity(other.fileno())
+        with Fd(os.dup(one.fileno())) as same:
+            assert file_identity(one.fileno()) == file_identity(same.fileno())
+    path = tmp_path / "file"
+    path.write_bytes(b"1")
+    with Fd(os.open(path, os.O_RDONLY)) as reading, Fd(os.open(path, os.O_WRONLY)) as writing:
+        assert file_identity(reading.fileno()) == file_identity(writing.fileno())
 
 
 def test_what_has_no_memory_is_named(tmp_path: Path) -> None:
@@ -49,8 +60,8 @@ def test_what_answers_as_a_dma_buf_and_has_no_size(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("number", [-1, 1 << 20, 1 << 40])
-def test_numbers_that_are_no_open_descriptors(number: int) -> None:
-    for function in (memory_size, is_dma_buf):
+def test_numbers_that_are_not_open_descriptors(number: int) -> None:
+    for function in (memory_size, is_dma_buf, file_identity):
         with pytest.raises(LayoutError, match=f"^{number} is not an open file descriptor"):
             function(number)
     assert file_behind(number) == ""

@@ -91,7 +91,7 @@ def route_through(context: Context, make: type[MemoryMapper], **options: Any) ->
     context.tensor_routes[("cpu", "r")] = hop
 
 
-def test_without_a_queue_the_edge_is_told_to_be_synchronous(device: DeviceContext) -> None:
+def test_without_a_queue_the_edge_is_synchronous(device: DeviceContext) -> None:
     route_through(device, Ordered)
     device.tensor().map("cpu")
     assert Ordered.queues == [None]

@@ -44,7 +44,7 @@ def test_the_size_is_that_of_the_arrays(native: Any, name: str, size: tuple[int,
 @pytest.mark.parametrize(
     "native", [bytearray(24), memoryview(bytearray(24)), array("B", bytes(24))], ids=type
 )
-def test_one_buffer_is_no_list_of_planes(native: Any) -> None:
+def test_one_buffer_is_not_a_list_of_planes(native: Any) -> None:
     assert str(sb.frame(native, format="NV12", width=4, height=4).image) == "NV12 4x4"
 
 

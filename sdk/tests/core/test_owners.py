@@ -182,7 +182,7 @@ def test_via_takes_names() -> None:
         sb.route("cpu", "cpu", level="frames")  # type: ignore[arg-type]
 
 
-def test_a_borrowed_tensor_keeps_what_it_is_told_to_and_releases_nothing(pages: Pages) -> None:
+def test_a_borrowed_tensor_holds_its_keep_and_releases_nothing(pages: Pages) -> None:
     class Buffer:
         """Memory of the user's."""
 

@@ -101,7 +101,7 @@ def test_what_is_made_is_the_one_of_its_handles(contexts: Contexts) -> None:
     assert Chip.closings == 2, "those that were made for nothing"
 
 
-def test_what_is_no_context_is_held_too() -> None:
+def test_what_is_not_a_context_is_held_too() -> None:
     engines: ContextRegistry[Engine] = ContextRegistry()
     made = engines.find_or_make(1, Engine)
     assert engines.find_or_make(1, never) is made

@@ -459,7 +459,7 @@ class TestTransit:
     """A node with transit=False: routes begin and end there, and do not lead through."""
 
     @pytest.fixture(autouse=True)
-    def gpu_is_no_way_through(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gpu_is_not_on_the_route(self, monkeypatch: pytest.MonkeyPatch) -> None:
         install(
             monkeypatch,
             edge("cpu", "gpu", Alias),

@@ -47,7 +47,7 @@ def test_parameters_do_nothing_at_run_time() -> None:
 
 
 @pytest.mark.parametrize("bad", [sb.Context, HostContext, sb.Tensor, int, np.ndarray])
-def test_classes_that_are_no_targets(bad: Any) -> None:
+def test_classes_that_are_not_targets(bad: Any) -> None:
     tensor = sb.tensor(np.zeros(4))
     for ask in (
         lambda: tensor.map(bad),

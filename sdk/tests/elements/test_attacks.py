@@ -272,7 +272,7 @@ def test_leaving_the_block_in_a_forked_child_closes_nothing() -> None:
 
 
 @THREADS
-def test_none_in_a_generator_is_no_frame(threads: int) -> None:
+def test_none_in_a_generator_is_not_a_frame(threads: int) -> None:
     def some() -> Iterator[Any]:
         yield frame(1)
         yield None

@@ -95,7 +95,7 @@ def test_leaving_the_block_while_threads_wait() -> None:
     gc.collect()
 
 
-def test_frames_under_way_are_let_go() -> None:
+def test_frames_under_way_are_dropped() -> None:
     alive: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def watched() -> Iterator[Any]:

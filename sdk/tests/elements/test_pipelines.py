@@ -225,7 +225,7 @@ def test_the_same_element_twice() -> None:
         assert [row.element for row in out.statistics()] == ["numbers", "add", "add#2"]
 
 
-def test_what_is_no_pipeline() -> None:
+def test_what_is_not_a_pipeline() -> None:
     for items, why in (
         ((), "begins with a source"),
         ((add(),), "begins with a source, not 'add'"),

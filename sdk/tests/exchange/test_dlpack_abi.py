@@ -72,13 +72,13 @@ def test_the_copied_flag_is_where_numpy_puts_it() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 3, object()])
-def test_what_is_no_capsule(value: object) -> None:
+def test_what_is_not_a_capsule(value: object) -> None:
     assert not still_holds(value)
     with pytest.raises(ValueError, match="not a DLPack capsule"):
         content(value)
 
 
-def test_a_consumed_capsule_is_told() -> None:
+def test_a_consumed_capsule_is_marked() -> None:
     class Once:
         capsule = np.zeros(3).__dlpack__(max_version=(1, 0))
 

@@ -133,7 +133,7 @@ def test_unknown_names_offer_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("given", [3, None, b"uint8", list])
-def test_what_is_no_dtype(given: Any) -> None:
+def test_what_is_not_a_dtype(given: Any) -> None:
     with pytest.raises(UnsupportedObjectError):
         dtype(given)
 

@@ -14,6 +14,7 @@ from samebytes._exchange import dlpack, from_foreign, to_capsule
 from samebytes._exchange._capsule import content
 from samebytes._exchange._dlpack_abi import FLAG_IS_COPIED, FLAG_READ_ONLY
 from samebytes.errors import ExportError, LayoutError
+from samebytes.plugins import check_dlpack_request
 
 V1 = {"max_version": (1, 0)}
 F4 = dtype("float32")
@@ -201,3 +202,15 @@ def test_nothing_is_counted_without_a_copy(exporter: Callable[..., Any]) -> None
 def test_packed_types_are_refused(name: str) -> None:
     with pytest.raises(ExportError, match="export the bytes as uint8"):
         to_capsule(np.zeros(3, np.uint8), dtype(name), max_version=(1, 0))
+
+
+def test_what_consumers_may_ask_of_memory_on_a_device() -> None:
+    dl_device: Any
+    for dl_device in (None, (2, 1), (np.int32(2), np.int32(1))):
+        for copy in (None, False):
+            check_dlpack_request((2, 1), dl_device, copy)
+    for dl_device in ((2, 0), (1, 0), (3, 1)):
+        with pytest.raises(ExportError, match=r"on DLPack device \(2, 1\), not on \("):
+            check_dlpack_request((2, 1), dl_device, None)
+    with pytest.raises(ExportError, match="in place only"):
+        check_dlpack_request((2, 1), None, True)

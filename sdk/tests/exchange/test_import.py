@@ -227,7 +227,7 @@ def test_array_interfaces_that_make_no_sense(
         from_foreign(Interface(np.zeros(4), **changed))
 
 
-def test_an_array_interface_that_is_no_dict() -> None:
+def test_an_array_interface_that_is_not_a_dict() -> None:
     source = Interface(np.zeros(4))
     source.__array_interface__ = [1]  # type: ignore[assignment]
     with pytest.raises(UnsupportedObjectError, match="not a dict"):

@@ -158,7 +158,7 @@ def test_a_closed_tensor_is_closed_in_the_result_too() -> None:
         _ = result.array
 
 
-def test_what_is_no_tensor() -> None:
+def test_what_is_not_a_tensor() -> None:
     with pytest.raises(UnsupportedObjectError):
         InferenceResult(object())
     with pytest.raises(MetadataError, match="only names"):

@@ -69,7 +69,7 @@ def test_import_raises(site: Site, reason: Callable[[str], str], code: str, expe
     assert "alpha_plugin" in reason("alpha")
 
 
-def test_the_line_that_raised_is_told(site: Site, reason: Callable[[str], str]) -> None:
+def test_the_line_that_raised_is_named(site: Site, reason: Callable[[str], str]) -> None:
     site.plugin("alpha", "\nraise RuntimeError\n")
     assert f"({site.path / 'alpha_plugin.py'}:5)" in reason("alpha")
 
@@ -323,7 +323,7 @@ def test_malformed_entry_points(site: Site, reason: Callable[[str], str]) -> Non
     assert "entry_points.txt is malformed" in reason("alpha-dist")
 
 
-def test_entry_points_that_are_no_text(site: Site, reason: Callable[[str], str]) -> None:
+def test_entry_points_that_are_not_text(site: Site, reason: Callable[[str], str]) -> None:
     folder = site.distribution("alpha-dist", "")
     (folder / "entry_points.txt").write_bytes(b"\xff\xfe[samebytes.plugins]\xff")
     site.plugin("broken", "raise RuntimeError\n")

@@ -196,7 +196,7 @@ def test_a_disabled_plugin_is_not_imported(site: Site, monkeypatch: pytest.Monke
         sb.context("alpha")
 
 
-def test_a_chosen_plugin_that_is_not_there_is_told(
+def test_a_chosen_plugin_that_is_missing_is_named(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SAMEBYTES_PLUGINS", "alhpa")

@@ -198,7 +198,7 @@ def test_where_warnings_are_errors_it_is_set_aside_with_the_reason(site: Site) -
 
 
 @pytest.mark.usefixtures("deprecated_hook")
-def test_check_plugin_tells_what_is_deprecated(site: Site) -> None:
+def test_check_plugin_reports_what_is_deprecated(site: Site) -> None:
     site.module("alpha_plugin", PLUGIN_1_0.format(api=(1, 0), argument=""))
     reported: list[object] = []
     declaration.check(Report(reported.append), "alpha", "alpha_plugin")

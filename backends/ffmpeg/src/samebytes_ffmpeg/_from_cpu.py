@@ -92,7 +92,7 @@ def frame_over(
     return native
 
 
-class _Place(NamedTuple):
+class _Extent(NamedTuple):
     """How one plane lies around the address of its first element.
 
     Attributes:
@@ -124,7 +124,9 @@ def _full_range_name(meta: FrameMeta) -> str | None:
 def _image(
     arrays: tuple[_Array, ...], info: ImageInfo, readonly: bool, name: str | None
 ) -> VideoFrame:
-    usual_name, places = _image_places(info, tuple([(a.shape, a.strides, a.dtype) for a in arrays]))
+    usual_name, extents = _image_extents(
+        info, tuple([(a.shape, a.strides, a.dtype) for a in arrays])
+    )
     try:
         # PyAV sets a frame's format and size once, when it makes the frame and its buffers.
         # Those were not written to yet, and are given back below.
@@ -134,10 +136,10 @@ def _image(
     frame = frame_address(native)
     addresses = [data_address(array) for array in arrays]
     pieces = [
-        (address + low, span) for address, (_, low, span) in zip(addresses, places, strict=True)
+        (address + low, span) for address, (_, low, span) in zip(addresses, extents, strict=True)
     ]
     lent = lend(pieces, arrays, readonly)
-    linesize = [place.linesize for place in places]
+    linesize = [extent.linesize for extent in extents]
     unused = [0] * (_FIELDS - len(lent))
     first = frame + AVFrame.buf.offset
     for number, buffer in enumerate(lent):
@@ -152,21 +154,21 @@ def _image(
 
 
 @lru_cache(maxsize=512)
-def _image_places(info: ImageInfo, forms: tuple[_Form, ...]) -> tuple[str, tuple[_Place, ...]]:
+def _image_extents(info: ImageInfo, forms: tuple[_Form, ...]) -> tuple[str, tuple[_Extent, ...]]:
     """FFmpeg's name of the format, and where the planes lie."""
     name = pixel_format_name(info.format)
     layouts = info.plane_layouts()
     if len(forms) != len(layouts):
         raise Refused(f"{info.format} has {len(layouts)} planes, but the frame has {len(forms)}")
     return name, tuple(
-        _place(f"plane {number}", form, layout, isinstance(plane, Palette))
+        _extent_of(f"plane {number}", form, layout, isinstance(plane, Palette))
         for number, (form, layout, plane) in enumerate(
             zip(forms, layouts, info.format.planes, strict=True)
         )
     )
 
 
-def _place(what: str, form: _Form, dense: PlaneLayout, palette: bool) -> _Place:
+def _extent_of(what: str, form: _Form, dense: PlaneLayout, palette: bool) -> _Extent:
     shape, strides, dtype = form
     _check_form(what, form, dense)
     rows, row = shape[0], dense.row_nbytes
@@ -183,7 +185,7 @@ def _place(what: str, form: _Form, dense: PlaneLayout, palette: bool) -> _Place:
         )
     reach = pitch * (rows - 1)
     # FFmpeg gives palettes no linesize.
-    return _Place(0 if palette else pitch, min(reach, 0), abs(reach) + row)
+    return _Extent(0 if palette else pitch, min(reach, 0), abs(reach) + row)
 
 
 def _check_form(what: str, form: _Form, dense: PlaneLayout) -> None:

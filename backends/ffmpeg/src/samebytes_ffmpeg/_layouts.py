@@ -16,7 +16,14 @@ from samebytes.plugins import Refused, TensorInfo
 
 from ._pixel_formats import Palette, image_format
 
-__all__ = ["AUDIO_FORMATS", "Places", "PlaneLocation", "audio_info", "audio_places", "image_places"]
+__all__ = [
+    "AUDIO_FORMATS",
+    "PlaneLocation",
+    "PlaneLocations",
+    "audio_info",
+    "audio_locations",
+    "image_locations",
+]
 
 
 class PlaneLocation(NamedTuple):
@@ -45,7 +52,7 @@ class PlaneLocation(NamedTuple):
     rows: tuple[int, int]
 
 
-class Places(NamedTuple):
+class PlaneLocations(NamedTuple):
     """All planes of a frame, and whether the rows of some are padded."""
 
     planes: tuple[PlaneLocation, ...]
@@ -84,7 +91,7 @@ def audio_info(
 
 
 @lru_cache(maxsize=1024)
-def image_places(pixel_format: int, width: int, height: int, *pitches: int) -> Places:
+def image_locations(pixel_format: int, width: int, height: int, *pitches: int) -> PlaneLocations:
     """The planes of an image.
 
     Args:
@@ -104,11 +111,11 @@ def image_places(pixel_format: int, width: int, height: int, *pitches: int) -> P
         layouts = image.plane_layouts(width, height, given, allow_negative=True)
     except LayoutError as error:
         raise Refused(str(error)) from error
-    return _places(layouts)
+    return _locations(layouts)
 
 
 @lru_cache(maxsize=1024)
-def audio_places(sample_format: int, channels: int, samples: int) -> Places:
+def audio_locations(sample_format: int, channels: int, samples: int) -> PlaneLocations:
     """The planes of a piece of sound: (samples, channels), or (samples,) for each channel.
 
     FFmpeg pads them; only the samples are part of the planes.
@@ -118,14 +125,14 @@ def audio_places(sample_format: int, channels: int, samples: int) -> Places:
     """
     try:
         # The rate is not part of the layout.
-        return _places(audio_info(sample_format, channels, samples, 1, None).plane_layouts())
+        return _locations(audio_info(sample_format, channels, samples, 1, None).plane_layouts())
     except LayoutError as error:
         raise Refused(str(error)) from error
 
 
-def _places(layouts: Iterable[PlaneLayout]) -> Places:
-    planes = tuple(_place(layout) for layout in layouts)
-    return Places(planes, any(plane.whole for plane in planes))
+def _locations(layouts: Iterable[PlaneLayout]) -> PlaneLocations:
+    planes = tuple(_location(layout) for layout in layouts)
+    return PlaneLocations(planes, any(plane.whole for plane in planes))
 
 
 def _memory(nbytes: int) -> Any:
@@ -133,7 +140,7 @@ def _memory(nbytes: int) -> Any:
     return type("PlaneMemory", (ctypes.c_ubyte * nbytes,), {"__slots__": ("owner",)})
 
 
-def _place(layout: PlaneLayout) -> PlaneLocation:
+def _location(layout: PlaneLayout) -> PlaneLocation:
     memory_at = _memory(layout.span).from_address
     whole = layout.pitch * layout.shape[0]
     padded = whole > layout.span

@@ -51,7 +51,8 @@ class _Peers:
 
 # Weak, so that nothing needs to be done when a reference is dropped: an exception of a signal
 # handler could prevent it. A reference keeps the frame's Python object, so the address is not used
-# again while its peers live. Entries of the dead are removed when there are many.
+# again while its peers live. Entries of the dead are removed when there are many: a ContextRegistry
+# would remove each by a callback, which is one call more for every frame.
 _own: dict[_Key, weakref.ref[_Peers]] = {}
 _lock = Lock()
 _most_dead = 64

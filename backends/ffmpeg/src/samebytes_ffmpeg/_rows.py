@@ -21,7 +21,7 @@ from samebytes.plugins import Refused, TensorInfo
 
 from ._avutil import FRAME_HEAD, AVFrame
 from ._avutil_abi import AVBufferRef
-from ._layouts import image_places
+from ._layouts import image_locations
 from ._pyav import FRAME_POINTER
 from ._reference import own_reference
 
@@ -61,7 +61,7 @@ def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
     address: Any = _pointer_at(id(native) + FRAME_POINTER).value
     (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, _, width, height,
      _, format_, buffer) = _unpack(_head_at(address))  # fmt: skip
-    planes, padded = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
+    planes, padded = image_locations(format_, width, height, pitch0, pitch1, pitch2, pitch3)
     if not first or not buffer:
         raise Refused("the av frame has no reference-counted data")
     owner = own_reference(native, address, first)

@@ -14,7 +14,7 @@ from numpy import ndarray
 from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor, TensorInfo
 
 from ._avutil import FRAME_HEAD, AVFrame
-from ._layouts import PlaneLocation, audio_places, image_places
+from ._layouts import PlaneLocation, audio_locations, image_locations
 from ._pyav import FRAME_POINTER, channel_count, frame_address, frame_of_plane, plane_index
 from ._reference import own_reference
 from ._rows import room_from
@@ -40,10 +40,10 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
     (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, extended, width, height,
      samples, format_, buffer) = _unpack(_head_at(address))  # fmt: skip
     if isinstance(native, AudioFrame):
-        places, padded = audio_places(format_, channel_count(native.layout), samples)
-        pointers: Any = (c_void_p * len(places)).from_address(extended)
+        locations, padded = audio_locations(format_, channel_count(native.layout), samples)
+        pointers: Any = (c_void_p * len(locations)).from_address(extended)
     else:
-        places, padded = image_places(format_, width, height, pitch0, pitch1, pitch2, pitch3)
+        locations, padded = image_locations(format_, width, height, pitch0, pitch1, pitch2, pitch3)
         pointers = (first, second, third, fourth)
     if not first:
         raise Refused("the av frame has no data")
@@ -53,7 +53,7 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
     room = room_from(address, pointers) if padded and buffer else _NO_ROOM
     arrays = []
     # There are four pointers, whatever the number of planes.
-    for pointer, bytes_left, place in zip(pointers, room, places):  # noqa: B905
+    for pointer, bytes_left, place in zip(pointers, room, locations):  # noqa: B905
         if not pointer:
             raise Refused("a plane of the av frame has no data")
         memory_at, low, shape, dtype, offset, strides, _, whole, whole_at, _ = place
@@ -74,8 +74,8 @@ def places_on(native: Any) -> tuple[PlaneLocation, ...]:
     """
     frame = AVFrame.from_address(frame_address(native))
     if isinstance(native, AudioFrame):
-        return audio_places(frame.format, channel_count(native.layout), frame.nb_samples).planes
-    return image_places(frame.format, frame.width, frame.height, *frame.linesize[:4]).planes
+        return audio_locations(frame.format, channel_count(native.layout), frame.nb_samples).planes
+    return image_locations(frame.format, frame.width, frame.height, *frame.linesize[:4]).planes
 
 
 class FrameToCpu(MemoryMapper):

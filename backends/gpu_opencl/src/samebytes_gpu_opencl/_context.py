@@ -17,7 +17,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import ContextRegistry, Lock, intern, living_contexts
+from samebytes.plugins import ContextRegistry, Lock, intern, living_contexts, native_pointer
 
 from ._devices import describe, devices, find_device, same_device
 from ._frame import OpenCLFrame
@@ -232,9 +232,9 @@ def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
     """The context over OpenCL objects of yours.
 
     Args:
-        source: a pyopencl.Context, a cl_context as an int, a pyopencl.CommandQueue (its context
-            and device are taken, and mappings work on it), or a samebytes context that has a
-            cl_context or a VA display.
+        source: a pyopencl.Context, a cl_context as an int, a `ctypes.c_void_p` or a PyCapsule, a
+            pyopencl.CommandQueue (its context and device are taken, and mappings work on it), or a
+            samebytes context that has a cl_context or a VA display.
         device_index: which device of a cl_context; a queue has its own.
 
     Raises:
@@ -249,15 +249,17 @@ def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
         return derived
     if isinstance(source, pyopencl.CommandQueue):
         return intern(OpenCLContext(source.context, source.device, source))
-    if isinstance(source, int) and not isinstance(source, bool):
-        drivers = [(d.platform.int_ptr, d.int_ptr) for d in devices().values()]
-        check_handle(source, "cl_context", drivers)
-        source = pyopencl.Context.from_int_ptr(source, retain=True)
     if not isinstance(source, pyopencl.Context):
-        raise UnsupportedObjectError(
-            f"a {type(source).__name__} is not an OpenCL context: pass a pyopencl.Context or "
-            "CommandQueue, a cl_context as an int, or a samebytes context"
-        )
+        try:
+            handle = native_pointer(source, "a cl_context")
+        except UnsupportedObjectError:
+            raise UnsupportedObjectError(
+                f"a {type(source).__name__} is not an OpenCL context: pass a pyopencl.Context or "
+                "CommandQueue, a cl_context as an int or a ctypes.c_void_p, or a samebytes context"
+            ) from None
+        drivers = [(d.platform.int_ptr, d.int_ptr) for d in devices().values()]
+        check_handle(handle, "cl_context", drivers)
+        source = pyopencl.Context.from_int_ptr(handle, retain=True)
     found = source.devices
     if not 0 <= device_index < len(found):
         raise LayoutError(

@@ -7,7 +7,6 @@ and released before the other API does; in between the other side must not touch
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_uint64, c_void_p
@@ -21,7 +20,7 @@ from samebytes.errors import (
     MissingDependencyError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Fd, KeyLocks, Resumable, TensorInfo, returns_memory
+from samebytes.plugins import Fd, KeyLocks, Resumable, TensorInfo, file_identity, returns_memory
 
 from ._abi import external_memory as abi
 from ._devices import has_extension
@@ -185,12 +184,11 @@ def _takes_descriptors(context: OpenCLContext, fd: int, make: Any) -> bool:
         if platform not in _taking:
             trial = Fd.borrow(fd)
             number = trial.fileno()
-            before = os.fstat(number)
+            before = file_identity(number)
             MemStorage(context, make(_dma_buf_properties(number)), 1)  # and released
             try:
-                after = os.fstat(number)
-                open_ = (after.st_dev, after.st_ino) == (before.st_dev, before.st_ino)
-            except OSError:
+                open_ = file_identity(number) == before
+            except LayoutError:
                 open_ = False
             if not open_:
                 trial.detach()

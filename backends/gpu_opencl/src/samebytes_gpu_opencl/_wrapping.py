@@ -11,7 +11,7 @@ import pyopencl
 
 from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo, joint_owner, returns_memory
+from samebytes.plugins import Storage, TensorInfo, joint_owner, native_pointer, returns_memory
 
 from ._context import OpenCLContext, context_of
 from ._devices import devices
@@ -45,22 +45,22 @@ def tensor(
     """A tensor over OpenCL memory of yours, which stays yours: one reference of it is held.
 
     Args:
-        native: a pyopencl.Buffer, a pyopencl.Image, a cl_mem as an int, a pyopencl.SVM or
-            SVMAllocation, or a USMAllocation.
+        native: a pyopencl.Buffer, a pyopencl.Image, a cl_mem as an int, a `ctypes.c_void_p` or a
+            PyCapsule, a pyopencl.SVM or SVMAllocation, or a USMAllocation.
         shape: elements along each axis; None for all bytes on one axis. An image knows its own.
         dtype: the element type.
         offset: byte at which the tensor begins. In a buffer that makes a sub-buffer, and must be
             a multiple of the device's alignment.
         strides: in bytes; by default dense.
-        context: where the memory belongs. By default the living context of its cl_context; an
-            int and SVM do not carry one.
+        context: where the memory belongs. By default the living context of its cl_context; a
+            pointer and SVM do not carry one.
         readonly: the tensor may not be written through.
 
     Raises:
         LayoutError: the tensor is larger than the memory, or misaligned; or the object was
             released.
         DeviceMismatchError: the memory belongs to another cl_context.
-        UnsupportedObjectError: nothing of the above, or an int or SVM without its context.
+        UnsupportedObjectError: nothing of the above, or a pointer or SVM without its context.
     """
     made = _whole(native, context, readonly)
     noted = layout_of(native)
@@ -97,7 +97,8 @@ def frame(
     """A frame over one buffer or image of yours for each plane, for instance two images for NV12.
 
     Args:
-        natives: pyopencl.Buffer (dense planes), pyopencl.Image, USMAllocation or cl_mem ints.
+        natives: pyopencl.Buffer (dense planes), pyopencl.Image, USMAllocation or cl_mem, as for
+            `tensor`.
         format, width, height: of the picture that they hold, in pixels.
         context, readonly: as for `tensor`.
 
@@ -135,7 +136,7 @@ def _size_of(native: Any) -> int:
 
 
 def usm_tensor(
-    pointer: int,
+    pointer: Any,
     shape: Sequence[int],
     dtype: Any = "uint8",
     *,
@@ -150,7 +151,7 @@ def usm_tensor(
     free it when the tensor and all that was mapped from it are gone.
 
     Args:
-        pointer: an address in USM of the context.
+        pointer: an address in USM of the context: an int, a `ctypes.c_void_p` or a PyCapsule.
         shape, dtype, strides: the layout.
         context: the OpenCLContext in which it was allocated.
         keep: an object to hold as long as the memory is used, for instance its owner.
@@ -160,10 +161,11 @@ def usm_tensor(
         LayoutError: the allocation ends before the tensor does.
         DeviceMismatchError: the pointer is not USM of this context.
         MissingDependencyError: the device has no USM.
+        UnsupportedObjectError: `pointer` is not a pointer.
     """
     info = TensorInfo(dtype, shape, strides)
     nbytes = check_extent(info, 1 << 63, "memory")
-    native = wrap_usm_pointer(context, pointer, nbytes)
+    native = wrap_usm_pointer(context, native_pointer(pointer, "a USM pointer"), nbytes)
     native.pin, native.layout = keep, info
     return context.tensor_class.borrowed(native, context, readonly=readonly, info=info)
 
@@ -210,12 +212,14 @@ def _whole(native: Any, context: OpenCLContext | None, readonly: bool) -> OpenCL
         )
     if isinstance(native, pyopencl.SVMPointer):
         return context.tensor_class.borrowed(native, context, readonly=readonly)
-    if not isinstance(native, int) or isinstance(native, bool):
+    try:
+        handle = native_pointer(native, "a cl_mem")
+    except UnsupportedObjectError:
         raise UnsupportedObjectError(
             f"a {type(native).__name__} is not OpenCL memory: pass a pyopencl.Buffer, Image or "
-            "SVM, a cl_mem as an int, or a USMAllocation"
-        )
-    made, storage, kind = native_over_mem(context, native)
+            "SVM, a cl_mem as an int or a ctypes.c_void_p, or a USMAllocation"
+        ) from None
+    made, storage, kind = native_over_mem(context, handle)
     if kind not in (_BUFFER, IMAGE2D):
         raise LayoutError(
             "a cl_mem of this type cannot be a tensor: only buffers and 2-D images can"

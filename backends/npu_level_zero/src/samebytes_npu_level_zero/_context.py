@@ -18,6 +18,7 @@ from samebytes.plugins import (
     Storage,
     intern,
     memory_size,
+    native_pointer,
     returns_memory,
 )
 
@@ -86,12 +87,13 @@ class LevelZeroContext(Context[LevelZeroTensor]):
 
     @classmethod
     def from_handles(
-        cls, *, ze_context: int, ze_device: int, ze_driver: int | None = None, keep: object = None
+        cls, *, ze_context: Any, ze_device: Any, ze_driver: Any = None, keep: object = None
     ) -> Self:
         """The context over a ze_context_handle_t that the application made, and destroys.
 
         Args:
             ze_context: of a driver that the loader of this process opened. That cannot be checked.
+                It and the others are ints, `ctypes.c_void_p` or PyCapsules.
             ze_device: one of its devices, or a sub-device.
             ze_driver: if given, the device must be of this driver.
             keep: held as long as memory of this context is in use, for instance the object that
@@ -100,18 +102,18 @@ class LevelZeroContext(Context[LevelZeroTensor]):
 
         Raises:
             LayoutError: a handle is null.
+            UnsupportedObjectError: one is not a handle.
             UnknownNameError: no driver has such a device.
         """
-        for name, handle in (("ze_context", ze_context), ("ze_device", ze_device)):
-            if not 0 < whole(handle, name) <= LAST_ADDRESS:
-                raise LayoutError(f"{name} {handle:#x} is not a handle")
+        context, device = _handle("ze_context", ze_context), _handle("ze_device", ze_device)
+        driver = None if ze_driver is None else _handle("ze_driver", ze_driver)
         library = load()
-        entry = entry_of(library, ze_device)
-        if entry is None or ze_driver not in (None, entry.driver):
+        entry = entry_of(library, device)
+        if entry is None or driver not in (None, entry.driver):
             known = (f"{e.handle:#x}" for e in entries(library))
-            whose = "" if ze_driver is None else f" of ze_driver {ze_driver:#x}"
-            raise UnknownNameError(f"ze_device{whose}", f"{ze_device:#x}", known)
-        return cls._borrowed(library, entry, ze_context, keep)
+            whose = "" if driver is None else f" of ze_driver {driver:#x}"
+            raise UnknownNameError(f"ze_device{whose}", f"{device:#x}", known)
+        return cls._borrowed(library, entry, context, keep)
 
     @classmethod
     def _derived(cls, library: Library, device: str | None, parent: Context) -> Self:
@@ -185,9 +187,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
             LevelZeroError: the driver refuses.
         """
         image = ImageInfo(ImageFormat.of(format_), width, height)
-        layouts = image.format.packed_layouts(width, height)
-        nbytes = max(plane.offset + plane.span for plane in layouts)
-        allocation, storage = self._allocate(nbytes, kind, exportable, mmap.PAGESIZE)
+        allocation, storage = self._allocate(image.nbytes, kind, exportable, mmap.PAGESIZE)
         self.imports.note(storage, allocation)
         native = tuple(
             self._pointer(
@@ -196,13 +196,13 @@ class LevelZeroContext(Context[LevelZeroTensor]):
                 plane.offset,
                 TensorInfo(plane.dtype, plane.shape, plane.strides),
             )
-            for plane in layouts
+            for plane in image.packed_layouts()
         )
         return Frame.owned(native, self, FrameMeta(image), storage)
 
     def wrap_pointer(
         self,
-        pointer: int,
+        pointer: Any,
         shape: Sequence[int],
         dtype: Any = "uint8",
         *,
@@ -213,7 +213,8 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         """A tensor over USM of the application, who frees it after the last use.
 
         Args:
-            pointer: into memory that was allocated in this context.
+            pointer: into memory that was allocated in this context: an int, a `ctypes.c_void_p` or
+                a PyCapsule.
             shape, dtype, strides: the layout; strides in bytes, dense by default.
             offset: from `pointer` to the first element, in bytes.
             keep: held as long as the memory is in use, for instance the object that frees it.
@@ -224,13 +225,13 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         Raises:
             LayoutError: the pointer is not USM of this context, was freed, or the memory ends
                 before the array does.
+            UnsupportedObjectError: `pointer` is not a pointer.
         """
         self.check_open()
         info = TensorInfo(dtype, shape, strides)
         start = whole(offset, "offset")
-        allocation = foreign_allocation(
-            self.native_context(), whole(pointer, "pointer"), info, start
-        )
+        address = native_pointer(pointer, "a USM pointer")
+        allocation = foreign_allocation(self.native_context(), address, info, start)
         storage = self.imports.note(allocation.storage(keep), allocation)
         native = self._pointer(allocation, storage, start, info)
         return LevelZeroTensor.borrowed(native, self, keep=storage, info=info)
@@ -297,13 +298,16 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         check_fits(info, start, whole(nbytes, "size"), f"NT handle {number:#x}")
         return self._owned(*import_nt_handle(native, number, nbytes), start, info)
 
-    def inspect(self, pointer: int) -> AllocationProperties | None:
+    def inspect(self, pointer: Any) -> AllocationProperties | None:
         """What the driver says of a pointer; None if it is not USM of this context.
 
         Args:
-            pointer: any address; nothing is taken over.
+            pointer: any address, as for `wrap_pointer`; nothing is taken over.
+
+        Raises:
+            UnsupportedObjectError: it is not a pointer.
         """
-        native, address = self.native_context(), whole(pointer, "pointer")
+        native, address = self.native_context(), native_pointer(pointer, "a USM pointer")
         return inspect(native, address) if 0 < address <= LAST_ADDRESS else None
 
     def device_memory(self) -> tuple[DeviceMemory, ...]:
@@ -357,3 +361,10 @@ class LevelZeroContext(Context[LevelZeroTensor]):
 
 # Our own contexts, by class and ze_device_handle_t.
 _own: ContextRegistry[LevelZeroContext] = ContextRegistry()
+
+
+def _handle(name: str, given: Any) -> int:
+    handle = native_pointer(given, name)
+    if not 0 < handle <= LAST_ADDRESS:
+        raise LayoutError(f"{name} {handle:#x} is not a handle")
+    return handle

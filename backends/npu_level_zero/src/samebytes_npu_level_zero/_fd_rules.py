@@ -13,7 +13,8 @@ import os
 from ctypes import c_void_p
 from dataclasses import dataclass
 
-from samebytes.plugins import KeyLocks
+from samebytes.errors import LayoutError
+from samebytes.plugins import KeyLocks, file_identity
 
 from ._abi.constants import ExternalMemoryType, MemoryType
 from ._abi.structures import ze_external_memory_import_fd_t
@@ -104,7 +105,6 @@ def _importing_takes(context: NativeContext, exported: int) -> bool:
 def _file(number: int) -> tuple[int, int] | None:
     """Which file a descriptor is of: its number may be given to another one at any time."""
     try:
-        status = os.fstat(number)
-    except OSError:
+        return file_identity(number)
+    except LayoutError:  # it was closed
         return None
-    return status.st_dev, status.st_ino

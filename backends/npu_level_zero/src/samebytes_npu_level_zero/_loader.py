@@ -8,7 +8,7 @@ from ctypes import byref, c_size_t, c_uint32, c_void_p
 from typing import Any, TypeVar
 
 from samebytes.errors import MissingDependencyError
-from samebytes.plugins import hand_over
+from samebytes.plugins import bind, hand_over
 
 from . import _system
 from ._abi.prototypes import OPTIONAL, PROTOTYPES
@@ -38,16 +38,12 @@ class Library:
         Raises:
             MissingDependencyError: it lacks a function that every loader has.
         """
-        self._functions: dict[str, Any] = {}
-        for name, arguments in PROTOTYPES.items():
-            function = getattr(functions, name, None)
-            if function is None:
-                if name not in OPTIONAL:
-                    raise MissingDependencyError("level_zero", f"{name} in {LIBRARY_NAME}", _HINT)
-                continue
-            function.argtypes = arguments
-            function.restype = c_uint32
-            self._functions[name] = function
+        prototypes = {name: (c_uint32, arguments) for name, arguments in PROTOTYPES.items()}
+        self._functions = bind(functions, prototypes)
+        lacking = PROTOTYPES.keys() - self._functions.keys() - OPTIONAL
+        if lacking:
+            missing = f"{', '.join(sorted(lacking))} in {LIBRARY_NAME}"
+            raise MissingDependencyError("level_zero", missing, _HINT)
 
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function.

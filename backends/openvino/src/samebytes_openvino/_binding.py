@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from samebytes import Tensor
 
-from ._places import Placement
+from ._placement import Placement
 
 __all__ = ["Binding", "Bound"]
 

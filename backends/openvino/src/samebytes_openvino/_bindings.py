@@ -23,7 +23,7 @@ from ._element_types import element_type
 from ._fit import check_batch, check_surface
 from ._in_place import InPlace, dense_input
 from ._intake import Intake, in_host_memory, needs_copy
-from ._places import Placement, Places
+from ._placement import Placement, PlacementRules
 from ._ports import Port
 from ._remote._context import RemoteContext
 from ._remote._errors import RegionError, last_line
@@ -43,23 +43,23 @@ class Bindings:
         native: the request; None after it was closed.
         context: of the model, on a GPU or NPU; None for the CPU plugin, and for plugins that are
             not known here.
-        places: what the plugin does with ordinary tensors.
+        rules: what the plugin does with ordinary tensors.
 
     Attributes:
         must_run_async: an output is bound to memory that OpenVINO's infer() cannot return.
     """
 
-    __slots__ = ("_bound", "_context", "_intake", "_native", "_places", "_takes_dense",
+    __slots__ = ("_bound", "_context", "_intake", "_native", "_rules", "_takes_dense",
                  "must_run_async")  # fmt: skip
 
-    def __init__(self, native: Any, context: RemoteContext | None, places: Places) -> None:
+    def __init__(self, native: Any, context: RemoteContext | None, rules: PlacementRules) -> None:
         self._native = native
         self._context = context
-        self._places = places
-        self._intake = Intake(context, places)
+        self._rules = rules
+        self._intake = Intake(context, rules)
         self._bound: dict[Port, Bound] = {}
         # The CPU plugin uses every dense input where it lies.
-        self._takes_dense = context is None and places.own == "in place"
+        self._takes_dense = context is None and rules.own == "in place"
         self.must_run_async = False
 
     def bind(self, port: Port, value: Any, copy: bool, copied: bool = False) -> None:
@@ -83,7 +83,7 @@ class Bindings:
         bound = self._intake.find(port, source, copy)
         if source is not value and isinstance(value, openvino.RemoteTensor):
             assert bound.tensor is not None
-            if self._places.may_be_region(bound.tensor):
+            if self._rules.may_be_region(bound.tensor):
                 bound.placement = "unknown"
         if copied:
             bound.placement = "copied"
@@ -153,7 +153,7 @@ class Bindings:
         """How the port is bound."""
         bound = self._bound.get(port)
         if bound is None:
-            placement = "copied" if self._intake.converts(port) else self._places.own
+            placement = "copied" if self._intake.converts(port) else self._rules.own
             return Binding(port.kind, port.name, None, placement)
         placement = bound.placement
         if self._context is None and placement == "in place" and not self._is_there(port, bound):
@@ -198,7 +198,7 @@ class Bindings:
 
     def _bind_remote_batch(self, port: Port, parts: list[Tensor], copy: bool) -> None:
         assert self._context is not None
-        if any(self._places.may_be_region(part) for part in parts):
+        if any(self._rules.may_be_region(part) for part in parts):
             raise RegionError(
                 f"{port}: a batch takes whole tensors, and one of these may be a region of another"
             )
@@ -207,7 +207,7 @@ class Bindings:
             raise LayoutError(
                 f"{port}: a batch must consist of surfaces or of buffers, not of both"
             )
-        if not self._places.takes_remote_batches:
+        if not self._rules.takes_remote_batches:
             raise UnsupportedObjectError(
                 f"{port}: the {self._context.device_name} plugin takes no batch of remote tensors: "
                 "allocate the batch as one tensor, and write each item to its part"
@@ -218,7 +218,7 @@ class Bindings:
                 "tensor, and write each item to its part"
             )
             raise needs_copy(port, parts[0], [reason])
-        check_surface(port, bool(surfaces), self._places)
+        check_surface(port, bool(surfaces), self._rules)
         natives = [_carry(part) for part in parts]
         try:
             with REPORTING_BUSY:
@@ -237,7 +237,7 @@ class Bindings:
             )
             edge = f"openvino -> {port}"
             raise CopyRequiredError(parts[0].memory_type, str(port), edge, [reason])
-        check_surface(port, False, self._places)
+        check_surface(port, False, self._rules)
         hosts = [in_host_memory(part, True)[0] for part in parts]
         dense = self._intake.dense(port, (len(parts), *parts[0].shape[1:]), parts[0])
         whole = dense.host_array()
@@ -264,9 +264,9 @@ class Bindings:
 def _carry(tensor: Tensor) -> Any:
     """A remote tensor as an openvino.Tensor, which OpenVINO takes by port and in batches."""
     # Not at the top: it makes a model, and is seldom needed.
-    from ._remote._carrier import carried
+    from ._remote._conversion import as_tensor
 
-    return carried(tensor.native, element_type(tensor.dtype), len(tensor.shape))
+    return as_tensor(tensor.native, element_type(tensor.dtype), len(tensor.shape))
 
 
 def _why(error: RuntimeError) -> str:

@@ -15,7 +15,7 @@ from ._ports import Port
 from ._remote._tensor import RemoteTensor
 
 if TYPE_CHECKING:
-    from ._places import Places
+    from ._placement import PlacementRules
 
 __all__ = [
     "check_batch",
@@ -90,7 +90,7 @@ def check_output(port: Port, dense: bool, info: TensorInfo) -> None:
         )
 
 
-def check_remote(port: Port, tensor: Tensor, places: Places) -> None:
+def check_remote(port: Port, tensor: Tensor, rules: PlacementRules) -> None:
     """Raise LayoutError if the plugin would fail on a remote tensor, or give wrong numbers."""
     info = tensor.info
     if port.kind == "output":
@@ -102,25 +102,25 @@ def check_remote(port: Port, tensor: Tensor, places: Places) -> None:
             )
         if info.strides is None and not info.dtype.packed:
             raise LayoutError(f"{port}: an inference writes to buffers, not to images")
-    elif info.dtype.name in places.refuses_remote:
+    elif info.dtype.name in rules.refuses_remote:
         raise LayoutError(
             f"{port} is {info.dtype}, and the GPU plugin takes no remote tensors for such inputs: "
             "set memory of the CPU, or compile the model with a uint8 input"
         )
-    check_surface(port, info.strides is None and not info.dtype.packed, places)
+    check_surface(port, info.strides is None and not info.dtype.packed, rules)
     if info.strides not in (None, port.strides) and not info.is_contiguous:
         raise LayoutError(
             f"{port}: strides {info.strides} leave gaps, and the plugin would read them as data"
         )
 
 
-def check_surface(port: Port, surface: bool, places: Places) -> None:
+def check_surface(port: Port, surface: bool, rules: PlacementRules) -> None:
     """Raise LayoutError if the input takes surfaces and this is none, or the other way round.
 
     Args:
         surface: it is an image or a video surface.
     """
-    if places.reads_surface(port) is (not surface):
+    if rules.reads_surface(port) is (not surface):
         have, takes, other = (
             ("an image or surface", "buffers, USM and memory of the CPU", "GPU_SURFACE")
             if surface

@@ -19,7 +19,7 @@ from samebytes.plugins import CpuTensor
 from ._binding import Bound
 from ._context import OPENVINO
 from ._pinned import PinnedTensor
-from ._places import Placement
+from ._placement import Placement
 from ._ports import Port
 from ._tensor import OpenVINOTensor
 

@@ -18,7 +18,7 @@ from ._binding import Bound
 from ._context import OPENVINO
 from ._element_types import element_type
 from ._fit import check_kind, check_layout, check_output, check_remote, check_surface, is_dense
-from ._places import Places
+from ._placement import PlacementRules
 from ._ports import Port
 from ._remote._context import RemoteContext
 from ._tensor import OpenVINOTensor
@@ -31,14 +31,14 @@ class Intake:
 
     Args:
         context: of the model, on a GPU or NPU; None for others.
-        places: what the plugin does with ordinary tensors.
+        rules: what the plugin does with ordinary tensors.
     """
 
-    __slots__ = ("_context", "_copies", "_identities", "_places")
+    __slots__ = ("_context", "_copies", "_identities", "_rules")
 
-    def __init__(self, context: RemoteContext | None, places: Places) -> None:
+    def __init__(self, context: RemoteContext | None, rules: PlacementRules) -> None:
         self._context = context
-        self._places = places
+        self._rules = rules
         self._identities: dict[Access, Callable[[Tensor], Tensor]] = {}
         # Memory for copies, kept so that every frame is copied to the same.
         self._copies: dict[Port, Tensor] = {}
@@ -80,7 +80,7 @@ class Intake:
     def converts(self, port: Port) -> bool:
         """Whether the plugin converts the elements at each inference."""
         element = port.element
-        return element is not None and element.name in self._places.converts
+        return element is not None and element.name in self._rules.converts
 
     def dense(self, port: Port, shape: tuple[int, ...], like: Tensor) -> Tensor:
         """Dense memory for copies of what is bound to a port."""
@@ -124,7 +124,7 @@ class Intake:
     def _remote(self, port: Port, tensor: Tensor, copy: bool) -> Bound:
         """A tensor of this context, whole: used in place, unless its elements are converted."""
         check_layout(port, tensor.info)
-        check_remote(port, tensor, self._places)
+        check_remote(port, tensor, self._rules)
         if self.converts(port):
             if not copy:
                 raise needs_copy(port, tensor, [_conversion(port)])
@@ -146,7 +146,7 @@ class Intake:
             dense = is_dense(port, info, host.native)
             if access == "w":
                 check_output(port, dense, info)
-            check_surface(port, False, self._places)
+            check_surface(port, False, self._rules)
             bound = self._in_place(port, host, dense, of_plugin)
             if bound is not None:
                 return bound
@@ -170,11 +170,11 @@ class Intake:
         if self.converts(port):
             refusals.append(_conversion(port))
         elif not dense:
-            refusals.append(f"strides {host.strides} leave gaps, and {self._places.gaps}")
+            refusals.append(f"strides {host.strides} leave gaps, and {self._rules.gaps}")
         elif 0 in host.info.shape:
-            return Bound(host, host, self._places.own)
+            return Bound(host, host, self._rules.own)
         else:
-            placement, reason, pin_ = self._places.look(host.native, port.kind == "output")
+            placement, reason, pin_ = self._rules.look(host.native, port.kind == "output")
             if placement != "copied":
                 return Bound(host, host, placement, 0, pin_)
             refusals.append(reason)

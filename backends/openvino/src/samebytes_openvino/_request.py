@@ -18,7 +18,7 @@ from ._completion import in_callback
 from ._inference import Inference
 from ._intake import with_padding
 from ._outputs import Loans, OutputFrame
-from ._places import HostPlaces
+from ._placement import HostPlacement
 from ._ports import Port, as_index, find_port, ports_by_name, ports_of
 
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ class InferRequest:
     def close(self) -> None:
         """Wait for a running inference, and release everything that was set."""
         self._inference.close()
-        self._bindings = Bindings(None, None, HostPlaces("unknown"))
+        self._bindings = Bindings(None, None, HostPlacement("unknown"))
 
     def __enter__(self) -> Self:
         self.native  # a closed request cannot be entered  # noqa: B018
@@ -452,11 +452,11 @@ def _native_request(model: Any) -> tuple[Any, CompiledModel | None]:
 
 def _bindings_of(native: Any, compiled: Any, known: CompiledModel | None) -> Bindings:
     if set(compiled.get_property("EXECUTION_DEVICES")) == {"CPU"}:
-        return Bindings(native, None, HostPlaces("in place"))
+        return Bindings(native, None, HostPlacement("in place"))
     context = known.context if known else context_of(compiled)
     if context is None:
-        return Bindings(native, None, HostPlaces("unknown"))
+        return Bindings(native, None, HostPlacement("unknown"))
     # Not at the top: programs for the CPU need none of it.
-    from ._remote._places import places_of
+    from ._remote._placement import placement_rules
 
-    return Bindings(native, context, places_of(context, compiled))
+    return Bindings(native, context, placement_rules(context, compiled))

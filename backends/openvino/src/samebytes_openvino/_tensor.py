@@ -70,7 +70,7 @@ class OpenVINOTensor(Tensor):
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over the tensor's bytes, strided as the tensor is. It keeps them alive.
 
-        Element types that numpy has not are carried by unsigned integers of the same size.
+        Element types that numpy does not have are carried by unsigned integers of the same size.
         Elements below eight bits come as the packed bytes, one-dimensional.
         """
         array, _ = array_of(self.native)

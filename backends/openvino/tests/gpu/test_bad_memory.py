@@ -136,7 +136,7 @@ def test_usm_with_too_little_room(refused: Any, usm_alloc: Any) -> None:
     refused(ctypes.c_void_p(pointer + 32), "MEM_HANDLE", "32 bytes lie between")
 
 
-def test_pointers_that_are_no_usm_here(refused: Any, usm_alloc: Any, pages: Array) -> None:
+def test_pointers_that_are_not_usm_here(refused: Any, usm_alloc: Any, pages: Array) -> None:
     address = pages.__array_interface__["data"][0]
     refused(ctypes.c_void_p(address), "MEM_HANDLE", "is not USM of cl_context")
     pointer = usm_alloc("device", 64)

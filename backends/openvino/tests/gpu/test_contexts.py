@@ -178,7 +178,7 @@ def test_unknown_devices(core: Any) -> None:
         samebytes.context("openvino:GPU.7")
 
 
-def test_what_a_context_tells_of_its_device(core: Any) -> None:
+def test_what_a_context_reports_of_its_device(core: Any) -> None:
     device = ClContext.default(core).device
     assert device.kind == "GPU"
     assert device.name == core.get_property("GPU", "FULL_DEVICE_NAME")

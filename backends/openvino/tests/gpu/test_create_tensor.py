@@ -352,7 +352,9 @@ def test_every_kind_of_map(context: Any, image_of: Any) -> None:
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"nonsense": 1}, "SHARED_MEM_TYPE: it must be given"),
+        ({"MEM_HANDLE": 1}, "SHARED_MEM_TYPE: it must be given"),
+        ({"SHARED_MEM_TYP": "OCL_BUFFER"}, "property of the GPU.*did you mean 'SHARED_MEM_TYPE'"),
+        ({"MEM_HANDEL": 1}, "property of the GPU.*did you mean 'MEM_HANDLE'"),
         ({"SHARED_MEM_TYPE": "OCL_BUFER"}, "did you mean 'OCL_BUFFER'"),
         ({"SHARED_MEM_TYPE": "OCL_BUFFER"}, "MEM_HANDLE: it must be given"),
         ({"SHARED_MEM_TYPE": "OCL_BUFFER", "MEM_HANDEL": 1}, "did you mean 'MEM_HANDLE'"),

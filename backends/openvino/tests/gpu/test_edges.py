@@ -206,7 +206,7 @@ def test_cpu_memory_is_used_in_place(context: Any, shifted: Any) -> None:
     assert samebytes.stats().copies == 0
 
 
-def test_sizes_that_are_no_whole_lines_use_the_bytes_behind(context: Any) -> None:
+def test_sizes_that_are_not_whole_lines_use_the_bytes_behind(context: Any) -> None:
     source = cpu_tensor((3, 5))
     remote = source.map(context)
     assert params(remote)["CPU_VA"] == address(source.native)

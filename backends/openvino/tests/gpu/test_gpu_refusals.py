@@ -41,7 +41,7 @@ def test_sizes_that_a_surface_does_not_have(surface_of: Any, size: tuple[int, in
         context.create_tensor("uint8", (1, *size, 1), surface.id)
 
 
-def test_what_is_no_display(surface_of: Any) -> None:
+def test_what_is_not_a_display(surface_of: Any) -> None:
     surface = surface_of(np.zeros((32, 64), np.uint8), np.zeros((16, 32, 2), np.uint8))
     memory = ctypes.create_string_buffer(64)
     for number in (0x1234560, 1 << 47, ctypes.addressof(memory)):

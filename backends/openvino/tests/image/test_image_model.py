@@ -276,7 +276,7 @@ def test_a_frame_is_held_while_it_is_read() -> None:
     assert held() is None
 
 
-def test_a_frame_of_another_layout_lets_go_of_the_one_before() -> None:
+def test_a_frame_of_another_layout_drops_the_one_before() -> None:
     model = image_model(echo(), ImageInfo.of("RGB", 64, 48))
     frame, held = guarded()
     outputs = model.infer(frame)

@@ -54,7 +54,7 @@ def refused(call: Callable[[], Any], property_: str, reason: str) -> None:
         (1 << 40, "is not an open file descriptor"),
     ],
 )
-def test_numbers_that_are_no_descriptors(npu: Any, fd: int, reason: str) -> None:
+def test_numbers_that_are_not_descriptors(npu: Any, fd: int, reason: str) -> None:
     refused(lambda: npu.create_tensor("uint8", (1, N), fd), "MEM_HANDLE", reason)
 
 
@@ -76,7 +76,7 @@ def test_memory_smaller_than_the_tensor(npu: Any, shared: Any) -> None:
     npu.create_tensor("uint8", (1, N), small.fd)
 
 
-def test_descriptors_that_are_no_memory(npu: Any, tmp_path: Path) -> None:
+def test_descriptors_that_are_not_memory(npu: Any, tmp_path: Path) -> None:
     reading, writing = os.pipe()
     folder, device = os.open(tmp_path, os.O_RDONLY), os.open("/dev/null", os.O_RDWR)
     empty = os.memfd_create("empty")
@@ -94,7 +94,7 @@ def test_descriptors_that_are_no_memory(npu: Any, tmp_path: Path) -> None:
         os.close(number)
 
 
-def test_what_is_no_memory_at_all(npu: Any) -> None:
+def test_what_is_not_memory_at_all(npu: Any) -> None:
     for thing in (object(), 1.5, True):
         with pytest.raises(UnsupportedObjectError, match="MEM_HANDLE"):
             npu.create_tensor("uint8", (1, N), thing)
@@ -230,7 +230,7 @@ def test_buffers_that_are_held_as_input(npu: Any, shared: Any) -> None:
         os.close(other)
 
 
-def test_a_dma_buffer_held_as_input_is_no_output(npu: Any) -> None:
+def test_a_dma_buffer_held_as_input_is_not_an_output(npu: Any) -> None:
     """Neither by its descriptor, nor by its pages, which the CPU maps."""
     pytest.importorskip("samebytes_dma", reason="missing package: samebytes-dma")
     buffer = samebytes.context("dma").allocate((1, N), "uint8")

@@ -144,7 +144,7 @@ def test_tiled_buffers(dma: Any, shared: Any) -> None:
         tiled.map("openvino:NPU")
 
 
-def test_frames_that_are_no_images() -> None:
+def test_frames_that_are_not_images() -> None:
     """They have no rows, columns and channels, which the planes of the NPU's frames have."""
     array, cpu = np.zeros((2, 8), np.float32), samebytes.context("cpu")
     frame = Frame.borrowed((array,), cpu, FrameMeta(None), keep=array)

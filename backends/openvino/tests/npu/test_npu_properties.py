@@ -119,7 +119,7 @@ def test_what_the_plugin_lacks(fresh_core: Any, row: Property) -> None:
 
 
 @pytest.mark.usefixtures("core")
-def test_what_the_plugin_refuses_is_told_at_once() -> None:
+def test_what_the_plugin_refuses_is_reported_at_once() -> None:
     """A Core that has not loaded the plugin takes everything, and fails at its next use."""
     lazy = openvino.Core()
     lazy.set_property("NPU", {"NPU_QDQ_OPTIMIZATION": True})

@@ -92,7 +92,7 @@ def test_a_request_starts_again_inside_of_its_callback(model: Any) -> None:
     assert seen == [float(n + 1) for n in range(50)]
 
 
-def test_it_starts_again_at_once_when_the_callback_has_told_another_thread(model: Any) -> None:
+def test_it_starts_again_at_once_when_the_callback_has_notified_another_thread(model: Any) -> None:
     """The callback has not returned yet, and OpenVINO's wait_for(0) is False until then."""
     request, reported = InferRequest(model), threading.Event()
     request.set_callback(lambda _: reported.set())
@@ -262,7 +262,7 @@ def test_a_request_that_is_closed_inside_of_its_callback(
     assert not reported
 
 
-def test_what_is_no_callback(model: Any) -> None:
+def test_what_is_not_a_callback(model: Any) -> None:
     request, queue = InferRequest(model), InferQueue(model, 1)
     for set_callback in (request.set_callback, queue.set_callback):
         with pytest.raises(UnsupportedObjectError, match="callable"):

@@ -89,7 +89,7 @@ def test_regions_of_remote_tensors(arguments_of: Arguments) -> None:
         assert executed[0] == expected[0]
 
 
-def test_inputs_that_are_no_whole_pages(arguments_of: Arguments) -> None:
+def test_inputs_that_are_not_whole_pages(arguments_of: Arguments) -> None:
     """What the plugin by itself would copy: the pages around it are imported instead."""
     runs = arguments_of(
         """

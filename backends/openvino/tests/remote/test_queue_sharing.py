@@ -166,7 +166,7 @@ def test_a_failed_start_closes_the_model() -> None:
     assert (ran.returncode, ran.stdout.split()) == (0, ["done"]), ran.stderr
 
 
-def test_a_failed_start_on_the_plugins_own_queue_is_no_end(gpu: Any, cl_context: Any) -> None:
+def test_a_failed_start_on_the_plugins_own_queue_is_not_end(gpu: Any, cl_context: Any) -> None:
     other = ClContext.from_cl_context(cl_context)
     request = InferRequest(compile_model(adding_one(), gpu))
     request.set_tensor("x", gpu.allocate((1, N), "float32"))

@@ -173,7 +173,7 @@ def test_the_whole_of_a_users_tensor_is_as_before(whole: Any) -> None:
     assert samebytes.tensor(everything).as_().get() == handle  # type: ignore[attr-defined]
 
 
-def test_the_callers_word_that_it_is_no_region(gpu: Any, cl: Any) -> None:
+def test_the_callers_word_that_it_is_not_a_region(gpu: Any, cl: Any) -> None:
     """A tensor of the user's over the beginning of a larger buffer."""
     context = cl.Context.from_int_ptr(gpu.handle("cl_context"))
     buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096)

@@ -57,7 +57,7 @@ def test_native_remote_tensors_by_name_index_and_port(remote: Any) -> None:
 
 
 def test_ports_without_names(remote: Any) -> None:
-    """By name only a remote tensor goes in natively; a carried one goes everywhere."""
+    """By name only a remote tensor goes in natively; a converted one goes everywhere."""
     model = adding_one()
     for port in (*model.inputs, *model.outputs):
         port.tensor.set_names(set())
@@ -193,7 +193,7 @@ def test_dynamic_shapes_on_the_gpu(gpu: Any) -> None:
         request.set_tensor("y", native(gpu, (3, 8)))
 
 
-def test_objects_that_are_no_tensors(remote: Any) -> None:
+def test_objects_that_are_not_tensors(remote: Any) -> None:
     request = InferRequest(compile_model(adding_one(), remote))
     with pytest.raises(UnsupportedObjectError):
         request.set_tensor("x", object())

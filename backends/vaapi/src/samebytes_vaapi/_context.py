@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from samebytes import ImageFormat, ImageInfo
-from samebytes.plugins import Context, FrameMeta, ImportCache, Storage
+from samebytes.plugins import Context, FrameMeta, ImportCache, Storage, native_pointer
 
 from . import _displays
 from ._creation import allocate, valid_id
@@ -98,8 +98,8 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         """The context over the user's own display, which samebytes never terminates.
 
         Args:
-            display: an initialised VADisplay as an int, ctypes pointer or PyCapsule, or a context
-                of samebytes that has one.
+            display: an initialised VADisplay as an int, a `ctypes.c_void_p` or a PyCapsule, or a
+                context of samebytes that has one.
             keep: held as long as the display is used here, for instance the object that terminates
                 it. Without it, the display must live until this context is closed and its last
                 surface is gone.
@@ -113,7 +113,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         """
         if isinstance(display, Context):
             return cls._over(_displays.of_context(display), display)
-        return cls._over(_displays.of_pointer(_displays.pointer_of(display), keep))
+        return cls._over(_displays.of_pointer(native_pointer(display, "a VADisplay"), keep))
 
     @classmethod
     def _over(cls, display: NativeDisplay, parent: Context | None = None) -> Self:

@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import partial
-from operator import index
-from typing import Any
 
 from samebytes.errors import (
     MissingDependencyError,
     UnknownNameError,
-    UnsupportedObjectError,
 )
-from samebytes.plugins import Context, ContextRegistry, Fd, capsule_pointer, in_forked_child
+from samebytes.plugins import Context, ContextRegistry, Fd, in_forked_child
 
 from . import _nodes
 from ._display import NativeDisplay
@@ -34,7 +30,6 @@ __all__ = [
     "on_node",
     "on_x11",
     "path_of",
-    "pointer_of",
 ]
 
 ENVIRONMENT = "SAMEBYTES_VAAPI_DEVICE"
@@ -128,25 +123,6 @@ def of_context(context: Context) -> NativeDisplay:
 def path_of(device: str) -> str:
     """The path of a node that is named by the path or by its last part, "renderD129"."""
     return device if os.sep in device else str(_nodes.FOLDER / device)
-
-
-def pointer_of(given: Any) -> int:
-    """A VADisplay as an int, from an int, a ctypes pointer, or a PyCapsule of any name.
-
-    Raises:
-        UnsupportedObjectError: it is none of these.
-    """
-    if isinstance(given, ctypes.c_void_p):
-        return given.value or 0
-    pointer = capsule_pointer(given)
-    if pointer is not None:
-        return pointer
-    try:
-        return index(given)
-    except TypeError:
-        raise UnsupportedObjectError(
-            f"a VADisplay must be an int, a ctypes pointer or a PyCapsule, not {given!r}"
-        ) from None
 
 
 def _open_once(where: Hashable, open_: Callable[[], NativeDisplay]) -> NativeDisplay:

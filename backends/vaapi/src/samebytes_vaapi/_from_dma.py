@@ -17,6 +17,7 @@ from samebytes.plugins import (
     Refused,
     Storage,
     Tensor,
+    file_identity,
     memory_size,
 )
 
@@ -100,8 +101,7 @@ def _objects(planes: list[tuple[int, int, int, int]]) -> tuple[tuple[Object, ...
     indices = []
     for fd, _, _, modifier in planes:
         size = memory_size(fd)
-        status = os.fstat(fd)
-        identity = (status.st_dev, status.st_ino)
+        identity = file_identity(fd)
         if identity not in found:
             found[identity] = len(objects)
             objects.append(Object(fd, size, modifier))

@@ -7,7 +7,7 @@ import ctypes
 from typing import Any
 
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import hand_over
+from samebytes.plugins import bind, hand_over
 
 from ._abi.prototypes import ANSWERS, CALLS
 
@@ -39,16 +39,13 @@ class Library:
         Raises:
             MissingDependencyError: it lacks a function, as libva before 2.1 does.
         """
-        self._functions: dict[str, Any] = {}
         prototypes = {name: (ctypes.c_int, arguments) for name, arguments in CALLS.items()}
-        for name, (result, arguments) in (prototypes | ANSWERS).items():
-            function = getattr(functions, name, None)
-            if function is None:
-                missing = f"{name} in {LIBRARY_NAME}"
-                raise MissingDependencyError("vaapi", missing, "install libva 2.1 or later")
-            function.argtypes = arguments
-            function.restype = result
-            self._functions[name] = function
+        prototypes |= ANSWERS
+        self._functions = bind(functions, prototypes)
+        lacking = prototypes.keys() - self._functions.keys()
+        if lacking:
+            missing = f"{', '.join(sorted(lacking))} in {LIBRARY_NAME}"
+            raise MissingDependencyError("vaapi", missing, "install libva 2.1 or later")
 
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function.

@@ -12,8 +12,9 @@ Importing this does not import cuda-bindings, and loads no driver; using one of 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._array import CudaArray
@@ -27,26 +28,14 @@ __version__ = "0.1.0"
 __all__ = ["CudaArray", "CudaContext", "CudaTensor", "Kind", "context", "frame", "tensor"]
 
 _HOME = {
-    "CudaArray": "_array",
-    "CudaContext": "_context",
-    "CudaTensor": "_tensor",
-    "Kind": "_memory",
-    "context": "_context",
-    "frame": "_frame",
-    "tensor": "_tensor",
+    "CudaArray": "._array",
+    "CudaContext": "._context",
+    "CudaTensor": "._tensor",
+    "Kind": "._memory",
+    "context": "._context",
+    "frame": "._frame",
+    "tensor": "._tensor",
 }
 
-
 if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
-
-    def __getattr__(name: str) -> Any:
-        try:
-            home = _HOME[name]
-        except KeyError:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-        found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-        return found
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

@@ -8,13 +8,21 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
-from samebytes.errors import ClosedError, NativeError, UnsupportedObjectError
-from samebytes.plugins import Context, ContextRegistry, FrameMeta, HandleKey, register_handle_key
+from samebytes.errors import ClosedError, NativeError, UnknownNameError
+from samebytes.plugins import (
+    Context,
+    ContextRegistry,
+    FrameMeta,
+    HandleKey,
+    native_pointer,
+    register_handle_key,
+)
 
 from ._array import CudaArray
 from ._devices import describe, names, ordinal_of
-from ._driver import LEGACY_STREAM, Current, attribute, call, driver, initialize
+from ._driver import ATTRIBUTE, LEGACY_STREAM, Current, attribute, call, driver, initialize
 from ._memory import Kind, allocate
+from ._staging import free_spare
 from ._streams import handle_of
 from ._tensor import CudaTensor, array_of
 
@@ -132,11 +140,10 @@ class CudaContext(Context[CudaTensor]):
             NativeError: the device has no memory for it.
         """
         image = ImageInfo(ImageFormat.of(format_), width, height)
-        layouts = image.packed_layouts()
-        address, pin = allocate(self, max(p.offset + p.span for p in layouts), kind)
+        address, pin = allocate(self, image.nbytes, kind)
         planes = tuple(
             CudaArray(self, address + p.offset, TensorInfo(p.dtype, p.shape, p.strides), kind, pin)
-            for p in layouts
+            for p in image.packed_layouts()
         )
         return Frame.owned(planes, self, FrameMeta(image), pin)
 
@@ -173,13 +180,23 @@ class CudaContext(Context[CudaTensor]):
         """Whether the device has an attribute, by its name in CUdevice_attribute.
 
         Args:
-            name: such as "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY".
+            name: such as "MANAGED_MEMORY", or in full "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY".
+
+        Raises:
+            UnknownNameError: cuda-bindings knows no such attribute. Newer ones know more.
         """
-        return attribute(name, self.ordinal) != 0
+        short = name.removeprefix(ATTRIBUTE)
+        known = driver.CUdevice_attribute.__members__
+        if ATTRIBUTE + short not in known:
+            prefix = ATTRIBUTE if name.startswith(ATTRIBUTE) else ""
+            names = (prefix + key.removeprefix(ATTRIBUTE) for key in known)
+            raise UnknownNameError("attribute of a CUDA device", name, names)
+        return attribute(short, self.ordinal) != 0
 
     def _on_close(self) -> None:
         if _homes.get(self.ordinal) is self:
             del _homes[self.ordinal]
+        free_spare(self)
 
 
 @cache
@@ -204,8 +221,8 @@ def context(handle: Any) -> CudaContext:
     """The context over a CUcontext of yours, which must outlive its memory: it is not held.
 
     Args:
-        handle: the CUcontext, as an int or of cuda-bindings. For a device's primary context it is
-            what `samebytes.context("cuda:N")` gives.
+        handle: the CUcontext, as an int, a `ctypes.c_void_p` or a PyCapsule, or of cuda-bindings.
+            For a device's primary context it is what `samebytes.context("cuda:N")` gives.
 
     Raises:
         UnsupportedObjectError: it is not a handle.
@@ -213,10 +230,8 @@ def context(handle: Any) -> CudaContext:
         NativeError: the driver fails.
     """
     initialize()
-    try:
-        native = driver.CUcontext(int(handle))
-    except (TypeError, ValueError):
-        raise UnsupportedObjectError(f"a {type(handle).__name__} is not a CUcontext") from None
+    given = int(handle) if isinstance(handle, driver.CUcontext) else handle
+    native = driver.CUcontext(native_pointer(given, "a CUcontext"))
     try:
         with Current(native):
             ordinal = int(call(driver.cuCtxGetDevice))

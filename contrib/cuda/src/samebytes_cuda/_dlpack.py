@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import ExportError
-from samebytes.plugins import dlpack_capsule
+from samebytes.plugins import check_dlpack_request, dlpack_capsule
 
 from ._driver import LEGACY_STREAM
 from ._streams import follow
@@ -69,12 +69,13 @@ def export(
             are handles. Memory that is exported as the CPU's has no stream, and is complete.
 
     Raises:
-        ExportError: the consumer asked for another device, a copy or a stream that there is not, or
-            DLPack cannot express the layout.
+        ExportError: the consumer asked for another device, a copy or an invalid stream, or DLPack
+            cannot express the layout.
     """
-    device = _asked_device(array, dl_device)
-    if copy:
-        raise ExportError("the consumer must copy CUDA memory itself")
+    words = _WORDS[array.kind]
+    asked = None if dl_device is None else int(dl_device[0])
+    device = _place(array, asked if asked in words else words[0])
+    check_dlpack_request(device, dl_device, copy)
     if device[0] in (CPU, CUDA_HOST):
         if stream is not None and stream != -1:
             raise ExportError(f"memory of the host has no stream {stream!r}: pass stream=None")
@@ -91,17 +92,6 @@ def export(
     )
     array.pin.hand_out()
     return capsule
-
-
-def _asked_device(array: CudaArray, dl_device: tuple[int, int] | None) -> tuple[int, int]:
-    if dl_device is None:
-        return device_of(array)
-    asked = (int(dl_device[0]), int(dl_device[1]))
-    words = _WORDS[array.kind]
-    found = _place(array, asked[0] if asked[0] in words else words[0])
-    if asked != found:
-        raise ExportError(f"this memory is on DLPack device {found}, not on {asked}")
-    return found
 
 
 def _checked_stream(stream: Any) -> int:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from functools import partial
 from typing import Any, cast
 
@@ -16,13 +15,15 @@ from samebytes.plugins import (
     MemoryMapper,
     Refused,
     Storage,
+    file_identity,
     is_linear_modifier,
+    memory_size,
     ordering_queue,
 )
 
 from ._array import CudaArray
 from ._context import CudaContext
-from ._driver import Current, Pending, acquire, call, descriptor, driver
+from ._driver import Current, Pending, acquire, attribute, call, descriptor, driver
 from ._streams import handle_of, precede
 from ._tensor import CudaTensor, array_of
 from ._to_cpu import wait_for
@@ -48,7 +49,8 @@ class CudaToDma(MemoryMapper):
             )
         if not native.context.supports("DMA_BUF_SUPPORTED"):
             raise Refused("the device cannot export its memory as a DMA-BUF")
-        mappable = native.context.supports("DMA_BUF_MMAP_SUPPORTED")
+        # CUDA 13 has the attribute first.
+        mappable = bool(attribute("DMA_BUF_MMAP_SUPPORTED", native.context.ordinal))
         fd, base = _exported(native)
         try:
             buffer = target.import_fd(fd, keep=native.pin, mappable=mappable)
@@ -123,10 +125,10 @@ def _imported(target: CudaContext, pending: Pending, fd: int, nbytes: int) -> in
     if kind is None:
         raise NativeError("cuImportExternalMemory", 801, "this cuda-bindings knows no DMA-BUFs")
     own = Fd.borrow(fd)
-    pending.append(partial(_close_if_ours, own, os.fstat(fd)))
+    pending.append(partial(_close_if_ours, own, file_identity(fd)))
     description.type = kind
     description.handle.fd = own.fileno()
-    description.size = max(os.fstat(fd).st_size, nbytes)
+    description.size = max(memory_size(fd), nbytes)
     part = driver.CUDA_EXTERNAL_MEMORY_BUFFER_DESC()
     part.offset, part.size = 0, nbytes
     with Current(target.native):
@@ -136,15 +138,14 @@ def _imported(target: CudaContext, pending: Pending, fd: int, nbytes: int) -> in
         return int(acquire(pending, driver.cuMemFree, map_, memory, part))
 
 
-def _close_if_ours(fd: Fd, was: os.stat_result) -> None:
+def _close_if_ours(fd: Fd, file: tuple[int, int]) -> None:
     """Close a descriptor, unless the driver took it, of which CUDA's documentation is silent."""
     if fd.closed:  # a release that was interrupted is called again
         return
     # Owned until that is known: an exception of a signal handler would leave it open.
     try:
-        now = os.fstat(fd.fileno())
-        taken = (now.st_dev, now.st_ino) != (was.st_dev, was.st_ino)
-    except OSError:
+        taken = file_identity(fd.fileno()) != file
+    except LayoutError:  # closed
         taken = True
     if taken:
         fd.detach()

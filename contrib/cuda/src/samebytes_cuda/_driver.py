@@ -16,8 +16,8 @@ from samebytes.errors import MissingDependencyError, NativeError
 from samebytes.plugins import Fd, uninterrupted
 
 __all__ = [
-    "LEGACY_STREAM", "NO_DRIVER", "Current", "Pending", "acquire", "attribute", "call", "check",
-    "descriptor", "driver", "free_all", "initialize",
+    "ATTRIBUTE", "LEGACY_STREAM", "NO_DRIVER", "Current", "Pending", "acquire", "attribute", "call",
+    "check", "descriptor", "driver", "free_all", "initialize",
 ]  # fmt: skip
 
 LEGACY_STREAM = 1
@@ -183,9 +183,18 @@ class Current:
         driver.cuCtxPopCurrent()
 
 
+ATTRIBUTE = "CU_DEVICE_ATTRIBUTE_"
+"""How the names of CUdevice_attribute begin."""
+
+
 def attribute(name: str, device: int) -> int:
-    """An attribute of a device by its name in CUdevice_attribute; 0 where the driver lacks it."""
-    key = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}", None)
+    """An attribute of a device; 0 where the driver or cuda-bindings does not know it yet.
+
+    Args:
+        name: in CUdevice_attribute, without `ATTRIBUTE`.
+        device: the ordinal.
+    """
+    key = getattr(driver.CUdevice_attribute, ATTRIBUTE + name, None)
     if key is None:  # newer than this cuda-bindings
         return 0
     code, value = driver.cuDeviceGetAttribute(key, device)

@@ -54,4 +54,5 @@ def frame(
     readonly = any(plane.readonly for plane in planes)
     owner = joint_owner([plane.storage for plane in planes])
     arrays = tuple(plane.native for plane in planes)
-    return Frame(arrays, planes[0].context, FrameMeta(image), owner, None, readonly)
+    home, meta = planes[0].context, FrameMeta(image)
+    return Frame.borrowed(arrays, home, meta, keep=owner, readonly=readonly)

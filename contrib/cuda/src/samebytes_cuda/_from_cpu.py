@@ -25,7 +25,7 @@ from samebytes.plugins import (
 from ._array import CudaArray
 from ._context import CudaContext
 from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver
-from ._pointers import look_up
+from ._pointers import look_up, look_up_all
 from ._streams import handle_of, precede
 from ._use import CudaStorage, owner
 
@@ -48,10 +48,12 @@ class KnownToCuda(MemoryMapper):
         info, address, (low, high) = item.info, data_address(item.native), item.info.extent
         if not info.size:
             raise Refused("an empty array has no address")
-        first, last = look_up(address + low), look_up(address + high - 1)
+        first, whole = look_up_all(address + low, high - low)
         registered: object = None
-        if first is None or first.kind == "device" or last != first:
+        if first is None or first.kind == "device" or not whole:
             if not target.supports("PAGEABLE_MEMORY_ACCESS"):
+                if first is not None:
+                    raise Refused("it reaches out of the memory of CUDA that it begins in")
                 raise Refused(
                     "the device does not use pageable memory: pass memory of "
                     'samebytes.context("cuda").allocate(..., kind="pinned"), mapped to "cpu"'

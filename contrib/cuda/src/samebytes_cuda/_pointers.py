@@ -2,7 +2,7 @@
 """What the driver says of a pointer.
 
 cuda-bindings answers one question in microseconds, of which a mapping has few: the driver's own
-function, whose address cuda-bindings knows, answers four at once in less.
+function, whose address cuda-bindings knows, answers all of them at once in less.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from samebytes.errors import NativeError
 
 from ._driver import call, driver, initialize
 
-__all__ = ["Pointer", "look_up"]
+__all__ = ["Pointer", "look_up", "look_up_all"]
 
-# CUpointer_attribute: CONTEXT, MEMORY_TYPE, IS_MANAGED, DEVICE_ORDINAL.
-_ASKED = (1, 2, 8, 9)
+# CUpointer_attribute: CONTEXT, MEMORY_TYPE, IS_MANAGED, DEVICE_ORDINAL, RANGE_START_ADDR,
+# RANGE_SIZE.
+_ASKED = (1, 2, 8, 9, 11, 12)
 _HOST, _DEVICE = 1, 2
 """CU_MEMORYTYPE_HOST and CU_MEMORYTYPE_DEVICE."""
 
@@ -55,7 +56,7 @@ class _Answers(threading.local):
 
 
 _answers = _Answers()
-_READ = struct.Struct("=QI4xI4xi4x").unpack_from
+_READ = struct.Struct("=QI4xI4xi4xQQ").unpack_from
 _asked = (ctypes.c_int * len(_ASKED))(*_ASKED)
 _QUESTIONS = ctypes.addressof(_asked)
 
@@ -76,14 +77,52 @@ def look_up(address: int) -> Pointer | None:
     Raises:
         NativeError: the driver fails.
     """
+    return _asked_of(address)[0]
+
+
+def look_up_all(address: int, nbytes: int) -> tuple[Pointer | None, bool]:
+    """What CUDA knows of an address, and whether all bytes from there on are of one allocation.
+
+    Args:
+        address: of the first byte.
+        nbytes: at least one.
+
+    Raises:
+        NativeError: the driver fails.
+    """
+    pointer, start, size = _asked_of(address)
+    if pointer is None:
+        return None, False
+    fits = address + nbytes <= start + size
+    if fits and pointer.context:
+        return pointer, True
+    # Memory without a context is mapped by cuMemMap, into a range of addresses which may have
+    # parts without memory; and a driver may answer with one of the mappings there, or not at all.
+    if look_up(address + nbytes - 1) != pointer:
+        return pointer, False
+    return pointer, fits or not size or _is_mapped(address)
+
+
+def _is_mapped(address: int) -> bool:
+    """Whether memory was mapped there by cuMemMap, which puts allocations side by side."""
+    code, handle = driver.cuMemRetainAllocationHandle(address)
+    if code:
+        return False
+    call(driver.cuMemRelease, handle)
+    return True
+
+
+def _asked_of(address: int) -> tuple[Pointer | None, int, int]:
+    """What CUDA knows of an address, and where its allocation begins, and its size."""
     answers, places = _answers.block
     code = _function()(len(_ASKED), _QUESTIONS, places, address)
     if code:
         if code == driver.CUresult.CUDA_ERROR_INVALID_VALUE:
-            return None
+            return None, 0, 0
         call(driver.cuPointerGetAttribute, driver.CUpointer_attribute(_ASKED[1]), address)
         raise NativeError("cuPointerGetAttributes", code)
-    return _pointer(*_READ(answers))
+    context, type_, managed, ordinal, start, size = _READ(answers)
+    return _pointer(context, type_, managed, ordinal), start, size
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 
 NVIDIA's driver frees pinned memory (cuMemFreeHost) only when all work of the device is done:
 whoever drops a download would wait for work that others have enqueued. To make it does not wait.
+It ends with the context, when that is closed.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from ._use import CudaStorage, give_back, owner
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["staged"]
+__all__ = ["free_spare", "staged"]
 
 _STEP = 1 << 16
 """Sizes are rounded up to this, so that parts of one image share memory."""
-_SPARE = 8
-"""Blocks that wait to be used again, of each device."""
+_SPARE = 64 << 20
+"""Bytes of all blocks together that wait to be used again, of each device."""
 
 # (size, address) by the device's ordinal. Only lists' own atomic steps: a release may run in the
 # garbage collector, which may run anywhere.
@@ -43,19 +44,33 @@ def staged(context: CudaContext, nbytes: int) -> tuple[int, CudaStorage]:
     spare = _spare.setdefault(context.ordinal, [])
     pending: Pending = []
     pin = owner(context, pending)
-    address = _take(spare, size, pending)
+    address = _take(context, spare, size, pending)
     if address is None:
         address, pin = allocate(context, size, "pinned")
-        pin.release = Resumable(give_back, context, _putting_back(spare, (size, address)))
+        steps = _putting_back(context, spare, (size, address))
+        pin.release = Resumable(give_back, context, steps)
     pin.expose(address, nbytes)
     return address, pin
 
 
-def _take(spare: list[tuple[int, int]], size: int, pending: Pending) -> int | None:
+def free_spare(context: CudaContext) -> None:
+    """Free what waits to be used again on the context's device.
+
+    Raises:
+        NativeError: the driver fails.
+    """
+    spare = _spare.get(context.ordinal)
+    if spare and context.is_primary:
+        give_back(context, [partial(_trim, spare, 0)])
+
+
+def _take(
+    context: CudaContext, spare: list[tuple[int, int]], size: int, pending: Pending
+) -> int | None:
     """A block of that size, which `pending` gives back."""
     for block in list(spare):
         if block[0] == size:
-            steps = partial(pending.extend, _putting_back(spare, block))
+            steps = partial(pending.extend, _putting_back(context, spare, block))
             try:
                 uninterrupted(partial(spare.remove, block), steps)
             except ValueError:  # another thread was faster
@@ -64,18 +79,25 @@ def _take(spare: list[tuple[int, int]], size: int, pending: Pending) -> int | No
     return None
 
 
-def _putting_back(spare: list[tuple[int, int]], block: tuple[int, int]) -> Pending:
+def _putting_back(
+    context: CudaContext, spare: list[tuple[int, int]], block: tuple[int, int]
+) -> Pending:
     """What keeps a block for the next download. As all that is pending, the last comes first."""
-    return [partial(_trim, spare), partial(spare.append, block)]
+    return [partial(_settle, context, spare), partial(spare.append, block)]
 
 
-def _trim(spare: list[tuple[int, int]]) -> None:
-    """Free the oldest blocks where there are too many."""
-    while len(spare) > _SPARE:
-        oldest = spare[0]
-        free = partial(driver.cuMemFreeHost, oldest[1])
+def _settle(context: CudaContext, spare: list[tuple[int, int]]) -> None:
+    """Free what is too much, and everything of a context that was closed."""
+    _trim(spare, 0 if context.closed else _SPARE)
+
+
+def _trim(spare: list[tuple[int, int]], limit: int) -> None:
+    """Free blocks where all together are too large: those that are it alone, then the oldest."""
+    while spare and sum(size for size, _ in list(spare)) > limit:
         try:
-            _, (code,) = uninterrupted(partial(spare.remove, oldest), free)
-        except ValueError:  # another thread was faster
+            block = next((block for block in list(spare) if block[0] > limit), spare[0])
+            free = partial(driver.cuMemFreeHost, block[1])
+            _, (code,) = uninterrupted(partial(spare.remove, block), free)
+        except (IndexError, ValueError):  # another thread was faster
             continue
         check("cuMemFreeHost", code)

@@ -9,10 +9,11 @@ event each, without waiting on the CPU, and nobody needs to remember which strea
 
 from __future__ import annotations
 
+from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import DeviceMismatchError, NativeError, UnsupportedObjectError
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Resumable, Storage, native_pointer
 
 from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver, free_all
 
@@ -32,8 +33,9 @@ def handle_of(queue: Any) -> int:
     """The CUstream that `queue` means.
 
     Args:
-        queue: a handle as an int or a CUstream of cuda-bindings; or a stream of cuda.core
-            (`__cuda_stream__`), torch, CuPy or Numba. None and 0 are the legacy default stream.
+        queue: a handle as an int, a `ctypes.c_void_p` or a CUstream of cuda-bindings; or a stream
+            of cuda.core (`__cuda_stream__`), torch, CuPy or Numba. None and 0 are the legacy
+            default stream.
 
     Raises:
         UnsupportedObjectError: it is none of these.
@@ -44,6 +46,8 @@ def handle_of(queue: Any) -> int:
     if protocol is not None:
         protocol = protocol() if callable(protocol) else protocol
         return int(protocol[1]) or LEGACY_STREAM
+    if isinstance(queue, c_void_p):
+        return native_pointer(queue, "a CUstream") or LEGACY_STREAM
     for name in _ATTRIBUTES:
         handle = getattr(queue, name, None)
         if isinstance(handle, int):

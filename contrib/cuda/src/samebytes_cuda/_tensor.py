@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ._context import CudaContext
-    from ._lending import Lent
+    from ._foreign import Lent
 
 __all__ = ["CudaTensor", "array_of", "tensor"]
 
@@ -31,11 +31,11 @@ class CudaTensor(Tensor):
 
     `native` is what was wrapped (an array of torch, CuPy, Numba or JAX), or a CudaArray.
 
-    Handles: "cuda_ptr"; "data" of pinned and managed memory. As a DLPack producer, pinned memory
-        is on
-    the CPU and managed memory on the GPU, where array libraries know it; a consumer that asks for
-    kDLCUDAHost or kDLCUDAManaged gets that. What is pending on the memory is ordered before the
-    stream that the consumer names.
+    Handles: "cuda_ptr"; "data" of pinned and managed memory.
+
+    As a DLPack producer, pinned memory is on the CPU and managed memory on the GPU, where array
+    libraries know it; a consumer that asks for kDLCUDAHost or kDLCUDAManaged gets that. What is
+    pending on the memory is ordered before the stream that the consumer names.
     """
 
     __slots__ = ()
@@ -51,9 +51,11 @@ class CudaTensor(Tensor):
             LayoutError: the object is not what it says.
         """
         if isinstance(native, CudaArray):
-            return cls(native, native.context, native.pin, None, native.readonly, native.info)
+            home, keep, readonly = native.context, native.pin, native.readonly
+            return cls.borrowed(native, home, keep=keep, readonly=readonly, info=native.info)
         lent = _borrower()(native)
-        return cls(native, lent.context, lent, None, lent.forbids_writing, lent.info)
+        readonly, info = lent.forbids_writing, lent.info
+        return cls.borrowed(native, lent.context, keep=lent, readonly=readonly, info=info)
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over pinned or managed memory, which keeps it alive. The memory is complete.
@@ -124,7 +126,7 @@ class CudaTensor(Tensor):
 @cache
 def _borrower() -> Callable[[Any], Lent]:
     """`borrow`, whose module needs this one."""
-    from ._lending import borrow
+    from ._foreign import borrow
 
     return borrow
 

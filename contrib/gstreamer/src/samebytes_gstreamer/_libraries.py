@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from samebytes.errors import MissingDependencyError
+from samebytes.plugins import bind
 
 from ._abi import glib as glib_abi
 from ._abi import gstreamer as gstreamer_abi
@@ -51,16 +52,12 @@ def load(name: str, prototypes: Mapping[str, tuple[Any, ...]], hint: str) -> Any
         library = ctypes.CDLL(name)
     except OSError as error:
         raise MissingDependencyError("gstreamer", f"{name} ({error})", hint) from error
-    found = SimpleNamespace(library=library)
-    for symbol, (result, *arguments) in prototypes.items():
-        try:
-            function = getattr(library, symbol)
-        except AttributeError:
-            raise MissingDependencyError("gstreamer", f"{symbol} in {name}", hint) from None
-        function.restype = result
-        function.argtypes = arguments
-        setattr(found, symbol, function)
-    return found
+    found = bind(library, {symbol: (types[0], types[1:]) for symbol, types in prototypes.items()})
+    lacking = prototypes.keys() - found.keys()
+    if lacking:
+        missing = f"{', '.join(sorted(lacking))} in {name}"
+        raise MissingDependencyError("gstreamer", missing, hint)
+    return SimpleNamespace(library=library, **found)
 
 
 glib: Any = load("libglib-2.0.so.0", glib_abi.GLIB, LIBRARIES)

@@ -45,10 +45,10 @@ static CUresult answer(void *data, int attribute, const struct range *range, CUd
         *(unsigned *)data = 0;
         return CUDA_SUCCESS;
     case POINTER_RANGE_START_ADDR:
-        *(CUdeviceptr *)data = range->address;
+        *(CUdeviceptr *)data = range->around;
         return CUDA_SUCCESS;
     case POINTER_RANGE_SIZE:
-        *(size_t *)data = range->size;
+        *(size_t *)data = range->size_around;
         return CUDA_SUCCESS;
     case POINTER_MAPPED:
         *(unsigned *)data = 1;

@@ -16,8 +16,8 @@ struct range *range_add(enum range_kind kind, uintptr_t address, size_t size)
         return NULL;
     range->references = 1;
     range->kind = kind;
-    range->address = address;
-    range->size = size;
+    range->address = range->around = address;
+    range->size = range->size_around = size;
     range->number = ++last_number;
     range->next = first;
     first = range;

@@ -25,6 +25,8 @@ struct range {
     enum range_kind kind;
     uintptr_t address;
     size_t size;
+    uintptr_t around;    /* what POINTER_RANGE_* say: of VMM mappings the addresses reserved */
+    size_t size_around;
     char *bytes;         /* where the driver finds them */
     struct pages *pages; /* NULL for registered memory */
     CUcontext context;   /* NULL for VMM mappings, which belong to none */

@@ -168,20 +168,21 @@ EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
     RETURN_UNLOCKED(CUDA_SUCCESS);
 }
 
-static bool is_reserved(uintptr_t address, size_t size)
+static struct reservation *reservation_of(uintptr_t address, size_t size)
 {
     struct reservation *reservation = reservations;
 
     while (reservation && !(address >= reservation->address &&
                             address + size <= reservation->address + reservation->size))
         reservation = reservation->next;
-    return reservation != NULL;
+    return reservation;
 }
 
 EXPORT CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
                          CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
     struct allocation *allocation;
+    struct reservation *reservation;
     struct range *range;
 
     RETURN_UNLESS_READY();
@@ -189,7 +190,8 @@ EXPORT CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
         return CUDA_ERROR_INVALID_VALUE;
     driver_lock();
     allocation = find(handle);
-    if (!allocation || size > allocation->pages->size || !is_reserved(address, size) ||
+    reservation = reservation_of(address, size);
+    if (!allocation || size > allocation->pages->size || !reservation ||
         range_touches(address, size))
         RETURN_UNLOCKED(CUDA_ERROR_INVALID_VALUE);
     if (!pages_map(allocation->pages, 0, size, (void *)address, false) ||
@@ -197,6 +199,8 @@ EXPORT CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
         RETURN_UNLOCKED(CUDA_ERROR_OUT_OF_MEMORY);
     range->pages = pages_hold(allocation->pages);
     range->bytes = allocation->pages->bytes;
+    range->around = reservation->address;
+    range->size_around = reservation->size;
     range->device = allocation->properties.location.id;
     range->handle_types = allocation->properties.requestedHandleTypes;
     range->gpu_direct = allocation->properties.allocFlags.gpuDirectRDMACapable;

@@ -76,7 +76,7 @@ def test_programs_do_not_pile_up(functions: Any, program: Any) -> None:
     assert references(functions, handle) == before
 
 
-def test_a_name_that_is_no_kernel_holds_nothing(functions: Any, program: Any) -> None:
+def test_a_name_that_is_not_a_kernel_holds_nothing(functions: Any, program: Any) -> None:
     before = references(functions, program.int_ptr)
     assert functions.clCreateKernel(program.int_ptr, b"three", None) is None
     assert references(functions, program.int_ptr) == before

@@ -177,7 +177,7 @@ def test_an_image_knows_its_surface_and_plane(cl: Any, va: Any, opencl: Any, sur
     picture.release()
 
 
-def test_the_context_tells_its_display(va: Any, opencl: Any) -> None:
+def test_the_context_reports_its_display(va: Any, opencl: Any) -> None:
     query = opencl.loader.clGetContextInfo
     query.argtypes = [ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t] + [ctypes.c_void_p] * 2
     properties = (ctypes.c_ssize_t * 5)()
@@ -198,7 +198,7 @@ def test_surfaces_change_hands_in_turn(cl: Any, va: Any, opencl: Any, surface: A
     picture.release()
 
 
-def test_what_is_no_surface_is_refused(va: Any, context: Any, opencl: Any, surface: Any) -> None:
+def test_what_is_not_a_surface_is_refused(va: Any, context: Any, opencl: Any, surface: Any) -> None:
     create = opencl.image_of_surface
     assert create(va.int_ptr, surface.id + 1000, 0) == (0, INVALID_SURFACE)
     assert create(va.int_ptr, 0xFFFFFFFF, 0) == (0, INVALID_SURFACE)

@@ -294,7 +294,7 @@ assert synchronize(queue) == OK  # said once
     )
 
 
-def test_what_is_no_handle_is_an_error_and_no_crash(level_zero: Run, loader: str) -> None:
+def test_what_is_not_a_handle_is_an_error_and_no_crash(level_zero: Run, loader: str) -> None:
     level_zero(
         """
 memory = ct.create_string_buffer(4096)
@@ -381,7 +381,7 @@ def test_nothing_to_find_without_devices(level_zero: Run, loader: str) -> None:
     level_zero("assert len(drivers) == 1", loader, SOFTNPU_DEVICES="gpu")
 
 
-def test_the_trace_tells_what_reached_the_device(
+def test_the_trace_shows_what_reached_the_device(
     level_zero: Run, loader: str, trace_file: str
 ) -> None:
     from samebytes_softdevices import npu_trace

@@ -269,7 +269,7 @@ np.testing.assert_array_equal(core.compile_model(times(3), "NPU")(value)[0], val
     assert second == ["0", "1", "1"]  # the last came out of the cache
 
 
-def test_what_is_no_model_is_refused(openvino: Run) -> None:
+def test_what_is_not_a_model_is_refused(openvino: Run) -> None:
     openvino(
         """
 blob = core.compile_model(times(4), "NPU").export_model()

@@ -78,7 +78,7 @@ def test_other_choices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         plan()
 
 
-def test_a_driver_that_was_not_built_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_was_not_built_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("samebytes_softdevices._npu.DRIVER", "libnothere.so")
     with pytest.raises(SoftDeviceError, match=r"libnothere\.so"):
         plan()

@@ -35,7 +35,7 @@ def test_the_plan_names_the_driver(vaapi: Plan) -> None:
 
 
 @pytest.mark.usefixtures("vaapi")
-def test_a_missing_libva_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_libva_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_va, "_NEEDED", ("libva.so.2.none",))
     with pytest.raises(SoftDeviceError, match=r"libva\.so\.2\.none is missing: apt install libva2"):
         _va.plan()
@@ -65,7 +65,7 @@ def test_a_process_that_runs_gets_the_driver_and_so_do_its_children(run: Run) ->
 
 
 @pytest.mark.usefixtures("vaapi")
-def test_too_late_is_told(run: Run) -> None:
+def test_too_late_is_reported(run: Run) -> None:
     early = "import ctypes; ctypes.CDLL('libva-drm.so.2')"
     done = run(sys.executable, "-c", f"{early}\n{ACTIVATE}")
     assert "already loaded: some framework was imported before" in done.stderr

@@ -76,7 +76,7 @@ def test_calls_are_traced(run_tool: Tool) -> None:
     assert "NV12 64x32" in done.stderr
 
 
-def test_a_report_of_no_display_is_no_report(tmp_path: Path) -> None:
+def test_a_report_of_no_display_is_not_a_report(tmp_path: Path) -> None:
     report = tmp_path / "report"
     with pytest.raises(FileNotFoundError):
         va_report(report)

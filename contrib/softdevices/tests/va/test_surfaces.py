@@ -92,7 +92,7 @@ def test_a_surface_that_is_dropped_is_destroyed() -> None:
     assert libva().vaSyncSurface(shared_display().address, number) == INVALID_SURFACE
 
 
-def test_what_cannot_be_is_told(display_with: Callable[..., Display]) -> None:
+def test_what_cannot_be_is_reported(display_with: Callable[..., Display]) -> None:
     with pytest.raises(SoftDeviceError, match="planes of YUY2 are not arrays; use NV12"):
         create_surface("YUY2", 64, 64)
     with pytest.raises(SoftDeviceError, match="vaCreateSurfaces of NV12 0x64 failed with"):
@@ -106,7 +106,7 @@ def test_what_cannot_be_is_told(display_with: Callable[..., Display]) -> None:
     gc.collect()
 
 
-def test_a_value_without_a_meaning_is_told(
+def test_a_value_without_a_meaning_is_reported(
     display_with: Callable[..., Display], capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SoftDeviceError, match="vaInitialize failed"):

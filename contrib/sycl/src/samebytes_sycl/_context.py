@@ -128,11 +128,10 @@ class SYCLContext(Context[SYCLTensor]):
             NativeError: the device has no memory for it.
         """
         image = ImageInfo(ImageFormat.of(format_), width, height)
-        layouts = image.packed_layouts()
-        pointer, pin = self._allocated(max(p.offset + p.span for p in layouts), kind)
+        pointer, pin = self._allocated(image.nbytes, kind)
         planes = tuple(
             USMArray(self, pointer + p.offset, TensorInfo(p.dtype, p.shape, p.strides), kind, pin)
-            for p in layouts
+            for p in image.packed_layouts()
         )
         return Frame.owned(planes, self, FrameMeta(image), pin)
 

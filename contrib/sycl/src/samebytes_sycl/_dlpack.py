@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dpctl
 
 from samebytes.errors import ExportError
-from samebytes.plugins import Tensor, dlpack_capsule
+from samebytes.plugins import Tensor, check_dlpack_request, dlpack_capsule
 
 if TYPE_CHECKING:
     from ._context import SYCLContext
@@ -59,12 +59,9 @@ def export(
             the layout.
     """
     device = device_of(array.context)
-    if dl_device is not None and tuple(dl_device) != device:
-        raise ExportError(f"this memory is on DLPack device {device}, not on {tuple(dl_device)}")
+    check_dlpack_request(device, dl_device, copy)
     if stream is not None and not isinstance(stream, dpctl.SyclQueue):
         raise ExportError(f"a SYCL stream must be a dpctl.SyclQueue, not {type(stream).__name__}")
-    if copy:
-        raise ExportError("the consumer must copy device memory itself")
     tensor.wait()
     return dlpack_capsule(
         array.addressed(),

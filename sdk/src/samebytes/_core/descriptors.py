@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory behind a file descriptor: whether it is a DMA-BUF, and how large it is."""
+"""The memory behind a file descriptor: which it is, whether a DMA-BUF, and how large."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import LayoutError
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["file_behind", "is_dma_buf", "memory_size"]
+__all__ = ["file_behind", "file_identity", "is_dma_buf", "memory_size"]
 
 # linux/dma-buf.h: _IOW('b', 0, struct dma_buf_sync), of which `flags`, a __u64, is all.
 _DMA_BUF_IOCTL_SYNC = 0x4008_6200
@@ -81,6 +81,25 @@ def memory_size(fd: int) -> int:
     if size <= 0:
         raise LayoutError(f"descriptor {fd} has no bytes: give it a size, as by os.ftruncate()")
     return size
+
+
+def file_identity(fd: int) -> tuple[int, int]:
+    """What the system calls an open file: equal of all descriptors of it, and of no other file.
+
+    Since Linux 5.3 each DMA-BUF has an identity of its own; before, all had the same. When a file
+    is gone, another one may get its identity, as another file may get the number of a descriptor.
+
+    Args:
+        fd: an open descriptor, which stays the caller's.
+
+    Returns:
+        The device and the inode.
+
+    Raises:
+        LayoutError: `fd` is not an open descriptor.
+    """
+    status = _status(fd)
+    return status.st_dev, status.st_ino
 
 
 def file_behind(fd: int) -> str:

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C pointers inside Python objects: of an array to its elements, and that in a PyCapsule."""
+"""C pointers as ints: of an array to its elements, and what users pass as a pointer."""
 
 from __future__ import annotations
 
 import ctypes
 from ctypes import c_void_p
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from ..errors import MissingDependencyError
+from ..errors import MissingDependencyError, UnsupportedObjectError
 
-__all__ = ["capsule_pointer", "data_address", "get_pointer"]
+__all__ = ["data_address", "get_pointer", "native_pointer"]
 
 _DATA = object.__basicsize__
 """numpy/ndarraytypes.h: `data` comes first in PyArrayObject_fields, which is part of numpy's C
@@ -50,14 +51,28 @@ get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 """PyCapsule_GetPointer: ValueError where the name is not the capsule's."""
 
 
-def capsule_pointer(given: object) -> int | None:
-    """The pointer in a PyCapsule of any name, or None if `given` is not a capsule.
+def native_pointer(given: Any, what: str) -> int:
+    """A pointer or handle of C as an int; 0 for a null pointer.
 
-    It stays with the capsule's owner. The caller knows what it points to: nothing is checked.
+    What it points to stays its owner's. Only the caller knows what that must be, so nothing is
+    checked here: neither the range of the number nor the memory.
 
     Args:
-        given: any object.
+        given: an int, a `ctypes.c_void_p`, or a PyCapsule of any name.
+        what: the C type, for the error, for instance "cl_mem" or "AVFrame*".
+
+    Raises:
+        UnsupportedObjectError: it is none of these; True and False are not.
     """
-    if type(given).__name__ != "PyCapsule":
-        return None
-    return get_pointer(given, _get_name(given)) or 0
+    if isinstance(given, c_void_p):
+        return given.value or 0
+    if type(given).__name__ == "PyCapsule":
+        return get_pointer(given, _get_name(given)) or 0
+    if not isinstance(given, bool):
+        try:
+            return index(given)
+        except TypeError:
+            pass
+    raise UnsupportedObjectError(
+        f"{what} must be an int, a ctypes.c_void_p or a PyCapsule, not {given!r}"
+    )

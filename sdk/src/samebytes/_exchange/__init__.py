@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ._dlpack_abi import DEVICE_CPU
-from ._export import dlpack, lasting_export, to_capsule
+from ._export import check_request, dlpack, lasting_export, to_capsule
 from ._from_dlpack import DeviceArray, device_array, from_dlpack
 from ._import import Imported, from_foreign
 from ._tensor import as_array, as_capsule
@@ -15,6 +15,7 @@ __all__ = [
     "Imported",
     "as_array",
     "as_capsule",
+    "check_request",
     "device_array",
     "dlpack",
     "from_dlpack",

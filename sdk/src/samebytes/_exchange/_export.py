@@ -61,6 +61,29 @@ def dlpack(
     return capsule
 
 
+def check_request(
+    device: tuple[int, int], dl_device: tuple[int, int] | None, copy: bool | None
+) -> None:
+    """Refuse what the `__dlpack__` of memory on a device cannot do for its consumer.
+
+    Args:
+        device: the DLPack device, (type, id), that the memory is on.
+        dl_device: where the consumer wants it; None for where it is.
+        copy: whether the consumer wants a copy. None and False are in place.
+
+    Raises:
+        ExportError: the consumer wants the memory on another device, or a copy.
+    """
+    if dl_device is not None:
+        asked = (int(dl_device[0]), int(dl_device[1]))
+        if asked != device:
+            raise ExportError(f"this memory is on DLPack device {device}, not on {asked}")
+    if copy:
+        raise ExportError(
+            "memory of a device is exported in place only: let the consumer copy it, with copy=None"
+        )
+
+
 def to_capsule(
     array: np.ndarray[Any, Any],
     dtype: DType,

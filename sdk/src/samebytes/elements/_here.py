@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a pipeline in the caller's thread: debuggers, profilers and exceptions work as ever."""
+"""Running a pipeline in the caller's thread: debuggers, profilers and exceptions work as usual."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _UNORDERED = (str, bytes, bytearray, Mapping, Set)
 
 
 def shown(value: object) -> str:
-    """A value in an error message, cut short: a stranger may have sent it."""
+    """A value in an error message, cut short: it may come from an untrusted sender."""
     return reprlib.repr(value)
 
 

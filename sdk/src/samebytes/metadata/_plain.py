@@ -76,7 +76,7 @@ def _fields_of(entry: Any, tensor: Callable[[Tensor], Any]) -> dict[str, Any]:
 
 
 def from_plain(plain: Any, tensor: Callable[[Any, str], Tensor]) -> Entry:
-    """The entry that `to_plain` made such data of. It is checked: a stranger may have made it.
+    """The entry that `to_plain` made such data of, checked: the sender may not be trusted.
 
     Args:
         plain: the data.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of a scenario: who holds what, and what every part must read."""
+"""What a scenario expects: the parts that are held, and the values that each must read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._cases import Case
 from ._guard import GuardedMemory
 from ._memory import Memory, views_of
 
-__all__ = ["Part", "Place", "Root", "check_values", "name_of"]
+__all__ = ["Part", "Root", "View", "check_values", "name_of"]
 
 
 @dataclass(eq=False)
@@ -35,10 +35,10 @@ class Root:
 
 
 @dataclass(eq=False)
-class Place:
-    """Where bytes are seen: every part of one place sees each write at once.
+class View:
+    """What the holders of some bytes see: all parts of one view see each write at once.
 
-    An ALIAS or IMPORT is seen in the place of its source. A MAP or COPY is a place of its own.
+    An ALIAS or IMPORT is of the view of its source. A MAP or COPY has a view of its own.
     """
 
     root: Root
@@ -63,7 +63,7 @@ class Part:
     kind: str
     value: Any
     memory: Memory
-    place: Place
+    view: View
     readonly: bool
     holds: frozenset[object]
     may_hold: frozenset[object] = frozenset()
@@ -73,17 +73,17 @@ class Part:
 
 
 def name_of(part: Part) -> str:
-    """What it is called in the steps that are shown."""
+    """How the steps that a failure shows call a part."""
     node = part.memory.node
-    return f"{part.kind} of {part.place.root.case} in {node}"
+    return f"{part.kind} of {part.view.root.case} in {node}"
 
 
 def check_values(part: Part) -> None:
-    """It reads the values of its place."""
-    expected = part.place.values
+    """See that a part reads the values of its view."""
+    expected = part.view.values
     views: Sequence[np.ndarray[Any, Any]]
     if part.kind == "native":
-        frame = not isinstance(part.place.root.case, TensorInfo)
+        frame = not isinstance(part.view.root.case, TensorInfo)
         views = part.memory.views(part.value) if frame else (part.memory.view(part.value),)
     elif part.kind == "object":
         views = views_of(part.memory, part.value)

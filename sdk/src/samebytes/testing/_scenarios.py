@@ -26,7 +26,7 @@ from samebytes.errors import AccessError, BusyError, ClosedError
 from samebytes.plugins import Access
 
 from ._cases import Case, allocate, guarded, item_of
-from ._held import Part, Place, Root, check_values, name_of
+from ._held import Part, Root, View, check_values, name_of
 from ._memory import Memory, fill_each, views_of
 
 __all__ = ["Plan", "run_lifetimes"]
@@ -117,13 +117,13 @@ class _Scenario:
         guard, native = guarded(source, chosen)
         item = item_of(source, chosen, native)
         root = Root(chosen, guard)
-        place = Place(root, self.values(source, item))
+        view = View(root, self.values(source, item))
         item.flush()
         self.roots.append(root)
         held = frozenset([root])
         self.parts += [
-            Part("native", native, source, place, False, held),
-            Part("object", item, source, place, False, held),
+            Part("native", native, source, view, False, held),
+            Part("object", item, source, view, False, held),
         ]
 
     def allocate(self) -> None:
@@ -133,27 +133,25 @@ class _Scenario:
         source = self.plan.source
         item = allocate(source, chosen)
         root = Root(chosen, None, weakref.ref(item.storage))
-        place = Place(root, self.values(source, item))
+        view = View(root, self.values(source, item))
         item.flush()
         self.roots.append(root)
         held = frozenset([root])
-        self.parts.append(Part("object", item, source, place, False, held, ends=root))
+        self.parts.append(Part("object", item, source, view, False, held, ends=root))
 
     def map(self) -> None:
         """To the other end, or to itself."""
         part = self.choose("object")
-        across = (
-            self.rng.random() < 0.6 and part.memory is self.plan.source and not part.place.apart
-        )
+        across = self.rng.random() < 0.6 and part.memory is self.plan.source and not part.view.apart
         apart = across and self.plan.transfer in (Transfer.MAP, Transfer.COPY)
         accesses: Sequence[Access] = self.plan.accesses if across else ("r", "w", "rw")
         chosen = self.rng.choice(accesses)
         if across and not self.plan.mixed_access:
-            root = part.place.root
-            if not any(p.memory is self.plan.target and p.place.root is root for p in self.parts):
+            root = part.view.root
+            if not any(p.memory is self.plan.target and p.view.root is root for p in self.parts):
                 root.access = None
             chosen = root.access = root.access or chosen
-        if part.place.stale or (apart and self.disturbs(part.place.root, chosen)):
+        if part.view.stale or (apart and self.disturbs(part.view.root, chosen)):
             return
         if chosen == "w" and not part.readonly and part not in self.writable():
             return
@@ -166,9 +164,9 @@ class _Scenario:
             return
         assert chosen == "r" or not item.readonly, "read-only memory became writable"
         memory = self.plan.target if across else part.memory
-        place = part.place
+        view = part.view
         if apart:
-            place = Place(place.root, place.values, True, chosen != "r")
+            view = View(view.root, view.values, True, chosen != "r")
         made: frozenset[object] = frozenset([object()] if mapped._made else [])
         holds, may_hold = part.holds, part.may_hold
         if apart and self.plan.transfer is Transfer.COPY:  # its parent may be closed
@@ -176,7 +174,7 @@ class _Scenario:
         if not part.memory.natives_hold:  # what its framework counts, close() does not see
             holds, may_hold = frozenset(), holds | may_hold
         mine = Part(
-            "object", mapped, memory, place, mapped.readonly, holds | made, may_hold,
+            "object", mapped, memory, view, mapped.readonly, holds | made, may_hold,
             next(iter(made), None),
         )  # fmt: skip
         self.parts.append(mine)
@@ -217,7 +215,7 @@ class _Scenario:
         if not memory.natives_hold and how != "storage":
             holds, may_hold = frozenset[object](), holds | may_hold
         self.parts.append(
-            Part(how, value, memory, part.place, part.readonly, holds, may_hold, None, index,
+            Part(how, value, memory, part.view, part.readonly, holds, may_hold, None, index,
                   part if how == "plane" else None)
         )  # fmt: skip
 
@@ -235,7 +233,7 @@ class _Scenario:
             part.value.wait()
         elif how == "collect":
             gc.collect()
-        elif not part.place.stale:  # publishing what was read before would undo a later write
+        elif not part.view.stale:  # publishing what was read before would undo a later write
             part.value.flush()
 
     def close(self) -> None:
@@ -276,7 +274,7 @@ class _Scenario:
 
     def every_part_reads_its_values(self) -> None:
         for part in self.parts:
-            if part.kind != "storage" and not part.place.stale:
+            if part.kind != "storage" and not part.view.stale:
                 check_values(part)
 
     def memory_is_given_back_with_its_last_holder(self) -> None:
@@ -316,32 +314,32 @@ class _Scenario:
 
     def disturbs(self, root: Root, access: Access) -> bool:
         """Whether a mapping apart would meet another one of which it knows nothing."""
-        apart = [p.place for p in self.parts if p.place.root is root and p.place.apart]
+        apart = [p.view for p in self.parts if p.view.root is root and p.view.apart]
         return any(p.writable for p in apart) or (access != "r" and bool(apart))
 
     def writable(self) -> list[Part]:
         """The objects whose bytes may be written without harm to a mapping apart."""
         return [
             p for p in self.of_kind("object")
-            if not p.readonly and not p.place.stale and all(
-                o.place is p.place for o in self.parts
-                if o.place.root is p.place.root and o.place.apart and o.place.writable
+            if not p.readonly and not p.view.stale and all(
+                o.view is p.view for o in self.parts
+                if o.view.root is p.view.root and o.view.apart and o.view.writable
             )
         ]  # fmt: skip
 
     def fill_through(self, part: Part) -> None:
         values = self.values(part.memory, part.value)
         part.value.flush()
-        root, copies = part.place.root, self.plan.transfer is Transfer.COPY
-        for place in {id(p.place): p.place for p in self.parts}.values():
-            if place.root is not root:
+        root, copies = part.view.root, self.plan.transfer is Transfer.COPY
+        for view in {id(p.view): p.view for p in self.parts}.values():
+            if view.root is not root:
                 continue
-            if place is part.place or not place.apart:
-                place.values = values
+            if view is part.view or not view.apart:
+                view.values = values
             elif (
                 not copies
             ):  # what a driver mapped before is not looked at until it is mapped again
-                place.stale = True
+                view.stale = True
 
     def remove(self, parts: list[Part]) -> None:
         for part in parts:

@@ -2,7 +2,8 @@
 """Run the toy's suites with each fault, in a fork each: the imports take longer than the tests.
 
 Arguments: the file of the suites, and a JSON object of the faults, each with the expression that
-selects tests. Prints a JSON object of the faults, each with pytest's status and output.
+selects tests. Prints a JSON array for each fault as soon as it was tried: the fault, pytest's
+status and output.
 """
 
 from __future__ import annotations
@@ -41,4 +42,6 @@ def run(fault: str, expression: str) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(ended), printed
 
 
-sys.stdout.write(json.dumps({f: run(f, e) for f, e in json.loads(sys.argv[2]).items()}))
+for each, selected in json.loads(sys.argv[2]).items():
+    sys.stdout.write(json.dumps([each, *run(each, selected)]) + "\n")
+    sys.stdout.flush()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """send() and receive(): tensors and frames between processes.
 
-Which descriptors of a stranger may be used is decided here. Memory that somebody can cut short
+Which received descriptors may be used is decided here. Memory that somebody can cut short
 under a mapping ends the process that reads it (SIGBUS). A DMA-BUF keeps its size, and so does a
 memfd that is sealed against shrinking. Huge pages are not taken: their pool is small, and who
 punches a hole into such a memfd gives a page back to it.
@@ -134,7 +134,7 @@ def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:
 def buffer_behind(
     fd: Fd, field: str, trusted: bool, *, kept: KeptMapping | None = None
 ) -> DMABuffer:
-    """The buffer of a descriptor that a stranger sent, which becomes the buffer's.
+    """The buffer of a descriptor that was received, which becomes the buffer's.
 
     Raises:
         MessageError: it is nothing that a message may have; `field` is its name.
@@ -177,7 +177,7 @@ def tensor_over(native: DMAPlane, readonly: bool) -> DMATensor:
 def _check_untrusted(fd: Fd) -> None:
     """Refuse memory whose pages somebody can take away.
 
-    The kernel alone answers what is asked here. A descriptor of a file system that the stranger
+    The kernel alone answers what is asked here. A descriptor of a file system that the sender
     runs (FUSE) could let other calls wait forever, fstat() for one.
 
     Raises:

@@ -89,7 +89,7 @@ def named(field: str) -> Iterator[None]:
 
 
 def shown(value: object) -> str:
-    """A stranger's value in an error message, cut short."""
+    """A received value in an error message, cut short."""
     return reprlib.repr(value)
 
 

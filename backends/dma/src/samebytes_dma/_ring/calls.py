@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls of a writer: one thread at a time, and none that waits keeps the others from theirs."""
+"""Run the calls of a writer one at a time. A call that waits lets those of other threads run."""
 
 from __future__ import annotations
 

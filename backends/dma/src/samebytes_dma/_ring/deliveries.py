@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A frame that the writer has accepted, on its way to the readers."""
+"""A frame that the writer accepted and the readers have not all received yet."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from samebytes.plugins import Lock
 
 from .._passing.describing import describe_layout
 from .messages import MAX_LAYOUTS, pack_layout
-from .places import Places
+from .slot_layout import SlotLayout
 
 __all__ = ["Layout", "Layouts"]
 
@@ -37,16 +37,16 @@ class Layouts:
     """Those of one ring.
 
     Args:
-        places: of what acquire() gives, whose layout is asked for with each frame.
+        slot_layout: of what acquire() gives, whose layout is asked for with each frame.
     """
 
-    __slots__ = ("_known", "_lock", "_places", "_usual")
+    __slots__ = ("_known", "_lock", "_slot_layout", "_usual")
 
-    def __init__(self, places: Places | None) -> None:
-        self._places = places
+    def __init__(self, slot_layout: SlotLayout | None) -> None:
+        self._slot_layout = slot_layout
         self._lock = Lock()
         self._known: dict[Any, Layout] = {}
-        self._usual: tuple[Places | None, Layout | None] = (None, None)
+        self._usual: tuple[SlotLayout | None, Layout | None] = (None, None)
 
     def of(self, item: Any) -> Layout:
         """That of a frame or tensor of "dma"; one that is new gets a number.
@@ -54,12 +54,12 @@ class Layouts:
         Raises:
             MessageError, UnsupportedObjectError: readers have no words for it.
         """
-        places, known = self._usual
-        if known is not None and places is not None and places.are_of(item):
+        slot_layout, known = self._usual
+        if known is not None and slot_layout is not None and slot_layout.are_of(item):
             return known
         made = self._any(item)
-        if self._places is not None and self._places.are_of(item):
-            self._usual = self._places, made
+        if self._slot_layout is not None and self._slot_layout.are_of(item):
+            self._usual = self._slot_layout, made
         return made
 
     def _any(self, item: Any) -> Layout:

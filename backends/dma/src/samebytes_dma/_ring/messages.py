@@ -122,7 +122,7 @@ def pack_refused(reason: str) -> bytes:
 
 
 def unpack_refused(packet: bytes) -> str:
-    """The reason, which is a stranger's text."""
+    """The reason, which another process wrote."""
     return packet[1 : _MAX_REASON + 1].decode(errors="replace")
 
 

@@ -16,7 +16,7 @@ from .._tensor import DMATensor
 from .calls import Calls
 from .errors import RingTimeoutError
 from .items import buffer_of, is_dma
-from .places import Places
+from .slot_layout import SlotLayout
 from .slots import Slot, SlotUse, allocate, memory_of
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ class Pool:
         self._drops = drops
         self._numbers = count()
         # Of each slot and kind of frame, until the slot has another one.
-        self._planes: dict[tuple[int, int, Places], tuple[DMAPlane, ...]] = {}
+        self._planes: dict[tuple[int, int, SlotLayout], tuple[DMAPlane, ...]] = {}
 
-    def acquire(self, places: Places, seconds: float) -> Any:
+    def acquire(self, slot_layout: SlotLayout, seconds: float) -> Any:
         """A free slot as a frame or tensor; its memory is replaced if it is too small.
 
         Raises:
@@ -60,23 +60,23 @@ class Pool:
         """
         slot, user = self._until_free(self.own, seconds)
         try:
-            if slot.buffer is None or slot.buffer.size < places.nbytes:
-                slot.put(allocate(self._allocator, places.nbytes))
+            if slot.buffer is None or slot.buffer.size < slot_layout.nbytes:
+                slot.put(allocate(self._allocator, slot_layout.nbytes))
             buffer = slot.buffer
             assert buffer is not None
             use = SlotUse(buffer, partial(_ended, slot, user, self._calls.server.wake), slot)
         except BaseException:
             slot.users.discard(user)
             raise
-        key = (slot.number, slot.version, places)
+        key = (slot.number, slot.version, slot_layout)
         planes = self._planes.get(key)
         if planes is None:
-            planes = places.planes_in(buffer)
+            planes = slot_layout.planes_in(buffer)
             for old in [k for k in list(self._planes) if k[0] == slot.number]:
                 self._planes.pop(old, None)
             self._planes[key] = planes
         lent = buffer.lent(use, readonly=False)
-        return places.item_over(tuple(plane.moved_to(lent) for plane in planes), use)
+        return slot_layout.item_over(tuple(plane.moved_to(lent) for plane in planes), use)
 
     def adopt(self, item: DMATensor | Frame, seconds: float) -> tuple[Slot, int]:
         """The slot of memory of others, and the number of who uses it: the caller.

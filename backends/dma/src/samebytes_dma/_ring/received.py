@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader makes of packets: slots, layouts, and frames over them. Nothing is believed."""
+"""Turn the packets that a reader receives into slots, layouts and frames, and check each value."""
 
 from __future__ import annotations
 

@@ -121,8 +121,7 @@ def unlink(address: Address, made: os.stat_result | None) -> None:
         return
     path = Path(address)
     with suppress(OSError):
-        found = path.stat()
-        if (found.st_dev, found.st_ino) == (made.st_dev, made.st_ino):
+        if os.path.samestat(path.stat(), made):
             path.unlink()
 
 

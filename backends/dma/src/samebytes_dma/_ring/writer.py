@@ -23,9 +23,9 @@ from .errors import RingTimeoutError
 from .items import InDMA, described, meta_of, set_readonly
 from .layouts import Layouts
 from .messages import MAX_SLOTS, FrameHeader
-from .places import Places, copy_into, places_of
 from .pool import Pool
 from .serving import Server
+from .slot_layout import SlotLayout, copy_into, slot_layout_of
 from .slots import Slot, allocate, readers_can_write
 from .sockets import Address
 
@@ -101,11 +101,11 @@ class RingWriter:
             raise LayoutError(f'when_full={when_full!r}: it is "wait" or "drop-oldest"')
         self.timeout = timeout
         allocator = find_allocator(memory)
-        self._places = places_of(format, width, height, shape, dtype)
+        self._slot_layout = slot_layout_of(format, width, height, shape, dtype)
         own = [Slot(number) for number in range(slots)]
-        if self._places is not None:
+        if self._slot_layout is not None:
             for slot in own:
-                slot.put(allocate(allocator, self._places.nbytes))
+                slot.put(allocate(allocator, self._slot_layout.nbytes))
         drops = when_full == "drop-oldest"
         if most_readers is None:
             most_readers = max(slots - 2, 1) if drops else _MOST_OWN
@@ -116,7 +116,7 @@ class RingWriter:
         self._calls = Calls(self._server)
         adopted = [Slot(slots + number) for number in range(adopt)]
         self._pool = Pool(self._calls, allocator, own, adopted, drops)
-        self._layouts = Layouts(self._places)
+        self._layouts = Layouts(self._slot_layout)
         self._in_dma = InDMA()
         self._sequence = self._accepted = self._copied = self._unread = 0
         _living.add(self)
@@ -135,11 +135,11 @@ class RingWriter:
             UnsupportedObjectError: the ring was made without a layout.
             ClosedError: it was closed or interrupted.
         """
-        if self._places is None:
+        if self._slot_layout is None:
             raise UnsupportedObjectError(
                 "this ring was made without a layout: pass format=, width= and height=, or shape="
             )
-        return self._pool.acquire(self._places, self._seconds(timeout))
+        return self._pool.acquire(self._slot_layout, self._seconds(timeout))
 
     def send(
         self, item: Tensor | Frame[Any], *, copy: bool = False, timeout: float | None = None
@@ -190,8 +190,8 @@ class RingWriter:
                 node, "ring", f"{node} -> ring",
                 ["what acquire() gives, and memory of dma, is sent without a copy"],
             )  # fmt: skip
-        places = Places.like(item)
-        made = self._pool.acquire(places, self._seconds(timeout))
+        slot_layout = SlotLayout.like(item)
+        made = self._pool.acquire(slot_layout, self._seconds(timeout))
         count_copy(f"{item.context.node} -> ring", copy_into(made, item))
         self._copied += 1
         slot = self._pool.slot_of(made)

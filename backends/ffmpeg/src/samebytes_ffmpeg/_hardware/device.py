@@ -7,10 +7,9 @@ import os
 from collections import OrderedDict
 from ctypes import byref
 from functools import partial
-from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import ImageFormat, ImageInfo
 from samebytes.plugins import (
     Context,
@@ -19,6 +18,7 @@ from samebytes.plugins import (
     HandleKey,
     Lock,
     OwnedPointer,
+    native_pointer,
     register_handle_key,
 )
 
@@ -138,25 +138,21 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         return acquired(pointer, call)
 
     @classmethod
-    def from_pointer(cls, pointer: int, library: str | None = None) -> HardwareDevice:
+    def from_pointer(cls, pointer: Any, library: str | None = None) -> HardwareDevice:
         """The context of an AVHWDeviceContext that somebody else made.
 
         Args:
-            pointer: an AVBufferRef* of it, which stays its owner's: a reference is taken.
+            pointer: an AVBufferRef* of it, as an int, a `ctypes.c_void_p` or a PyCapsule. It stays
+                its owner's: a reference is taken.
             library: path or soname of its libavutil; that of the system by default.
 
         Raises:
             LayoutError: there is no such reference at the address.
             UnknownNameError: it is of a type that is not known here.
-            UnsupportedObjectError: `pointer` is not an int.
+            UnsupportedObjectError: `pointer` is not a pointer.
         """
         used = system_library() if library is None else library_at(library)
-        try:
-            address = index(pointer)
-        except TypeError:
-            raise UnsupportedObjectError(
-                f"an AVBufferRef* is an int, not {type(pointer).__name__}"
-            ) from None
+        address = native_pointer(pointer, "an AVBufferRef*")
         data = snapshot(AVBufferRef, address, "an AVBufferRef").data or 0
         context: Any = snapshot(DEVICE_CONTEXTS[used.major], data, "an AVHWDeviceContext")
         if not context.av_class or not context.hwctx:

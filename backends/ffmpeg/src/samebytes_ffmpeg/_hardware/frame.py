@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from operator import index
 from typing import Any
 
 from av import VideoFrame
 
-from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import FrameMeta, OwnedPointer
+from samebytes.errors import LayoutError
+from samebytes.plugins import FrameMeta, OwnedPointer, native_pointer
 
 from .._avutil import PYAV
 from .._from_cpu import describe_native
@@ -44,26 +43,21 @@ class HardwareFrame:
         self.library = library
 
     @classmethod
-    def from_pointer(cls, pointer: int, library: str | None = None) -> HardwareFrame:
+    def from_pointer(cls, pointer: Any, library: str | None = None) -> HardwareFrame:
         """A new reference to the frame at an address; that frame stays its owner's.
 
         Args:
-            pointer: an AVFrame*.
+            pointer: an AVFrame*: an int, a `ctypes.c_void_p` or a PyCapsule.
             library: path or soname of the libavutil that made it, for instance
                 "libavutil.so.57"; that of the system by default.
 
         Raises:
             LayoutError: there is no frame of a device at the address.
             MissingDependencyError: the library cannot be used.
-            UnsupportedObjectError: `pointer` is not an int.
+            UnsupportedObjectError: `pointer` is not a pointer.
         """
         used = system_library() if library is None else library_at(library)
-        try:
-            address = index(pointer)
-        except TypeError:
-            raise UnsupportedObjectError(
-                f"an AVFrame* is an int, not {type(pointer).__name__}"
-            ) from None
+        address = native_pointer(pointer, "an AVFrame*")
         frame: Any = snapshot(used.AVFrame, address, "an AVFrame")
         # libavutil/frame.c: of images, extended_data is the address of data.
         if frame.extended_data != address:

@@ -29,6 +29,10 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "DX_BUFFER": (("DEV_OBJECT_HANDLE",), ()),
 }
 
+_ALL_KEYS = sorted(
+    {"SHARED_MEM_TYPE"}.union(*(needed + optional for needed, optional in _KEYS.values()))
+)
+
 
 def kind_of(properties: Mapping[str, Any]) -> str:
     """The SHARED_MEM_TYPE of a map, whose keys are those of that type; "" of an empty map.
@@ -41,6 +45,9 @@ def kind_of(properties: Mapping[str, Any]) -> str:
         return ""
     kind = properties.get("SHARED_MEM_TYPE")
     if kind is None:
+        for key in properties:
+            if key not in _ALL_KEYS:
+                raise UnknownNameError("remote property of the GPU", str(key), _ALL_KEYS)
         raise PropertyError("SHARED_MEM_TYPE", "it must be given if any property is")
     if kind not in _KEYS:
         raise UnknownNameError("value of SHARED_MEM_TYPE", str(kind), _KEYS)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import Resumable, Storage, bytes_at, hand_over, uninterrupted
+from samebytes.plugins import Resumable, Storage, bind, bytes_at, hand_over, uninterrupted
 
 from ._abi import opencl as cl
 
@@ -77,9 +77,7 @@ def library() -> ctypes.CDLL:
         raise MissingDependencyError(
             "openvino", LIBRARY, "apt install ocl-icd-libopencl1, and the OpenCL driver of the GPU"
         ) from error
-    for name, (result, arguments) in cl.PROTOTYPES.items():
-        function = getattr(found, name)
-        function.restype, function.argtypes = result, arguments
+    bind(found, cl.PROTOTYPES)
     return found
 
 

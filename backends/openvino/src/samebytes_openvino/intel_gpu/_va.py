@@ -18,7 +18,7 @@ from samebytes.plugins import Tensor, bytes_at
 
 from .._remote._errors import OpenVINOError, PropertyError
 from . import _opencl
-from ._arguments import display_of
+from ._arguments import handle_of
 from ._context import ClContext
 from ._creation import nv12_planes
 from ._maps import surface_in
@@ -61,7 +61,7 @@ class VAContext(ClContext):
         """
         if sys.platform == "win32":
             raise UnsupportedObjectError("VAContext is for Linux: use D3DContext on Windows")
-        pointer = display_of(display)
+        pointer = handle_of(display, "VA_DEVICE", "VADisplay", "va_display")
         _check_display(pointer)
         return context_over(VAContext, pointer, "va_display", display, tile, core)
 

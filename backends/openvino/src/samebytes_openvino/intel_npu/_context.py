@@ -287,14 +287,12 @@ class ZeroContext(RemoteContext):
             OpenVINOError: the plugin refuses.
         """
         image = ImageInfo(ImageFormat.of(format_), width, height)
-        layouts = image.packed_layouts()
-        nbytes = max(p.offset + p.span for p in layouts)
         properties = as_properties(MemType.L0_INTERNAL_BUF, TensorType.BINDED)
-        imported = self._import(nbytes, properties)
+        imported = self._import(image.nbytes, properties)
         storage = holding((imported,))
         natives = tuple(
             tensor_in(imported, storage, p.offset, TensorInfo(p.dtype, image_shape(p.shape)), False)
-            for p in layouts
+            for p in image.packed_layouts()
         )
         return Frame.owned(natives, self, FrameMeta(image), storage)
 

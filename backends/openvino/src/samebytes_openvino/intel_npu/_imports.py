@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from samebytes.plugins import ImportCache, Storage, TensorInfo, array_in
+from samebytes.plugins import ImportCache, Storage, TensorInfo, array_in, file_identity
 
 from .._layout import carried_tensor
 from .._pinned import PinnedTensor
@@ -91,12 +91,12 @@ class Imports(ImportCache[Imported]):
 
     def hold_as_input(self, native: Any, fd: int) -> None:
         """Remember that `native`, an openvino.RemoteTensor, is INPUT over that buffer."""
-        self._inputs[native] = _identity(fd)
+        self._inputs[native] = file_identity(fd)
 
     def check_not_input(self, fd: int) -> None:
         """Raise PropertyError if a living INPUT tensor lies over the buffer of a descriptor."""
         if self._inputs:
-            self._check_none_is_input({_identity(fd)})
+            self._check_none_is_input({file_identity(fd)})
 
     def check_pages_not_input(self, address: int, nbytes: int) -> None:
         """The same for memory of the CPU: a buffer's pages may be mapped there."""
@@ -113,14 +113,8 @@ class Imports(ImportCache[Imported]):
         )
 
 
-def _identity(fd: int) -> tuple[int, int]:
-    """What the system calls the file behind a descriptor; of a DMA-BUF each has its own."""
-    found = os.fstat(fd)
-    return found.st_dev, found.st_ino
-
-
 def _files_mapped(address: int, nbytes: int) -> set[tuple[int, int]]:
-    """What the system calls the files behind a range of addresses (proc_pid_maps(5))."""
+    """The identities of the files behind a range of addresses (proc_pid_maps(5))."""
     found = set()
     for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines():
         span, _, _, device, inode, *_ = line.split(maxsplit=5)

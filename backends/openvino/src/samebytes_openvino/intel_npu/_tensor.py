@@ -13,7 +13,7 @@ from samebytes.plugins import Storage, TensorInfo, array_in, data_address
 
 from .._element_types import element_type, from_element_type
 from .._pinned import PinnedTensor
-from .._remote._carrier import carried
+from .._remote._conversion import as_tensor
 from .._remote._errors import RegionError
 from .._remote._tensor import RemoteTensor, pin, pinned
 from .._tensor import array_of
@@ -176,7 +176,7 @@ def check_copyable(tensor: ZeroBufferTensor) -> None:
     info = tensor.info
     if (
         info.dtype.packed
-        or carried(tensor.native, element_type(info.dtype), info.ndim).is_continuous()
+        or as_tensor(tensor.native, element_type(info.dtype), info.ndim).is_continuous()
     ):
         raise RegionError(REGION)
 

@@ -17,6 +17,7 @@ from ctypes import (
     c_uint32,
     c_void_p,
 )
+from typing import Any
 
 CL_SUCCESS = 0
 CL_INVALID_CONTEXT = -34
@@ -70,7 +71,7 @@ class cl_image_format(Structure):
 # cl_int clGet...Info(handle, cl_uint name, size_t size, void *value, size_t *size_ret)
 _GET_INFO = [c_void_p, c_uint32, c_size_t, c_void_p, POINTER(c_size_t)]
 
-PROTOTYPES = {
+PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "clGetPlatformIDs": (c_int32, [c_uint32, POINTER(c_void_p), POINTER(c_uint32)]),
     "clGetDeviceInfo": (c_int32, _GET_INFO),
     "clGetContextInfo": (c_int32, _GET_INFO),

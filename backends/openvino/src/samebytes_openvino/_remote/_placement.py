@@ -11,7 +11,7 @@ import openvino
 
 from samebytes.plugins import Tensor, data_address
 
-from .._places import Placement, Places, Verdict
+from .._placement import Placement, PlacementRules, Verdict
 from .._ports import Port
 from ..intel_gpu._opencl import allocation
 from ..intel_gpu._regions import may_be_region
@@ -19,10 +19,10 @@ from ._context import RemoteContext
 from ._errors import last_line
 from ._values import params_of, pointer
 
-__all__ = ["places_of"]
+__all__ = ["placement_rules"]
 
 
-class GpuPlaces:
+class GpuPlacement:
     """Tensors under the GPU plugin.
 
     It uses USM host memory of its own cl_context, and interior pointers into it, if the GPU works
@@ -46,7 +46,7 @@ class GpuPlaces:
         self.own: Placement = "in place" if integrated else "unknown"
 
     def look(self, native: Any, writes: bool) -> Verdict:
-        """As `Places.look`."""
+        """As `PlacementRules.look`."""
         found = allocation(self._cl_context, data_address(native.data))
         if found.kind == "host":
             return Verdict(self.own)
@@ -54,12 +54,12 @@ class GpuPlaces:
         return Verdict("copied", f"the GPU plugin copies {what} memory that is set as a tensor")
 
     def may_be_region(self, tensor: Tensor) -> bool:
-        """As `Places.may_be_region`: whether the memory is larger than the tensor."""
+        """As `PlacementRules.may_be_region`: whether the memory is larger than the tensor."""
         native = tensor.native
         return may_be_region(native, params_of(native), tensor.info, self._cl_context)
 
     def reads_surface(self, port: Port) -> bool | None:
-        """As `Places.reads_surface`: said of planes of NV12 and I420 alone.
+        """As `PlacementRules.reads_surface`: said of planes of NV12 and I420 alone.
 
         The plugin fails at the inference with the other kind. Of a compiled model Python cannot
         read the memory type that PrePostProcessor was given, but the plugin's own model of it has
@@ -78,7 +78,7 @@ class GpuPlaces:
         return name in self._surfaces or f"{name}_0" in self._surfaces
 
 
-class NpuPlaces:
+class NpuPlacement:
     """Tensors under the NPU plugin.
 
     It looks ordinary ones up among the memory that it allocated or imported, where they may lie at
@@ -100,7 +100,7 @@ class NpuPlaces:
         self._check_not_input: Callable[[int, int], None] = npu.check_pages_not_input
 
     def look(self, native: Any, writes: bool) -> Verdict:
-        """As `Places.look`.
+        """As `PlacementRules.look`.
 
         Raises:
             PropertyError: an output in a buffer that the NPU holds as INPUT.
@@ -124,11 +124,11 @@ class NpuPlaces:
         return Verdict("in place" if known else "imported", pin=pin)
 
     def may_be_region(self, tensor: Tensor) -> bool:
-        """As `Places.may_be_region`: regions are used in place, or refused."""
+        """As `PlacementRules.may_be_region`: regions are used in place, or refused."""
         return False
 
     def reads_surface(self, port: Port) -> bool | None:
-        """As `Places.reads_surface`: the NPU has no surfaces."""
+        """As `PlacementRules.reads_surface`: the NPU has no surfaces."""
         return None
 
     def _is_known(self, address: int) -> bool:
@@ -162,10 +162,10 @@ def _image_inputs(compiled: Any) -> frozenset[str]:
     )
 
 
-def places_of(context: RemoteContext, compiled: Any) -> Places:
+def placement_rules(context: RemoteContext, compiled: Any) -> PlacementRules:
     """The rules of the context's plugin for a compiled model."""
     return (
-        GpuPlaces(context, compiled)
+        GpuPlacement(context, compiled)
         if context.device_name.startswith("GPU")
-        else NpuPlaces(context)
+        else NpuPlacement(context)
     )

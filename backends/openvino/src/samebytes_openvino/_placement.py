@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What plugins do with an ordinary tensor: use it in place, or copy it.
 
-The rules of the GPU and NPU plugins are in `_remote/_places.py`.
+The rules of the GPU and NPU plugins are in `_remote/_placement.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from samebytes.plugins import Tensor
 
 from ._ports import Port
 
-__all__ = ["HostPlaces", "Placement", "Places", "Verdict"]
+__all__ = ["HostPlacement", "Placement", "PlacementRules", "Verdict"]
 
 Placement = Literal["in place", "imported", "copied", "unknown"]
 
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
     pin: Any = None
 
 
-class Places(Protocol):
+class PlacementRules(Protocol):
     """What a plugin does with tensors.
 
     Attributes:
@@ -62,7 +62,7 @@ class Places(Protocol):
         """Whether a port takes images and surfaces alone, or buffers alone; None if not known."""
 
 
-class HostPlaces:
+class HostPlacement:
     """Tensors under the CPU plugin, which uses dense ones in place; or under one not known here.
 
     Args:
@@ -83,13 +83,13 @@ class HostPlaces:
         self._place = Verdict(placement)
 
     def look(self, native: Any, writes: bool) -> Verdict:
-        """As `Places.look`."""
+        """As `PlacementRules.look`."""
         return self._place
 
     def may_be_region(self, tensor: Tensor) -> bool:
-        """As `Places.may_be_region`: there are no remote tensors."""
+        """As `PlacementRules.may_be_region`: there are no remote tensors."""
         return False
 
     def reads_surface(self, port: Port) -> bool | None:
-        """As `Places.reads_surface`: there are no surfaces."""
+        """As `PlacementRules.reads_surface`: there are no surfaces."""
         return None

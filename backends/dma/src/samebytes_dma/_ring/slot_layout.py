@@ -18,14 +18,14 @@ from .._plane import DMAPlane
 from .._tensor import DMATensor
 from .slots import SlotUse
 
-__all__ = ["Places", "copy_into", "places_of"]
+__all__ = ["SlotLayout", "copy_into", "slot_layout_of"]
 
 # As of memory of the CPU's, so that devices can take each plane by itself.
 _ALIGNMENT = 128
 
 
 @dataclass(frozen=True)
-class Places:
+class SlotLayout:
     """Where the planes of frames of one kind lie in a buffer.
 
     Attributes:
@@ -42,14 +42,14 @@ class Places:
     one: bool = False
 
     @classmethod
-    def of_image(cls, image: ImageInfo) -> Places:
+    def of_image(cls, image: ImageInfo) -> SlotLayout:
         """An image: planes one after another, without gaps."""
         layouts = image.packed_layouts()
         infos = tuple(TensorInfo(p.dtype, p.shape, p.strides) for p in layouts)
         return cls(infos, tuple(p.offset for p in layouts), image.nbytes, image)
 
     @classmethod
-    def of_tensors(cls, infos: Sequence[TensorInfo], *, one: bool) -> Places:
+    def of_tensors(cls, infos: Sequence[TensorInfo], *, one: bool) -> SlotLayout:
         """Tensors, dense, each at a multiple of 128 bytes.
 
         Raises:
@@ -65,7 +65,7 @@ class Places:
         return cls(dense, tuple(offsets), end, None, one)
 
     @classmethod
-    def like(cls, item: Tensor | Frame) -> Places:
+    def like(cls, item: Tensor | Frame) -> SlotLayout:
         """Of a copy of that.
 
         Raises:
@@ -106,13 +106,13 @@ class Places:
         return Frame.borrowed(planes, DMA, FrameMeta(self.image), keep=use)
 
 
-def places_of(
+def slot_layout_of(
     format_: str | ImageFormat | None,
     width: int | None,
     height: int | None,
     shape: Sequence[int] | None,
     dtype: Any,
-) -> Places | None:
+) -> SlotLayout | None:
     """What the options of a ring say that its frames are; None where they say nothing.
 
     Raises:
@@ -121,12 +121,12 @@ def places_of(
     if shape is not None:
         if (format_, width, height) != (None, None, None):
             raise LayoutError("a ring has images or tensors: pass format= or shape=, not both")
-        return Places.of_tensors([TensorInfo(dtype, tuple(shape))], one=True)
+        return SlotLayout.of_tensors([TensorInfo(dtype, tuple(shape))], one=True)
     if format_ is None and width is None and height is None:
         return None
     if format_ is None or width is None or height is None:
         raise LayoutError("images have format=, width= and height=: pass all of them")
-    return Places.of_image(ImageInfo(ImageFormat.of(format_), width, height))
+    return SlotLayout.of_image(ImageInfo(ImageFormat.of(format_), width, height))
 
 
 def copy_into(target: Any, source: Tensor | Frame) -> int:

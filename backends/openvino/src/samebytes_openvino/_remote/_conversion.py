@@ -18,16 +18,16 @@ from openvino import op
 
 from ._core import default_core
 
-__all__ = ["carried"]
+__all__ = ["as_tensor"]
 
-_NAME = "carried"
+_NAME = "converted"
 
 # Those that nobody uses at the moment, by element type and rank. Whoever converts takes one out, so
 # that neither another thread nor a finalizer sets its tensor meanwhile.
-_idle: dict[tuple[str, int], deque[_Carrier]] = {}
+_idle: dict[tuple[str, int], deque[_Converter]] = {}
 
 
-def carried(native: Any, element: Any, rank: int) -> Any:
+def as_tensor(native: Any, element: Any, rank: int) -> Any:
     """`native` as an openvino.Tensor, whose data cannot be read by the CPU.
 
     Args:
@@ -38,15 +38,15 @@ def carried(native: Any, element: Any, rank: int) -> Any:
     key = (element.type_name, rank)
     idle = _idle.setdefault(key, deque())
     try:
-        carrier = idle.pop()
+        converter = idle.pop()
     except IndexError:
-        carrier = _Carrier(element, rank)
-    made = carrier.convert(native)
-    idle.append(carrier)
+        converter = _Converter(element, rank)
+    made = converter.convert(native)
+    idle.append(converter)
     return made
 
 
-class _Carrier:
+class _Converter:
     """One request, which is never run."""
 
     __slots__ = ("_idle", "_request")

@@ -20,7 +20,7 @@ from ._array import CudaArray
 from ._context import CudaContext, home_of
 from ._dlpack import CUDA, CUDA_HOST, CUDA_MANAGED
 from ._driver import LEGACY_STREAM
-from ._pointers import Pointer, look_up
+from ._pointers import Pointer, look_up_all
 from ._streams import precede
 from ._use import CudaStorage, give_back
 
@@ -90,7 +90,7 @@ def _from_dlpack(native: Any) -> Lent:
     (array, info, address, readonly, device), complete = _by_dlpack(native)
     extent = info.extent
     if extent[0] != extent[1]:
-        pointer = _known(address, native)
+        pointer = _known(native, info, address)
         if device[0] == CUDA and pointer.ordinal != device[1]:
             raise LayoutError(
                 f"{_name(native)} says that its memory is on CUDA device {device[1]}, and CUDA "
@@ -124,12 +124,7 @@ def _from_interface(native: Any) -> Lent:
     if not info.size:
         pointer = Pointer(0, 0, "device")
     else:
-        low, high = info.extent
-        pointer = _known(address + low, native)
-        if look_up(address + high - 1) != pointer:
-            raise LayoutError(
-                f"{_name(native)}: {info} at {address:#x} ends outside of CUDA memory"
-            )
+        pointer = _known(native, info, address)
     home = home_of(pointer.context, pointer.ordinal)
     _wait_for_stream(home, described.get("stream"))
     lent = _lent(native, home, address, info, info.extent, pointer.kind, readonly, native)
@@ -164,12 +159,19 @@ def _wait_for_stream(home: CudaContext, stream: Any) -> None:
     precede(home, stream)
 
 
-def _known(address: int, native: Any) -> Pointer:
-    pointer = look_up(address)
+def _known(native: Any, info: TensorInfo, address: int) -> Pointer:
+    """What CUDA knows of the memory under all elements, of which there is one at least."""
+    low, high = info.extent
+    pointer, whole = look_up_all(address + low, high - low)
     if pointer is None:
         raise LayoutError(
-            f"{_name(native)} names memory at {address:#x} that CUDA does not know: it was "
+            f"{_name(native)} names memory at {address + low:#x} that CUDA does not know: it was "
             "freed, or CUDA did not allocate it"
+        )
+    if not whole:
+        raise LayoutError(
+            f"{_name(native)}: {info} at {address:#x} ends outside of the CUDA memory that it "
+            "begins in"
         )
     return pointer
 

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every name that a public module exports is there, also one that is imported when it is used."""
+
+import importlib
+from collections.abc import Iterator
+
+import pytest
+
+from devtools.workspace import DISTRIBUTIONS
+
+
+def public_modules() -> Iterator[str]:
+    """The modules with an `__all__`, of all distributions, that a user may import."""
+    for distribution in DISTRIBUTIONS:
+        source = distribution.path / "src"
+        for file in sorted(source.rglob("*.py")):
+            parts = file.relative_to(source).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            private = any(part.startswith("_") for part in parts)
+            if not private and "\n__all__ = " in file.read_text():
+                yield ".".join(parts)
+
+
+@pytest.mark.parametrize("module", list(public_modules()))
+def test_what_is_exported_is_there(module: str) -> None:
+    try:
+        found = importlib.import_module(module)
+        missing = [name for name in found.__all__ if not hasattr(found, name)]
+    except ModuleNotFoundError as error:
+        # A module of ours that is not there is the fault that this test is for; a distribution
+        # that is not installed is none.
+        if error.name is None or "." in error.name:
+            raise
+        pytest.skip(f"missing package {error.name}")
+    assert missing == []
