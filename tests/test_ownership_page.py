@@ -245,10 +245,12 @@ def test_what_tensors_of_a_closed_context_can_do(opencl: Any) -> None:
     tensor.wait()
     assert tensor.native is not None
     view.close()
-    with pytest.raises(ClosedError):
-        tensor.map("cpu")
+    assert tensor.map("cpu").native.max() == 1
+    assert tensor.map(context).context is context
     with pytest.raises(ClosedError):
         context.allocate((4, 4))
+    with pytest.raises(ClosedError):
+        context.derive("opencl")
 
 
 def test_a_block_whose_publishing_fails_is_closed_all_the_same() -> None:

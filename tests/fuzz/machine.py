@@ -16,7 +16,13 @@ from typing import Any
 
 import samebytes
 from samebytes import Access, Frame, Tensor, Transfer
-from samebytes.errors import BusyError, ClosedError, NoRouteError, SamebytesError
+from samebytes.errors import (
+    BusyError,
+    ClosedError,
+    NoRouteError,
+    SamebytesError,
+    UnsupportedObjectError,
+)
 
 from ..matrix.sources import TARGETS
 from .interrupts import interrupted
@@ -29,7 +35,7 @@ _LINES = 400  # of samebytes' code; most steps run fewer
 # By step, how often it is drawn where it can be taken.
 _WEIGHTS = {
     "make": 3, "map": 8, "copy": 1, "hold": 4, "write": 3, "settle": 2, "close": 3, "drop": 3,
-    "leave_a_block": 1, "close_a_context": 0.2,
+    "leave_a_block": 1, "close_a_context": 0.5,
 }  # fmt: skip
 # Host memory has one context, which never closes; these make others at will.
 _CLOSABLE = ("opencl", "level_zero", "openvino:GPU", "openvino:NPU", "vaapi", "sycl")
@@ -263,13 +269,26 @@ class Machine:
         self.held.remove(source)
 
     def close_a_context(self) -> None:
-        """What is in it stays usable; the next one is another."""
-        node = self.rng.choice(_CLOSABLE)
-        context = self.attempt(lambda: samebytes.context(node))
-        if context is None or any(h.item is not None for h in self.held):
-            return  # objects of a closed context map no further: that is for its own tests
-        self.say(f"close the context {node}")
+        """That of something held, or any: what is in it stays usable, and the next one is another.
+
+        The checks after this step, and all further ones, read and map the objects that it has.
+        """
+        contexts = [held.item.context for held in self.held if held.item is not None]
+        if contexts and self.rng.random() < 0.7:
+            context = self.rng.choice(contexts)
+        else:
+            node = self.rng.choice(_CLOSABLE)
+            context = self.attempt(lambda: samebytes.context(node))
+            if context is None:
+                return
+        self.say(f"close the context {context.node}")
         context.close()
+        if context.closed == context.shared:
+            raise WrongBytesError(f"{context!r} is shared: {context.shared}")
+        if context.closed:
+            with suppress(ClosedError, UnsupportedObjectError):
+                context.allocate((4, 4))
+                raise WrongBytesError("a closed context allocates")
 
     def check(self) -> None:
         """Everything that is held reads one of the contents that are right."""

@@ -20,7 +20,7 @@ from samebytes import Storage
 from samebytes.plugins import sweep_loans
 from samebytes.testing import living_objects
 
-__all__ = ["KINDS", "Finding", "fuzz", "main", "run_seeds"]
+__all__ = ["KINDS", "Finding", "fuzz", "main", "new_seed", "run_seeds"]
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("steps", "interrupts", "threads")
@@ -28,6 +28,7 @@ _STEPS = 40
 _SEEDS_OF_A_CHILD = 40
 _SECONDS_OF_A_RUN = 60
 _SHOWN = 100
+_OUT_OF_TIME = "Timeout (0:"  # as faulthandler says it
 _ROUNDS = 20
 
 
@@ -38,6 +39,11 @@ class Finding:
     kind: str
     seed: int
     what: str
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the seed did not end in its time, as on a machine under load, and no more."""
+        return _OUT_OF_TIME in self.what
 
     def __str__(self) -> str:
         replay = f"python3 dev.py fuzz --kind {self.kind} --seed {self.seed} --count 1"
@@ -102,6 +108,11 @@ def fuzz(kinds: Sequence[str], first: int, seconds: float, count: int | None) ->
             return findings
 
 
+def new_seed() -> int:
+    """A first seed that no run of today had."""
+    return int(time.time()) % 1_000_000 * 1_000
+
+
 def _child(kind: str, first: int, count: int) -> tuple[int, Finding | None]:
     """How many seeds were done, and the one that ended wrong, which is the last of them."""
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz"]
@@ -153,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, help="this many seeds of each kind, however long")
     parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    first = int(time.time()) % 1_000_000 * 1_000 if options.seed is None else options.seed
+    first = new_seed() if options.seed is None else options.seed
     kinds = (options.kind,) if options.kind else KINDS
     if options.in_this_process:
         try:

@@ -13,26 +13,42 @@ from samebytes.errors import BusyError
 
 from . import machine, model
 from .machine import Machine, WrongBytesError
-from .running import KINDS, Finding, fuzz
+from .running import KINDS, Finding, fuzz, new_seed
 
 _SEEDS = {"steps": 30, "interrupts": 12, "threads": 20}
+_SECONDS_OF_NEW_SEEDS = 60
 
 
 @pytest.mark.usefixtures("devices")
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_finding(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Other seeds: `python3 dev.py fuzz`.
+    """The same seeds each time. Others: `python3 dev.py fuzz`."""
+    require_none(fuzz([kind], first=0, seconds=0, count=_SEEDS[kind]), capsys)
 
-    What five replays do not show again is printed, and no failure: a machine under load ends
-    children that were only slow.
+
+@pytest.mark.usefixtures("devices")
+def test_new_seeds(pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]) -> None:
+    """About a minute of seeds that no run had before, where a run is strict."""
+    if not pytestconfig.pluginmanager.hasplugin("samebytes_strict"):
+        pytest.skip("only in strict runs, since each has other seeds: python3 dev.py fuzz")
+    first = new_seed()
+    with capsys.disabled():
+        print(f"\nthe first of the new seeds is {first}")  # noqa: T201 - for all to see
+    require_none(fuzz(KINDS, first, _SECONDS_OF_NEW_SEEDS, None), capsys)
+
+
+def require_none(findings: list[Finding], capsys: pytest.CaptureFixture[str]) -> None:
+    """Fail for every finding, whether or not it comes again: races need not.
+
+    One that only took too long must come again in five replays: a machine under load ends children
+    that were slow. It is printed in any case.
     """
-    findings = fuzz([kind], first=0, seconds=0, count=_SEEDS[kind])
-    shown = [finding for finding in findings if _is_shown_again(finding)]
-    with capsys.disabled():  # for all to see, also where the test passes
+    wrong = [finding for finding in findings if not finding.is_slow or _is_shown_again(finding)]
+    with capsys.disabled():
         for finding in findings:
-            if finding not in shown:
-                print(f"\nseen once, and not in five replays: {finding}")  # noqa: T201
-    assert not shown, "\n\n".join(map(str, shown))
+            if finding not in wrong:
+                print(f"\ntoo slow once, and not in five replays: {finding}")  # noqa: T201
+    assert not wrong, "\n\n".join(map(str, wrong))
 
 
 # Seeds that ended wrong once: what they did is tried again in each run of the tests.
@@ -101,6 +117,21 @@ def on_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     makers = [m for m in model.MAKERS if m[0] in ("cpu", "opencv")]
     monkeypatch.setattr(machine, "MAKERS", makers)
     monkeypatch.setattr(machine, "TARGETS", ("cpu", "opencv"))
+
+
+def test_a_finding_need_not_come_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only one that was slow must, and it is printed with the way to replay it."""
+    monkeypatch.setitem(globals(), "fuzz", lambda *_, **__: [])
+    wrong = Finding("threads", 7, "SIGSEGV")
+    with pytest.raises(AssertionError, match="--kind threads --seed 7 --count 1"):
+        require_none([wrong], capsys)
+    slow = Finding("steps", 8, "status 1\nTimeout (0:01:00)!")
+    require_none([slow], capsys)
+    monkeypatch.setitem(globals(), "fuzz", lambda *_, **__: [slow])
+    with pytest.raises(AssertionError, match="--seed 8"):
+        require_none([slow], capsys)
 
 
 def run_some_seeds() -> None:

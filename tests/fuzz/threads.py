@@ -24,6 +24,7 @@ __all__ = ["run_threads"]
 _THREADS = 4
 _ROUNDS = 30
 _OBJECTS = 5
+_CONTEXTS_CLOSED = 0.3
 
 
 def run_threads(seed: int, say: Callable[[str], None]) -> None:
@@ -83,7 +84,7 @@ def _work(
 def _one(
     rng: random.Random, item: Any, right: tuple[bytes, ...], held: list[tuple[Any, Any]]
 ) -> None:
-    how = rng.choice(("read", "map", "arrays", "close", "wait", "repr"))
+    how = rng.choice(("read", "map", "arrays", "close", "wait", "repr", "close the context"))
     try:
         if how == "read":
             assert contents(item) == right, f"{item!r} reads other bytes"
@@ -95,6 +96,8 @@ def _one(
             item.close()
         elif how == "wait":
             item.wait()
+        elif how == "close the context" and rng.random() < _CONTEXTS_CLOSED:
+            item.context.close()  # whatever is in it goes on, for all threads
         else:
             repr(item)
     except (ClosedError, BusyError):

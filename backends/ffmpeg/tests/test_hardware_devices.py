@@ -216,8 +216,8 @@ class TestOpening:
         pointer = c_void_p(PYAV.buffer_ref(first.reference))
         first.close()
         with pytest.raises(ClosedError):
-            _ = first.reference
-        assert count(pointer) == 1
+            first.pool("NV12", 64, 32)
+        assert count(pointer) == 2
         again = HardwareDevice.open("drm")
         assert again is not first
         del first, again

@@ -16,7 +16,6 @@ import samebytes
 import samebytes_gpu_opencl as sbo
 from samebytes.errors import (
     BusyError,
-    ClosedError,
     DeviceMismatchError,
     LayoutError,
     UnknownNameError,
@@ -125,13 +124,12 @@ def test_the_user_may_release_what_a_tensor_lies_over(opencl: Any) -> None:
     assert tensor.map("cpu").native.tolist() == [5] * 4096
 
 
-def test_no_parts_in_a_closed_context(opencl: Any) -> None:
+def test_parts_of_memory_in_a_closed_context(opencl: Any) -> None:
     tensor = opencl.allocate((4096,))
+    with tensor.map("cpu", "w") as view:
+        view.native[...] = 6
     opencl.close()
-    with pytest.raises(ClosedError):
-        tensor.sub(0, (16,))
-    with pytest.raises(ClosedError):
-        tensor.as_image()
+    assert tensor.sub(0, (16,)).map("cpu").native.tolist() == [6] * 16
 
 
 def test_a_native_of_ours_knows_its_layout(opencl: Any) -> None:

@@ -222,7 +222,7 @@ def test_closing_ends_it_too(wrapped: Any, no_descriptor_left: Steady, node: str
         with pytest.raises(ClosedError):
             context.allocate_frame("NV12", 64, 32)
         with pytest.raises(ClosedError):
-            context.import_surface(1, frame.image, keep=None)
+            context.surface(frame.native.id, "NV12", 64, 32)
         frame.wait()
         frame.close()
         del context, frame
@@ -294,14 +294,13 @@ def test_derived_from_a_context_with_a_display(wrapped: Any) -> None:
     kept = context.native_display().keep
     assert kept is parent
     view = frame.map("cpu", "rw")
-    parent.close()  # and with it, perhaps, the display
-    for use in (frame.wait, frame.native.sync, lambda: context.allocate_frame("NV12", 64, 32)):
-        with pytest.raises(ClosedError, match="decoder context was closed"):
-            use()
-    wrapped.functions.calls.clear()
+    parent.close()  # it holds the display until nothing of it is used any more
+    frame.wait()
+    view.native[0][...] = 3
     view.close()
+    assert (frame.map("cpu").native[0] == 3).all()
     frame.close()
-    assert not wrapped.functions.calls, "nothing of it is touched any more"
+    context.allocate_frame("NV12", 64, 32).close()
     with pytest.raises(UnknownNameError, match="va_display"):
         VAAPIContext.create(None, Decoder())
 

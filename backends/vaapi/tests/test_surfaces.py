@@ -224,7 +224,8 @@ def test_a_closed_context(context: VAAPIContext, software: Any) -> None:
     native = frame.native
     other.close()
     with pytest.raises(ClosedError):
-        frame.map("cpu")
+        other.allocate_frame("NV12", 64, 32)
+    frame.map("cpu").close()
     frame.wait()
     assert isinstance(native, VASurface)
     assert VAPlane(native, 1).info.shape == (16, 32, 2)

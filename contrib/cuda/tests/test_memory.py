@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -412,18 +411,14 @@ def test_what_is_left_of_a_closed_context(gpu: Any) -> None:
     array, made = np.asarray(tensor), tensor.native
     own.close()
     array[...] = 3  # the memory is there as long as someone holds it
-    uses: tuple[Callable[[], object], ...] = (
-        partial(getattr, made, "__cuda_array_interface__"),
-        made.__dlpack__,
-        partial(tensor.map, "cpu"),
-        partial(samebytes_cuda.tensor, made),
-    )
-    for use in uses:
+    for allocate in (own.allocate, partial(own.allocate_frame, "GRAY8", 4)):
         with pytest.raises(ClosedError):
-            use()
+            allocate(4)
+    assert made.__cuda_array_interface__["shape"] == (16,)
+    for same in (tensor, samebytes_cuda.tensor(made)):
+        assert same.map("cpu").native.sum() == 48
     assert array.sum() == 48
-    uses = ()
-    del array, made, tensor, use
+    del array, made, tensor, same, allocate
     gc.collect()
     gpu.ok(gpu.driver.cuCtxDestroy(native))
 

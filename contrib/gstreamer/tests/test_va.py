@@ -213,7 +213,8 @@ def test_a_closed_context(display: Display) -> None:
     frame = display.frame()
     frame.context.close()
     with pytest.raises(ClosedError):
-        frame.map("vaapi")
+        frame.context.derive("vaapi")
+    frame.map("vaapi").close()
     # The next buffer has a context again.
     display.frame().map("vaapi").close()
 

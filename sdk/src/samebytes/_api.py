@@ -35,6 +35,7 @@ class _Router:
 
     derive = staticmethod(contexts.derive)
     compile_route = staticmethod(compiled.compile_route)
+    forget_compiled = staticmethod(compiled.forget_compiled)
 
 
 Context.router = _Router()

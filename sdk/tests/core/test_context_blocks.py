@@ -14,10 +14,10 @@ class Toy(Context):
 
     memory_type = node = "toy"
 
-    released = 0
+    ended = 0
 
-    def _release(self) -> None:
-        self.released += 1
+    def _on_close(self) -> None:
+        self.ended += 1
 
 
 def test_the_last_block_closes() -> None:
@@ -26,10 +26,10 @@ def test_the_last_block_closes() -> None:
         with context:
             pass
         context.check_open()
-        inside = context.released
+        inside = context.ended
     assert inside == 0
     assert context.closed
-    assert context.released == 1
+    assert context.ended == 1
 
 
 def test_close_waits_for_the_block_of_another() -> None:
@@ -39,7 +39,7 @@ def test_close_waits_for_the_block_of_another() -> None:
         context.check_open()
     assert context.closed
     context.close()
-    assert context.released == 1
+    assert context.ended == 1
 
 
 def test_an_exception_ends_its_own_block_alone() -> None:
@@ -57,4 +57,4 @@ def test_a_closed_one_cannot_be_entered() -> None:
     for _ in range(2):
         with pytest.raises(ClosedError), context:
             pass
-    assert context.released == 1
+    assert context.ended == 1

@@ -31,7 +31,7 @@ class Chip(Context):
     def __init__(self, handle: int = 1, parent: Context | None = None) -> None:
         super().__init__(Device("CHIP"), handles={"cl_context": handle}, parent=parent)
 
-    def _release(self) -> None:
+    def _on_close(self) -> None:
         type(self).closings += 1
 
 

@@ -115,7 +115,6 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
     @property
     def queue(self) -> pyopencl.CommandQueue:
         """The queue on which mappings work: the one given, or an in-order one of its own."""
-        self.check_open()
         if self._queue is None:
             try:
                 made = pyopencl.CommandQueue(self.native, self.native_device)
@@ -164,7 +163,6 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         """
         from ._allocation import allocate
 
-        self.check_open()
         return allocate(self, shape, dtype, kind)
 
     def allocate_frame(
@@ -190,12 +188,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         """
         from ._allocation import allocate_frame
 
-        self.check_open()
         return allocate_frame(self, format_, width, height, kind)
-
-    def _release(self) -> None:
-        self._queue = None
-        del self.native, self.native_device
 
 
 _lock = Lock()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl
 
 from samebytes.errors import DeviceMismatchError, LayoutError, NativeError
-from samebytes.plugins import Fd, Resumable
+from samebytes.plugins import Fd, Resumable, Storage
 
 from ._library import call, call_noting, give_back
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
+    "MemReference",
     "check_handle",
     "check_mem",
     "mem_info",
@@ -123,6 +124,12 @@ def release_mem(cell: c_void_p, context: pyopencl.Context) -> Callable[[], objec
 def _release(cell: c_void_p, _: pyopencl.Context) -> None:
     if cell.value:
         give_back(cell, "clReleaseMemObject", cell.value)
+
+
+class MemReference(Storage):
+    """Owns a reference to a cl_mem of somebody else's, which lies in what it keeps."""
+
+    __slots__ = ()
 
 
 def platform_of(device: pyopencl.Device) -> int:

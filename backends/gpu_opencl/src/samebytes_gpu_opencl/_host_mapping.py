@@ -20,8 +20,8 @@ from pyopencl import map_flags, mem_flags, mem_info
 from samebytes.errors import NativeError
 from samebytes.plugins import Access, Resumable, Storage, TensorInfo
 
+from ._handles import MemReference, retain_mem
 from ._handles import mem_info as ask
-from ._handles import retain_mem
 from ._images import region_of
 from ._library import call, call_noting, give_back, making
 
@@ -165,12 +165,17 @@ def _begin(
 ) -> HostMapping:
     kind, handle, _ = key
     held, pointer = c_void_p(), c_void_p()
+    storage = item.storage
+    # A reference that one map() made is that mapping's to end, while others go on in this one,
+    # which has its own: it lies in what the memory lies in.
+    lies_in = storage.keep if type(storage) is MemReference else storage
     # The owner comes before what it owns, which no exception can lose then.
     mapping: HostMapping | None = HostMapping(
         Resumable(_unmap_svm, queue, pointer)
         if kind == "svm"
         else Resumable(_unmap_and_release, queue, held, pointer),
-        keep=item.storage,
+        keep=lies_in,
+        holds=storage,
         readonly=access == "r",
         wait=queue.finish if queue.ordered else None,
         at_exit=True,

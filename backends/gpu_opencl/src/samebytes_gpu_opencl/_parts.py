@@ -78,7 +78,6 @@ def room_after(whole: OpenCLTensor, offset: int) -> int:
 def part_of(whole: OpenCLTensor, offset: int, info: TensorInfo) -> OpenCLTensor:
     """A tensor over the bytes of `whole` from `offset` on."""
     native, context = whole.native, whole.context
-    context.check_open()
     room = room_after(whole, offset)
     nbytes = check_extent(info, room, f"the {whole.kind} after byte {offset}")
     if isinstance(native, USMAllocation):
@@ -151,7 +150,6 @@ def sub_buffer(
 def image_over(whole: OpenCLTensor) -> OpenCLTensor:
     """An image over the rows of a buffer tensor."""
     native, context, info = whole.native, whole.context, whole.info
-    context.check_open()
     if not isinstance(native, pyopencl.Buffer):
         raise UnsupportedObjectError(
             f"an image can be made over a buffer, not over {whole.kind} memory"

@@ -15,7 +15,7 @@ from samebytes.plugins import Storage, TensorInfo, joint_owner, native_pointer, 
 
 from ._context import OpenCLContext, context_of
 from ._devices import devices
-from ._handles import check_handle, check_mem, mem_info, release_mem, retain_mem
+from ._handles import MemReference, check_handle, check_mem, mem_info, release_mem, retain_mem
 from ._images import IMAGE2D, layout_of_image
 from ._library import in_our_words
 from ._natives import layout_of, pinned_buffer, pinned_image
@@ -182,7 +182,7 @@ def native_over_mem(
     kind = check_mem(handle, context.native, context.native_device)
     nbytes = mem_info(handle, pyopencl.mem_info.SIZE)  # first: it may fail
     cell = c_void_p()
-    storage = Storage(release_mem(cell, context.native), nbytes=nbytes, at_exit=True)
+    storage = MemReference(release_mem(cell, context.native), nbytes=nbytes, at_exit=True)
     retain_mem(cell, handle)
     if kind == _BUFFER:
         return pinned_buffer(handle, storage, info), storage, kind

@@ -40,7 +40,7 @@ def copy(target: Tensor, source: Tensor) -> None:
 
     Raises:
         UnsupportedObjectError: one of them is not a Level Zero tensor.
-        ClosedError: a tensor or its context was closed.
+        ClosedError: a tensor was closed.
         AccessError: the target is read-only.
         DeviceMismatchError: they are of different contexts.
         LayoutError: they differ in size, have gaps, or overlap.
@@ -80,7 +80,7 @@ def fill(target: Tensor, pattern: bytes | int) -> None:
 
     Raises:
         UnsupportedObjectError: not a Level Zero tensor.
-        ClosedError: the tensor or its context was closed.
+        ClosedError: the tensor was closed.
         AccessError: it is read-only.
         LayoutError: it has gaps, or the pattern's size is one that the device does not take or that
             does not divide the tensor's.
@@ -123,7 +123,6 @@ def _usm(tensor: Tensor) -> LevelZeroTensor:
     if not isinstance(tensor, LevelZeroTensor):
         kind = type(tensor).__name__
         raise UnsupportedObjectError(f'a {kind} is not a Level Zero tensor: map("level_zero") it')
-    tensor.context.check_open()
     return tensor
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
-from samebytes.errors import ClosedError, LayoutError, UnknownNameError
+from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.plugins import (
     Context,
     ContextRegistry,
@@ -64,7 +64,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
             "ze_context": native.handle,
         }
         super().__init__(entry.device, handles=handles, parent=parent)
-        self._native: NativeContext | None = native
+        self._native = native
         # For this package's edges.
         self.imports = Imports()
 
@@ -227,6 +227,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
                 before the array does.
             UnsupportedObjectError: `pointer` is not a pointer.
         """
+        self.check_open()
         info = TensorInfo(dtype, shape, strides)
         start = whole(offset, "offset")
         address = native_pointer(pointer, "a USM pointer")
@@ -257,6 +258,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
             LayoutError: not an open descriptor, none that has a size, or too small.
             LevelZeroError: the driver does not take it.
         """
+        self.check_open()
         native = self.native_context()
         info = TensorInfo(dtype, shape, strides)
         number = fd.fileno() if isinstance(fd, Fd) else whole(fd, "file descriptor")
@@ -289,6 +291,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
             LayoutError: a null handle, or an array that does not fit.
             LevelZeroError: the driver does not take it.
         """
+        self.check_open()
         native = self.native_context()
         info = TensorInfo(dtype, shape, strides)
         start, number = whole(offset, "offset"), whole(handle, "NT handle")
@@ -352,19 +355,8 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         return LevelZeroTensor.owned(native, self, storage, info=info)
 
     def native_context(self) -> NativeContext:
-        """The native context, for this package; ClosedError once it was closed.
-
-        Raises:
-            ClosedError: the context was closed.
-        """
-        native = self._native
-        if native is None:
-            raise ClosedError(f"this {self.node} context was closed")
-        return native
-
-    def _release(self) -> None:
-        self._native = None
-        self.imports.clear()
+        """The native context, for this package."""
+        return self._native
 
 
 # Our own contexts, by class and ze_device_handle_t.

@@ -40,7 +40,6 @@ class LevelZeroTensor(Tensor):
                 f"a {type(native).__name__} is not a USMPointer: LevelZeroContext.wrap_pointer() "
                 "makes one of an address"
             )
-        native.context.check_open()
         return cls.borrowed(
             native, native.context, keep=native.pin, readonly=native.readonly, info=native.info
         )

@@ -65,7 +65,6 @@ class UMatContext(Context[UMatTensor]):
     def handle(self, key: str) -> int:
         """As for every context; "cl_queue" is OpenCV's queue of the calling thread."""
         if key == "cl_queue":
-            self.check_open()
             return int(cv2.UMat.queue())
         return super().handle(key)
 

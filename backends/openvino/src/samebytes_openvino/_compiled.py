@@ -131,6 +131,7 @@ def compile_model(
             '"GPU", samebytes.context("openvino:GPU") or an intel_gpu.ClContext'
         )
     context = context_or_device
+    context.check_open()
     native, device = context.native, context.device_name
     core = context.core if core is None else core_of(core)
     model = read_model(core, _refuse_dynamic(core, model, device))

@@ -190,13 +190,18 @@ def test_closing(context: Any, cl_context: Any) -> None:
     tensor = context.create_tensor("uint8", (4,))
     context.close()
     for use in (
-        context.get,
-        lambda: context.native,
         lambda: context.create_tensor("uint8", (4,)),
-        lambda: context.params,
+        lambda: context.create_usm_host_tensor("uint8", (4,)),
+        lambda: context.create_usm_device_tensor("uint8", (4,)),
+        lambda: context.create_host_tensor("uint8", (4,)),
+        lambda: context.create_tensor_nv12(1, 2),
+        lambda: context.allocate((4,)),
+        lambda: context.allocate_frame("NV12", 8, 4),
+        lambda: context.derive("opencl"),
     ):
         with pytest.raises(ClosedError):
             use()
+    assert context.get() == cl_context.int_ptr
     assert tensor.native.get_byte_size() == 4
     again = ClContext.from_cl_context(cl_context)
     assert again is not context

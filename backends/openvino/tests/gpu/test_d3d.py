@@ -67,7 +67,7 @@ def test_what_cannot_be(context: Any) -> None:
             "DEV_OBJECT_HANDLE",
         ),
         (lambda: D3DContext.create_tensor_d3d_nv12(context, 4, 8, 0), "DEV_OBJECT_HANDLE"),
-        (lambda: D3DContext.create_tensor_d3d_nv12(context, 3, 8, 0x10), "VA_PLANE"),
+        (lambda: D3DContext.create_tensor_d3d_nv12(context, 3, 8, 0x10), "height"),
         (
             lambda: D3DContext.create_tensor_d3d_texture(context, "uint8", (1, 4, 8, 1), 0x10, 1),
             "VA_PLANE",

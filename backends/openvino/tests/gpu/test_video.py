@@ -25,7 +25,6 @@ from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_gpu import (
     ClContext,
     ClImage2DTensor,
-    OpenVINOError,
     PropertyError,
     VAContext,
     VASurfaceTensor,
@@ -310,13 +309,23 @@ def test_surfaces_that_cannot_be(video: Any, surface: Any) -> None:
         with pytest.raises(PropertyError) as error:
             video.create_tensor("uint8", shape, id_, plane)
         assert error.value.property == key
-    with pytest.raises(PropertyError, match="even width and height"):
-        video.create_tensor_nv12(31, 32, surface.id)
-    with pytest.raises(OpenVINOError):
-        video.create_tensor_nv12(32, 32, 4_000_000)
-    for height in ("a", None, 1.5, True):
-        with pytest.raises(PropertyError, match="height must be a number of pixels"):
-            video.create_tensor_nv12(height, 32, surface.id)
+    for height, width, wrong in ((31, 32, "height"), (32, 31, "width"), (-2, 32, "height")):
+        with pytest.raises(PropertyError, match="even width and height") as error:
+            video.create_tensor_nv12(height, width, surface.id)
+        assert error.value.property == wrong
+    for use in (
+        lambda: video.create_tensor_nv12(32, 32, 4_000_000),
+        lambda: video.create_tensor("uint8", luma, 4_000_000),
+    ):
+        with pytest.raises(PropertyError, match="has no surface 4000000") as error:
+            use()
+        assert error.value.property == "DEV_OBJECT_HANDLE"
+    for size in ("a", None, 1.5, True):
+        with pytest.raises(PropertyError, match="height must be a number of pixels") as error:
+            video.create_tensor_nv12(size, 32, surface.id)
+        assert error.value.property == "height"
+        with pytest.raises(PropertyError, match="width must be a number of pixels"):
+            video.create_tensor_nv12(32, size, surface.id)
     for none in (None, "surface"):
         with pytest.raises(UnsupportedObjectError, match="a surface is a VASurfaceID"):
             video.create_tensor_nv12(32, 32, none)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from samebytes import ImageFormat, ImageInfo
-from samebytes.errors import ClosedError
 from samebytes.plugins import Context, FrameMeta, ImportCache, Storage, native_pointer
 
 from . import _displays
@@ -48,7 +47,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         if display.drm is not None:
             handles["drm_fd"] = display.drm.fileno()
         super().__init__(display.device, handles=handles, parent=parent)
-        self._display: NativeDisplay | None = display
+        self._display = display
         # For this package's edges.
         self.imports: ImportCache[Imported] = ImportCache()
 
@@ -170,6 +169,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
             UnknownNameError: no such format, or VA-API has none.
             VAError: this display has no such surface.
         """
+        self.check_open()
         image = ImageInfo(ImageFormat.of(format_), width, height)
         return VAFrame.wrap(self.import_surface(surface_id, image, keep=keep))
 
@@ -199,15 +199,8 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         """The display, for this package.
 
         Raises:
-            ClosedError: the context was closed, or its display is of the process before fork().
+            ClosedError: its display is of the process before fork().
         """
         display = self._display
-        if display is None:
-            raise ClosedError(f"this {self.node} context was closed")
         display.resources.check()
         return display
-
-    def _release(self) -> None:
-        self._display = None
-        # Not cleared: after fork() a thread that the child does not have may hold its lock.
-        self.imports.clear()

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from ctypes import byref, c_int, c_uint32
 from typing import Any
 
-from samebytes import Context, Device
+from samebytes import Device
 from samebytes.plugins import Fd, Resumable, Storage
 
 from ._abi.structures import VAImageFormat
@@ -76,9 +76,7 @@ class NativeDisplay:
         self.version = version
         self.drm = drm
         self.keep = keep
-        self.resources = DisplayResources(
-            library, pointer, keep if isinstance(keep, Context) else None
-        )
+        self.resources = DisplayResources(library, pointer)
         pci = pci_of(path if drm is None else drm.fileno())
         self.device = Device("GPU", self.vendor, pci=pci, drm_node=path)
         self._image_formats: dict[str, VAImageFormat] | None = None

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from ctypes import c_uint32, c_void_p
 from typing import Any, NamedTuple
 
-from samebytes import Context
 from samebytes.errors import ClosedError
 
 from ._abi import constants as va
@@ -38,17 +37,15 @@ class DisplayResources:
     """The surfaces and images that samebytes made in one display.
 
     After fork() the child shares the parent's open DRM node, in which a surface that the child
-    destroys is destroyed for the parent, too. So the child touches nothing of it. Nor does anybody
-    once the context was closed that the display is of: it may be gone with it.
+    destroys is destroyed for the parent, too. So the child touches nothing of it.
     """
 
-    __slots__ = ("_ended", "_images", "_library", "_owner", "_pointer", "_process", "_surfaces")
+    __slots__ = ("_ended", "_images", "_library", "_pointer", "_process", "_surfaces")
 
-    def __init__(self, library: Library, pointer: int, owner: Context | None) -> None:
-        """Take a display, and the context of another plugin that it is of, if it is of one."""
+    def __init__(self, library: Library, pointer: int) -> None:
+        """Take a display."""
         self._library = library
         self._pointer = pointer
-        self._owner = owner
         self._process = os.getpid()
         self._ended = False
         # By the id() of the cells, which are noted before anything is in them: no exception of a
@@ -61,20 +58,10 @@ class DisplayResources:
         """Whether the display is there, and this process's."""
         # In this order: when modules are taken apart at the interpreter's end, it has ended, and
         # what else is named here may be gone.
-        if self._ended or self._process != os.getpid():
-            return False
-        if self._owner is None:
-            return True
-        try:
-            self._owner.check_open()
-        except ClosedError:
-            return False
-        return True
+        return not self._ended and self._process == os.getpid()
 
     def check(self) -> None:
         """Raise ClosedError if the display cannot be used."""
-        if self._owner is not None:
-            self._owner.check_open()
         if self._ended:
             raise ClosedError("this VADisplay was terminated")
         if self._process != os.getpid():

@@ -47,10 +47,8 @@ class CudaArray(PointerArray):
         Its stream is the legacy default stream, which the consumer orders its work by.
 
         Raises:
-            ClosedError: its context was closed.
             LayoutError: the interface cannot express the layout.
         """
-        self.context.check_open()
         info = self.info
         native, strides = info.dtype.numpy, info.strides
         if native is None:

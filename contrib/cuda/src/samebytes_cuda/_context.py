@@ -121,7 +121,6 @@ class CudaContext(Context[CudaTensor]):
             UnknownNameError: no such dtype or kind.
             NativeError: the device has no memory for it, or none of that kind.
         """
-        self.check_open()
         info = TensorInfo(dtype, shape)
         address, pin = allocate(self, info.nbytes, kind)
         native = CudaArray(self, address, info, kind, pin)
@@ -140,7 +139,6 @@ class CudaContext(Context[CudaTensor]):
             UnknownNameError: no such format or kind.
             NativeError: the device has no memory for it.
         """
-        self.check_open()
         image = ImageInfo(ImageFormat.of(format_), width, height)
         address, pin = allocate(self, image.nbytes, kind)
         planes = tuple(
@@ -195,7 +193,7 @@ class CudaContext(Context[CudaTensor]):
             raise UnknownNameError("attribute of a CUDA device", name, names)
         return attribute(short, self.ordinal) != 0
 
-    def _release(self) -> None:
+    def _on_close(self) -> None:
         if _homes.get(self.ordinal) is self:
             del _homes[self.ordinal]
         free_spare(self)

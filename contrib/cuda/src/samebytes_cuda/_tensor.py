@@ -51,7 +51,6 @@ class CudaTensor(Tensor):
             LayoutError: the object is not what it says.
         """
         if isinstance(native, CudaArray):
-            native.context.check_open()
             home, keep, readonly = native.context, native.pin, native.readonly
             return cls.borrowed(native, home, keep=keep, readonly=readonly, info=native.info)
         lent = _borrower()(native)

@@ -55,7 +55,7 @@ class GStreamerVAContext(Context[GStreamerTensor, GStreamerFrame]):
     may_be_opaque = True
 
     def __init__(self, display: int) -> None:
-        self._display: _Display | None = _Display(display)
+        self._display = _Display(display)
         handles = {"va_display": va().gst_va_display_get_va_dpy(display)}
         super().__init__(Device("GPU", drm_node=_node_of(display)), handles=handles)
 
@@ -66,9 +66,6 @@ class GStreamerVAContext(Context[GStreamerTensor, GStreamerFrame]):
             "a GStreamer display comes with a buffer, or from an element of a pipeline: "
             "samebytes_gstreamer.context_of(element)"
         )
-
-    def _release(self) -> None:
-        self._display = None
 
 
 # By GstVaDisplay*, of which an open context holds a reference.

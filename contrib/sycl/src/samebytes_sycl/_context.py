@@ -109,7 +109,6 @@ class SYCLContext(Context[SYCLTensor]):
             UnknownNameError: no such dtype or kind.
             NativeError: the device has no memory for it, or none of that kind.
         """
-        self.check_open()
         info = TensorInfo(dtype, shape)
         pointer, pin = self._allocated(info.nbytes, kind)
         native = USMArray(self, pointer, info, kind, pin)
@@ -128,7 +127,6 @@ class SYCLContext(Context[SYCLTensor]):
             UnknownNameError: no such format or kind.
             NativeError: the device has no memory for it.
         """
-        self.check_open()
         image = ImageInfo(ImageFormat.of(format_), width, height)
         pointer, pin = self._allocated(image.nbytes, kind)
         planes = tuple(
@@ -161,9 +159,6 @@ class SYCLContext(Context[SYCLTensor]):
             at_exit=True,
         )
         return pointer, pin
-
-    def _release(self) -> None:
-        del self.queue
 
 
 def _free(queue: dpctl.SyclQueue, memory: list[Any]) -> None:

@@ -24,11 +24,9 @@ def device_of(context: SYCLContext) -> tuple[int, int]:
     """(kDLOneAPI, id): the id counts root devices in the order in which SYCL lists them.
 
     Raises:
-        ClosedError: the context was closed.
         ExportError: the memory is not in the default context of its platform. A consumer knows the
             device alone, and would use the pointer in that context.
     """
-    context.check_open()
     queue = context.queue
     device = queue.sycl_device
     devices = dpctl.get_devices()

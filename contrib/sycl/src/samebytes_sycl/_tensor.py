@@ -53,7 +53,6 @@ class SYCLTensor(Tensor):
             LayoutError: the object is not what its interface says, or has no such.
         """
         if isinstance(native, USMArray):
-            native.context.check_open()
             pin = native.pin
             return cls.borrowed(
                 native, native.context, keep=pin, readonly=native.readonly, info=native.info

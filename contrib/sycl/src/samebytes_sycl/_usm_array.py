@@ -42,10 +42,8 @@ class USMArray(PointerArray):
         """The protocol of dpctl's documentation ("USM array interface"). Strides are in elements.
 
         Raises:
-            ClosedError: its context was closed, with which the queue went.
             LayoutError: the interface cannot express the layout.
         """
-        self.context.check_open()
         info = self.info
         native, strides = info.dtype.numpy, info.strides
         if native is None:
@@ -72,8 +70,6 @@ class USMArray(PointerArray):
         It holds this array, which holds the memory.
 
         Raises:
-            ClosedError: its context was closed.
             LayoutError: dpctl cannot express the layout.
         """
-        self.context.check_open()
         return dpctl.memory.as_usm_memory(self)

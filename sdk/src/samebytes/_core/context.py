@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -56,6 +57,9 @@ class Router(Protocol):
     ) -> Callable[[Any], Any]:
         """The function that maps from `source` to `target`, entered in the source's table."""
 
+    def forget_compiled(self) -> None:
+        """Drop the compiled routes of all contexts."""
+
 
 class Context(TypedContext[TensorT_co, FrameT_co]):
     """Where memory of one type lives, on one device.
@@ -79,7 +83,8 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     Attributes:
         device: the hardware.
         parent: the context that it was derived from, if any.
-        closed: whether close() was called. Only close() sets it.
+        closed: whether close() was called. Only close() sets it. Memory that is there already does
+            not depend on it.
         tensor_routes, frame_routes: the routes that were found so far. samebytes fills them.
     """
 
@@ -118,7 +123,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         super().__init_subclass__(**arguments)
         for name in ("allocate", "allocate_frame"):
             if name in vars(cls):
-                setattr(cls, name, returns_memory(vars(cls)[name]))
+                setattr(cls, name, _while_open(returns_memory(vars(cls)[name])))
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
@@ -147,7 +152,6 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         Raises:
             UnknownNameError: this context has no such handle.
         """
-        self.check_open()
         check_handle_key(key)
         try:
             return self._handles[key]
@@ -177,6 +181,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
         Raises:
             UnsupportedObjectError: this framework cannot allocate.
+            ClosedError: the context was closed.
         """
         raise UnsupportedObjectError(f"{self.node} cannot allocate tensors")
 
@@ -190,6 +195,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
         Raises:
             UnsupportedObjectError: this framework cannot allocate images.
+            ClosedError: the context was closed.
         """
         raise UnsupportedObjectError(f"{self.node} cannot allocate frames")
 
@@ -208,6 +214,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         Raises:
             UnknownNameError: no such memory type.
             NoRouteError: it cannot be derived from this one.
+            ClosedError: this one was closed.
         """
         self.check_open()
         return self.router.derive(self, node)
@@ -245,7 +252,6 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             access: "r", "w" or "rw".
             copy: whether the route may copy.
         """
-        self.check_open()
         return self.router.compile_route(self, level, target, access, copy)
 
     def forget_routes(self) -> None:
@@ -270,23 +276,32 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         return self.singleton
 
     def close(self) -> None:
-        """Give up the handles. Tensors made here keep what they need until they are gone.
+        """Make no more memory here, and be found no more: who asks again gets a new context.
+
+        It takes nothing away from anybody. Tensors, frames, requests and contexts derived from it
+        go on as before, map() from and to it included. Its native handles are given back when
+        nothing refers to it any more.
 
         One that is `shared` stays open. One that `with` blocks use stays open until the last of
         them has ended: everybody who asks for the same handles gets this object.
         """
         if not self.closed and not self.shared and not self._blocks:
             self.closed = True
-            self.forget_routes()
-            self._release()
+            # Routes to its name lead to another context from now on.
+            self.router.forget_compiled()
+            self._on_close()
 
-    def _release(self) -> None:
-        """Give back what this context owns; called once."""
+    def _on_close(self) -> None:
+        """Take this context out of the backend's tables, in which others would find it.
+
+        Called once. What the context owns stays until nothing refers to it: tensors use it.
+        """
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        # The number of a closed context's handle may be that of something new by now.
+        # Memory of a closed one need not work in the one that was made after it. And the number of
+        # a handle that it does not own may be that of something new by now.
         return (
             isinstance(other, Context)
             and self.key == other.key
@@ -335,6 +350,17 @@ def is_current(thing: Any) -> bool:
             return False
         thing = getattr(thing, "parent", None)
     return True
+
+
+def _while_open(make: Callable[..., Any]) -> Callable[..., Any]:
+    """`make`, a method that makes memory, refused once its context was closed."""
+
+    @wraps(make)
+    def making(self: Context, /, *arguments: Any, **named: Any) -> Any:
+        self.check_open()
+        return make(self, *arguments, **named)
+
+    return making
 
 
 # Whoever holds a context holds no memory.

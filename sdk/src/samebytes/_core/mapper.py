@@ -125,7 +125,7 @@ class MemoryMapper:
 
 def _alive(ref: weakref.ref[Context]) -> Context:
     context = ref()
-    if context is None or context.closed:
+    if context is None:
         raise Gone("a context of this route is gone: hold it while the route is used")
     return context
 

@@ -47,8 +47,8 @@ class ContextRegistry(Generic[T]):
             return _devices.find_or_make(handle, partial(ToyContext, handle))
 
     Keys are numbers, strings, and tuples of them: the native handles, or the name of a device. A
-    context is not found again once it was closed, or one that it was derived from: the number of
-    a native handle is used again when the handle is gone.
+    context is not found again once it was closed, or one that it was derived from: who closes it
+    may end what its handles name, and the numbers are used again.
 
     Any thread may use it at any time, and so may finalizers. While `make` runs, no lock is held.
     """

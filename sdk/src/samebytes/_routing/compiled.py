@@ -36,7 +36,6 @@ def compile_route(source: Context, level: Level, target: Target, access: str, co
     rest = (access, copy) if copy else (access,)
     name: object = target
     if isinstance(target, Context):
-        target.check_open()
         # Weak: a table must not hold device contexts. And not `target.key`: the route to a context
         # that is gone would be found again for an equal one made later.
         name = weakref.ref(target)
@@ -117,17 +116,15 @@ class _Routes:
                 run = route_function(mappers, self._level, self._access, refused)
             except SamebytesError as error:
                 yield name, str(error)
-            except Gone as gone:  # another thread may close a context meanwhile
-                source.check_open()
-                end.check_open()
+            except Gone as gone:  # one between, which nobody else holds
                 yield name, str(gone)
             else:
                 yield name, run
 
     def _retry(self, item: Any, reason: Refused) -> Any:
         source, end = item.context, self._end()
-        # The first edge may refuse before the last one notices that its context was closed.
-        if isinstance(reason, Gone) or end is None or end.closed:
+        # The first edge may refuse before the last one notices that its context is gone.
+        if isinstance(reason, Gone) or end is None:
             if self._target is None:
                 raise NoRouteError(source.node, "a context that is gone", [str(reason)])
             source.forget_routes()

@@ -166,7 +166,6 @@ def resolve(source: Context, target: Target) -> Context:
         AmbiguousTargetError: several would do.
     """
     if isinstance(target, Context):
-        target.check_open()
         return target
     if not isinstance(target, str):
         target = node_of(target)

@@ -197,7 +197,6 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
     @property
     def reference(self) -> int:
         """AVBufferRef* of the AVHWDeviceContext; it stays the context's."""
-        self.check_open()
         return self._reference.address
 
     def pool(
@@ -214,6 +213,7 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
             LayoutError: the device has no such frames; the message says which.
             UnsupportedObjectError: FFmpeg cannot allocate memory of this type.
         """
+        self.check_open()
         return HardwareFramePool(self, ImageInfo.of(format_, width, height), size)
 
     def allocate_frame(
@@ -250,7 +250,6 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         Args:
             image: the format and size.
         """
-        self.check_open()
         with _lock:
             pool = self._pools.pop(image, None)
         if pool is None:
@@ -260,10 +259,6 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
             dropped = self._pools.popitem(last=False) if len(self._pools) > _POOLS else None
         del dropped  # after the lock, since FFmpeg gives surfaces back
         return pool
-
-    def _release(self) -> None:
-        self._pools.clear()
-        del self._reference
 
 
 class VAAPIDevice(HardwareDevice):

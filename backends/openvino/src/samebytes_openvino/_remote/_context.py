@@ -52,12 +52,7 @@ class RemoteContext(Context[RemoteTensor]):
 
     @property
     def native(self) -> Any:
-        """The openvino.RemoteContext.
-
-        Raises:
-            ClosedError: the context was closed.
-        """
-        self.check_open()
+        """The openvino.RemoteContext."""
         return self._native
 
     @property
@@ -82,6 +77,5 @@ class RemoteContext(Context[RemoteTensor]):
 
         return compile_model(model, self, config)
 
-    def _release(self) -> None:
-        self._native = None
+    def _on_close(self) -> None:
         self.leases.forget()

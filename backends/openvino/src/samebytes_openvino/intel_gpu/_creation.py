@@ -69,6 +69,7 @@ class TensorMaker(RemoteContext):
             LayoutError, UnknownNameError: a wrong shape or type, or an unknown property in a map.
             OpenVINOError: the plugin refuses it.
         """
+        self.check_open()
         info, element, extents = info_of(type, shape)
         plan = plan_for(memory, info, self.handle("cl_context"))
         return self.make_tensor(plan, info, element, extents)
@@ -137,6 +138,7 @@ class TensorMaker(RemoteContext):
         """
         from .._tensor import OpenVINOTensor
 
+        self.check_open()
         _, element, extents = info_of(type, shape)
         with naming("RemoteContext.create_host_tensor"):
             native = self.native.create_host_tensor(element, extents)
@@ -155,6 +157,7 @@ class TensorMaker(RemoteContext):
             PropertyError: another format or size, null or released.
             ForeignMemoryError: an image of another cl_context.
         """
+        self.check_open()
         context = self.handle("cl_context")
         y = handle_of(y_image, "MEM_HANDLE", "cl_mem of Y", "cl_mem")
         check_object(y, "MEM_HANDLE", "cl_mem")
@@ -170,6 +173,7 @@ class TensorMaker(RemoteContext):
         )
 
     def _allocate(self, type_: Any, shape: Sequence[int], properties: Any) -> USMTensor:
+        self.check_open()
         info, element, extents = info_of(type_, shape)
         return cast(USMTensor, self.make_tensor(Plan(properties), info, element, extents))
 
@@ -227,17 +231,28 @@ def nhwc(shape: Sequence[int]) -> tuple[int, ...]:
     return (1, *shape, *((1,) if len(shape) == 2 else ()))
 
 
-def nv12_planes(height: int, width: int, property_: str) -> tuple[TensorInfo, TensorInfo]:
+def nv12_planes(
+    height: int, width: int, property_: str | None = None
+) -> tuple[TensorInfo, TensorInfo]:
     """The layouts of both planes of NV12.
+
+    Args:
+        height, width: in pixels.
+        property_: what an error names where the size is that of other objects: their property.
 
     Raises:
         PropertyError: an odd or empty size, or none.
     """
     for name, size in (("height", height), ("width", width)):
         if isinstance(size, bool) or not isinstance(size, int | np.integer):
-            raise PropertyError(property_, f"{name} must be a number of pixels, got {size!r}")
+            raise PropertyError(
+                property_ or name, f"{name} must be a number of pixels, got {size!r}"
+            )
     if height <= 0 or width <= 0 or height % 2 or width % 2:
-        raise PropertyError(property_, f"NV12 needs an even width and height, not {width}x{height}")
+        wrong = "height" if height <= 0 or height % 2 else "width"
+        raise PropertyError(
+            property_ or wrong, f"NV12 needs an even width and height, not {width}x{height}"
+        )
     return (
         TensorInfo("uint8", (1, height, width, 1)),
         TensorInfo("uint8", (1, height // 2, width // 2, 2)),

@@ -89,7 +89,7 @@ def surface_pair(
     context: ClContext, height: int, width: int, surface: int, keep: Any
 ) -> tuple[GpuTensor, GpuTensor]:
     """Tensors over both planes."""
-    luma, chroma = nv12_planes(height, width, "VA_PLANE")
+    luma, chroma = nv12_planes(height, width)
     return (
         surface_tensor(context, luma.dtype, luma.shape, surface, 0, keep),
         surface_tensor(context, chroma.dtype, chroma.shape, surface, 1, keep),

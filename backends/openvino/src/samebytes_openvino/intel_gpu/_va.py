@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from operator import index
 from typing import Any, cast, overload
@@ -15,7 +16,7 @@ import numpy as np
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Tensor, bytes_at
 
-from .._remote._errors import PropertyError
+from .._remote._errors import OpenVINOError, PropertyError
 from . import _opencl
 from ._arguments import handle_of
 from ._context import ClContext
@@ -30,6 +31,7 @@ _VA_DISPLAY_MAGIC = 0x56414430  # "VAD0"
 _BLOCK = 16
 _TWO_IMAGES: Any = object()
 _INVALID_SURFACE = 0xFFFFFFFF  # VA_INVALID_SURFACE of va/va.h
+_INVALID = 6  # VA_STATUS_ERROR_INVALID_SURFACE
 
 
 class VAContext(ClContext):
@@ -86,14 +88,16 @@ class VAContext(ClContext):
             plane: of the surface: 0 for Y, 1 for UV. A map has its own.
 
         Raises:
-            PropertyError: no such plane, or not its type and shape.
-            OpenVINOError: there is no such surface, or it is not NV12.
+            PropertyError: no such plane or surface, or not its type and shape.
+            OpenVINOError: the surface is not NV12.
         """
         if isinstance(memory, Mapping) and memory.get("SHARED_MEM_TYPE") == "VA_SURFACE":
             memory, plane = surface_in(memory)
         if not _is_surface(memory):
             return super().create_tensor(type, shape, memory)
-        made = surface_tensor(self, type, shape, _surface_of(memory), plane, memory)
+        number = _surface_of(memory)
+        with self._knowing(number):
+            made = surface_tensor(self, type, shape, number, plane, memory)
         _check_size(made)
         return made
 
@@ -115,12 +119,14 @@ class VAContext(ClContext):
             surface: a VASurfaceID, or a samebytes tensor that has one.
 
         Raises:
-            PropertyError: an odd size, another one than the surface has, or no surface.
-            OpenVINOError: there is no such surface, or it is not NV12.
+            PropertyError: an odd size, another one than the surface has, or no such surface.
+            OpenVINOError: the surface is not NV12.
         """
         if surface is _TWO_IMAGES:
             return super().create_tensor_nv12(height, width)
-        pair = surface_pair(self, height, width, _surface_of(surface), surface)
+        number = _surface_of(surface)
+        with self._knowing(number):
+            pair = surface_pair(self, height, width, number, surface)
         for made in pair:
             _check_size(made)
         return cast("tuple[VASurfaceTensor, VASurfaceTensor]", pair)
@@ -137,10 +143,30 @@ class VAContext(ClContext):
         Raises:
             PropertyError, OpenVINOError: as `create_tensor_nv12`.
         """
-        info = nv12_planes(height, width, "VA_PLANE")[plane]
-        made = surface_tensor(self, info.dtype, info.shape, surface, plane, None)
+        info = nv12_planes(height, width)[plane]
+        with self._knowing(surface):
+            made = surface_tensor(self, info.dtype, info.shape, surface, plane, None)
         _check_size(made)
         return made.native
+
+    @contextmanager
+    def _knowing(self, surface: int) -> Iterator[None]:
+        """Say of an error of the plugin's that the surface is not there, if that is why.
+
+        The plugin says "buffer allocation failed". libva is asked only then.
+        """
+        try:
+            yield
+        except OpenVINOError as error:
+            status = ctypes.c_int()
+            answer = _libva().vaQuerySurfaceStatus(self.display, surface, ctypes.byref(status))
+            if answer != _INVALID:
+                raise
+            raise PropertyError(
+                "DEV_OBJECT_HANDLE",
+                f"the display {self.display:#x} has no surface {surface}: it was destroyed, or "
+                "belongs to another display",
+            ) from error
 
 
 def _check_display(pointer: int) -> None:
@@ -169,6 +195,7 @@ def _libva() -> ctypes.CDLL:
     found = ctypes.CDLL("libva.so.2")
     found.vaQueryVendorString.argtypes = (ctypes.c_void_p,)
     found.vaQueryVendorString.restype = ctypes.c_void_p
+    found.vaQuerySurfaceStatus.argtypes = (ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p)
     return found
 
 

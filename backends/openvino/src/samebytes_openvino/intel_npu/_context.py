@@ -163,6 +163,7 @@ class ZeroContext(RemoteContext):
             UnsupportedObjectError: `shared_buffer` is none of the above.
             OpenVINOError: the plugin or the driver refuses.
         """
+        self.check_open()
         info, element, extents = info_of(type, shape)
         _checks.check_size(info, self.memory_size)
         asked = ask(shared_buffer, mem_type, tensor_type)
@@ -227,6 +228,7 @@ class ZeroContext(RemoteContext):
         Raises:
             PropertyError, UnknownNameError, OpenVINOError: as for `create_tensor`.
         """
+        self.check_open()
         info, element, extents = info_of(type, shape)
         _checks.check_size(info, self.memory_size)
         with naming("RemoteContext.create_host_tensor"):
@@ -253,6 +255,7 @@ class ZeroContext(RemoteContext):
             PropertyError: it is not memory, not on whole pages, or an address without a size.
             OpenVINOError: the plugin or the driver refuses.
         """
+        self.check_open()
         asked = ask(shared_buffer, mem_type, None)
         if asked.mem_type is MemType.SHARED_BUF and not _checks.WINDOWS:
             return ZeroMemory(self, self._import_fd(_checks.number_of(asked.shared), False), False)
@@ -409,10 +412,6 @@ class ZeroContext(RemoteContext):
         storage = holding((imported,))
         native = tensor_in(imported, storage, 0, info, readonly)
         return ZeroBufferTensor.owned(native, self, storage, readonly=readonly, info=info)
-
-    def _release(self) -> None:
-        super()._release()
-        self._imports.clear()
 
 
 def image_shape(shape: Sequence[int]) -> tuple[int, ...]:

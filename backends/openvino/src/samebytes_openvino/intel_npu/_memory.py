@@ -70,9 +70,7 @@ class ZeroMemory:
         Raises:
             PropertyError: it reaches beyond the memory, or its elements are not aligned.
             UnknownNameError: no such element type.
-            ClosedError: the context was closed.
         """
-        self.context.check_open()
         info, _, _ = info_of(type, shape)
         _checks.check_size(info, self.nbytes)
         nbytes = _checks.tensor_nbytes(info)
