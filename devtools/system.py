@@ -153,7 +153,7 @@ def _wanted(*, new_girepository: bool | None = None) -> tuple[Wanted, ...]:
 
 
 def _missing() -> list[Wanted]:
-    # Asked anew each time: what is installed, or in apt's lists, may choose another girepository.
+    # Asked each time: what is installed, or in apt's lists, may choose another girepository.
     return [wanted for wanted in _wanted() if wanted.missing]
 
 

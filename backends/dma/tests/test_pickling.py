@@ -331,12 +331,12 @@ def test_the_user_of_who_answers_is_asked_for(monkeypatch: pytest.MonkeyPatch) -
     pickled = bytes(ForkingPickler.dumps(picture(5)))
     asked = []
 
-    def stranger(sock: socket.socket) -> int:
+    def another_user(sock: socket.socket) -> int:
         asked.append(sock)
         return os.getuid() + 7
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "user_of", stranger)
+        patch.setattr(module, "user_of", another_user)
         with pytest.raises(OfferError, match=r"of root alone; samebytes\.copied"):
             pickle.loads(pickled)
     assert asked

@@ -56,7 +56,7 @@ def test_what_is_remembered_holds_nothing_up() -> None:
         _ = mapped.native
 
 
-def test_what_is_remembered_is_no_cycle() -> None:
+def test_what_is_remembered_makes_no_cycle() -> None:
     tensor = sb.context("cpu").allocate((4, 4))
     tensor.map("cpu")
     storage = weakref.ref(tensor.storage)

@@ -84,8 +84,8 @@ def prepared(item: DMATensor | Frame, copy: bool) -> tuple[bytes, list[DMABuffer
         if isinstance(item, Tensor | Frame) and not isinstance(item.context, HostContext):
             raise UnsupportedObjectError(
                 f"{item!r} has no file descriptor yet: send item.map('dma'), or copy it if "
-                "samebytes.route(item, 'dma') finds no route: RingWriter.send(item, copy=True) to a "
-                "ring, or samebytes.copied(item) through a multiprocessing queue"
+                "samebytes.route(item, 'dma') finds no route: RingWriter.send(item, copy=True) to "
+                "a ring, or samebytes.copied(item) through a multiprocessing queue"
             )
         raise UnsupportedObjectError(
             f"{item!r} has no file descriptor, which memory of one process cannot get: allocate it "

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """By how much the pixels of image_model, and of the usual idiom, differ from PrePostProcessor's.
 
-`python3 -m tests.bench.images` prints it. What the ways cost is in `samebytes bench mappers`.
+`python3 mappers/tests/pixel_differences.py` prints it. `samebytes bench mappers` measures what
+the ways cost.
 """
 
 from __future__ import annotations
@@ -56,4 +57,4 @@ def differences() -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(differences()))
+    print("\n".join(differences()))  # noqa: T201 - a command
