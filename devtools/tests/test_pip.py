@@ -55,7 +55,14 @@ def wheel_of_nothing(folder: Path) -> Path:
 
 def test_what_pip_took_from_a_folder(tmp_path: Path) -> None:
     wheel = wheel_of_nothing(tmp_path)
-    words = ["--no-index", "--find-links", tmp_path, "--target", tmp_path / "there", "nothing"]
+    words: list[str | Path] = [
+        "--no-index",
+        "--find-links",
+        tmp_path,
+        "--target",
+        tmp_path / "there",
+        "nothing",
+    ]
     done = install(Path(sys.executable), words)
     assert done.reason is None
     assert (done.downloaded, done.from_disk) == (0, wheel.stat().st_size)

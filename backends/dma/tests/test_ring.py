@@ -32,6 +32,7 @@ from samebytes_dma import (
     RingTimeoutError,
     RingWriter,
     _kept,
+    _mapping,
     from_fd,
 )
 
@@ -108,7 +109,7 @@ def test_threads_that_map_a_slot_for_the_first_time_get_one_mapping(
     with ring(memory="memfd") as (writer, reader):
         sent(writer, 9)
         frame = reader.read()
-        map_buffer = _kept.map_buffer
+        map_buffer = _mapping.map_buffer
 
         def meanwhile(*arguments: Any) -> None:
             monkeypatch.setattr(_kept, "map_buffer", map_buffer)

@@ -32,7 +32,7 @@ class LevelZeroToCpu(MemoryMapper):
         except NotHostVisibleError as error:
             raise Refused(str(error)) from error
         if access == "r":
-            array.setflags(False)
+            array.setflags(write=False)
         info = native.info
         return array, info if info.dtype.numpy is None else None, None
 

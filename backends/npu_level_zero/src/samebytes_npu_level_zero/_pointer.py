@@ -83,7 +83,7 @@ class USMPointer:
             )
         array = array_in(self.pin, self.info, self.address - self.pin.address)
         if self.readonly:
-            array.setflags(False)
+            array.setflags(write=False)
         return array
 
     def as_readonly(self) -> USMPointer:

@@ -52,7 +52,7 @@ class LevelZeroTensor(Tensor):
         """
         array = self.native.array()
         if self.readonly:
-            array.setflags(False)
+            array.setflags(write=False)
         return array
 
     def export_fd(self) -> Fd:

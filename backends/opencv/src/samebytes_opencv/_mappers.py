@@ -37,7 +37,7 @@ class CpuToOpenCV(MemoryMapper):
             raise Refused(reason)
         if access == "r" and array.flags.writeable:  # as _for(), without its call
             array = array.view()
-            array.setflags(False)
+            array.setflags(False)  # a third of the cost by place
         return array, info, None
 
 
@@ -59,5 +59,5 @@ def _for(array: np.ndarray[Any, Any], access: Access) -> np.ndarray[Any, Any]:
     if access != "r" or not array.flags.writeable:
         return array
     view = array.view()
-    view.setflags(False)
+    view.setflags(False)  # type: ignore[call-arg]  # a third of the cost by place
     return view

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -189,7 +190,7 @@ def test_what_a_context_reports_of_its_device(core: Any) -> None:
 def test_closing(context: Any, cl_context: Any) -> None:
     tensor = context.create_tensor("uint8", (4,))
     context.close()
-    for use in (
+    uses: list[Callable[[], object]] = [
         lambda: context.create_tensor("uint8", (4,)),
         lambda: context.create_usm_host_tensor("uint8", (4,)),
         lambda: context.create_usm_device_tensor("uint8", (4,)),
@@ -198,7 +199,8 @@ def test_closing(context: Any, cl_context: Any) -> None:
         lambda: context.allocate((4,)),
         lambda: context.allocate_frame("NV12", 8, 4),
         lambda: context.derive("opencl"),
-    ):
+    ]
+    for use in uses:
         with pytest.raises(ClosedError):
             use()
     assert context.get() == cl_context.int_ptr

@@ -66,7 +66,7 @@ class CudaTensor(Tensor):
         array = array_of(self).array()
         self.wait()
         if self.readonly:
-            array.setflags(False)
+            array.setflags(write=False)
         return array
 
     @property

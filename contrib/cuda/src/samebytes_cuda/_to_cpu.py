@@ -46,7 +46,7 @@ class HostVisibleToCpu(MemoryMapper):
         else:
             wait_for(native)
         if access == "r":
-            array.setflags(False)
+            array.setflags(write=False)
         info = native.info
         return array, info if info.dtype.numpy is None else None, None
 

@@ -48,7 +48,7 @@ class USMToCpu(MemoryMapper):
         if ordering_queue() is None:
             item.wait()
         if access == "r":
-            array.setflags(False)
+            array.setflags(write=False)
         info = native.info
         return array, info if info.dtype.numpy is None else None, None
 

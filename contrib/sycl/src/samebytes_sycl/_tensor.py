@@ -70,7 +70,7 @@ class SYCLTensor(Tensor):
         """
         array = usm_of(self).array()
         if self.readonly:
-            array.setflags(False)
+            array.setflags(write=False)
         return array
 
     @property

@@ -135,7 +135,7 @@ class PointerArray:
             raise NotHostVisibleError(self.not_host_visible)
         array = array_in(self.pin, self.info, self.address - self.pin.address)
         if self.readonly:
-            array.setflags(False)
+            array.setflags(False)  # type: ignore[call-arg]  # a third of the cost by place
         return array
 
     def addressed(self) -> np.ndarray[Any, Any]:

@@ -377,5 +377,6 @@ class HostContext(Context[TensorT_co, FrameT_co]):
         if not isinstance(native, np.ndarray):
             return native
         view = native.view()
-        view.setflags(False)  # by position: naming it takes longer than making the view
+        # By place: naming it takes longer than making the view.
+        view.setflags(False)  # type: ignore[call-arg]  # numpy's stubs want a name
         return view

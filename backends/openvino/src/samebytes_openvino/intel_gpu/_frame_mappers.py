@@ -103,7 +103,7 @@ class GpuFrameToCpu(MemoryMapper):
         for plane, shape in zip(item.planes, _host_shapes(item), strict=True):
             array, _ = over_host_memory(plane)  # type: ignore[arg-type]  # planes here are
             if access == "r":
-                array.setflags(False)
+                array.setflags(write=False)
             arrays.append(array.reshape(shape))
         return tuple(arrays), None, None
 

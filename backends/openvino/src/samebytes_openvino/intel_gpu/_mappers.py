@@ -96,7 +96,7 @@ class GpuToCpu(MemoryMapper):
         settled(item, self.source)
         array, storage = over_host_memory(item)
         if access == "r":
-            array.setflags(False)
+            array.setflags(write=False)
         return array, None if item.dtype.numpy is not None else item.info, storage
 
 

@@ -223,7 +223,7 @@ def copy_to_array(item: GpuTensor, array: Array) -> None:
             _copy_image(item, seen)
         else:
             item.native.copy_to(carried_tensor(seen, info.dtype, info.shape, False))
-    array.setflags(False)  # nothing is written back
+    array.setflags(write=False)  # nothing is written back
 
 
 def _copy_image(item: GpuTensor, array: Array) -> None:

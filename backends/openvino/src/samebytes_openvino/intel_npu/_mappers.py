@@ -155,7 +155,7 @@ class NpuToCpu(_WholeTensors):
         if isinstance(native, PinnedTensor):
             array, _ = array_of(native)
             if access == "r":
-                array.setflags(False)
+                array.setflags(write=False)
             return array, info, None
         try:
             memory = host_memory(item)
@@ -356,5 +356,5 @@ def _array_over(memory: Storage, info: TensorInfo, access: Access) -> np.ndarray
     if not info.dtype.packed:
         array = array.view(info.dtype.carrier).reshape(info.shape)
     if access == "r":
-        array.setflags(False)
+        array.setflags(write=False)
     return array
