@@ -212,6 +212,7 @@ class TestOpening:
 
     def test_the_reference_is_given_back(self) -> None:
         count = PYAV.buffer_get_ref_count
+        HardwareDevice.open("drm").close()  # one that others may still use
         first = HardwareDevice.open("drm")
         pointer = c_void_p(PYAV.buffer_ref(first.reference))
         first.close()

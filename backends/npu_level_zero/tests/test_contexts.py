@@ -90,6 +90,7 @@ def test_memory_outlives_its_closed_context() -> None:
     fresh = samebytes.context("level_zero")
     assert fresh is not context
     assert fresh.allocate((4,)).context is fresh
+    del same  # what was wrapped from the native holds the memory too
     tensor.close()
 
 
