@@ -157,7 +157,7 @@ def test_a_context_whose_memory_ends_with_it(device: Generated) -> None:
     device.change("_memory.py", "    address =", "    _kept.append(pages)\n    address =")
     device.change(
         "_memory.py", "    def readonly_native",
-        "    def _release(self):\n        [pages.close() for pages in _kept]\n\n"
+        "    def _on_close(self):\n        [pages.close() for pages in _kept]\n\n"
         "    def readonly_native",
     )  # fmt: skip
     assert CLOSES in device.faults("context", "alpha")

@@ -10,7 +10,14 @@ import numpy as np
 import pyopencl
 
 from samebytes.errors import NotHostVisibleError
-from samebytes.plugins import HandleKey, Storage, Tensor, TensorInfo, register_handle_key
+from samebytes.plugins import (
+    HandleKey,
+    Storage,
+    Tensor,
+    TensorInfo,
+    array_in,
+    register_handle_key,
+)
 
 from ._images import layout_of_image
 from ._natives import layout_of
@@ -85,7 +92,7 @@ class OpenCLTensor(Tensor):
             keep=self.storage,
             readonly=self.readonly,
         )
-        return np.ndarray(info.shape, info.dtype.carrier, np.asarray(over), 0, info.strides)
+        return array_in(over, info)
 
     def sub(
         self,
