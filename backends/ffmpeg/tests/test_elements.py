@@ -132,8 +132,9 @@ class Watching:
         return getattr(self._container, name)
 
     def demux(self, stream: Any) -> Iterator[Any]:
-        self.packets.append(self._each(stream))
-        return self.packets[-1]
+        packets = self._each(stream)
+        self.packets.append(packets)
+        return packets
 
     def _each(self, stream: Any) -> Iterator[Any]:
         yield from self._container.demux(stream)
