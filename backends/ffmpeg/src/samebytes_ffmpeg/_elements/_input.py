@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -127,13 +128,16 @@ class Input:
             origin = stream.start_time or 0
             begin = origin + int(self._start / Fraction(stream.time_base))
             container.seek(begin, stream=stream)  # to the key frame before it
-        for packet in container.demux(stream):
-            try:
-                frames = packet.decode()
-            except av.error.InvalidDataError:
-                if not self._lenient:
-                    raise
-                continue
-            for frame in frames:
-                if begin is None or frame.pts is None or frame.pts >= begin:
-                    yield frame
+        # PyAV's generators free what they allocated when they end or are closed, not when they are
+        # dropped: Cython calls no finalizer under the limited API (cython/cython#6405).
+        with closing(container.demux(stream)) as packets:
+            for packet in packets:
+                try:
+                    frames = packet.decode()
+                except av.error.InvalidDataError:
+                    if not self._lenient:
+                        raise
+                    continue
+                for frame in frames:
+                    if begin is None or frame.pts is None or frame.pts >= begin:
+                        yield frame
