@@ -14,7 +14,8 @@ import pytest
 import samebytes as sb
 from samebytes.errors import AccessError, ClosedError, CopyRequiredError
 from samebytes_ffmpeg import FFmpegFrame
-from samebytes_ffmpeg._reference import references_held
+from samebytes_ffmpeg._avutil import PYAV
+from samebytes_ffmpeg._reference import references_held, shared_at, writable_at
 
 
 def _decode(clip: Path) -> Iterator[av.VideoFrame]:
@@ -113,6 +114,22 @@ class TestOwnReferences:
         reading = _wrap(native).map("cpu", "r")
         assert _wrap(native).writable
         assert _wrap(native).planes[0].map("cpu", "rw").native.base is not reading.native[0].base
+
+    @pytest.mark.pyav17
+    def test_one_that_is_given_back_and_still_counted_may_hide_nobody(self) -> None:
+        """It is uncounted a moment after: until then the frame seems shared."""
+        frame = _wrap(av.VideoFrame(64, 48, "yuv420p"))
+        address, data = frame.handle("av_frame"), frame.planes[0].handle()
+        reading = frame.map("cpu", "r")
+        counted = reading.native[0].base.owner.peers
+        assert frame.readonly
+        assert not writable_at(PYAV, address, data)
+        assert shared_at(PYAV, address, data)
+        del counted
+        assert frame.writable
+        assert writable_at(PYAV, address, data)
+        assert not shared_at(PYAV, address, data)
+        reading.close()
 
     def test_make_writable_sees_that_no_copy_is_needed(self) -> None:
         frame = _wrap(av.VideoFrame(64, 48, "yuv420p"))
