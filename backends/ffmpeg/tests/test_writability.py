@@ -226,6 +226,17 @@ class TestMakeWritable:
         assert plane.strides == (native.planes[0].line_size, 3, 1)
         assert plane.strides != (93, 3, 1)
 
+    def test_then_its_planes_can_be_written_one_by_one(self) -> None:
+        image = np.zeros((20, 32, 3), np.uint8)
+        frame = sb.frame(image, format="BGR").map("ffmpeg", "r")
+        assert isinstance(frame, FFmpegFrame)
+        assert frame.planes[0].readonly
+        frame.make_writable(copy=True)
+        assert not frame.planes[0].readonly
+        frame.planes[0].map("cpu", "rw").native[...] = 7
+        assert (frame.map("cpu").native[0] == 7).all()
+        assert not image.any()
+
     def test_a_closed_frame_says_so(self) -> None:
         frame = _wrap(av.VideoFrame(64, 48, "nv12"))
         frame.close()
