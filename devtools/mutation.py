@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutation tests: small faults put into the core one at a time, and whether the tests notice them.
+"""Mutation tests: small faults put into the core or a backend, and whether the tests notice them.
 
 A mutant that the tests pass which run its line shows a line that nothing watches. Mutants are drawn
 by a seed, so that a run can be repeated, and kept out of the checkout: each one is a changed copy
@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
+from devtools.mutated import CORE, CORE_PARTS, PARTS, Package
 from devtools.tests_of_lines import measure
 from devtools.venv import PYTHON
 from devtools.workspace import ROOT
 
-_PACKAGE = ROOT / "sdk" / "src" / "samebytes"
-PARTS = ("_core", "_routing", "_exchange", "_plugins")
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -45,18 +44,20 @@ class Mutant:
         line: where.
         change: the line before and after.
         source: the whole module with the change.
+        package: what the module is in.
     """
 
     path: Path
     line: int
     change: str
     source: str
+    package: Package = CORE
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.change}"
+        return f"{self.package.path.name}/{self.path}:{self.line}: {self.change}"
 
 
-def mutants_of(path: Path, package: Path = _PACKAGE) -> Iterator[Mutant]:
+def mutants_of(path: Path, package: Package = CORE) -> Iterator[Mutant]:
     """Every change of a module that this tool can make."""
     source = path.read_text()
     for number in range(_count(source)):
@@ -69,7 +70,7 @@ def _count(source: str) -> int:
     return sum(1 for _ in _changes(ast.parse(source)))
 
 
-def _mutant(path: Path, package: Path, source: str, number: int) -> Mutant | None:
+def _mutant(path: Path, package: Package, source: str, number: int) -> Mutant | None:
     """The module with its change of that number; None if that is none that a test could notice."""
     tree = ast.parse(source)
     change = [*_changes(tree)][number]
@@ -80,7 +81,7 @@ def _mutant(path: Path, package: Path, source: str, number: int) -> Mutant | Non
     if before == after or any(w in before for w in ("TYPE_CHECKING", "TypeVar", "__all__")):
         return None
     text = f"{_short(before)}  ->  {_short(after)}"
-    return Mutant(path.relative_to(package), change.line, text, ast.unparse(tree))
+    return Mutant(path.relative_to(package.path), change.line, text, ast.unparse(tree), package)
 
 
 @dataclass
@@ -177,10 +178,11 @@ def _short(text: str) -> str:
 
 def drawn(part: str, count: int, seed: int) -> list[Mutant]:
     """That many mutants of a part, each change as likely as another."""
-    sources = {path: path.read_text() for path in sorted((_PACKAGE / part).rglob("*.py"))}
+    package, folder = PARTS[part].package, PARTS[part].folder
+    sources = {path: path.read_text() for path in sorted(folder.rglob("*.py"))}
     every = [(path, n) for path, source in sources.items() for n in range(_count(source))]
     random.Random(seed).shuffle(every)
-    made = (_mutant(path, _PACKAGE, sources[path], number) for path, number in every)
+    made = (_mutant(path, package, sources[path], number) for path, number in every)
     return [*islice((mutant for mutant in made if mutant is not None), count)]
 
 
@@ -189,11 +191,12 @@ def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
     if not tests:
         return True
     with tempfile.TemporaryDirectory(prefix="samebytes-mutant-") as folder:
-        copy = Path(folder, "samebytes")
-        shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        package = mutant.package
+        copy = Path(folder, package.path.name)
+        shutil.copytree(package.path, copy, ignore=shutil.ignore_patterns("__pycache__"))
         (copy / mutant.path).write_text(mutant.source)
         environment = os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
-        options = ("-x", "-q", "-p", "no:cacheprovider")
+        options = ("-x", "-q", "-p", "no:cacheprovider", *package.options)
         command: list[str | Path] = [PYTHON, "-m", "pytest", *options, *tests]
         try:
             ended = subprocess.run(
@@ -208,7 +211,9 @@ def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
 def mutate(arguments: Sequence[str]) -> int:
     """The command: draw mutants, run the tests on each, and name those that survive."""
     parser = argparse.ArgumentParser(prog="dev.py mutate", description=__doc__)
-    parser.add_argument("part", nargs="*", help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument(
+        "part", nargs="*", help=f"of {', '.join(PARTS)} (default: {', '.join(CORE_PARTS)})"
+    )
     parser.add_argument("--count", type=int, default=20, help="mutants of each part (default 20)")
     parser.add_argument("--seed", type=int, default=1, help="which ones are drawn (default 1)")
     parser.add_argument("--seconds", type=float, help="try no more after that time")
@@ -217,10 +222,10 @@ def mutate(arguments: Sequence[str]) -> int:
     if unknown:
         parser.error(f"not a part: {', '.join(sorted(unknown))}")
     began = time.monotonic()
-    tests = measure(_PACKAGE)
+    parts = options.part or CORE_PARTS
+    tests = {package.path: measure(package) for package in {PARTS[p].package for p in parts}}
     print(f"which test runs which line is known ({time.monotonic() - began:.0f} s)", flush=True)
     began = time.monotonic()
-    parts = options.part or PARTS
     drawn_mutants = [drawn(part, options.count, options.seed) for part in parts]
     tally = {part: [0, 0] for part in parts}
     # One of each part in turn, so that a time limit leaves none of them out.
@@ -229,7 +234,7 @@ def mutate(arguments: Sequence[str]) -> int:
             if mutant is None or (options.seconds and time.monotonic() - began > options.seconds):
                 continue
             tally[part][1] += 1
-            if survives(mutant, tests.of(mutant.path, mutant.line)):
+            if survives(mutant, tests[mutant.package.path].of(mutant.path, mutant.line)):
                 tally[part][0] += 1
                 print(f"survives  {mutant}", flush=True)
     for part, (left, tried) in tally.items():

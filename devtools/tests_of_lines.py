@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests run a line of the core: the tests closest to it, once, under coverage.py."""
+"""Which tests run a line of a package: the tests closest to it, once, under coverage.py."""
 
 import json
 import os
@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from devtools.mutated import Package
 from devtools.venv import PYTHON
 from devtools.workspace import ROOT, CommandError
 
 __all__ = ["TestsOfLines", "measure"]
 
-# Those of backends would notice more, and take hours.
-SUITES = ("sdk/tests/core", "sdk/tests/exchange", "sdk/tests/plugins", "tests/test_closing.py")
 _PLUGINS = ROOT / "devtools" / "pytest_plugins"
 # The fastest of the tests that run a line: so many, as the plugin writes, and of no more seconds.
 _MOST = 300
@@ -62,24 +61,24 @@ def _statement(lines: Mapping[int, Sequence[int]], line: int) -> int:
     return known[place - 1] if place else line
 
 
-def measure(package: Path, suites: Iterable[str] = SUITES) -> TestsOfLines:
-    """Run the suites once, each module of tests by itself: one that sets a tracer ends coverage's.
+def measure(package: Package) -> TestsOfLines:
+    """Run its suites once, each module of tests by itself: one that sets a tracer ends coverage's.
 
     Raises:
         CommandError: no test was measured.
     """
     seconds: dict[str, float] = {}
     tests: dict[tuple[Path, int], set[str]] = {}
-    for module in _modules(suites):
+    for module in _modules(package.suites):
         measured = _measure_module(package, module)
         names = measured["tests"]
         seconds.update(zip(names, measured["seconds"], strict=True))
         for path, by_line in measured["lines"].items():
             for line, found in by_line.items():
-                place = Path(path).relative_to(package), int(line)
+                place = Path(path).relative_to(package.path), int(line)
                 tests.setdefault(place, set()).update(names[number] for number in found)
     if not seconds:
-        raise CommandError("no test of the core passed")
+        raise CommandError(f"no test of {package.path.name} passed")
     order = sorted(seconds, key=lambda test: seconds[test])
     numbers = {test: number for number, test in enumerate(order)}
     lines: dict[Path, dict[int, Sequence[int]]] = {}
@@ -96,14 +95,14 @@ def _modules(suites: Iterable[str]) -> list[str]:
     ]
 
 
-def _measure_module(package: Path, module: str) -> dict[str, Any]:
+def _measure_module(package: Package, module: str) -> dict[str, Any]:
     nothing: dict[str, Any] = {"tests": [], "seconds": [], "lines": {}}
     with tempfile.TemporaryDirectory(prefix="samebytes-lines-") as folder:
         result = Path(folder, "lines.json")
         command: list[str | Path] = [
             PYTHON, "-m", "coverage", "run", f"--data-file={folder}/coverage",
-            f"--source={package}", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-            "-p", "samebytes_contexts", f"--lines-to={result}", module,
+            f"--source={package.path}", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            "-p", "samebytes_contexts", f"--lines-to={result}", *package.options, module,
         ]  # fmt: skip
         environment = os.environ | {"PYTHONPATH": str(_PLUGINS), "PYTHONDONTWRITEBYTECODE": "1"}
         with suppress(subprocess.TimeoutExpired):

@@ -11,7 +11,9 @@ import ctypes
 import errno
 import fcntl
 import gc
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,11 +106,15 @@ def test_an_exporter_that_refuses(
         return 0
 
     monkeypatch.setattr(_cpu_access, "ioctl", refuse)
-    frame = frame_from_fds([memfd(), memfd()], "NV12", 32, 32)
+    fds = [memfd(), memfd()]
+    frame = frame_from_fds(fds, "NV12", 32, 32)
     with pytest.raises(NativeError, match="DMA_BUF_IOCTL_SYNC failed with 5"):
         frame.map("cpu")
-    # What began is ended, even if that fails too.
+    # What began is ended, even if that fails too, and nothing stays mapped.
     assert calls == [READ, READ, READ | END]
+    files = {str(os.fstat(fd).st_ino) for fd in fds}
+    mapped = [line.split()[4] for line in Path("/proc/self/maps").read_text().splitlines()]
+    assert files.isdisjoint(mapped)
 
 
 @pytest.mark.parametrize("opcodes", [False, True])

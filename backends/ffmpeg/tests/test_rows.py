@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import gc
+from ctypes import sizeof
 from typing import Any
 
 import av
 import pytest
 
+import samebytes as sb
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Refused
 from samebytes_ffmpeg import whole_rows
@@ -76,6 +78,21 @@ def test_rows_that_reach_past_their_buffer() -> None:
             whole_rows(native)
         reference.size += 1
         assert len(whole_rows(native)) == 3
+    finally:
+        reference.size = size
+
+
+def test_the_memory_of_an_array_ends_with_its_buffer() -> None:
+    """Who maps it further may take whole rows, and would read past the end."""
+    native = av.VideoFrame(318, 238, "yuv420p")
+    reference = AVBufferRef.from_address(frame(native).buf[0])
+    size, rows = reference.size, 119 * 160
+    reference.size = native.planes[2].buffer_ptr - reference.data + rows
+    try:
+        for missing in (0, 1):
+            reference.size -= missing
+            memory: Any = sb.frame(native).map("cpu").planes[2].native.base
+            assert sizeof(memory) == (rows if missing == 0 else 118 * 160 + 159)
     finally:
         reference.size = size
 

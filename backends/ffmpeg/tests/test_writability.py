@@ -14,7 +14,8 @@ import pytest
 import samebytes as sb
 from samebytes.errors import AccessError, ClosedError, CopyRequiredError
 from samebytes_ffmpeg import FFmpegFrame
-from samebytes_ffmpeg._reference import references_held
+from samebytes_ffmpeg._avutil import PYAV
+from samebytes_ffmpeg._reference import references_held, shared_at, writable_at
 
 
 def _decode(clip: Path) -> Iterator[av.VideoFrame]:
@@ -114,6 +115,22 @@ class TestOwnReferences:
         assert _wrap(native).writable
         assert _wrap(native).planes[0].map("cpu", "rw").native.base is not reading.native[0].base
 
+    @pytest.mark.pyav17
+    def test_one_that_is_given_back_and_still_counted_may_hide_nobody(self) -> None:
+        """It is uncounted a moment after: until then the frame seems shared."""
+        frame = _wrap(av.VideoFrame(64, 48, "yuv420p"))
+        address, data = frame.handle("av_frame"), frame.planes[0].handle()
+        reading = frame.map("cpu", "r")
+        counted = reading.native[0].base.owner.peers
+        assert frame.readonly
+        assert not writable_at(PYAV, address, data)
+        assert shared_at(PYAV, address, data)
+        del counted
+        assert frame.writable
+        assert writable_at(PYAV, address, data)
+        assert not shared_at(PYAV, address, data)
+        reading.close()
+
     def test_make_writable_sees_that_no_copy_is_needed(self) -> None:
         frame = _wrap(av.VideoFrame(64, 48, "yuv420p"))
         reading = frame.map("cpu", "r")
@@ -208,6 +225,17 @@ class TestMakeWritable:
         frame.make_writable(copy=True)
         assert plane.strides == (native.planes[0].line_size, 3, 1)
         assert plane.strides != (93, 3, 1)
+
+    def test_then_its_planes_can_be_written_one_by_one(self) -> None:
+        image = np.zeros((20, 32, 3), np.uint8)
+        frame = sb.frame(image, format="BGR").map("ffmpeg", "r")
+        assert isinstance(frame, FFmpegFrame)
+        assert frame.planes[0].readonly
+        frame.make_writable(copy=True)
+        assert not frame.planes[0].readonly
+        frame.planes[0].map("cpu", "rw").native[...] = 7
+        assert (frame.map("cpu").native[0] == 7).all()
+        assert not image.any()
 
     def test_a_closed_frame_says_so(self) -> None:
         frame = _wrap(av.VideoFrame(64, 48, "nv12"))

@@ -319,6 +319,20 @@ def test_lifted_edges_serve_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Mapped.released == ["cpu -> alpha"] * 2
 
 
+def test_a_closed_plane_of_a_lifted_edge_hides_no_holder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The storages are the frame's to end: its planes do not count them once more."""
+    install(monkeypatch, edge("cpu", "alpha", Mapped, transfer=Transfer.MAP))
+    mapped = sb.frame(np.zeros((6, 4), np.uint8), format="NV12").map("alpha", "rw")
+    held = mapped.planes[0].storage
+    mapped.planes[0].close()
+    with pytest.raises(sb.errors.BusyError):
+        mapped.close()
+    assert Mapped.released == []
+    del held
+    mapped.close()
+    assert Mapped.released == ["cpu -> alpha"] * 2
+
+
 def test_an_edge_for_frames_comes_before_a_lifted_one(monkeypatch: pytest.MonkeyPatch) -> None:
     tensors, frames = edge("cpu", "beta", Alias), edge("cpu", "beta", Watched, level="frame")
     for order in ((tensors, frames), (frames, tensors)):

@@ -80,6 +80,19 @@ def test_a_context_that_is_gone_is_made_again_by_name(monkeypatch: pytest.Monkey
     assert tensor.map("gpu:1").context.device.name == "1"
 
 
+def test_routing_keeps_the_last_contexts_that_it_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline on several devices would make each again for every frame."""
+    install(monkeypatch, edge("cpu", "gpu", Alias), gpu={"devices": None})
+    tensor = sb.tensor(np.zeros((2, 2)))
+    made = [weakref.ref(tensor.map(f"gpu:{number}").context) for number in range(16)]
+    gc.collect()
+    assert None not in [ref() for ref in made]
+    assert tensor.map("gpu:0").context is made[0]()
+    tensor.map("gpu:16").close()
+    gc.collect()
+    assert [ref() is None for ref in made] == [True] + [False] * 15
+
+
 def test_a_context_between_that_is_gone_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the cheapest way refuses, and the others were found before."""
     from samebytes._routing.contexts import forget_recent

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samebytes._core.storage import publish, raising_releases
+from samebytes._core.storage import _released_at_exit, publish, raising_releases
 from samebytes.plugins import Resumable, Storage
 
 
@@ -89,6 +89,20 @@ del c
     )
     assert done.stdout == "early second first "
     assert done.stderr == ""
+
+
+def test_what_was_released_is_not_remembered_for_the_exit() -> None:
+    before = dict(_released_at_exit)
+    storage = Storage(lambda: None, at_exit=True)
+    assert len(_released_at_exit) == len(before) + 1
+    del storage
+    assert _released_at_exit == before
+    storage = Storage(lambda: None, at_exit=True)
+    storage.keep = [storage]  # a cycle, whose release comes later
+    del storage
+    for _ in range(3):
+        gc.collect()
+    assert _released_at_exit == before
 
 
 def test_a_forked_child_leaves_a_drivers_memory_to_its_parent() -> None:

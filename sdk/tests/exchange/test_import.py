@@ -359,14 +359,17 @@ def test_pinned_host_memory_is_host_memory(raw_producer: Callable[..., Any], dev
 HOSTILE = [
     ({"data": 0}, "null pointer"),
     ({"ndim": -1}, "-1 axes"),
-    ({"ndim": 65}, "65 axes"),
-    ({"ndim": 2**31 - 1}, "axes"),
+    # Said before the shape is read, which would be as long.
+    ({"ndim": 65}, "a tensor of 65 axes"),
+    ({"ndim": 2**31 - 1}, "a tensor of 2147483647 axes"),
     ({"shape": None, "ndim": 2}, "without a shape"),
     ({"shape": (-4,)}, "negative extent"),
     ({"shape": (2**62, 4), "strides": None}, "address space"),
     ({"shape": (0, 2**62, 8), "strides": None}, "address space"),
     ({"strides": (2**62,)}, "address space"),
     ({"strides": (-(2**62),)}, "address space"),
+    # The lowest element would be at the null pointer.
+    ({"data": 3, "strides": (-1,)}, "address space"),
     ({"byte_offset": 2**64 - 1}, "address space"),
     # Fewer bytes than 2**63, and more than any page tables translate.
     ({"shape": (2**58,)}, "address space"),

@@ -65,7 +65,10 @@ def end_accesses(begun: list[Fd], access: Access) -> None:
             failed = error
             begun.pop()
     if failed is not None:
-        raise failed
+        try:
+            raise failed
+        finally:
+            failed = None  # else its traceback, which holds this frame, would hold itself
 
 
 def publish(begun: Sequence[Fd], access: Access) -> None:
