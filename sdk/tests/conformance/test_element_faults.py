@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ElementSuite notices what it is there to notice: toy elements, with one fault at a time.
+"""The kit for elements notices what it is there to notice: toy elements, with one fault at a time.
 
 With a fault, the tests named here fail and no other one does, of the suite that is named.
 """

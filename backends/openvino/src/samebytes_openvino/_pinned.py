@@ -64,6 +64,10 @@ class ReadOnlyTensor(PinnedTensor):
     def copy_from(self, *arguments: Any, **named: Any) -> None:
         """Nothing can be copied into it.
 
+        Args:
+            arguments: as of `openvino.Tensor.copy_from`.
+            named: the same, by name.
+
         Raises:
             AccessError: always.
         """
