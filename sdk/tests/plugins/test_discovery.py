@@ -11,7 +11,7 @@ import pytest
 
 import samebytes as sb
 from samebytes._plugins import discovery
-from samebytes._plugins.distributions import entries
+from samebytes._plugins.distributions import Entry, entries
 from samebytes.errors import (
     NoRouteError,
     PluginLoadError,
@@ -151,6 +151,26 @@ def test_before_refresh_nothing_changes(site: Site) -> None:
     assert "late" not in [p.name for p in sb.installed_plugins()]
     sb.refresh()
     assert state("late") == "set aside"
+
+
+def test_refreshed_while_plugins_are_found(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+    """Whoever asks is answered however often another thread refreshes, and nobody else by that."""
+    install(site, "alpha")
+    asked = []
+
+    def forgotten_each_time(group: str) -> list[Entry]:
+        found = entries(group)
+        asked.append(group)
+        assert len(asked) < 10, "finding plugins never ends"
+        discovery.forget()
+        return found
+
+    monkeypatch.setattr(discovery, "entries", forgotten_each_time)
+    sb.refresh()
+    assert "alpha" in [p.name for p in sb.installed_plugins()]
+    assert len(asked) == 1
+    install(site, "beta")
+    assert "beta" in [p.name for p in sb.installed_plugins()]
 
 
 @pytest.mark.parametrize(

@@ -71,15 +71,17 @@ def forget() -> None:
 def _discover() -> Tables:
     """Fill the tables. No lock is held: plugins are imported, and an import may wait for another.
 
-    Two threads that ask first both fill tables, and both get those of the faster one.
+    Two threads that ask first both fill tables, and both get those of the faster one. Tables that
+    were forgotten while they were filled serve this caller, who asked before, and nobody else:
+    filling them until nobody forgets would never end beside a thread that keeps refreshing.
     """
-    while True:
-        forgotten = _found.forgotten
-        filled = _fill(strict=_strict())
-        with _lock:
-            if _found.forgotten == forgotten:
-                _found.tables = _found.tables or filled
-                return _found.tables
+    forgotten = _found.forgotten
+    filled = _fill(strict=_strict())
+    with _lock:
+        if _found.forgotten != forgotten:
+            return filled
+        _found.tables = _found.tables or filled
+        return _found.tables
 
 
 def _strict() -> bool:
