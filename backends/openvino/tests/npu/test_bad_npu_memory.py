@@ -176,7 +176,7 @@ def test_maps_of_properties(npu: Any, shared: Any) -> None:
     refused(
         lambda: make(MEM_TYPE="L0_INTERNAL_BUF", MEM_HANDLE=fd), "MEM_HANDLE", "takes no memory"
     )
-    refused(lambda: make(MEM_TYPE="MMAPED_FILE", MEM_HANDLE=fd), "FILE_DESCRIPTOR", "together")
+    refused(lambda: make(MEM_TYPE="MMAPED_FILE", MEM_HANDLE=fd), "FILE_DESCRIPTOR", "needs a ")
     refused(
         lambda: npu.create_tensor("uint8", (1, N), {"MEM_TYPE": "CPU_VA"}, mem_type="CPU_VA"),
         "MEM_TYPE", "properties were passed as a map",
