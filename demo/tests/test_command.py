@@ -189,7 +189,7 @@ def test_a_way_that_cannot_do_it_is_left_out(
         (("--device", "TPU"), "no device TPU here"),
         (("--frames", 3, "--output", "out.png"), "another ending"),
         (("--frames", 3, "--output", "none/out.mp4"), "there is no folder none"),
-        (("--frames", 3, "--output", ""), "not a file name"),
+        (("--frames", 3, "--output", ""), "must be a file name"),
     ],
 )
 def test_errors_are_one_line_and_status_1(

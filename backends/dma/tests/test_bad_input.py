@@ -188,7 +188,7 @@ def test_tiled_memory_is_checked_as_far_as_can_be_known(memfd: MakeMemfd) -> Non
         from_fd(memfd(), (32, 64), offset=4096, modifier=Y_TILED)
     with pytest.raises(LayoutError, match="pitch is 63 bytes"):
         from_fd(memfd(), (32, 64), pitch=63, modifier=Y_TILED)
-    with pytest.raises(LayoutError, match="stored in order"):
+    with pytest.raises(LayoutError, match="stored bottom up"):
         from_fd(memfd(), (32, 64), pitch=-128, modifier=Y_TILED)
     with pytest.raises(LayoutError, match="takes 2048 bytes at least, but the buffer has 4096"):
         from_fd(memfd(), (32, 64), offset=2049, modifier=Y_TILED)

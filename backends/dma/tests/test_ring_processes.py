@@ -528,6 +528,6 @@ def test_a_stream_socket_is_refused_by_add() -> None:
 
     ours, theirs = socket.socketpair()
     address = f"@samebytes-{os.getpid()}-add"
-    refused = pytest.raises(UnsupportedObjectError, match="socket of packets")
+    refused = pytest.raises(UnsupportedObjectError, match="keeps packets apart")
     with ours, theirs, writer_at(address) as writer, refused:
         writer.add(ours)

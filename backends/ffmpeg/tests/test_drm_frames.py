@@ -278,7 +278,7 @@ class TestForgedDescriptors:
         with Fd(os.open(path, os.O_RDONLY)) as readable:
             _descriptor(frame).objects[0].fd = readable.fileno()
             wrapped = sb.frame(frame.native)
-            with pytest.raises(RouteError, match="may only be read"):
+            with pytest.raises(RouteError, match="is read-only"):
                 wrapped.map("dma", "rw")
             assert wrapped.map("cpu").native[0][0, 5] == 5
 

@@ -25,7 +25,7 @@ from samebytes import metadata
 from samebytes.errors import ElementError, NegotiationError, ParameterError
 from samebytes_ffmpeg import FFmpegSink, FFmpegSource
 from samebytes_ffmpeg._elements._clock import Clock
-from samebytes_ffmpeg._elements._waking import Waking
+from samebytes_ffmpeg._elements._input import Waking
 
 
 @el.inplace(takes=el.Image("NV12|I420", memory="cpu", access="rw"))

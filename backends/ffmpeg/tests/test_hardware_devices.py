@@ -267,7 +267,7 @@ class TestPools:
     @pytest.mark.parametrize(
         ("name", "size", "why"),
         [
-            ("GBRP", SIZE, "has no frames of GBRP: it has .*nv12"),
+            ("GBRP", SIZE, "does not support frames of GBRP: it supports .*nv12"),
             ("YV12", SIZE, "FFmpeg has no pixel format"),
             ("NV12", (0, 48), "width"),
         ],
@@ -372,7 +372,7 @@ class TestFrames:
             HardwareFrame.from_pointer(None, library)
         with pytest.raises(UnsupportedObjectError):
             FFmpegHardwareFrame.wrap(object())
-        with pytest.raises(LayoutError, match="belongs to no device"):
+        with pytest.raises(LayoutError, match="knows no device whose frames have"):
             FFmpegHardwareFrame.wrap(_software())
 
     def test_a_frame_that_was_given_back(self, device: HardwareDevice) -> None:

@@ -98,7 +98,7 @@ def test_bad_input(
     closed.close()
     cases: list[tuple[Any, Any, type[Exception], str]] = [
         (reading, tensor, AccessError, "read-only"),
-        (small, tensor, LayoutError, "64 bytes into 63"),
+        (small, tensor, LayoutError, "64 bytes into a tensor of 63"),
         (padded, padded, LayoutError, "gaps"),
         (overlapping, context.wrap_pointer(tensor.handle(), (16,)), LayoutError, "overlap"),
         (target, target, LayoutError, "overlap"),

@@ -337,7 +337,7 @@ def test_drivers_without_tiles(context: VAAPIContext, node: str) -> None:
     assert tiles_of(context.native_display()) == ()
     with pytest.raises(UnknownNameError, match="has no sub-devices: leave tile= out"):
         VAAPIContext.open(node, tile=0)
-    with pytest.raises(LayoutError, match="a tile must be a number"):
+    with pytest.raises(LayoutError, match="a tile must be an integer"):
         VAAPIContext.open(node, tile="left")  # type: ignore[arg-type]  # that is the point
 
 

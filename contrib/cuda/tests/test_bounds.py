@@ -96,7 +96,7 @@ def test_what_reaches_into_the_next_allocation(
     assert _array(lend, by, first, BLOCK).shape == (BLOCK,)
     assert _array(lend, by, second + BLOCK - 16, 16).shape == (16,)
     for address, nbytes in ((first, reaches), (first, BLOCK + 1), (first + BLOCK - 8, 16)):
-        with pytest.raises(LayoutError, match="ends outside of the CUDA memory"):
+        with pytest.raises(LayoutError, match="extends beyond the end of the CUDA allocation"):
             _array(lend, by, address, nbytes)
 
 
@@ -106,7 +106,7 @@ def test_what_begins_before_its_allocation(lend: Any) -> None:
 
     described = {**array.interface(), "shape": (1 << 20,), "strides": (-64,)}
     backwards = type("Backwards", (), {"__cuda_array_interface__": described})()
-    with pytest.raises(LayoutError, match=r"CUDA does not know|ends outside"):
+    with pytest.raises(LayoutError, match=r"CUDA does not know|extends beyond"):
         samebytes.tensor(backwards)
 
 
@@ -136,7 +136,7 @@ def test_a_segment_of_several_mappings(
     assert whole.handle("cuda_ptr") == segment.address
     assert _array(lend, by, segment.address + STEP - 8, 16).shape == (16,)
     for nbytes in (2 * STEP + 1, 4 * STEP, 4 * STEP + 1):
-        with pytest.raises(LayoutError, match="ends outside of the CUDA memory"):
+        with pytest.raises(LayoutError, match="extends beyond the end of the CUDA allocation"):
             _array(lend, by, segment.address, nbytes)
 
 
@@ -163,6 +163,6 @@ def test_two_registrations_side_by_side(context: CudaContext) -> None:
     assert [part.handle() - pages.handle("data") for part in mapped] == [0, BLOCK]
     if context.supports("PAGEABLE_MEMORY_ACCESS"):
         pytest.skip("the device uses all memory of the host, registered or not")
-    with pytest.raises(NoRouteError, match="out of the memory of CUDA that it begins in"):
+    with pytest.raises(NoRouteError, match="extends beyond the CUDA allocation that it begins in"):
         pages.map(context, "rw")
     assert samebytes.tensor(pages.native[16:64]).map(context).handle() == mapped[0].handle() + 16

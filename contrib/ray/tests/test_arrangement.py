@@ -97,7 +97,7 @@ def test_or_copies() -> None:
         (lambda: [read()], "a source"),
         (lambda: [[pictures(), pictures()], read()], "one source: make a pipeline for each"),
         (lambda: [pictures(), 7], "not 7"),
-        (lambda: [pictures(), el.Sink], "a class of elements"),
+        (lambda: [pictures(), el.Sink], "Sink is a class: pass an element of it"),
         (lambda: [pictures(), sbr.Actor()], "one element or several"),
         (lambda: [pictures(), sbr.Actor(sbr.Actor(read()))], "no other Actor"),
         (lambda: [pictures(), pictures()], "sources come first"),

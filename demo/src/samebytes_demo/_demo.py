@@ -180,7 +180,7 @@ class _Job:
 
 def _sheet_beside(output: Path, source: Path) -> Path:
     if not output.name:
-        raise DemoError("--output is not a file name")
+        raise DemoError("--output must be a file name")
     sheet = output.with_suffix(".png")
     if sheet == output:
         raise DemoError(f"{sheet} is where the contact sheet goes: give --output another ending")

@@ -35,7 +35,7 @@ def test_giving_something_else_than_announced(threads: int) -> None:
         def process(self, picture: Any) -> Any:
             return frame(1)
 
-    with pytest.raises(NegotiationError, match="announced image BGR in cpu, and gives image GRAY8"):
+    with pytest.raises(NegotiationError, match="announced image BGR in cpu, but gives image GRAY8"):
         el.Pipeline(numbers(), Colored()).run(threads=threads)
     with pytest.raises(NegotiationError, match="it gave 'int'"):
         el.Pipeline(numbers(), lambda picture: 3).run(threads=threads)

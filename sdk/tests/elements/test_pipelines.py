@@ -231,7 +231,7 @@ def test_what_is_not_a_pipeline() -> None:
         ((add(),), "begins with a source, not 'add'"),
         ((frames(1), numbers()), "sources come first"),
         ((frames(1), 3), "an element or a function"),
-        ((frames(1), Collect), "Collect is a class of elements: call it"),
+        ((frames(1), Collect), "Collect is a class: pass an element of it, Collect"),
         ((frames(1), []), "a branch without elements"),
         (("in.mp4",), "a source or an iterable"),
     ):

@@ -390,7 +390,7 @@ def test_what_cannot_be_written(frame: Frame) -> None:
         to_json(frame)
     frame.regions.clear()
     metadata.add(frame, InferenceResult(sb.context("cpu").allocate((2,), "bfloat16")))
-    with pytest.raises(MetadataError, match="bfloat16, which the form lacks"):
+    with pytest.raises(MetadataError, match="bfloat16, which JSON has no precision for"):
         to_dict(frame, add_tensor_data=True)
 
 

@@ -141,8 +141,8 @@ class DMABuffer:
         # /proc shows the name in its own line, where a newline would begin another one.
         if not name.isprintable() or len(name.encode()) >= DMA_BUF_NAME_LEN:
             raise LayoutError(
-                f"{name!r} cannot be the name of a DMA-BUF: it is printable and has no more than "
-                f"{DMA_BUF_NAME_LEN - 1} bytes in UTF-8"
+                f"{name!r} cannot be the name of a DMA-BUF: a name must be printable and have at "
+                f"most {DMA_BUF_NAME_LEN - 1} bytes in UTF-8"
             )
         given = ctypes.create_string_buffer(name.encode())
         try:

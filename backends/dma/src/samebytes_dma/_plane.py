@@ -88,7 +88,10 @@ class DMAPlane:
             pitch = _whole(self.pitch, "a pitch")
             check_row(pitch, info)
             if pitch < 0:
-                raise LayoutError(f"pitch {pitch}: rows of tiles must be stored in order")
+                raise LayoutError(
+                    f"pitch {pitch}: rows of tiles cannot be stored bottom up, so it "
+                    "must be positive"
+                )
 
     def _checked_pitch(self) -> int | None:
         strides = self.info.strides

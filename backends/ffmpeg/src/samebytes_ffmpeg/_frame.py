@@ -64,7 +64,9 @@ class FFmpegFrame(Frame[FFmpegPlane]):
             UnsupportedObjectError: it is neither.
         """
         if not isinstance(native, VideoFrame | AudioFrame):
-            raise UnsupportedObjectError(f"{native!r} is not an av frame")
+            raise UnsupportedObjectError(
+                f"{native!r} is neither an av.VideoFrame nor an av.AudioFrame"
+            )
         *_, width, height, _, format_, _ = _unpack(_head_at(frame_address(native)))
         if format_ in _OF_DEVICES:
             return _on_device(native)  # type: ignore[return-value]  # it has its own class

@@ -222,7 +222,7 @@ def _on_device_of(parent: Context, name: str | None) -> OpenCLContext:
     if describe(device).same(parent.device) is False:
         raise DeviceMismatchError(
             f"opencl:{name} ({device.name.strip()}) is not the device of {parent!r}: "
-            f"take samebytes.context('opencl:{name}') if it may be another"
+            f"use samebytes.context('opencl:{name}') if it need not be the same device"
         )
     return _default(device)
 

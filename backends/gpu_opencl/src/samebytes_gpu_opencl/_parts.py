@@ -199,8 +199,8 @@ def _with_whole_rows(
     room = mem_info(root, pyopencl.mem_info.SIZE) - origin if root else native.size
     if room < nbytes:
         raise LayoutError(
-            f"an image over {nbytes} bytes of rows, padding after the last one included, has "
-            f"{room} bytes: allocate the last row as long as the others"
+            f"an image needs {nbytes} bytes of the buffer, with padding after the last row too, "
+            f"but there are {room}: make the last row of the buffer as long as the others"
         )
     wider = sub_buffer(context, root, origin, nbytes, keep)
     return wider.handle, wider

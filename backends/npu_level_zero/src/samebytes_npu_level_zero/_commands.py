@@ -56,7 +56,10 @@ def copy(target: Tensor, source: Tensor) -> None:
         )
     nbytes = _dense(to)
     if nbytes != _dense(origin):
-        raise LayoutError(f"copy() of {origin.info.nbytes} bytes into {nbytes}")
+        raise LayoutError(
+            f"copy() of {origin.info.nbytes} bytes into a tensor of {nbytes}: both must "
+            "be of one size"
+        )
     start, first = to.native.address, origin.native.address
     if start < first + nbytes and first < start + nbytes and nbytes:
         raise LayoutError("copy(): source and destination overlap")
@@ -122,7 +125,9 @@ def _pattern(pattern: bytes | int) -> bytes:
 def _usm(tensor: Tensor) -> LevelZeroTensor:
     if not isinstance(tensor, LevelZeroTensor):
         kind = type(tensor).__name__
-        raise UnsupportedObjectError(f'a {kind} is not a Level Zero tensor: map("level_zero") it')
+        raise UnsupportedObjectError(
+            f'a {kind} is not a Level Zero tensor: pass tensor.map("level_zero")'
+        )
     return tensor
 
 

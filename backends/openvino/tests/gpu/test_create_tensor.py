@@ -352,7 +352,7 @@ def test_every_kind_of_map(context: Any, image_of: Any) -> None:
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"MEM_HANDLE": 1}, "SHARED_MEM_TYPE: it must be given"),
+        ({"MEM_HANDLE": 1}, "SHARED_MEM_TYPE: it is missing"),
         ({"SHARED_MEM_TYP": "OCL_BUFFER"}, "property of the GPU.*did you mean 'SHARED_MEM_TYPE'"),
         ({"MEM_HANDEL": 1}, "property of the GPU.*did you mean 'MEM_HANDLE'"),
         ({"SHARED_MEM_TYPE": "OCL_BUFER"}, "did you mean 'OCL_BUFFER'"),

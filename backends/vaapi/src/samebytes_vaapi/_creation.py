@@ -56,7 +56,9 @@ def create(
     """
     format_ = format_of(image.format)
     if max(image.width, image.height) > _MOST_PIXELS:
-        raise LayoutError(f"{image}: an image of VA-API has up to {_MOST_PIXELS} pixels each way")
+        raise LayoutError(
+            f"{image}: width and height of an image of VA-API are at most {_MOST_PIXELS} pixels"
+        )
     given = [whole(va.VASurfaceAttribPixelFormat, format_.fourcc), *attributes]
     made = c_uint32(va.VA_INVALID_ID)
     # Before the surface, which no exception of a signal handler can lose then.

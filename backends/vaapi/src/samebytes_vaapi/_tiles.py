@@ -36,7 +36,7 @@ def choose_tile(display: NativeDisplay, tile: int) -> None:
     try:
         number = index(tile)
     except TypeError:
-        raise LayoutError(f"a tile must be a number, not {tile!r}") from None
+        raise LayoutError(f"a tile must be an integer, not {tile!r}") from None
     value, known = _value(display), tiles_of(display)
     if value is None or number not in known:
         advice = "" if known else f"({display.device} has no sub-devices: leave tile= out)"

@@ -170,8 +170,8 @@ def _known(native: Any, info: TensorInfo, address: int) -> Pointer:
         )
     if not whole:
         raise LayoutError(
-            f"{_name(native)}: {info} at {address:#x} ends outside of the CUDA memory that it "
-            "begins in"
+            f"{_name(native)}: {info} at {address:#x} extends beyond the end of the CUDA "
+            "allocation that it begins in"
         )
     return pointer
 

@@ -40,7 +40,9 @@ def frame(
     planes = tuple(tensor(native) for native in natives)
     layouts = image.plane_layouts()
     if len(planes) != len(layouts):
-        raise LayoutError(f"{image} has {len(layouts)} planes, {len(planes)} arrays were given")
+        raise LayoutError(
+            f"{image} has {len(layouts)} planes, but {len(planes)} arrays were passed"
+        )
     for plane, layout in zip(planes, layouts, strict=True):
         wanted = TensorInfo(layout.dtype, layout.shape)
         if (plane.dtype, plane.shape) != (wanted.dtype, wanted.shape):
@@ -49,7 +51,8 @@ def frame(
             )
         if plane.context is not planes[0].context:
             raise DeviceMismatchError(
-                f"the planes lie in {planes[0].context!r} and in {plane.context!r}"
+                f"the planes are in different CUDA contexts, {planes[0].context!r} and "
+                f"{plane.context!r}: allocate all of them in one"
             )
     readonly = any(plane.readonly for plane in planes)
     owner = joint_owner([plane.storage for plane in planes])

@@ -53,7 +53,7 @@ class KnownToCuda(MemoryMapper):
         if first is None or first.kind == "device" or not whole:
             if not target.supports("PAGEABLE_MEMORY_ACCESS"):
                 if first is not None:
-                    raise Refused("it reaches out of the memory of CUDA that it begins in")
+                    raise Refused("it extends beyond the CUDA allocation that it begins in")
                 raise Refused(
                     "the device does not use pageable memory: pass memory of "
                     'samebytes.context("cuda").allocate(..., kind="pinned"), mapped to "cpu"'

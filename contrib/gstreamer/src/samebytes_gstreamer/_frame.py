@@ -124,7 +124,9 @@ class GStreamerFrame(Frame):
                 return caps
         info = meta.info
         if info is None:
-            raise LayoutError("bytes without a format have no caps")
+            raise LayoutError(
+                "this frame is neither picture nor sound, and caps are made for those only"
+            )
         if isinstance(info, ImageInfo):
             # A crop is said by a meta of the buffer, the whole picture by its caps.
             info = whole_picture(metas_of(buffer_in(native)), said or Description()) or info

@@ -96,5 +96,5 @@ class BufferToOpenCL(MemoryMapper):
         if frame.context != self.target:
             raise Refused("the buffer carries memory of another OpenCL context")
         if access != "r" and frame.readonly:
-            raise Refused("what the buffer carries was mapped for reading")
+            raise Refused("the memory that the buffer carries was mapped for reading only")
         return tuple(plane.native for plane in frame.planes), None, None

@@ -72,7 +72,7 @@ def places_of(
         raise LayoutError(f"the caps name {len(tensors)} tensors, but the buffer has {len(sizes)}")
     for tensor, size in zip(tensors, sizes, strict=True):
         if tensor.nbytes > size:
-            raise LayoutError(f"{tensor} does not fit a memory of {size} bytes")
+            raise LayoutError(f"{tensor} does not fit into a memory of {size} bytes")
     return None, tuple(PlaneLocation(number, 0, tensor) for number, tensor in enumerate(tensors))
 
 
@@ -183,8 +183,9 @@ def _cropped(
         down = 1 << plane.y_shift
         if x % across or y % down:
             raise LayoutError(
-                f"{text} cuts through samples of plane {layout.name} that {across}x{down} pixels "
-                "of share: wrap the buffer with crop=False, or crop at even positions"
+                f"{text} begins inside a block of {across}x{down} pixels that share a sample of "
+                f"plane {layout.name}: crop at multiples of that, or wrap the buffer with "
+                "crop=False"
             )
         column = (x >> plane.x_shift) * layout.strides[1]
         offsets.append(layout.offset + (y >> plane.y_shift) * layout.pitch + column)

@@ -178,7 +178,9 @@ class Post:
             latest = max(latest, given.call)
             if origin is None:
                 raise ElementError(
-                    self.stage.last, "at its end it gave a frame that was made of none it was given"
+                    self.stage.last,
+                    "at the end of the stream it gave a frame that comes from none that it "
+                    "was given",
                 )
             made.append(_passed_on(origin, call, given))
         # It keeps their order: what is older was dropped, and so is what it has had for too long.

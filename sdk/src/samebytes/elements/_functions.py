@@ -172,7 +172,9 @@ def element_of(thing: Any, *, first: bool) -> Element:
     if isinstance(thing, Element):
         return thing
     if isinstance(thing, type) and issubclass(thing, Element):
-        raise UnsupportedObjectError(f"{thing.__name__} is a class of elements: call it")
+        raise UnsupportedObjectError(
+            f"{thing.__name__} is a class: pass an element of it, {thing.__name__}(...)"
+        )
     if first and isinstance(thing, Iterable) and not isinstance(thing, str | bytes | Frame):
         return _SourceOfIterable(thing)
     if first and inspect.isgeneratorfunction(thing):
@@ -180,4 +182,4 @@ def element_of(thing: Any, *, first: bool) -> Element:
     if not first and callable(thing):
         return transform()(thing)()  # type: ignore[no-any-return]  # an element
     wanted = "a source or an iterable of frames" if first else "an element or a function of a frame"
-    raise UnsupportedObjectError(f"a pipeline has {wanted} here, not {thing!r}")
+    raise UnsupportedObjectError(f"a pipeline needs {wanted} here, not {thing!r}")

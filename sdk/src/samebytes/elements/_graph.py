@@ -125,7 +125,9 @@ class Graph:
         for item in items:
             if isinstance(item, list | tuple):
                 if not item:
-                    raise UnsupportedObjectError("a branch without elements: [] in a pipeline")
+                    raise UnsupportedObjectError(
+                        "a branch without elements: put elements into the [], or remove it"
+                    )
                 self._line(item, last, depth + 1)
                 continue
             step = self._step(item, last, depth, first=False)

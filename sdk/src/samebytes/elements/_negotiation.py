@@ -139,7 +139,7 @@ class Negotiation:
             reasons.append(reason)
         announced = " or ".join(map(str, gives))
         raise NegotiationError(
-            step.name, f"it announced {announced}, and gives {info}", reasons=reasons
+            step.name, f"it announced {announced}, but gives {info}", reasons=reasons
         )
 
     def link(

@@ -392,7 +392,9 @@ def announced(
     found = FrameInfo.of(frame, plans[-1] if plans else None)
     negotiation.check_announced(step, found)
     if plans and not any(_is_as_said(found, plan) for plan in plans):
-        raise NegotiationError(step.name, f"negotiate() said {plans[-1]}, and it gives {found}")
+        raise NegotiationError(
+            step.name, f"negotiate() announced {plans[-1]}, but it gives {found}"
+        )
     return found
 
 

@@ -203,7 +203,9 @@ def _of_tensor(result: InferenceResult, name: str) -> dict[str, Any]:
     element = str(result.tensor.dtype)
     if element not in PRECISIONS:
         raise MetadataError(
-            name, f"has elements of {element}, which the form lacks: {', '.join(PRECISIONS)}"
+            name,
+            f"has elements of {element}, which JSON has no precision for: convert them to "
+            f"one of {', '.join(PRECISIONS)}",
         )
     values = result.array.reshape(-1).tolist()
     if element.startswith("float"):

@@ -230,13 +230,15 @@ def _array(document: dict[str, Any], name: str) -> np.ndarray[Any, Any] | None:
         )
     dims = _list(document.get("dims"), f"{name}.dims")
     if len(dims) > _MAX_AXES:
-        raise MetadataError(f"{name}.dims", f"has {len(dims)} axes, {_MAX_AXES} are the most")
+        raise MetadataError(
+            f"{name}.dims", f"has {len(dims)} axes, but at most {_MAX_AXES} are allowed"
+        )
     shape = [whole(n, f"{name}.dims[{i}]", 0) for i, n in enumerate(dims)]
     element = np.dtype(_DTYPES[precision])
     try:
         check_shape(shape, element.itemsize * 8)
     except LayoutError as error:
-        raise MetadataError(f"{name}.dims", f"cannot be: {error}") from None
+        raise MetadataError(f"{name}.dims", f"is not a valid shape: {error}") from None
     data = _list(document["data"], f"{name}.data")
     if len(data) != math.prod(shape):
         raise MetadataError(

@@ -52,7 +52,8 @@ def to_plain(entry: Entry, tensor: Callable[[Tensor], Any]) -> dict[str, Any]:
     except KeyError:
         raise MetadataError(
             type(entry).__name__,
-            f"is known to this process alone; what can be sent: {', '.join(map(_named, _NAMES))}",
+            f"is known to this process alone; entries that can be sent are: "
+            f"{', '.join(map(_named, _NAMES))}",
         ) from None
     return {"kind": kind, **_fields_of(entry, tensor)}
 

@@ -186,13 +186,15 @@ class Detection(Entry):
         for side in ("x_min", "y_min", "x_max", "y_max"):
             number = real(getattr(self, side), self._name(side))
             if abs(number) > _FARTHEST:
-                raise MetadataError(self._name(side), f"{number} is too far away from the picture")
+                raise MetadataError(
+                    self._name(side), f"must be between -{_FARTHEST} and {_FARTHEST}, not {number}"
+                )
             self._set(side, number)
         for low, high in (("x_min", "x_max"), ("y_min", "y_max")):
             if getattr(self, high) < getattr(self, low):
                 raise MetadataError(
                     self._name(high),
-                    f"{getattr(self, high)} is below {low} {getattr(self, low)}",
+                    f"must not be below {low} ({getattr(self, low)}), but is {getattr(self, high)}",
                 )
         self._set("label", text(self.label, self._name("label")))
         self._set("confidence", optional_real(self.confidence, self._name("confidence")))

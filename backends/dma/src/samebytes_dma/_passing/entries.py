@@ -126,7 +126,7 @@ def _read_values(value: Value) -> np.ndarray[Any, Any]:
     with named(element):
         kind = dtype(element.text(_MAX_NAME))
         if kind.numpy is None:
-            raise LayoutError(f"{kind} is not a type that numpy has")
+            raise LayoutError(f"numpy has no type for {kind}")
     extents = [n.whole(0, _MAX_EXTENT) for n in shape.items(_MAX_AXES)]
     with named(shape):
         info = TensorInfo(kind, extents)

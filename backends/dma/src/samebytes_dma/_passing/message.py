@@ -173,7 +173,8 @@ def unpack_header(header: bytes) -> tuple[int, int]:
 def _check(descriptors: int, nbytes: int) -> None:
     if not 1 <= descriptors <= MAX_DESCRIPTORS:
         raise MessageError(
-            "descriptors", f"header announces {descriptors}, a message has 1 to {MAX_DESCRIPTORS}"
+            "descriptors",
+            f"header announces {descriptors}, but a message has 1 to {MAX_DESCRIPTORS}",
         )
     if not 1 <= nbytes <= MAX_BODY:
-        raise MessageError("length", f"{nbytes} bytes, a description has 1 to {MAX_BODY}")
+        raise MessageError("length", f"is {nbytes} bytes, but a description has 1 to {MAX_BODY}")

@@ -72,7 +72,7 @@ class Value:
         if type(self._value) is not list:
             self._must_be("a list")
         if len(self._value) > most:
-            self.fail(f"has {len(self._value)} items, {most} are the most")
+            self.fail(f"has {len(self._value)} items, but at most {most} are allowed")
         return [Value(item, self, index) for index, item in enumerate(self._value)]
 
     def optional(self) -> Value | None:

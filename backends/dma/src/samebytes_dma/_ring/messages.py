@@ -171,7 +171,9 @@ def pack_frame(header: FrameHeader, body: bytes) -> bytes:
     base = header.time_base
     parts = (0, 0) if base is None else (base.numerator, base.denominator)
     if len(body) > MAX_BODY:
-        raise MessageError("frame", f"has {len(body)} bytes of metadata, {MAX_BODY} are the most")
+        raise MessageError(
+            "frame", f"has {len(body)} bytes of metadata, but at most {MAX_BODY} fit"
+        )
     try:
         return (
             _FRAME.pack(
@@ -181,7 +183,8 @@ def pack_frame(header: FrameHeader, body: bytes) -> bytes:
         )
     except struct.error:
         raise MessageError(
-            "frame.pts", f"{header.pts} with time base {base} has more than 64 and 31 bits"
+            "frame.pts",
+            f"{header.pts} must fit into 64 bits, and both parts of time base {base} into 31",
         ) from None
 
 
@@ -275,10 +278,10 @@ def _number(packet: bytes, head: bytes, what: str, end: int) -> int:
         raise MessageError(what, f"ends after {len(packet)} bytes")
     number = int(_NUMBER.unpack(head)[1])
     if number >= end:
-        raise MessageError(what, f"has the number {number}, {end - 1} is the highest")
+        raise MessageError(what, f"has the number {number}, which must be at most {end - 1}")
     return number
 
 
 def _check_body(nbytes: int, what: str) -> None:
     if not 1 <= nbytes <= MAX_BODY:
-        raise MessageError(what, f"{nbytes} bytes, a description has 1 to {MAX_BODY}")
+        raise MessageError(what, f"is {nbytes} bytes, but a description has 1 to {MAX_BODY}")

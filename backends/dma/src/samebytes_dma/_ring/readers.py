@@ -136,7 +136,7 @@ class Reader:
 
     def _join(self, wanted: int, welcome: Callable[[Reader], int]) -> None:
         if wanted > MAX_SLOTS:
-            raise MessageError("join.credits", f"{wanted}, {MAX_SLOTS} are the most")
+            raise MessageError("join.credits", f"must be at most {MAX_SLOTS}, not {wanted}")
         self.pidfd = pidfd_of(self.process)
         offered = welcome(self)
         self._credits = min(wanted or MAX_SLOTS, MAX_SLOTS)

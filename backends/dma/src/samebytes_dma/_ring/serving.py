@@ -258,7 +258,9 @@ class Server:
     def _welcome(self, reader: Reader) -> int:
         taking_part = len(self.readers)
         if taking_part >= self._most_readers:
-            raise RingRefusedError(f"{taking_part} readers take part, which are the most")
+            raise RingRefusedError(
+                f"the ring has {taking_part} readers already, which is its limit"
+            )
         if reader.pidfd is not None:
             self._by_number[reader.pidfd.fileno()] = reader
             self._epoll.register(reader.pidfd.fileno(), select.EPOLLIN)

@@ -59,7 +59,7 @@ class SlotLayout:
         offsets, end = [], 0
         for info in dense:
             if not info.nbytes:
-                raise LayoutError(f"{info} has no elements, and so no place in a slot")
+                raise LayoutError(f"{info} has no elements: a ring carries tensors that have some")
             offsets.append(end)
             end += -(-info.nbytes // _ALIGNMENT) * _ALIGNMENT
         return cls(dense, tuple(offsets), end, None, one)

@@ -166,8 +166,8 @@ def check(sock: socket.socket) -> None:
     """
     if sock.family != socket.AF_UNIX or sock.type != socket.SOCK_SEQPACKET:
         raise UnsupportedObjectError(
-            "a ring goes over a Unix socket of packets, socket.socketpair(socket.AF_UNIX, "
-            f"socket.SOCK_SEQPACKET), not over {sock.family.name} {sock.type.name}"
+            "a ring needs a Unix socket that keeps packets apart, as by socket.socketpair("
+            f"socket.AF_UNIX, socket.SOCK_SEQPACKET), not {sock.family.name} {sock.type.name}"
         )
     sock.setblocking(False)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)

@@ -95,11 +95,11 @@ class RingWriter:
     ) -> None:
         if not 2 <= slots <= MOST_OWN or not 1 <= adopt <= MAX_SLOTS - MOST_OWN:
             raise LayoutError(
-                f"slots={slots}, adopt={adopt}: a ring has 2 to {MOST_OWN} slots, and remembers 1 "
-                f"to {MAX_SLOTS - MOST_OWN} pieces of memory of others"
+                f"slots={slots}, adopt={adopt}: slots must be 2 to {MOST_OWN}, and adopt 1 to "
+                f"{MAX_SLOTS - MOST_OWN}"
             )
         if when_full not in ("wait", "drop-oldest"):
-            raise LayoutError(f'when_full={when_full!r}: it is "wait" or "drop-oldest"')
+            raise LayoutError(f'when_full must be "wait" or "drop-oldest", not {when_full!r}')
         self.timeout = timeout
         allocator = find_allocator(memory)
         self._slot_layout = slot_layout_of(format, width, height, shape, dtype)
@@ -276,7 +276,7 @@ class RingWriter:
             found,
             seconds,
             lambda: RingTimeoutError(
-                f"readers are not done within {seconds:g} s: {self._pool.who()}",
+                f"the readers did not finish within {seconds:g} s: {self._pool.who()}",
                 self._pool.holders(),
             ),
         )

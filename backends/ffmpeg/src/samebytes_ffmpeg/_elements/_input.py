@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from fractions import Fraction
@@ -15,13 +16,14 @@ from samebytes.elements import FrameInfo
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
 
 from .._pixel_formats import image_format_named
-from .._pyav import fraction
-from ._waking import Waking
+from .._pyav import end_wait, fraction
 
-__all__ = ["RATE", "Input"]
+__all__ = ["RATE", "Input", "Waking"]
 
 RATE = Fraction(25)
 """Frames a second of a video that does not say."""
+
+_numbers = itertools.count(1)
 
 
 class Input:
@@ -141,3 +143,28 @@ class Input:
                 for frame in frames:
                     if begin is None or frame.pts is None or frame.pts >= begin:
                         yield frame
+
+
+class Waking:
+    """The time-out of one container, and its end by another thread.
+
+    FFmpeg asks PyAV ten times a second whether a wait has lasted too long.
+
+    Args:
+        seconds: how long a read may wait for data.
+
+    Attributes:
+        timeout: what av.open() takes: very nearly `seconds`, and no other container's.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        # No other number in a container's object is this one.
+        self.timeout = seconds + (next(_numbers) % 100_000) * 1e-7 + 1e-8
+
+    def wake(self, container: Any) -> bool:
+        """End a read of the container that waits now, with av.ExitError.
+
+        Returns:
+            False: none waits, or this PyAV keeps the number elsewhere, and it ends by the time-out.
+        """
+        return end_wait(container, self.timeout)

@@ -19,9 +19,11 @@ from samebytes.formats import ImageInfo
 from ._encoders import Encodable, encoder_for, why_not_of_range
 from ._input import RATE
 from ._output import Output
-from ._rates import countable, written_as
 
 __all__ = ["FFmpegSink"]
+
+_FINEST = 100_000
+"""The denominator of a rate at most: with it 10,000 frames a second are within FFmpeg's int."""
 
 
 class FFmpegSink(Sink):
@@ -102,8 +104,10 @@ class FFmpegSink(Sink):
                 options = self.options or {}
                 if (reason := why_not_of_range(codec, native, options)) is not None:
                     raise ValueError(reason)
-                rate = written_as(self.rate) if self.rate else self._rate or RATE
-                output.start(native, meta.time_base, codec, countable(rate), self.bit_rate, options)
+                rate = _written_as(self.rate) if self.rate else self._rate or RATE
+                output.start(
+                    native, meta.time_base, codec, _countable(rate), self.bit_rate, options
+                )
             output.write(native, meta.pts, meta.time_base)
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self._error(f"FFmpeg cannot write the frame: {error}", meta.pts) from error
@@ -130,3 +134,16 @@ class FFmpegSink(Sink):
 
     def _error(self, text: str, pts: int | None = None) -> ElementError:
         return ElementError(self.name, text, pts=pts, parameters=self.parameters)
+
+
+def _written_as(rate: Fraction) -> Fraction:
+    """The rate that is meant: 29.97, 23.976 and 59.94 are short for 30000/1001 and so on."""
+    whole = -(-rate // 1)
+    meant = Fraction(1000 * whole, 1001)
+    short = rate != whole and any(round(meant, n) == round(rate, 3) for n in (2, 3))
+    return meant if short else rate
+
+
+def _countable(rate: Fraction) -> Fraction:
+    """A rate near to it whose two numbers FFmpeg can hold (AVRational has two ints)."""
+    return rate.limit_denominator(_FINEST)

@@ -58,7 +58,7 @@ def describe(library: Libavutil, address: int) -> Described:
                 "the frame was returned to its pool: FFmpeg has taken its buffers out"
             )
         name = library.pixel_format_name(frame.format)
-        raise LayoutError(f"a frame of pixel format {name} belongs to no device that is known here")
+        raise LayoutError(f"samebytes knows no device whose frames have pixel format {name}")
     if not frame.buf[0]:
         raise LayoutError(f"the {kind} frame has no buffer that FFmpeg counts references to")
     if not frame.hw_frames_ctx:

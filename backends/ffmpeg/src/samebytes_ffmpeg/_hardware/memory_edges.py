@@ -99,7 +99,7 @@ class DRMFrameToDMA(MemoryMapper):
                         f"it has {buffer.size}"
                     )
                 if access != "r" and buffer.readonly:
-                    raise Refused(f"descriptor {plane.fd} may only be read")
+                    raise Refused(f"descriptor {plane.fd} is read-only")
             natives = tuple(
                 buffers[p.number].plane(p.info, offset=p.offset, pitch=p.pitch, modifier=p.modifier)
                 for p in planes

@@ -122,12 +122,15 @@ def _check_constraints(device: HardwareDevice, image: ImageInfo, sw_format: int)
         names = _names(library, found.valid_sw_formats)
         if names is not None and library.pixel_format_name(sw_format) not in names:
             raise LayoutError(
-                f"{device} has no frames of {image.format}: it has {', '.join(names)}"
+                f"{device} does not support frames of {image.format}: it supports "
+                f"{', '.join(names)}"
             )
         least, most = (found.min_width, found.min_height), (found.max_width, found.max_height)
         size = image.width, image.height
         if any(not a <= b <= c for a, b, c in zip(least, size, most, strict=True)):
-            raise LayoutError(f"{device} has frames from {least} to {most} pixels, not {size}")
+            raise LayoutError(
+                f"{device} supports frames from {least} to {most} pixels, not of {size}"
+            )
     finally:
         library.hwframe_constraints_free(byref(pointer))
 

@@ -77,8 +77,8 @@ def bound(request: Request, frames: Sequence[Frame[Any]], *, copy: bool) -> Infe
     each = len(planes) // len(frames)
     if any(len(frame.planes) != each for frame in frames) or not each or len(ports) % each:
         raise LayoutError(
-            f"frames of {', '.join(str(len(f.planes)) for f in frames)} tensors for {len(ports)} "
-            "inputs of the batch"
+            f"the frames have {', '.join(str(len(f.planes)) for f in frames)} tensors, which "
+            f"cannot be divided among the {len(ports)} inputs of the batch"
         )
     for port, plane in zip(ports, planes, strict=False):
         request.set_input_tensor(port.index, plane, copy=copy)

@@ -115,7 +115,9 @@ class ImageRequest:
         """
         self._check_open()
         if not 0 < len(frames) <= self._batch:
-            raise LayoutError(f"{len(frames)} frames for a batch of {self._batch}")
+            raise LayoutError(
+                f"{len(frames)} frames were passed, but this request takes 1 to {self._batch}"
+            )
         for frame in frames:
             if not isinstance(frame, Frame):
                 raise UnsupportedObjectError(

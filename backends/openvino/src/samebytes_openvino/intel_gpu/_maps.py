@@ -48,7 +48,7 @@ def kind_of(properties: Mapping[str, Any]) -> str:
         for key in properties:
             if key not in _ALL_KEYS:
                 raise UnknownNameError("remote property of the GPU", str(key), _ALL_KEYS)
-        raise PropertyError("SHARED_MEM_TYPE", "it must be given if any property is")
+        raise PropertyError("SHARED_MEM_TYPE", "it is missing: it must be given if any property is")
     if kind not in _KEYS:
         raise UnknownNameError("value of SHARED_MEM_TYPE", str(kind), _KEYS)
     needed, optional = _KEYS[kind]

@@ -36,7 +36,9 @@ def context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, co
         tile: a sub-device, or -1.
     """
     if isinstance(tile, bool) or not isinstance(tile, int) or tile < -1:
-        raise PropertyError("TILE_ID", f"a tile must be a number from 0 on, or -1, not {tile!r}")
+        raise PropertyError(
+            "TILE_ID", f"a tile must be a number from 0 up, or -1 for the whole GPU, not {tile!r}"
+        )
     core = core_of(core)
     _check_tile(tile, core)
 

@@ -440,6 +440,6 @@ def _check_may_write(known: Imported) -> None:
     if known.readonly:
         raise PropertyError(
             "TENSOR_TYPE",
-            "at the moment the NPU holds these pages as INPUT, of read-only memory: drop the "
-            "tensors that were mapped from that first",
+            "the NPU may only read these pages while they are in use as INPUT, as part of memory "
+            "that is read-only: drop the tensors that were mapped from that memory first",
         )

@@ -108,8 +108,8 @@ class Imports(ImportCache[Imported]):
             return
         raise PropertyError(
             "TENSOR_TYPE",
-            "at the moment the NPU holds this buffer as INPUT, which it may only read: drop the "
-            "tensors that were made as INPUT over it first",
+            "the NPU may only read this buffer while it is in use as INPUT: drop the tensors that "
+            "were made as INPUT over it first",
         )
 
 

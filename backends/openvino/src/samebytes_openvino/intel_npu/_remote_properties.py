@@ -54,14 +54,21 @@ def ask(shared: Any, mem_type: MemType | str | None, tensor_type: TensorType | s
     """
     if isinstance(shared, Mapping):
         if mem_type is not None or tensor_type is not None:
-            raise PropertyError("MEM_TYPE", "give it in the map of properties, or as an argument")
+            raise PropertyError(
+                "MEM_TYPE",
+                "properties were passed as a map: put MEM_TYPE and TENSOR_TYPE into it, not into "
+                "arguments of their own",
+            )
         return _from_map(shared)
     kind = _inferred(shared) if mem_type is None else _member(MemType, "MEM_TYPE", mem_type)
     if (shared is None) is not (kind is MemType.L0_INTERNAL_BUF):
         what = "allocates, so it takes no memory" if shared is not None else "needs memory to share"
         raise PropertyError("MEM_HANDLE", f"MEM_TYPE {kind.name} {what}")
     if isinstance(shared, FileDescriptor) is not (kind is MemType.MMAPED_FILE):
-        raise PropertyError("FILE_DESCRIPTOR", "MMAPED_FILE and a FileDescriptor go together")
+        raise PropertyError(
+            "FILE_DESCRIPTOR",
+            "MEM_TYPE MMAPED_FILE needs a FileDescriptor, and no other MEM_TYPE takes one",
+        )
     if tensor_type is None:
         use = TensorType.INPUT if kind is MemType.MMAPED_FILE else TensorType.BINDED
     else:
@@ -86,9 +93,9 @@ def _from_map(properties: Mapping[str, Any]) -> Asked:
         if key not in _KEYS:
             raise UnknownNameError("remote property of the NPU", str(key), _KEYS)
     if properties and "MEM_TYPE" not in properties:
-        raise PropertyError("MEM_TYPE", "it must be given if any property is")
+        raise PropertyError("MEM_TYPE", "it is missing: it must be given if any property is")
     if "MEM_HANDLE" in properties and "FILE_DESCRIPTOR" in properties:
-        raise PropertyError("FILE_DESCRIPTOR", "it excludes MEM_HANDLE")
+        raise PropertyError("FILE_DESCRIPTOR", "MEM_HANDLE is given too: pass one of them")
     shared = properties.get("MEM_HANDLE", properties.get("FILE_DESCRIPTOR"))
     mem_type = properties.get("MEM_TYPE", MemType.L0_INTERNAL_BUF)
     return ask(shared, mem_type, properties.get("TENSOR_TYPE"))

@@ -80,7 +80,7 @@ def _names(formats: Sequence[str], owner: str) -> list[str]:
             continue  # GStreamer's pipelines have none of these
     if not names:
         raise UnsupportedObjectError(
-            f"{owner!r} is about images of {' or '.join(formats)}, which GStreamer does not have"
+            f"{owner!r} uses image formats that GStreamer does not have: {', '.join(formats)}"
         )
     return names
 
