@@ -367,7 +367,7 @@ def test_the_plan_says_that_padded_rows_take_no_route(device: str) -> None:
     pipe = el.Pipeline(padded(), OpenVINOInfer(mean_of_image(), device, postprocess=as_region))
     with pipe.start(threads=0) as out:
         frames = list(out)
-        said = "no route takes frames of this layout whole: the element maps their planes itself"
+        said = "the element maps the planes one by one: no route takes frames of this layout whole"
         assert (said in out.explain()) == (device != "CPU")
     assert [frame.regions[0].confidence for frame in frames] == pytest.approx([40, 40], abs=0.2)
     assert sb.stats().copied_bytes == 0

@@ -138,3 +138,19 @@ def test_a_batch(frame: Frame) -> None:
     assert [s.stream_id for s in metadata.all_of(numbered, SourceIdentifier)] == [8, 9]
     with pytest.raises(MetadataError, match="2 frames, but 1 stream id"):
         metadata.meta_of_batch([other, other], [8])
+
+
+@pytest.mark.parametrize("name", ["x", "y", "width", "height"])
+@pytest.mark.parametrize("value", [1.5, np.float32(2), "3", None])
+def test_a_region_is_of_whole_pixels(name: str, value: Any) -> None:
+    edges: dict[str, Any] = {"x": 1, "y": 2, "width": 3, "height": 4, name: value}
+    with pytest.raises(LayoutError) as caught:
+        Region(**edges)
+    assert str(caught.value) == f"{name} of a Region is an int, in pixels, not {value!r}"
+
+
+def test_integers_of_numpy_become_ints() -> None:
+    edges: Any = np.array([1, 2, 3, 4], np.uint8)
+    box = Region(*edges).box
+    assert box == (1, 2, 3, 4)
+    assert {type(edge) for edge in box} == {int}

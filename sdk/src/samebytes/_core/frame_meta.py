@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import index
 from typing import TYPE_CHECKING, Any
 
+from ..errors import LayoutError
 from ..formats import AudioInfo, ImageInfo
 
 if TYPE_CHECKING:
@@ -20,11 +22,16 @@ class Region:
     """A rectangle of interest in a frame.
 
     Attributes:
-        x, y: its left and top edge, in pixels from the top left of the frame.
-        width, height: its size in pixels.
+        x: its left edge, an int, in pixels from the left of the frame.
+        y: its top edge, an int, in pixels from the top of the frame.
+        width: an int, in pixels.
+        height: an int, in pixels.
         label: what it shows, such as the name of a class; "" if that is not known.
         confidence: how sure the detector was, from 0 to 1, or None.
         metadata: the user's own entries.
+
+    Raises:
+        LayoutError: x, y, width or height is not an int. Those of numpy become Python's.
     """
 
     x: int
@@ -34,6 +41,17 @@ class Region:
     label: str = ""
     confidence: float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("x", "y", "width", "height"):
+            value = getattr(self, name)
+            if type(value) is not int:
+                try:
+                    setattr(self, name, index(value))
+                except TypeError:
+                    raise LayoutError(
+                        f"{name} of a Region is an int, in pixels, not {value!r}"
+                    ) from None
 
     @property
     def box(self) -> tuple[int, int, int, int]:

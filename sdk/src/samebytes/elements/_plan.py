@@ -138,6 +138,6 @@ def _words(step: Step, link: Link | None) -> Iterator[str]:
         if not link.confirmed:
             yield "  not confirmed: the first frame can have a layout that is refused"
     elif itself and link.confirmed:
-        yield "  no route takes frames of this layout whole: the element maps their planes itself"
+        yield "  the element maps the planes one by one: no route takes frames of this layout whole"
     if link.gives != link.given:
         yield f"  gives {link.gives}"
