@@ -48,7 +48,7 @@ gc.collect()
 assert ctypes.c_int.in_dll(library, "metas_freed").value == 10
 """
 
-# Entries of the whole frame are metas of DL Streamer, which tells what else there is.
+# Entries of the whole frame are metas of DL Streamer.
 ENTRIES = """
 import numpy as np
 import samebytes as sb, samebytes_gstreamer as sbg

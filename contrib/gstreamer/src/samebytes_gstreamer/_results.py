@@ -212,7 +212,7 @@ def _result_fields(result: InferenceResult) -> _Fields:
         if value := getattr(result, key):
             fields[key] = list(value)
     if result.name or result.tensor is None:
-        fields["tensor_name"] = result.name  # without a tensor, it tells that there is a result
+        fields["tensor_name"] = result.name  # without a tensor, it says that there is a result
     if result.layout in _LAYOUTS:
         fields["layout"] = _LAYOUTS[result.layout]
     elif result.layout:
