@@ -49,6 +49,18 @@ def buffer_of(frame: Any) -> Any:
     return frame.map("gstreamer").native
 
 
+def find(holder: Any, kind: type[metadata.Entry]) -> Any:
+    """The entry of that class, which is there."""
+    found = metadata.find(holder, kind)
+    assert found is not None
+    return found
+
+
+def entries_of(holder: Any) -> list[Any]:
+    """The entries of a frame or region, of whatever class."""
+    return list(metadata.entries_of(holder))
+
+
 def gray() -> Any:
     return sb.frame(np.zeros((48, 64), np.uint8), format="GRAY8")
 
@@ -65,12 +77,12 @@ def test_a_region_keeps_its_entries_from_element_to_element() -> None:
     seen = []
 
     def see(frame: Any) -> None:
-        found = metadata.find(frame, Detection)
+        found = find(frame, Detection)
         region = found.region
-        result = metadata.find(region, InferenceResult)
+        result = find(region, InferenceResult)
         seen.append(
-            (found.label_id, found.id, found.parent_id, metadata.find(region, Classification),
-             metadata.find(region, ObjectId), result.array.tolist(), result.name, result.layout)
+            (found.label_id, found.id, found.parent_id, find(region, Classification),
+             find(region, ObjectId), result.array.tolist(), result.name, result.layout)
         )  # fmt: skip
 
     frames_after(detect, see)
@@ -80,7 +92,7 @@ def test_a_region_keeps_its_entries_from_element_to_element() -> None:
 
 def test_a_frame_keeps_its_entries_from_element_to_element() -> None:
     result = InferenceResult(
-        np.int64([[1], [2]]), "m", "out", layout="TC", point_names=["a", "b"],
+        np.array([[1], [2]], np.int64), "m", "out", layout="TC", point_names=["a", "b"],
         point_connections=["a", "b"],
     )  # fmt: skip
     whole = Classification("day", attribute="time", result=result)
@@ -92,10 +104,10 @@ def test_a_frame_keeps_its_entries_from_element_to_element() -> None:
     seen: list[Any] = []
 
     def see(frame: Any) -> None:
-        seen.append(metadata.entries_of(frame))
+        seen.append(entries_of(frame))
 
     first, _ = frames_after(add, see)
-    for entries in (*seen, metadata.entries_of(first)):
+    for entries in (*seen, entries_of(first)):
         number, read = entries
         assert number == ObjectId(1)
         assert (read.label, read.confidence, read.attribute) == ("day", None, "time")
@@ -112,7 +124,7 @@ def test_entries_that_are_added_to_a_known_region() -> None:
     first, _ = frames_after(detect, more)
     (region,) = first.regions
     assert [c.label for c in metadata.all_of(region, Classification)] == ["red", "big"]
-    assert metadata.find(region, InferenceResult).array.tolist() == SCORES.tolist()
+    assert find(region, InferenceResult).array.tolist() == SCORES.tolist()
 
 
 def test_entries_that_are_changed_and_removed() -> None:
@@ -122,24 +134,24 @@ def test_entries_that_are_changed_and_removed() -> None:
         detect(frame)
 
     def less(frame: Any) -> None:
-        metadata.remove(frame, metadata.find(frame, Classification))
+        metadata.remove(frame, find(frame, Classification))
         region = frame.regions[0]
-        metadata.remove(region, metadata.find(region, ObjectId))
-        metadata.remove(region, metadata.find(region, InferenceResult))
-        metadata.change(frame, metadata.find(frame, Detection), label_id=None, confidence=0.25)
+        metadata.remove(region, find(region, ObjectId))
+        metadata.remove(region, find(region, InferenceResult))
+        metadata.change(frame, find(frame, Detection), label_id=None, confidence=0.25)
 
     first, _ = frames_after(both, less)
-    assert metadata.entries_of(first) == [ObjectId(3)]
-    found = metadata.find(first, Detection)
+    assert entries_of(first) == [ObjectId(3)]
+    found = find(first, Detection)
     assert (found.label_id, found.confidence) == (None, 0.25)
-    assert metadata.entries_of(found.region) == [RED]
+    assert entries_of(found.region) == [RED]
 
 
 def test_entries_behind_a_tee_stay_in_their_branch() -> None:
     name = registered("sb_results_tee", lambda frame: metadata.add(frame, ObjectId(1)))
     text = f"{SOURCE} ! tee name=t t. ! queue ! {name} ! fakesink async=false t. ! queue ! appsink"
     with sbg.GStreamerSource(text) as source:
-        assert [metadata.entries_of(frame) for frame in source] == [[], []]
+        assert [entries_of(frame) for frame in source] == [[], []]
     assert sb.stats().copies == 0
 
 
@@ -148,7 +160,7 @@ def test_entries_pass_elements_of_gstreamer() -> None:
     with sbg.GStreamerSource(
         f"{SOURCE} ! {name} ! queue ! videoflip method=1 ! identity"
     ) as source:
-        assert [metadata.entries_of(frame) for frame in source] == [[ObjectId(1)]] * 2
+        assert [entries_of(frame) for frame in source] == [[ObjectId(1)]] * 2
 
 
 def test_structures_have_the_names_of_dl_streamer() -> None:
@@ -186,7 +198,7 @@ def test_structures_of_others_are_read_and_kept() -> None:
         roi.add_param(Gst.Structure.new_from_string(text))
     (region,) = sb.frame(buffer).regions
     assert region.confidence == 0.125  # that of the car, not of its class
-    van, number = metadata.entries_of(region)
+    van, number = entries_of(region)
     assert (van.label, van.label_id, van.result.name, van.result.model_name) == (
         "van", 2, "prob", "m",
     )  # fmt: skip
@@ -196,7 +208,7 @@ def test_structures_of_others_are_read_and_kept() -> None:
     copied.regions.append(region)
     (again,) = sb.frame(buffer_of(copied)).regions
     assert again.metadata["params"] == region.metadata["params"]
-    assert metadata.entries_of(again) == [van, number]
+    assert entries_of(again) == [van, number]
     region.metadata[metadata.KEY].remove(van)
     region.confidence = 1.0
     (again,) = sb.frame(buffer_of(copied)).regions
@@ -212,7 +224,7 @@ def test_the_bytes_of_a_tensor_are_lent() -> None:
     metadata.add(frame, InferenceResult(scores))
     buffer = buffer_of(frame)
     scores[...] = 8
-    (read,) = metadata.entries_of(sb.frame(buffer))
+    (read,) = entries_of(sb.frame(buffer))
     assert read.array.tolist() == [[8] * 6]
     # Once nobody lends them, they are the reader's own.
     del frame, buffer
@@ -227,7 +239,7 @@ def test_tensors_without_one_piece_of_numbers_leave_their_names(array: Any) -> N
     frame = gray()
     metadata.add(frame, InferenceResult(array, "m"))
     metadata.add(frame, InferenceResult())
-    first, second = metadata.entries_of(sb.frame(buffer_of(frame)))
+    first, second = entries_of(sb.frame(buffer_of(frame)))
     assert (first.tensor, first.model_name) == (None, "m")
     assert second == InferenceResult()
 
