@@ -48,6 +48,34 @@ gc.collect()
 assert ctypes.c_int.in_dll(library, "metas_freed").value == 10
 """
 
+# Entries of the whole frame are metas of DL Streamer.
+ENTRIES = """
+import numpy as np
+import samebytes as sb, samebytes_gstreamer as sbg
+from samebytes import metadata
+from samebytes.metadata import Classification, InferenceResult, ObjectId
+
+theirs = {"name": "prob", "label": "cat", "confidence": 0.5, "model_name": "cats", "element": "x"}
+frame = sb.context("cpu").allocate_frame("GRAY8", 16, 8)
+buffer = frame.map("gstreamer").native
+sbg.add_gva_metas(buffer, tensors=[theirs, {"name": "note", "size": 3}])
+read = sb.frame(buffer)
+(cat,) = metadata.entries_of(read)
+assert (cat.label, cat.result.name, cat.result.model_name) == ("cat", "prob", "cats"), cat
+
+metadata.add(read, ObjectId(5))
+metadata.add(read, InferenceResult(np.uint8([1, 2]), name="raw"))
+again = sb.frame(read.map("cpu").map("gstreamer").native)
+assert [type(e) for e in metadata.entries_of(again)] == [Classification, InferenceResult, ObjectId]
+tensors = again.metadata["gstreamer"]["gva_tensors"]
+assert tensors[:2] == [theirs, {"name": "note", "size": 3}], tensors
+assert tensors[2]["tensor_name"] == "raw" and tensors[2]["data_buffer"] == bytes([1, 2]), tensors
+
+metadata.remove(again, metadata.find(again, Classification))
+last = sb.frame(again.map("cpu").map("gstreamer").native)
+assert [t["name"] for t in last.metadata["gstreamer"]["gva_tensors"]] == ["note", "tensor"]
+"""
+
 # What a name may be, and values that no GstStructure has.
 ODD_INPUT = """
 import samebytes as sb, samebytes_gstreamer as sbg
@@ -113,7 +141,11 @@ def run(program: str, folder: Path | None) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("program", [ROUND_TRIP, ODD_INPUT, IN_USE], ids=["all", "odd", "in use"])
+@pytest.mark.parametrize(
+    "program",
+    [ROUND_TRIP, ENTRIES, ODD_INPUT, IN_USE],
+    ids=["all", "entries", "odd", "in use"],
+)
 def test_with_the_library(program: str, folder: Path) -> None:
     run(program, folder)
 

@@ -36,7 +36,7 @@ from ._structures import (
     write_fields,
 )
 
-__all__ = ["add_dlstreamer_metas", "add_gva_metas", "read_dlstreamer_metas"]
+__all__ = ["add_dlstreamer_metas", "add_gva_metas", "has_tensor_meta", "read_dlstreamer_metas"]
 
 _LIBRARY = "libdlstreamer_gst_meta.so"
 _HINT = "install Intel DL Streamer, and have its lib folder in LD_LIBRARY_PATH"
@@ -122,6 +122,11 @@ def add_dlstreamer_metas(buffer: int, known: Mapping[str, Any]) -> None:
             added = gst.gst_buffer_add_meta(buffer, implementation, None)
             if added:
                 fill(added, item)
+
+
+def has_tensor_meta() -> bool:
+    """Whether buffers can have `gva_tensors`: DL Streamer's library is loaded."""
+    return _implementation("gva_tensors") is not None
 
 
 def _implementation(kind: str) -> int | None:

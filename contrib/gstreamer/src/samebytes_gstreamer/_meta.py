@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GStreamerMeta: time, metas and regions of a buffer, read and written."""
+"""GStreamerMeta: time, metas, results and regions of a buffer, read and written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from operator import index
 from typing import Any
 
 from samebytes import AudioInfo, FrameMeta, ImageInfo, Region
 from samebytes.formats import duration_of
+from samebytes.metadata import KEY, Entry
 
 from ._abi.gstreamer import GST_BUFFER_OFFSET_NONE, GST_CLOCK_TIME_NONE, GstBuffer
 from ._abi.video import GstVideoRegionOfInterestMeta
 from ._caps import Description
 from ._dlstreamer import add_dlstreamer_metas, read_dlstreamer_metas
+from ._frame_results import add_results, read_results
 from ._interlacing import (
     FIELD_FLAGS,
     FRAME_FLAGS_SHIFT,
@@ -24,9 +26,10 @@ from ._interlacing import (
 )
 from ._libraries import glib, video
 from ._metas import Metas
+from ._results import detected, entries_in, is_carried, merged, with_detection
 from ._structures import dicts_in, list_items, new_structure, read_structure, structure_name
 
-__all__ = ["GStreamerMeta", "add_regions", "read_meta", "write_meta"]
+__all__ = ["GStreamerMeta", "add_regions", "carried_in", "read_meta", "write_meta"]
 
 _NANOSECOND = Fraction(1, 10**9)
 _MOST = 2**32 - 1
@@ -41,7 +44,9 @@ class GStreamerMeta(FrameMeta):
     (nanoseconds), `offset`, `offset_end`, `one_field`, and of the caps `caps` (as text),
     `framerate`, `pixel_aspect_ratio`, `colorimetry`, `interlace_mode`; metas of DL Streamer are
     under `gva_tensors`, `gva_json` and `gva_audio_events`. Where both say the same thing, the
-    shared entry is the one that counts on the way back.
+    shared entry is the one that counts on the way back. So do the typed entries, and label,
+    confidence and `metadata["label_id"]` of a region, against structures in `gva_tensors` and in
+    `metadata["params"]` of regions.
 
     Attributes:
         description: what the caps said.
@@ -82,6 +87,8 @@ def read_meta(
         meaning |= read_fields(description.interlace_mode, description.field_order, flags)
     if head.duration != GST_CLOCK_TIME_NONE:
         meaning["duration"] = head.duration * _NANOSECOND
+    if results := read_results(metas, dicts_in(known.get("gva_tensors"))):
+        meaning[KEY] = results
     origin = (metas.crop.x, metas.crop.y) if crop and metas.crop is not None else (0, 0)
     meta = GStreamerMeta(
         info,
@@ -101,27 +108,32 @@ def _region(meta: GstVideoRegionOfInterestMeta, left: int, top: int) -> Region:
         {"name": structure_name(structure), **read_structure(structure)}
         for structure in list_items(meta.params)
     ]
-    confidences = [p["confidence"] for p in params if isinstance(p.get("confidence"), float)]
+    confidence, label_id = detected(params)
     details: dict[str, Any] = {"id": meta.id, "parent_id": meta.parent_id}
+    if label_id is not None:
+        details["label_id"] = label_id
     if params:
         details["params"] = params
+    if entries := entries_in(params):
+        details[KEY] = entries
     return Region(
         meta.x - left,
         meta.y - top,
         meta.w,
         meta.h,
         label.decode(errors="replace") if label else "",
-        confidences[0] if confidences else None,
+        confidence,
         details,
     )
 
 
 def write_meta(buffer: int, meta: FrameMeta) -> None:
-    """Put time, regions and what came from GStreamer onto a GstBuffer* of ours.
+    """Put time, regions, results and what came from GStreamer onto a GstBuffer* of ours.
 
     Left out is what GStreamer cannot say: time in unknown units or before zero, regions that
-    begin left of or above the picture or between pixels, and metas of libraries that are not
-    loaded.
+    begin left of or above the picture or between pixels, typed entries of other classes than
+    `is_carried` names, tensors that the CPU does not read in place, and metas of libraries that
+    are not loaded. No bytes of tensors are copied.
 
     Raises:
         LayoutError, UnknownNameError: an entry that backends share is not what it can be.
@@ -138,11 +150,18 @@ def write_meta(buffer: int, meta: FrameMeta) -> None:
             value = known.get(key)
             if isinstance(value, int) and 0 <= value < GST_CLOCK_TIME_NONE:
                 setattr(head, key, value)
-        add_dlstreamer_metas(buffer, known)
+        add_dlstreamer_metas(buffer, {k: v for k, v in known.items() if k != "gva_tensors"})
+    add_results(buffer, dicts_in(details.get("gva_tensors")), carried_in(meta.metadata))
     duration = duration_of(meta.metadata)
     if duration is not None:
         head.duration = min(round(duration / _NANOSECOND), GST_CLOCK_TIME_NONE - 1)
     add_regions(buffer, meta.regions)
+
+
+def carried_in(metadata: Mapping[str, Any]) -> list[Entry]:
+    """The typed entries of a frame or region that go onto a buffer."""
+    held = metadata.get(KEY)
+    return [entry for entry in held if is_carried(entry)] if isinstance(held, list) else []
 
 
 def add_regions(buffer: int, regions: Iterable[Region], left: int = 0, top: int = 0) -> None:
@@ -167,9 +186,7 @@ def add_regions(buffer: int, regions: Iterable[Region], left: int = 0, top: int 
             value = region.metadata.get(key)
             if isinstance(value, int) and -(2**31) <= value < 2**31:
                 setattr(mirror, key, value)
-        params = dicts_in(region.metadata.get("params"))
-        if region.confidence is not None and not any("confidence" in p for p in params):
-            params.append({"name": "detection", "confidence": float(region.confidence)})
-        for fields in params:
+        params = merged(dicts_in(region.metadata.get("params")), carried_in(region.metadata))
+        for fields in with_detection(params, region):
             structure = new_structure(str(fields.get("name", "params")), fields)
             video.gst_video_region_of_interest_meta_add_param(added, structure)

@@ -16,12 +16,15 @@ from ._abi.dlstreamer import (
     GstGVAJSONMeta,
     GstGVATensorMeta,
 )
-from ._abi.gstreamer import GstMeta, GstMetaInfo
+from ._abi.gstreamer import GstCustomMeta, GstMeta, GstMetaInfo
 from ._abi.plugin_libraries import GstAudioMeta
 from ._abi.video import GstVideoCropMeta, GstVideoMeta, GstVideoRegionOfInterestMeta
 from ._libraries import gobject, gst
 
-__all__ = ["Metas", "metas_of"]
+__all__ = ["RESULT_META", "Metas", "metas_of"]
+
+RESULT_META = b"SamebytesResult"
+"""The name of the custom meta that has one result of a whole frame."""
 
 # The names of the API types, as their registration gives them.
 _MIRRORS: dict[bytes, type[ctypes.Structure]] = {
@@ -29,6 +32,7 @@ _MIRRORS: dict[bytes, type[ctypes.Structure]] = {
     b"GstVideoMetaAPI": GstVideoMeta,
     b"GstVideoCropMetaAPI": GstVideoCropMeta,
     b"GstVideoRegionOfInterestMetaAPI": GstVideoRegionOfInterestMeta,
+    RESULT_META + b"-api": GstCustomMeta,
     GVA_TENSOR_META_API_NAME: GstGVATensorMeta,
     GVA_JSON_META_API_NAME: GstGVAJSONMeta,
     GVA_AUDIO_EVENT_META_API_NAME: GstGVAAudioEventMeta,
@@ -43,13 +47,14 @@ class Metas:
         video: where the planes lie.
         crop: the part that is meant to be seen.
         audio: where the channels of sound lie.
-        regions, tensors, json, audio_events: all that there are, in their order.
+        regions, results, tensors, json, audio_events: all that there are, in their order.
     """
 
     video: GstVideoMeta | None = None
     crop: GstVideoCropMeta | None = None
     audio: GstAudioMeta | None = None
     regions: list[GstVideoRegionOfInterestMeta] = field(default_factory=list)
+    results: list[GstCustomMeta] = field(default_factory=list)
     tensors: list[GstGVATensorMeta] = field(default_factory=list)
     json: list[GstGVAJSONMeta] = field(default_factory=list)
     audio_events: list[GstGVAAudioEventMeta] = field(default_factory=list)
@@ -81,6 +86,8 @@ def _enter(found: Metas, meta: ctypes.Structure) -> None:
             found.crop = meta
         case GstVideoRegionOfInterestMeta():
             found.regions.append(meta)
+        case GstCustomMeta():
+            found.results.append(meta)
         case GstGVATensorMeta():
             found.tensors.append(meta)
         case GstGVAJSONMeta():

@@ -10,6 +10,10 @@ from ctypes import byref, c_size_t
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from samebytes.plugins import data_address
+
 from ._abi.glib import (
     G_TYPE_BOOLEAN,
     G_TYPE_DOUBLE,
@@ -24,6 +28,7 @@ from ._abi.glib import (
     GValue,
 )
 from ._libraries import glib, gobject, gst
+from ._loans import CLEAR, new_loan
 
 __all__ = [
     "dicts_in",
@@ -36,8 +41,9 @@ __all__ = [
 
 # gst/gststructure.h: what gst_structure_new_empty() takes.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9/\-_.:+]*\Z")
-# glib/gvarianttype.h: G_VARIANT_TYPE_BYTE is the pointer to this text.
+# glib/gvarianttype.h: G_VARIANT_TYPE_BYTE and G_VARIANT_TYPE_BYTESTRING point to these texts.
 _BYTE = ctypes.c_char_p(b"y")
+_BYTE_ARRAY = ctypes.c_char_p(b"ay")
 _BYTES = b"ay"
 _WORD = 1 << 31
 _LONG = 1 << 63
@@ -80,8 +86,8 @@ def dicts_in(items: Any) -> list[dict[str, Any]]:
 def new_structure(name: str, fields: Mapping[str, Any]) -> int:
     """A new GstStructure*, which the caller owns.
 
-    Fields of other types than bool, int, float, str, bytes, and lists of int, float or str are
-    left out, and so is a "name" among them: see `write_fields`.
+    Fields of other types than bool, int, float, str, bytes, arrays of bytes (numpy), and lists of
+    int, float or str are left out, and so is a "name" among them: see `write_fields`.
     """
     spelled = name if _NAME.match(name) else "unnamed"
     structure: int = gst.gst_structure_new_empty(spelled.encode())
@@ -90,7 +96,10 @@ def new_structure(name: str, fields: Mapping[str, Any]) -> int:
 
 
 def write_fields(structure: int, fields: Mapping[str, Any]) -> None:
-    """Set fields of a GstStructure*. "name" is not one of them: it names the structure."""
+    """Set fields of a GstStructure*. "name" is not one of them: it names the structure.
+
+    Bytes are lent, not copied: the structure, and whatever shares its values, keeps them alive.
+    """
     for name, value in fields.items():
         if name == "name":
             continue
@@ -181,13 +190,28 @@ def _value_of(value: Any, in_array: bool = False) -> GValue | None:
     elif isinstance(value, str):
         _fill(held, G_TYPE_STRING, gobject.g_value_set_string, value.encode())
     elif isinstance(value, bytes):
-        variant = glib.g_variant_new_fixed_array(_BYTE, value, len(value), 1)
-        _fill(held, G_TYPE_VARIANT, gobject.g_value_set_variant, variant)
+        array = np.frombuffer(value, np.uint8)
+        _fill(held, G_TYPE_VARIANT, gobject.g_value_set_variant, _variant_on(array))
+    elif isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 1:
+        _fill(held, G_TYPE_VARIANT, gobject.g_value_set_variant, _variant_on(value))
     elif isinstance(value, list | tuple) and not in_array:
         return _array(held, value)
     else:
         return None
     return held
+
+
+def _variant_on(array: np.ndarray[Any, Any]) -> int:
+    """A new GVariant* on the bytes of an array, which lie one after the other."""
+    if not array.nbytes:
+        return int(glib.g_variant_new_fixed_array(_BYTE, None, 0, 1))
+    with new_loan(array) as loan:
+        slot = loan.slot()
+        data = glib.g_bytes_new_with_free_func(data_address(array), array.nbytes, CLEAR, slot)
+        loan.fill(slot)
+    variant: int = glib.g_variant_new_from_bytes(_BYTE_ARRAY, data, 1)
+    glib.g_bytes_unref(data)
+    return variant
 
 
 def _fill(held: GValue, type_: int, set_: Callable[..., None], value: Any) -> None:

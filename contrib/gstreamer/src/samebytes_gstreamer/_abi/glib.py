@@ -81,6 +81,10 @@ GLIB = {
     "g_variant_get_type_string": (c_char_p, c_void_p),
     "g_variant_get_fixed_array": (c_void_p, c_void_p, POINTER(c_size_t), c_size_t),
     "g_variant_new_fixed_array": (c_void_p, c_void_p, c_void_p, c_size_t, c_size_t),
+    "g_variant_new_from_bytes": (c_void_p, c_void_p, c_void_p, c_int),
+    # glib/gbytes.h
+    "g_bytes_new_with_free_func": (c_void_p, c_void_p, c_size_t, c_void_p, c_void_p),
+    "g_bytes_unref": (None, c_void_p),
 }
 
 GOBJECT = {

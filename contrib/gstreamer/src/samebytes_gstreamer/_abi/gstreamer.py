@@ -26,6 +26,7 @@ __all__ = [
     "GST_MEMORY_FLAG_NO_SHARE",
     "GST_MEMORY_FLAG_READONLY",
     "GstBuffer",
+    "GstCustomMeta",
     "GstMapInfo",
     "GstMemory",
     "GstMeta",
@@ -129,6 +130,12 @@ class GstMetaInfo(Structure):
     ]
 
 
+class GstCustomMeta(Structure):
+    """gst/gstmeta.h: `structure` is a GstStructure that is the meta's own."""
+
+    _fields_ = [("meta", GstMeta), ("structure", c_void_p)]
+
+
 _VALUE = POINTER(GValue)
 
 GSTREAMER = {
@@ -164,6 +171,9 @@ GSTREAMER = {
     "gst_sample_get_buffer": (c_void_p, c_void_p),
     # gst/gstmeta.h
     "gst_meta_get_info": (c_void_p, c_char_p),
+    "gst_meta_register_custom": (
+        c_void_p, c_char_p, POINTER(c_char_p), c_void_p, c_void_p, c_void_p,
+    ),
     # gst/gststructure.h
     "gst_structure_new_empty": (c_void_p, c_char_p),
     "gst_structure_free": (None, c_void_p),

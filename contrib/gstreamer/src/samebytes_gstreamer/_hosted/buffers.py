@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers on their way through a hosted element: copied, given regions, lent, and pushed."""
+"""Buffers on their way through a hosted element: copied, given results, lent, and pushed."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from typing import Any
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import samebytes as sb
 import samebytes.elements as el
 from samebytes import Frame, Region
 from samebytes.errors import UnsupportedObjectError
+from samebytes.metadata import KEY, Entry
 
 from .._abi.gstreamer import (
     GST_BUFFER_COPY_ALL,
@@ -20,13 +22,15 @@ from .._abi.gstreamer import (
     GstMiniObject,
 )
 from .._frame import GStreamerFrame
+from .._frame_results import add_results, remove_results
 from .._gi import pointer_of
 from .._libraries import gst
-from .._meta import add_regions
+from .._meta import add_regions, carried_in
 from .._metas import metas_of
+from .._structures import dicts_in
 from .caps import check_result
 
-__all__ = ["Outgoing", "lend", "own_copy", "with_regions"]
+__all__ = ["Outgoing", "Said", "lend", "own_copy", "said_of", "with_results"]
 
 _ALL_BYTES = ctypes.c_size_t(-1).value
 
@@ -95,8 +99,34 @@ def lend(given: Any, like: GStreamerFrame | None, caps: Any, *, copy: bool) -> O
     return made
 
 
-def with_regions(frame: GStreamerFrame, before: Sequence[Region]) -> Outgoing | None:
-    """Put regions that an element added or changed onto the frame's buffer.
+class Said(NamedTuple):
+    """What a frame said before an element had it.
+
+    Attributes:
+        regions: its regions, as they were.
+        entries: its typed entries that buffers carry.
+    """
+
+    regions: list[Region]
+    entries: list[Entry]
+
+
+def said_of(frame: GStreamerFrame) -> Said:
+    """What a frame says now, to be compared with what it says later."""
+    regions = [replace(region, metadata=_own(region.metadata)) for region in frame.meta.regions]
+    return Said(regions, carried_in(frame.metadata))
+
+
+def _own(metadata: dict[str, Any]) -> dict[str, Any]:
+    # Entries never change, and what they refer to is not to be copied: only their list is.
+    return {
+        key: list(value) if key == KEY and isinstance(value, list) else deepcopy(value)
+        for key, value in metadata.items()
+    }
+
+
+def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
+    """Put regions and typed entries that an element added or changed onto the frame's buffer.
 
     Args:
         before: what they were.
@@ -108,9 +138,10 @@ def with_regions(frame: GStreamerFrame, before: Sequence[Region]) -> Outgoing | 
     Raises:
         UnsupportedObjectError: others hold it, and its memory cannot be in two buffers.
     """
-    regions = frame.meta.regions
-    kept = len(before) if list(regions[: len(before)]) == list(before) else 0
-    if len(regions) == len(before) == kept:
+    regions, entries = frame.meta.regions, carried_in(frame.metadata)
+    more_regions = _more(before.regions, regions)
+    more_entries = _more(before.entries, entries)
+    if more_regions == [] and more_entries == []:
         return None
     buffer, other = frame.handle("gst_buffer"), None
     if not gst.gst_mini_object_is_writable(buffer):
@@ -118,13 +149,26 @@ def with_regions(frame: GStreamerFrame, before: Sequence[Region]) -> Outgoing | 
         buffer = gst.gst_buffer_copy_region(buffer, GST_BUFFER_COPY_ALL, 0, _ALL_BYTES)
         other = Outgoing(buffer)
     metas = metas_of(buffer)
-    if not kept:
+    if more_regions is None:
         for region in metas.regions:
             gst.gst_buffer_remove_meta(buffer, ctypes.addressof(region))
     # Buffers count from the corner of the whole picture, frames from that of the seen part.
     crop = metas.crop if getattr(frame.meta, "crop", False) else None
-    add_regions(buffer, regions[kept:], *((crop.x, crop.y) if crop is not None else (0, 0)))
+    corner = (crop.x, crop.y) if crop is not None else (0, 0)
+    add_regions(buffer, regions if more_regions is None else more_regions, *corner)
+    if more_entries is None:
+        remove_results(buffer, metas)
+        details = frame.metadata.get("gstreamer")
+        known = details.get("gva_tensors") if isinstance(details, dict) else None
+        add_results(buffer, dicts_in(known), entries)
+    else:
+        add_results(buffer, (), more_entries)
     return other
+
+
+def _more(before: list[Any], now: list[Any]) -> list[Any] | None:
+    """What was added at the end; None if something else changed."""
+    return list(now[len(before) :]) if list(now[: len(before)]) == before else None
 
 
 def _check_shareable(buffer: int) -> None:
@@ -132,6 +176,6 @@ def _check_shareable(buffer: int) -> None:
         memory = gst.gst_buffer_peek_memory(buffer, number)
         if GstMiniObject.from_address(memory).flags & GST_MEMORY_FLAG_NO_SHARE:
             raise UnsupportedObjectError(
-                "regions cannot be added: others hold the buffer (a tee), and its memory cannot be "
-                "in a second one; put the element before the tee"
+                "regions and results cannot be added: others hold the buffer (a tee), and its "
+                "memory cannot be in a second one; put the element before the tee"
             )

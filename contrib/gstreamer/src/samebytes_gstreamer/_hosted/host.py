@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from copy import deepcopy
 from typing import Any
 
 import samebytes as sb
@@ -23,7 +22,7 @@ from samebytes.plugins import Access
 from .._frame import GStreamerFrame, frame_of
 from .._gi import Gst
 from .agreeing import agreement, context_near, targets
-from .buffers import Outgoing, lend, own_copy, with_regions
+from .buffers import Outgoing, lend, own_copy, said_of, with_results
 from .caps import check_result, given_caps, info_of, patterns_of
 from .properties import Values
 
@@ -175,7 +174,7 @@ class Host:
         writes = taken.access != "r"
         if writes and frame.readonly:
             frame = self._copied(frame)
-        before = deepcopy(frame.meta.regions)
+        before = said_of(frame)
         view = self._mapped(frame, taken.access)
         if isinstance(element, el.Sink):
             element.write(view)
@@ -202,7 +201,7 @@ class Host:
         if writes and view is not frame:
             view.flush()
         del view
-        other = with_regions(frame, before)
+        other = with_results(frame, before)
         if other is None and frame is original and len(waiting) == 1:
             return _OK, None
         buffer = Outgoing.of(frame) if other is None else other
