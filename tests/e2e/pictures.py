@@ -3,27 +3,34 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import av
 import cv2
 import numpy as np
 
-from .sample_inputs import FRAMES, HEIGHT, make_model, make_video
+import samebytes_gstreamer as sbg
+
+from .sample_inputs import FRAMES, make_model, make_video
 
 __all__ = ["main"]
 
 _ROOT = Path(__file__).parents[2]
 _SHOWN = (FRAMES // 4, FRAMES // 2, 3 * FRAMES // 4)
 _WIDTH = 720
-_GAP = np.full((HEIGHT, 8, 3), 255, np.uint8)
+_GAP = 8
+_YELLOW = (0, 255, 255)
+_BALL = "videotestsrc pattern=ball num-buffers=24"
 
 
 def main() -> None:
-    """Run what makes a video, and write three frames of each side by side."""
+    """Run the samples and the demo, and write frames of each side by side."""
     target = _ROOT / "docs" / "how-to" / "pictures"
     target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
@@ -33,13 +40,62 @@ def main() -> None:
         make_model(model)
         for sample, arguments in (("detect", [video, model]), ("gray_kernel", [model])):
             made = folder / f"{sample}.mkv"
-            command = [sys.executable, _ROOT / "samples" / f"{sample}.py", *arguments, made]
-            subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
-            _write(target / f"{sample}.png", _sheet(made))
+            _run(sample, *arguments, made)
+            _write(target / f"{sample}.png", _sheet(_decoded(made), _SHOWN))
+        streams = _several_streams(video, model)
+        _write(target / "several_streams.png", _sheet(streams, range(len(streams))))
+        balls = _ball_frames(model)
+        _write(target / "gstreamer_element.png", _sheet(balls, _SHOWN))
         demo = [sys.executable, "-m", "samebytes", "demo", "--no-compare", "--output"]
         made = folder / "demo.mp4"
         subprocess.run([*demo, str(made)], check=True, stdout=subprocess.DEVNULL)
         _write(target / "demo.png", _first_row(made.with_suffix(".png")))
+
+
+def _run(sample: str, *arguments: Any) -> str:
+    """What a sample prints."""
+    command = [sys.executable, _ROOT / "samples" / f"{sample}.py", *arguments]
+    return subprocess.run(
+        list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+
+def _several_streams(video: Path, model: Path) -> list[Any]:
+    """A frame of each of two cameras, with the box that the sample printed for it.
+
+    The second camera sees the same scene upside down.
+    """
+    turned = video.with_name("turned.mp4")
+    with av.open(str(turned), "w") as container:
+        stream = container.add_stream("libx264", rate=30)
+        stream.height, stream.width = _decoded(video)[0].shape[:2]
+        for image in _decoded(video):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(image[::-1].copy(), "bgr24")))
+        container.mux(stream.encode(None))
+    printed = _run("several_streams", model, video, turned)
+    cameras = [_decoded(video), _decoded(turned)]
+    for number, frames in enumerate(cameras):
+        _draw(frames, printed, f"camera {number}, ")
+    return [frames[_SHOWN[1]] for frames in cameras]
+
+
+def _ball_frames(model: Path) -> list[Any]:
+    """The frames of GStreamer's test source, with the boxes that the sample printed for them."""
+    printed = _run("gstreamer_element", _BALL, model)
+    with sbg.GStreamerSource(f"{_BALL} ! video/x-raw,format=BGR") as source:
+        frames = [frame.map("cpu").planes[0].native.copy() for frame in source]
+    _draw(frames, printed, "")
+    return frames
+
+
+def _draw(frames: list[Any], printed: str, before: str) -> None:
+    """Draw the boxes of lines such as "camera 1, frame 12: 64 48 64 48"."""
+    lines = re.findall(rf"^{before}frame (\d+): (\d+) (\d+) (\d+) (\d+)$", printed, re.MULTILINE)
+    if not lines:
+        raise SystemExit(f"the sample printed no box:\n{printed}")
+    for number, *box in lines:
+        x, y, width, height = map(int, box)
+        cv2.rectangle(frames[int(number)], (x, y), (x + width - 1, y + height - 1), _YELLOW, 2)
 
 
 def _write(picture: Path, content: bytes) -> None:
@@ -57,11 +113,16 @@ def _first_row(sheet: Path) -> bytes:
     return cv2.imencode(".png", small, [cv2.IMWRITE_PNG_COMPRESSION, 9])[1].tobytes()
 
 
-def _sheet(video: Path) -> bytes:
+def _decoded(video: Path) -> list[Any]:
     with av.open(str(video)) as container:
-        frames = [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
-    first, second, third = (frames[number] for number in _SHOWN)
-    _, encoded = cv2.imencode(".png", np.hstack([first, _GAP, second, _GAP, third]))
+        return [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
+
+
+def _sheet(frames: list[Any], shown: Iterable[int]) -> bytes:
+    """Some of the frames side by side, as PNG."""
+    first, *others = (frames[number] for number in shown)
+    gap = np.full((len(first), _GAP, 3), 255, np.uint8)
+    _, encoded = cv2.imencode(".png", np.hstack([first, *(x for o in others for x in (gap, o))]))
     return encoded.tobytes()
 
 
