@@ -5,7 +5,7 @@ import argparse
 import time
 
 from devtools.fresh.machine import HARDEST, LEVELS, USERS, Machine, chosen
-from devtools.fresh.trial import COMMANDS, trials
+from devtools.fresh.trial import COMMANDS, DEVICES, trials
 from devtools.results import Result, table
 from devtools.workspace import CommandError
 
@@ -16,6 +16,8 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
 
   demo, setup, test  what is tried there, in turn: `make demo`, `dev.py setup` (what `make test`
                      installs, without the tests), `make test`; by default demo and setup
+  devices            without a compiler, the software devices' wheel shows CPU, GPU and NPU, and
+                     the check of their sdist says what is missing; both are built on this machine
   --suite S          bookworm (Debian 12), trixie (13), another that debootstrap knows, or `host`:
                      this machine with a new home, without pip's cache and without a compiler,
                      for which nobody needs root
@@ -39,7 +41,9 @@ def add_fresh(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    command.add_argument("what", nargs="*", metavar="demo|setup|test", help=argparse.SUPPRESS)
+    command.add_argument(
+        "what", nargs="*", metavar="demo|setup|test|devices", help=argparse.SUPPRESS
+    )
     command.add_argument("--suite", help=argparse.SUPPRESS)
     command.add_argument("--user", choices=USERS, help=argparse.SUPPRESS)
     command.add_argument("--level", choices=LEVELS, help=argparse.SUPPRESS)
@@ -58,9 +62,9 @@ def hardest() -> list[Result]:
 def _fresh(options: argparse.Namespace, _: list[str]) -> int:
     began = time.monotonic()
     names = options.what or ["demo", "setup"]
-    unknown = [name for name in names if name not in COMMANDS]
+    unknown = [name for name in names if name not in (*COMMANDS, DEVICES)]
     if unknown:
-        known = ", ".join(COMMANDS)
+        known = ", ".join((*COMMANDS, DEVICES))
         raise CommandError(f"fresh does not know {', '.join(unknown)}; it knows {known}")
     machines = chosen(options.suite, options.user, options.level)
     results = [result for machine in machines for result in _results(machine, names)]

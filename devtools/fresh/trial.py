@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from devtools.environment import DEMO_MEGABYTES, TESTS_MEGABYTES
+from devtools.fresh.devices import try_devices
 from devtools.fresh.host import Host, as_new
 from devtools.fresh.machine import HOST, Machine
 from devtools.fresh.root import Root, unpacked, why_no_root
@@ -18,6 +19,7 @@ COMMANDS = {
     "setup": ("python3", "dev.py", "setup"),
     "test": ("make", "test"),
 }
+DEVICES = "devices"
 _AT_MOST = {"demo": DEMO_MEGABYTES, "setup": TESTS_MEGABYTES, "test": TESTS_MEGABYTES}
 
 _SET_UP = re.compile(
@@ -37,6 +39,8 @@ def trials(machine: Machine, names: Sequence[str]) -> list[Result]:
     """
     print(f"======== {machine} ========", flush=True)
     if machine.suite == HOST:
+        if DEVICES in names:
+            raise CommandError("the packages of software devices are tried in a Debian root alone")
         with as_new() as host:
             return [_trial(machine, host, name) for name in names]
     reason = why_no_root()
@@ -44,7 +48,10 @@ def trials(machine: Machine, names: Sequence[str]) -> list[Result]:
         raise CommandError(reason)
     with unpacked(machine.suite, machine.user) as root:
         root.install(machine.packages)
-        return [_trial(machine, root, name) for name in names]
+        results = [_trial(machine, root, name) for name in names if name != DEVICES]
+        if DEVICES in names:
+            results += try_devices(root, f"fresh ({machine})")
+        return results
 
 
 def _trial(machine: Machine, place: Root | Host, name: str) -> Result:

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from devtools.fresh import machine, trial
+from devtools.fresh.devices import judged_sdist, judged_wheel
 from devtools.fresh.machine import HARDEST, HOST, LEVELS, MACHINES, Machine, chosen
 from devtools.fresh.terminal import Ended
 from devtools.fresh.trial import judged, trials
@@ -103,3 +104,23 @@ def test_what_cannot_be_tried_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(CommandError, match="needs root"):
         trials(HARDEST, ["demo"])
     assert trial.COMMANDS.keys() == trial._AT_MOST.keys()
+
+
+def test_the_wheel_must_show_all_devices() -> None:
+    assert judged_wheel(Ended(0, ["devices: CPU GPU NPU"])) == (True, "devices: CPU GPU NPU")
+    assert not judged_wheel(Ended(0, ["devices: CPU NPU"]))[0]
+    assert not judged_wheel(Ended(1, ["devices: CPU GPU NPU"]))[0]
+    assert not judged_wheel(Ended(0, ["CPU GPU NPU"]))[0]
+
+
+def test_the_sdist_must_install_and_name_the_compiler() -> None:
+    missing = "missing: npu: apt install gcc"
+    assert judged_sdist(Ended(1, ["installed", missing]))[0]
+    assert not judged_sdist(Ended(1, [missing]))[0]
+    assert not judged_sdist(Ended(0, ["installed", missing]))[0]
+    assert not judged_sdist(Ended(1, ["installed", "missing: npu"]))[0]
+
+
+def test_devices_are_not_tried_on_the_host() -> None:
+    with pytest.raises(CommandError, match="Debian root alone"):
+        trials(Machine(HOST, "ordinary", "venv"), [trial.DEVICES])
