@@ -33,9 +33,10 @@ together, those of each one alone, those without one backend, and those of the D
   --together        all distributions, editable, in .venv, on software devices: lint and every test
   --alone           for each distribution a fresh venv with its wheel, the core's wheel and what
                     they depend on; the mappers and the demo also get the backends, without which
-                    they have nothing to do; without the long tests of lifetimes and leaks
+                    they have nothing to do; without the long tests of lifetimes and leaks, and
+                    of a test with many parameters four
   --without [NAME]  for each backend, or the one named, a copy of .venv from which it is removed:
-                    what is left must work
+                    what is left must work; four of a test's parameters here, too
   --newer           the FFmpeg backend, the mappers and the demo with the newest PyAV, on a newer
                     Python if one is on PATH or in pyenv, in a fresh venv; only if asked for
   --hardware        the tests of devices, on the devices of this machine; without them they skip
@@ -45,6 +46,7 @@ together, those of each one alone, those without one backend, and those of the D
                     miss what other distributions bring.
   --fresh           also `make demo` on a machine that has nothing yet, as `dev.py fresh` makes it;
                     a failure where root, debootstrap or the network is missing
+  --ci              what continuous integration runs: also --fresh and --newer
   --jobs N          parts at a time, each shown whole when it ends; by default as many as CPUs, at
                     most 2; with 1 all is shown as it comes
 
@@ -138,7 +140,7 @@ def _add_test(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    for flag in ("--together", "--alone", "--newer", "--hardware", "--strict", "--fresh"):
+    for flag in ("--together", "--alone", "--newer", "--hardware", "--strict", "--fresh", "--ci"):
         test.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
     test.add_argument("--without", nargs="?", const="", metavar="NAME", help=argparse.SUPPRESS)
     test.add_argument(
@@ -238,6 +240,8 @@ def _chosen_parts(options: argparse.Namespace, rest: Sequence[str]) -> set[str]:
         chosen.add("without")
     if rest:
         return chosen & {"hardware"} or {"together"}
+    if options.ci:
+        return {"lint", "together", "alone", "without", "lab", "fresh", "newer"}
     if "together" in chosen:
         chosen.add("lint")
     chosen = chosen or {"lint", "together", "alone", "without", "lab"}

@@ -10,6 +10,9 @@ from devtools.environment import why_left_out
 from devtools.results import Crash, Result, summary
 from devtools.workspace import ROOT, SOFTDEVICES, run
 
+_FEW = 4
+# What takes longest is named, so that a run that has become slow says why.
+_SLOWEST = ("--durations=15", "--durations-min=5")
 PLUGINS = ROOT / "devtools" / "pytest_plugins"
 
 # They would change which tests run, or what they import.
@@ -34,6 +37,11 @@ def options(*, strict: bool, may_miss: Sequence[str]) -> list[str]:
         return []
     exceptions = [f"--may-miss={package}" for package in may_miss]
     return ["-p", "samebytes_strict", "--continue-on-collection-errors", *exceptions]
+
+
+def few() -> list[str]:
+    """The options that run each test with a few of its parameters, not with all."""
+    return ["-p", "samebytes_few", f"--few={_FEW}"]
 
 
 def environment(crash: Crash) -> dict[str, str]:
@@ -66,7 +74,7 @@ def pytest_run(
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_OURS}
         crash = Crash(Path(folder, "test"), Path(folder, "stacks"))
         command: list[str | Path] = [
-            *(python, "-m", "pytest", f"--junitxml={report}", "-p", "samebytes_crash"),
+            *(python, "-m", "pytest", f"--junitxml={report}", "-p", "samebytes_crash", *_SLOWEST),
             *options(strict=strict, may_miss=may_miss),
             *arguments,
         ]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from devtools.environment import why_left_out
-from devtools.pytest_run import on, pytest_run
+from devtools.pytest_run import few, on, pytest_run
 from devtools.results import Result
 from devtools.venv import PYTHON, VENV
 from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, Distribution, must
@@ -67,7 +67,13 @@ def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) ->
         return pytest_run(
             name,
             python,
-            [*on(devices, strict=strict), "-p", "no:cacheprovider", *telling_tests(removed)],
+            [
+                *on(devices, strict=strict),
+                *few(),
+                "-p",
+                "no:cacheprovider",
+                *telling_tests(removed),
+            ],
             strict=strict,
             may_miss=[*may_miss, removed.name.replace("-", "_")],
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from devtools import pip
 from devtools.environment import why_left_out
-from devtools.pytest_run import on, pytest_run
+from devtools.pytest_run import few, on, pytest_run
 from devtools.results import Result, not_run
 from devtools.venv import PYTHON, create_venv
 from devtools.wheels import audited, build_all
@@ -64,6 +64,8 @@ def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str])
 def alone(*, strict: bool) -> list[Result]:
     """Every distribution's tests against its wheel, each in its own fresh venv.
 
+    Of a test with many parameters it runs a few: the tests together run them all.
+
     The wheels are built from the sdists, so a file that an sdist lacks shows here. Both are checked
     as they would be before they are published.
     """
@@ -106,6 +108,7 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
         python,
         [
             *on(distribution.devices, strict=strict),
+            *few(),
             "-k",
             f"not ({' or '.join(_NOT_ALONE)})",
             "tests",

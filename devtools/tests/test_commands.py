@@ -30,6 +30,7 @@ EVERYTHING = {"lint", "together", "alone", "without", "lab"}
         ("-k planes backends/ffmpeg", {"together"}),
         ("--strict -x sdk", {"together"}),
         ("--strict --fresh", EVERYTHING | {"fresh"}),
+        ("--strict --ci", EVERYTHING | {"fresh", "newer"}),
     ],
 )
 def test_parts(words: str, parts: set[str]) -> None:
