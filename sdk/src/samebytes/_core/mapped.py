@@ -7,6 +7,7 @@ An answer is true for the moment only. It finds mistakes; it does not make a num
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from pathlib import Path
 
 from .fd import Fd
@@ -33,18 +34,22 @@ def is_mapped(address: int, nbytes: int, *, writable: bool = False) -> bool:
         lines = _MAPS.read_text(errors="replace").splitlines()
     except OSError:
         return True
-    # proc_pid_maps(5): "start-end perms offset device inode path", by rising address.
-    for line in lines:
+    # A process with large libraries has thousands of lines, of which few are looked at: those from
+    # the last one that begins at the address or below.
+    for line in lines[max(bisect_right(lines, address, key=_begin) - 1, 0) :]:
         bounds, permissions = line.split(maxsplit=2)[:2]
         first, _, last = bounds.partition("-")
-        if int(last, 16) <= address:
-            continue
-        if int(first, 16) > address or not permissions.startswith(needed):
+        if not int(first, 16) <= address < int(last, 16) or not permissions.startswith(needed):
             return False
         address = int(last, 16)
         if address >= end:
             return True
     return False
+
+
+def _begin(line: str) -> int:
+    """Where a line's range begins. proc_pid_maps(5): "start-end perms ...", by rising address."""
+    return int(line.partition("-")[0], 16)
 
 
 def bytes_at(address: int, nbytes: int) -> bytes | None:
