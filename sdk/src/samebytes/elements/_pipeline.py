@@ -248,7 +248,10 @@ class Running:
         # Elements may take their time to close: not in the event loop.
         await asyncio.to_thread(self._finish, failed=error is not None)
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # its traceback holds this call
         raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:
@@ -343,7 +346,10 @@ class Running:
             with suppress(ElementError):  # the error that is on its way is what counts
                 self._stop(failed=True)
         if error is not None and kind is None:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # its traceback holds this call
 
     def __del__(self) -> None:
         if hasattr(self, "stopped"):

@@ -17,13 +17,13 @@ from .._core.frame import Frame
 from .._core.locks import Lock
 from ..errors import ElementError
 from ._channel import END, FAILED, STOP, Channel, Mark, Port, Stopped
-from ._current import CURRENT
+from ._current import CURRENT, blocked
 from ._element import Element
 from ._graph import Step
 from ._run import Run
 from ._source import Reader
 from ._stage import Stage
-from ._watch import Worker, blocked
+from ._watch import Worker
 
 __all__ = ["Threads"]
 
@@ -138,7 +138,10 @@ class Threads:
                 del frame
         error = self.take_error()
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # its traceback holds this call
 
     def take(self) -> Frame | None:
         """What comes out next, if that is a frame; `remaining` says whether more will come."""
