@@ -154,7 +154,7 @@ def test_an_error_of_threads_that_was_dropped_holds_no_frames(taken: str) -> Non
         asyncio.run(takes())
     else:
         with suppress(ElementError), pipe.start() as out:
-            while out._workers is not None and out._workers._error is None:
+            while out._workers is not None and not out._workers.failed:
                 pass
     assert not source.alive
 
