@@ -150,7 +150,7 @@ def commands(code: str) -> list[str]:
 def _wrong(block: Block, root: Path) -> Iterator[str]:
     if block.language == "sh":
         for name in unknown_extras(block.code):
-            yield f"there is no {name}"
+            yield f"{name} does not exist"
     if block.run_by:
         yield from _missing_test(block.run_by, root)
     elif block.part_of:
@@ -176,7 +176,7 @@ def _wrong(block: Block, root: Path) -> Iterator[str]:
 def _missing_test(named: str, root: Path) -> Iterator[str]:
     file, _, test = named.partition("::")
     if not (root / file).is_file():
-        yield f"there is no {file}"
+        yield f"{file} does not exist"
     elif not re.search(rf"^ *def {re.escape(test)}\(", (root / file).read_text(), re.MULTILINE):
         yield f"{file} has no {test or 'test of that name'}"
 
@@ -184,7 +184,7 @@ def _missing_test(named: str, root: Path) -> Iterator[str]:
 def _not_part_of(block: Block, root: Path) -> Iterator[str]:
     file = root / block.part_of
     if not file.is_file():
-        yield f"there is no {block.part_of}"
+        yield f"{block.part_of} does not exist"
     elif block.code not in file.read_text() and indent(block.code, "    ") not in file.read_text():
         yield f"{block.part_of} has other lines"
 

@@ -36,7 +36,7 @@ def of_page(page: str, text: str, *, published: bool = PUBLISHED) -> list[tuple[
     """
     found = []
     for number, line in _installs(text):
-        found += [(number, f"there is no {name}") for name in unknown_folders(line, _folders())]
+        found += [(number, f"{name} does not exist") for name in unknown_folders(line, _folders())]
         if page.startswith("docs/") and not published and "--find-links" not in line:
             for name in _FROM_INDEX.findall(line):
                 said = f"{name} is not on PyPI: install folders of a checkout, as README.md does"

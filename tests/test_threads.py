@@ -17,7 +17,7 @@ from samebytes.errors import BusyError
 
 THREADS = 6
 ROUNDS = 60
-REFRESHED_ROUNDS = 8  # nearly each map finds every plugin anew, which takes 50 ms alone
+REFRESHED_ROUNDS = 8  # nearly each map finds every plugin again, which takes 50 ms alone
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from devtools.costs.page import escaped, figure, goals
+from devtools.costs.why import figures
 
 __all__ = ["BLOCKS", "filled", "starred"]
 
@@ -84,10 +85,12 @@ def _copies(run: Mapping[str, Any]) -> str:
         if "-> " not in row["name"] or not row["name"].endswith("copied") or row["ratio"] is None:
             continue
         source, _, target = row["name"].partition(",")[0].partition(" -> ")
-        kind = {("cpu", "cpu"): "cpu -> cpu"}.get((source, target))
-        kind = kind or ("downloads" if target == "cpu" else "uploads" if source == "cpu" else "")
-        if kind:
-            kinds[kind].append(row["ratio"])
+        if source == target == "cpu":
+            kinds["cpu -> cpu"].append(row["ratio"])
+        elif source == "cpu":
+            kinds["uploads"].append(row["ratio"])
+        elif target == "cpu":
+            kinds["downloads"].append(row["ratio"])
     lines = ["| copies | times as long as by hand |", "|---|---|"]
     lines += [f"| {kind} | {_range(ratios)} |" for kind, ratios in kinds.items() if ratios]
     return "\n".join(lines)
@@ -152,4 +155,5 @@ BLOCKS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "copies": _copies,
     "many": _many,
     "images": _images,
+    "why": figures,
 }

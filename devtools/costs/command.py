@@ -9,10 +9,9 @@ from typing import Any
 from devtools.costs.blocks import filled
 from devtools.costs.page import page
 from devtools.costs.plot import Curve, plot
-from devtools.costs.why import PAGE, with_figures
 from devtools.workspace import ROOT
 
-__all__ = ["RECORD", "costs", "made_of"]
+__all__ = ["EXPLAINED", "RECORD", "costs", "made_of"]
 
 # The run that the pages show, kept so that everybody can make them again.
 RECORD = ROOT / "docs" / "explanation" / "costs.json"
@@ -24,7 +23,11 @@ _PLOTS = {
     "costs-socket.svg": ("a frame through a socket, NV12", "A frame goes through a socket"),
 }
 # Pages that people write, with blocks that are made from the run.
-_EXPLAINED = (Path("docs/explanation/costs.md"), Path("docs/reference/image-model.md"))
+EXPLAINED = (
+    Path("docs/explanation/costs.md"),
+    Path("docs/explanation/why.md"),
+    Path("docs/reference/image-model.md"),
+)
 _WAYS = (("ours", "samebytes"), ("by_hand", "by hand"), ("copying", "copying"))
 
 
@@ -50,7 +53,7 @@ def costs(record: Path = RECORD, root: Path = ROOT) -> list[Path]:
 def made_of(run: Mapping[str, Any]) -> dict[Path, str]:
     """The files that show a run, by their paths in the repository."""
     made = {_PAGE: page(run)}
-    made |= {path: filled((ROOT / path).read_text(), run) for path in _EXPLAINED}
+    made |= {path: filled((ROOT / path).read_text(), run) for path in EXPLAINED}
     for name, (row, title) in _PLOTS.items():
         found = sorted(
             (r for r in run["rows"] if r["name"] == row and r["ours"] is not None),
@@ -64,5 +67,4 @@ def made_of(run: Mapping[str, Any]) -> dict[Path, str]:
         ]
         if len(sizes) > 1:
             made[Path("docs/explanation") / name] = plot(title, sizes, curves)
-    made[PAGE] = with_figures(run)
     return made

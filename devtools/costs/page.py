@@ -81,9 +81,7 @@ def _profiles(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         if not row["above_goal"] or not row.get("profile") or key in seen:
             continue
         seen.add(key)
-        parts.append(
-            f"\n### {escaped(row['name'])}\n\n| of | function | calls | us |\n|---|---|---|---|"
-        )
+        parts.append(f"\n### {escaped(row['name'])}\n\n{_PROFILE_COLUMNS}")
         for way, title in (("ours", "samebytes"), ("by_hand", "by hand")):
             parts += [
                 f"| {title} | `{_cell(one['where'])}` | {one['calls']:.3g} | {one['us']:.2f} |"

@@ -2,15 +2,12 @@
 """The figures on the page that says why, and when not: a few rows of a run."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from devtools.workspace import ROOT
+from devtools.costs.page import figure
 
-__all__ = ["PAGE", "figures", "with_figures"]
+__all__ = ["figures"]
 
-PAGE = Path("docs/explanation/why.md")
-_BEGIN, _END = "<!-- begin: python3 dev.py costs -->", "<!-- end -->"
 # The row, its size, and what it is to a reader who knows no edges yet.
 _SHOWN = (
     ("cpu -> openvino", (640, 360), "an array becomes an OpenVINO tensor"),
@@ -18,13 +15,6 @@ _SHOWN = (
     ("ffmpeg -> openvino, I420", (1920, 1080), "a decoded frame becomes OpenVINO tensors"),
     ("a frame through a socket, NV12", (1920, 1080), "a frame goes to another process"),
 )
-
-
-def with_figures(run: Mapping[str, Any]) -> str:
-    """The page, with the figures of a run in it."""
-    head, _, rest = (ROOT / PAGE).read_text().partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    return f"{head}{_BEGIN}\n{figures(run)}\n{_END}{tail}"
 
 
 def figures(run: Mapping[str, Any]) -> str:
@@ -42,12 +32,6 @@ def figures(run: Mapping[str, Any]) -> str:
         row = measured.get((name, size))
         if row is not None:
             cells = [what, "x".join(map(str, size))]
-            cells += [_figure(row[key]) for key in ("ours", "by_hand", "copying")]
+            cells += [figure(row[key]) for key in ("ours", "by_hand", "copying")]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _figure(microseconds: float | None) -> str:
-    if microseconds is None:
-        return ""
-    return f"{microseconds:.1f}" if microseconds < 100 else f"{microseconds:,.0f}"

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from devtools.costs import RECORD, costs, made_of
+from devtools.costs import EXPLAINED, RECORD, costs, made_of
 from devtools.costs.blocks import BLOCKS, filled, starred
 from devtools.costs.plot import Curve, plot
-from devtools.costs.why import figures
 from devtools.workspace import ROOT
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -36,8 +35,8 @@ def test_what_is_above_its_goal_has_its_reason() -> None:
 def test_every_block_is_shown_and_made() -> None:
     marks = [
         name
-        for page in ("explanation/costs.md", "reference/image-model.md")
-        for name in re.findall(r"dev\.py costs, ([\w-]+) -->", (ROOT / "docs" / page).read_text())
+        for page in EXPLAINED
+        for name in re.findall(r"dev\.py costs, ([\w-]+) -->", (ROOT / page).read_text())
     ]
     assert sorted(marks) == sorted(BLOCKS)
 
@@ -181,8 +180,8 @@ def test_rows_without_figures(missing: str) -> None:
 
 
 def test_the_page_that_says_why_has_the_figures_of_the_run() -> None:
-    shown = figures(RUN)
+    shown = block("why", *RUN["rows"])
     assert shown.count("\n|") == 6
     row = next(r for r in RUN["rows"] if (r["name"], r["size"]) == ("cpu -> openvino", [640, 360]))
-    assert f"| 640x360 | {row['ours']:.1f} | {row['by_hand']:.1f} | {row['copying']:.1f} |" in shown
-    assert figures({**RUN, "rows": [{**row, "ours": None}]}).count("\n|") == 2
+    assert f"| 640x360 | {row['ours']:.2f} | {row['by_hand']:.2f} | {row['copying']:.2f} |" in shown
+    assert block("why", {**row, "ours": None}).count("\n|") == 2

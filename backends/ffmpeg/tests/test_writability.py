@@ -15,7 +15,7 @@ import samebytes as sb
 from samebytes.errors import AccessError, ClosedError, CopyRequiredError
 from samebytes_ffmpeg import FFmpegFrame
 from samebytes_ffmpeg._avutil import PYAV
-from samebytes_ffmpeg._reference import references_held, shared_at, writable_at
+from samebytes_ffmpeg._reference import own_reference, references_held, shared_at, writable_at
 
 
 def _decode(clip: Path) -> Iterator[av.VideoFrame]:
@@ -130,6 +130,22 @@ class TestOwnReferences:
         assert writable_at(PYAV, address, data)
         assert not shared_at(PYAV, address, data)
         reading.close()
+
+    def test_it_is_uncounted_before_its_frame_goes(self) -> None:
+        """PyAV frees the frame without the interpreter's lock, and its address is used again."""
+        native = av.VideoFrame(64, 48, "yuv420p")
+        frame = _wrap(native)
+        counted = []
+
+        class Owner:
+            def __del__(self) -> None:
+                counted.append(references_held())
+
+        before = references_held()
+        reference = own_reference(Owner(), frame.handle("av_frame"), frame.planes[0].handle())
+        assert references_held() == before + 1
+        del reference
+        assert counted == [before]
 
     def test_make_writable_sees_that_no_copy_is_needed(self) -> None:
         frame = _wrap(av.VideoFrame(64, 48, "yuv420p"))

@@ -237,6 +237,26 @@ def test_every_error_of_a_release_is_reported() -> None:
     assert caught.value.__notes__ == ["a release raised OSError: the outer one"]
 
 
+def test_the_error_of_a_release_does_not_hold_itself() -> None:
+    class RefusedError(OSError):
+        pass
+
+    def fail() -> None:
+        raise RefusedError
+
+    tensor = nested(fail, fail)
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(RefusedError) as caught:
+            tensor.close()
+        raised = weakref.ref(caught.value)
+        del caught
+        assert raised() is None
+    finally:
+        gc.enable()
+
+
 def test_errors_of_other_releases_are_not_those_of_close(
     monkeypatch: pytest.MonkeyPatch, pages: Pages
 ) -> None:

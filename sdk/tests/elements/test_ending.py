@@ -99,6 +99,86 @@ def test_leaving_the_block_while_threads_wait() -> None:
     gc.collect()
 
 
+class Watched(el.Source):
+    """A source that knows which of its frames are alive."""
+
+    def open(self, context: Any) -> None:
+        self.alive: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._left = 5
+
+    def read(self) -> Any:
+        if not self._left:
+            return None
+        self._left -= 1
+        made = frame()
+        self.alive.add(made)
+        return made
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    """What only the garbage collector frees stays."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@THREADS
+@pytest.mark.parametrize("on_error", ["stop", "drop"])
+@pytest.mark.parametrize("fails", ["negotiate", "process", "end", "close"])
+@pytest.mark.usefixtures("without_collector")
+def test_an_error_that_was_dropped_holds_no_frames(threads: int, fails: str, on_error: str) -> None:
+    """Its traceback holds the frames, so it must not hold itself."""
+    source = Watched()
+    with suppress(ElementError):
+        el.Pipeline(source, add(), Log([], fails=fails)).run(threads=threads, on_error=on_error)
+    assert not source.alive
+
+
+@pytest.mark.parametrize("taken", ["async", "at the end of the block"])
+@pytest.mark.usefixtures("without_collector")
+def test_an_error_of_threads_that_was_dropped_holds_no_frames(taken: str) -> None:
+    source = Watched()
+    pipe = el.Pipeline(source, Log([], fails="process"))
+
+    async def takes() -> None:
+        with suppress(ElementError):
+            async for _ in pipe.start():
+                pass
+        assert not source.alive
+
+    if taken == "async":
+        asyncio.run(takes())
+    else:
+        with suppress(ElementError), pipe.start() as out:
+            while out._workers is not None and not out._workers.failed:
+                pass
+    assert not source.alive
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.usefixtures("without_collector")
+def test_ctrl_c_in_close_holds_nothing(threads: int) -> None:
+    class Interrupt(KeyboardInterrupt):
+        pass
+
+    class Interrupted(el.Sink):
+        def write(self, picture: Any) -> None:
+            pass
+
+        def close(self) -> None:
+            raise Interrupt
+
+    try:
+        el.Pipeline(numbers(count=1), Interrupted()).run(threads=threads)
+    except Interrupt as error:
+        raised = weakref.ref(error)
+    assert raised() is None
+
+
 def test_frames_under_way_are_dropped() -> None:
     alive: weakref.WeakSet[Any] = weakref.WeakSet()
 

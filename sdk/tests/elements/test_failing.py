@@ -91,7 +91,8 @@ def test_what_had_gone_past_the_element_comes_out(
     assert accounted(rows, len(came)) == rows[0].frames_out
     assert (rows.of("Fails").errors, rows.of("slow").lost) == (1, 0)
     if threads:
-        assert rows.of("Fails").lost == rows.lost > 0
+        # The source may have been in a read, whose frame goes nowhere.
+        assert rows.of("Fails").lost == rows.lost - rows[0].lost > 0
         assert "frames were under way" in str(rows)
 
 

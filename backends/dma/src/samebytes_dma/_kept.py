@@ -29,6 +29,7 @@ class KeptMapping:
 
     def __init__(self, *, writable: bool) -> None:
         self.writable = writable
+        # Of one entry at most: setdefault() is atomic, so two threads agree without a lock.
         self._made: dict[None, Storage] = {}
 
     def of(self, buffer: DMABuffer) -> Storage:

@@ -58,16 +58,28 @@ _lock = Lock()
 _most_dead = 64
 
 
-class OwnReference(OwnedPointer):
-    """An AVFrame* with references to the buffers of a frame. Dropping it gives them back."""
+class _OfFrame(OwnedPointer):
+    """Keeps the frame; its slot is emptied after those of the class below."""
 
-    __slots__ = ("native", "peers")
+    __slots__ = ("native",)
 
     native: Any
     """The frame's Python object."""
+
+
+class OwnReference(_OfFrame):
+    """An AVFrame* with references to the buffers of a frame. Dropping it gives them back.
+
+    It is given back, then uncounted, then it drops the frame. In between the first two, a frame
+    that one other shares would seem to be nobody else's; but no other thread runs there. Where the
+    frame goes with it, PyAV lets other threads run, which may get an AVFrame at the same address,
+    over the same buffer of a pool: by then it must be uncounted.
+    """
+
+    __slots__ = ("peers",)
+
     peers: _Peers
-    """Counts this reference for as long as it lives. It is given back before it is uncounted: in
-    between, the frame seems shared, which does no harm."""
+    """Counts this reference for as long as it lives."""
 
 
 def cloning(library: Libavutil) -> Callable[[int], OwnReference]:

@@ -14,7 +14,7 @@ import pyopencl
 import pyopencl._cl as _pyopencl_cl
 
 from samebytes.errors import NativeError
-from samebytes.plugins import hand_over, store_result, uninterrupted
+from samebytes.plugins import bind, hand_over, store_result, uninterrupted
 
 from ._abi import core, external_memory, usm
 
@@ -52,20 +52,20 @@ _EXTENSIONS: dict[str, tuple[Any, ...]] = {**usm.FUNCTIONS, **external_memory.FU
 _STATUS: Any = pyopencl.status_code
 
 
-def _bind(name: str) -> Any:
-    function = getattr(_LIBRARY, name)
-    if name in core.PROTOTYPES:
-        function.restype, function.argtypes = core.RESULT, core.PROTOTYPES[name]
-    else:
-        function.restype = c_void_p
-        function.argtypes = (*core.CREATORS[name], ctypes.POINTER(c_int32))
-    return function
-
-
-_FUNCTIONS = {name: _bind(name) for name in (*core.PROTOTYPES, *core.CREATORS)}
-
-_LIBRARY.clGetExtensionFunctionAddressForPlatform.restype = c_void_p
-_LIBRARY.clGetExtensionFunctionAddressForPlatform.argtypes = (c_void_p, c_char_p)
+_FUNCTIONS = bind(
+    _LIBRARY,
+    {
+        **{name: (core.RESULT, arguments) for name, arguments in core.PROTOTYPES.items()},
+        **{
+            name: (c_void_p, (*arguments, ctypes.POINTER(c_int32)))
+            for name, arguments in core.CREATORS.items()
+        },
+        "clGetExtensionFunctionAddressForPlatform": (c_void_p, (c_void_p, c_char_p)),
+    },
+    plugin="opencl",
+    library="the OpenCL library that pyopencl uses",
+    hint="pip install --upgrade pyopencl",
+)
 
 
 def call(name: str, *arguments: Any) -> None:
@@ -88,7 +88,8 @@ def extension_function(platform: int, name: str) -> Any:
         name: one of the `FUNCTIONS` of the _abi modules.
     """
     result, *arguments = _EXTENSIONS[name]
-    address = _LIBRARY.clGetExtensionFunctionAddressForPlatform(platform, name.encode())
+    find = _FUNCTIONS["clGetExtensionFunctionAddressForPlatform"]
+    address = find(platform, name.encode())
     if address:
         return CFUNCTYPE(result, *arguments)(address)
     # clCreateBufferWithProperties is in the core of OpenCL 3.0, and no extension's.

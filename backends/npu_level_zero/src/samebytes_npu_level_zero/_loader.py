@@ -39,11 +39,10 @@ class Library:
             MissingDependencyError: it lacks a function that every loader has.
         """
         prototypes = {name: (c_uint32, arguments) for name, arguments in PROTOTYPES.items()}
-        self._functions = bind(functions, prototypes)
-        lacking = PROTOTYPES.keys() - self._functions.keys() - OPTIONAL
-        if lacking:
-            missing = f"{', '.join(sorted(lacking))} in {LIBRARY_NAME}"
-            raise MissingDependencyError("level_zero", missing, _HINT)
+        self._functions = bind(
+            functions, prototypes, plugin="level_zero", library=LIBRARY_NAME, hint=_HINT,
+            optional=OPTIONAL,
+        )  # fmt: skip
 
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function.

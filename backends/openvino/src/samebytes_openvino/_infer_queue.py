@@ -125,7 +125,10 @@ class InferQueue:
             first, *others = errors
             for other in others:
                 first.add_note(f"another inference failed too: {other}")
-            raise first
+            try:
+                raise first
+            finally:
+                del first, errors  # its traceback holds this call
 
     def close(self) -> None:
         """Wait for what is running, and release everything that was set. Errors are dropped."""

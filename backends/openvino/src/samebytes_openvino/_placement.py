@@ -87,9 +87,9 @@ class HostPlacement:
         return self._place
 
     def may_be_region(self, tensor: Tensor) -> bool:
-        """As `PlacementRules.may_be_region`: there are no remote tensors."""
+        """As `PlacementRules.may_be_region`. False: the plugin has no remote tensors."""
         return False
 
     def reads_surface(self, port: Port) -> bool | None:
-        """As `PlacementRules.reads_surface`: there are no surfaces."""
+        """As `PlacementRules.reads_surface`. None: the plugin has no surfaces."""
         return None

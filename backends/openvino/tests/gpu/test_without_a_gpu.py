@@ -6,10 +6,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from samebytes.errors import MissingDependencyError
 from samebytes_openvino import intel_gpu
+from samebytes_openvino.intel_gpu import _opencl, _va
 
 
 def run(code: str) -> None:
@@ -41,6 +45,24 @@ def test_public_names_are_documented(name: str) -> None:
     found = getattr(intel_gpu, name)
     assert found.__doc__
     assert name in dir(intel_gpu)
+
+
+@pytest.mark.parametrize(
+    ("load", "missing"),
+    [
+        (_opencl.library, f"clFinish in {_opencl.LIBRARY}"),
+        (_va._libva, "vaQuerySurfaceStatus in libva.so.2"),
+    ],
+)
+def test_a_function_that_a_library_lacks_is_named_when_it_is_loaded(
+    load: Any, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Mock()
+    delattr(library, missing.partition(" ")[0])
+    monkeypatch.setattr("ctypes.CDLL", lambda _: library)
+    with pytest.raises(MissingDependencyError) as caught:
+        load.__wrapped__()  # not the one that is kept
+    assert (caught.value.plugin, caught.value.missing) == ("openvino", missing)
 
 
 def test_unknown_names() -> None:

@@ -41,11 +41,10 @@ class Library:
         """
         prototypes = {name: (ctypes.c_int, arguments) for name, arguments in CALLS.items()}
         prototypes |= ANSWERS
-        self._functions = bind(functions, prototypes)
-        lacking = prototypes.keys() - self._functions.keys()
-        if lacking:
-            missing = f"{', '.join(sorted(lacking))} in {LIBRARY_NAME}"
-            raise MissingDependencyError("vaapi", missing, "install libva 2.1 or later")
+        hint = "install libva 2.1 or later"
+        self._functions = bind(
+            functions, prototypes, plugin="vaapi", library=LIBRARY_NAME, hint=hint
+        )
 
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function.

@@ -52,11 +52,8 @@ def load(name: str, prototypes: Mapping[str, tuple[Any, ...]], hint: str) -> Any
         library = ctypes.CDLL(name)
     except OSError as error:
         raise MissingDependencyError("gstreamer", f"{name} ({error})", hint) from error
-    found = bind(library, {symbol: (types[0], types[1:]) for symbol, types in prototypes.items()})
-    lacking = prototypes.keys() - found.keys()
-    if lacking:
-        missing = f"{', '.join(sorted(lacking))} in {name}"
-        raise MissingDependencyError("gstreamer", missing, hint)
+    types = {symbol: (result, arguments) for symbol, (result, *arguments) in prototypes.items()}
+    found = bind(library, types, plugin="gstreamer", library=name, hint=hint)
     return SimpleNamespace(library=library, **found)
 
 

@@ -242,7 +242,10 @@ class Running:
                 break
             self._conductor.lost += 1
         if error is not None and not failed:
-            raise error
+            try:
+                raise error
+            finally:
+                del error, found  # its traceback holds this call
 
     def __enter__(self) -> Self:
         return self

@@ -5,30 +5,13 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "../common/descriptor_size.h"
 #include "trace.h"
-
-/* The size of the memory behind a descriptor; negative if it has none. */
-static off_t size_of_fd(int fd)
-{
-    struct stat status;
-    off_t size;
-
-    if (fstat(fd, &status) != 0)
-        return -1;
-    if (status.st_size > 0)
-        return status.st_size;
-    /* lseek reports the size of a DMA-BUF; fstat does so in newer kernels only. */
-    size = lseek(fd, 0, SEEK_END);
-    lseek(fd, 0, SEEK_SET);
-    return size;
-}
 
 void *softgpu_map_fd(int fd, size_t size, cl_int *error)
 {
-    off_t available = size_of_fd(fd);
+    off_t available = size_of_descriptor(fd);
     void *mapping;
 
     /* A real driver fails here too, where mmap would only fail at the first access. */

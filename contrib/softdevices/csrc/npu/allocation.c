@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../common/descriptor_size.h"
+
 static size_t whole_pages(size_t size)
 {
     return (size + PAGE - 1) & ~(PAGE - 1);
@@ -66,7 +68,7 @@ static ze_result_t fill_from_fd(struct allocation *allocation, const struct requ
 {
     /* Our own descriptor: the caller's may be closed right after the import. */
     allocation->fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 3);
-    const off_t size = allocation->fd < 0 ? -1 : lseek(allocation->fd, 0, SEEK_END);
+    const off_t size = allocation->fd < 0 ? -1 : size_of_descriptor(allocation->fd);
     if (size <= 0)
         return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY; /* what Intel's driver answers for a bad fd */
     /* DMA-BUFs are whole pages; the rest of a file's last page can be touched as well. */

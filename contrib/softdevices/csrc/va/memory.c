@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "../common/descriptor_size.h"
 
 static int make_memfd(size_t size)
 {
@@ -108,26 +109,9 @@ struct softva_memory *softva_memory_allocate(enum softva_memory_source source, s
     return NULL;
 }
 
-/* The bytes behind a descriptor; negative if their number is unknown. */
-static off_t size_of(int fd)
-{
-    struct stat status;
-    off_t size;
-
-    if (fstat(fd, &status) != 0)
-        return -1;
-    /* lseek reports the size of a DMA-BUF; fstat does so in newer kernels only. A file would
-     * move, and has a size. */
-    if (status.st_size > 0)
-        return status.st_size;
-    size = lseek(fd, 0, SEEK_END);
-    lseek(fd, 0, SEEK_SET);
-    return size;
-}
-
 struct softva_memory *softva_memory_import(int fd, size_t size)
 {
-    off_t available = size_of(fd);
+    off_t available = size_of_descriptor(fd);
     int own;
 
     if (available <= 0 || size > (size_t)available)

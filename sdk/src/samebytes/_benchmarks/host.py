@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from .._api import frame, tensor
+from .._core.access import Access
 from .._core.tensor import Tensor
 from .._routing.contexts import context
 from ..benchmarks import Ways, along
@@ -59,26 +61,19 @@ def picture(width: int, height: int) -> np.ndarray[Any, Any]:
     return np.ones((height, width, 3), np.uint8)
 
 
-def identity(width: int, height: int) -> Ways:
-    """To where it is already."""
+def _identity(access: Access, width: int, height: int) -> Ways:
+    """To where it is already. A result that cannot be written has an array of its own."""
     array = picture(width, height)
     made, least = tensor(array), Least.over(array)
     return Ways(
-        ours=lambda: made.map("cpu", "rw"),
-        by_hand=lambda: least.map("cpu", "rw"),
+        ours=lambda: made.map("cpu", access),
+        by_hand=lambda: least.map("cpu", access),
         copying=array.copy,
     )
 
 
-def identity_r(width: int, height: int) -> Ways:
-    """The result cannot be written, so it has an array of its own."""
-    array = picture(width, height)
-    made, least = tensor(array), Least.over(array)
-    return Ways(
-        ours=lambda: made.map("cpu", "r"),
-        by_hand=lambda: least.map("cpu", "r"),
-        copying=array.copy,
-    )
+identity = partial(_identity, "rw")
+identity_r = partial(_identity, "r")
 
 
 def from_array(width: int, height: int) -> Ways:

@@ -83,8 +83,8 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     Attributes:
         device: the hardware.
         parent: the context that it was derived from, if any.
-        closed: whether close() was called. Only close() sets it. Memory that is there already does
-            not depend on it.
+        closed: whether close() was called. Only close() sets it. Existing memory does not depend
+            on it.
         tensor_routes, frame_routes: the routes that were found so far. samebytes fills them.
     """
 

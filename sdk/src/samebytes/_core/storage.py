@@ -341,8 +341,11 @@ class raising_releases:  # noqa: N801 - used like a function
         first = errors.pop(0) if error is None else error
         for other in errors:
             first.add_note(f"a release raised {type(other).__name__}: {other}")
-        if first is not error:
-            raise first
+        try:
+            if first is not error:
+                raise first
+        finally:
+            del first  # else its traceback, which holds this call, would hold it
 
 
 @atexit.register

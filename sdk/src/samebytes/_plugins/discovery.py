@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 
 from .._core.locks import Lock
+from .._core.raising import without_frames
 from .._version import __version__
 from ..errors import PluginConflictError, PluginError, PluginLoadError, UnknownNameError
 from .distributions import Entry, entries
@@ -107,19 +108,10 @@ def _fill(*, strict: bool) -> Tables:
             except PluginError as error:
                 if strict:
                     raise
-                record.error = _without_frames(error)
+                record.error = without_frames(error)
         found.set_aside.append(record)
     found.link()
     return found
-
-
-def _without_frames(error: PluginError) -> PluginError:
-    """The error without its tracebacks: the frames in them hold whatever the user was mapping."""
-    link: BaseException | None = error
-    while link is not None:
-        link.__traceback__ = None
-        link = link.__cause__ or link.__context__
-    return error
 
 
 def _records() -> Iterator[PluginRecord]:

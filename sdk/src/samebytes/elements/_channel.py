@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from .._core.locks import Lock
 from ..errors import UnknownNameError
-from ._current import CURRENT
+from ._current import blocked
 
 __all__ = ["END", "FAILED", "STOP", "WHEN_FULL", "Channel", "Mark", "Port", "Stopped"]
 
@@ -100,7 +100,8 @@ class Port:
             try:
                 credit = self._credits.get_nowait()
             except Empty:
-                credit = self._wait()
+                with blocked():
+                    credit = self._credits.get()
         else:
             while True:
                 try:
@@ -126,16 +127,6 @@ class Port:
             raise Stopped
         self._add(item)
         return True
-
-    def _wait(self) -> Any:
-        worker = CURRENT.worker
-        if worker is None:  # a source's thread
-            return self._credits.get()
-        worker.waits = True
-        try:
-            return self._credits.get()
-        finally:
-            worker.waits = False
 
     def put_mark(self, item: Any) -> None:
         """Add the end of a stream, which needs no room and is never dropped."""

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which run a thread works for, so that a wait deep inside of an element ends with it."""
+"""Which run a thread works for: a wait deep inside of an element ends with it, and is seen."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._run import Run
     from ._watch import Worker
 
-__all__ = ["CURRENT", "is_stopping"]
+__all__ = ["CURRENT", "blocked", "is_stopping"]
 
 
 class _Current(threading.local):
@@ -26,3 +28,17 @@ def is_stopping() -> bool:
     """Whether the run that this thread works for was asked to stop."""
     run = CURRENT.run
     return run is not None and run.stopping
+
+
+@contextmanager
+def blocked() -> Iterator[None]:
+    """While the calling thread waits for others: what it has to do does not move."""
+    worker = CURRENT.worker
+    if worker is None:
+        yield
+        return
+    worker.waits = True
+    try:
+        yield
+    finally:
+        worker.waits = False

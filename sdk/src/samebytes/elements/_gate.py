@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from .._core.locks import Lock
-from ._watch import blocked
+from ._current import blocked
 
 __all__ = ["Gate"]
 

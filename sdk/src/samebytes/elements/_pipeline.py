@@ -241,14 +241,13 @@ class Running:
                 frame = workers.take()
                 if frame is not None:
                     return frame
-            error = workers.take_error()
+            failed = workers.failed
         except BaseException:  # cancelled: there need not be a `with`
             self._finish(failed=True)
             raise
         # Elements may take their time to close: not in the event loop.
-        await asyncio.to_thread(self._finish, failed=error is not None)
-        if error is not None:
-            raise error
+        await asyncio.to_thread(self._finish, failed=failed)
+        workers.raise_error()
         raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:
@@ -336,14 +335,17 @@ class Running:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # What ended it and was not asked for yet.
-        error = None if self._workers is None else self._workers.take_error()
-        if kind is None and error is None:
+        workers = self._workers
+        failed = workers is not None and workers.failed
+        if kind is None and not failed:
             self.stop()
         else:
             with suppress(ElementError):  # the error that is on its way is what counts
                 self._stop(failed=True)
-        if error is not None and kind is None:
-            raise error
+        if workers is not None and kind is not None:
+            workers.forget_error()
+        elif workers is not None and failed:
+            workers.raise_error()
 
     def __del__(self) -> None:
         if hasattr(self, "stopped"):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .._core.context import Context
+from .._core.raising import throw
 from ._graph import Graph, Step
 from ._media import FrameInfo
 from ._negotiation import Link, Negotiation
@@ -55,8 +56,7 @@ class Plan:
             try:
                 info = self.given[step] = self._negotiation.source(step)
             except Exception as error:
-                failure = step.failed(error, "negotiate")
-                raise failure from failure.__cause__
+                throw(step.failed(error, "negotiate"))
             if info is not None:
                 for next_ in graph.first:
                     self._follow(next_, info, stream)
@@ -67,8 +67,7 @@ class Plan:
             try:
                 link = self._same[step, info] = self._negotiation.link(step, info, stream=stream)
             except Exception as error:
-                failure = step.failed(error, "negotiate", stream=self._stream(stream))
-                raise failure from failure.__cause__
+                throw(step.failed(error, "negotiate", stream=self._stream(stream)))
         self._links[step, stream] = link
         for next_ in step.after:
             self._follow(next_, link.gives, stream)

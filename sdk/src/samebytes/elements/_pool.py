@@ -11,10 +11,9 @@ from .._core.closing import is_held
 from .._core.frame import Frame
 from .._core.frame_meta import FrameMeta
 from .._core.locks import Lock
-from ..errors import PoolTimeoutError
 from ._channel import Stopped
-from ._current import CURRENT, is_stopping
-from ._watch import Clock, blocked
+from ._current import CURRENT, blocked, is_stopping
+from ._watch import Clock
 
 __all__ = ["FramePool"]
 
@@ -100,12 +99,7 @@ class FramePool:
             if found is not None:
                 return found
             if clock.is_over():
-                raise PoolTimeoutError(
-                    self._name,
-                    f"all {self._maximum} frames of its pool are in use, and none came back in "
-                    f"{patience:g} s{'' if watch is None else watch.where()}: drop frames that the "
-                    "program keeps, or copy them",
-                )
+                raise clock.timed_out(self._name, self._maximum)
 
     def _free(self) -> Frame[Any] | None:
         for slot in self._slots:

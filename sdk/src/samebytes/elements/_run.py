@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from .._core.context import Context
 from .._core.frame import Frame
+from .._core.raising import throw, without_frames
 from ..errors import ElementError, PoolTimeoutError
 from ._channel import Channel, Stopped
 from ._element import Element
@@ -103,8 +104,7 @@ class Run:
         try:
             element.open(context)
         except Exception as error:
-            failure = step.failed(error, "open")
-            raise failure from failure.__cause__
+            throw(step.failed(error, "open"))
 
     def ends_stream(self, reader: Reader, error: BaseException) -> bool:
         """Whether what a source raised ends its stream alone; then it is noted.
@@ -114,11 +114,7 @@ class Run:
         kept = isinstance(error, PoolTimeoutError | Stopped)
         if not self._ends_streams or kept or not isinstance(error, ElementError):
             return False
-        one: BaseException | None = error
-        while one is not None:  # tracebacks hold frames
-            one.__traceback__ = None
-            one = one.__cause__ or one.__context__
-        self.ended_early[reader.stream] = error
+        self.ended_early[reader.stream] = without_frames(error)
         return True
 
     def interrupt(self) -> None:
@@ -141,8 +137,7 @@ class Run:
         try:
             step.element.interrupt()
         except Exception as error:
-            failure = step.failed(error, "interrupt")
-            self._interrupting = self._interrupting or failure
+            self._interrupting = self._interrupting or step.failed(error, "interrupt")
 
     def close(self, *, failed: bool = False, left: frozenset[Element] = frozenset()) -> None:
         """Close every element, last ones first.
@@ -174,10 +169,13 @@ class Run:
                 first = first or step.failed(error, "close")
             except BaseException as error:  # Ctrl-C: the others are closed all the same
                 last = error
-        if last is not None:
-            raise last
-        if first is not None and not failed:
-            raise first
+        try:
+            if last is not None:
+                raise last
+            if first is not None and not failed:
+                raise first
+        finally:
+            del first, last  # else the traceback of what is raised would hold it
 
     def _end(self, step: Step) -> None:
         try:

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from .._core.frame import Frame
-from ..errors import PoolTimeoutError
+from .._core.raising import throw
 from ._channel import Stopped
 from ._element import Source
 from ._graph import Step
@@ -94,8 +94,7 @@ class Reader:
             raise
         except Exception as error:
             self.meter.raised()
-            failure = self.step.failed(error, stream=self.stream)
-            raise failure from failure.__cause__
+            throw(self.step.failed(error, stream=self.stream))
         frame._origin = (self, self.meter.took(began, 0))
         self.meter.gave()
         if pool is not None:
@@ -140,10 +139,4 @@ class Reader:
             except Empty:
                 if clock.is_over():
                     break
-        raise PoolTimeoutError(
-            self.name,
-            f"all {pool} frames of its pool are in use, and none came back in "
-            f"{self._watch.patience:g} s{self._watch.where()}: drop frames that the program keeps, "
-            "or copy them",
-            stream=self.stream,
-        )
+        raise clock.timed_out(self.name, pool, self.stream)

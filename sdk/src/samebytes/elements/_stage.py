@@ -12,6 +12,7 @@ from typing import Any
 from .._api import frame as wrapped_frame
 from .._core.frame import Frame
 from .._core.locks import Lock
+from .._core.raising import throw
 from .._stats import copied_here
 from ..errors import CopyRequiredError, ElementError, NegotiationError, UnsupportedObjectError
 from ._channel import Stopped
@@ -102,8 +103,7 @@ class Stage:
             self.meter.lose(self._gone(before))
             raise
         except Exception as error:
-            failure = self._failed(error, stream, frame, self._gone(before))
-            raise failure from failure.__cause__
+            throw(self._failed(error, stream, frame, self._gone(before)))
         finally:
             if entered and self._gate is not None:
                 self._gate.leave()
@@ -124,9 +124,7 @@ class Stage:
                     self.meter.lose(1)
                     raise
                 except Exception as error:
-                    failure = self._failed(error, stream, frame)
-                    if not self._drops:
-                        raise failure from failure.__cause__
+                    self._fail_or_drop(error, stream, frame)
                 del frame
             while not (yield from self._rest(stream)):
                 pass
@@ -147,9 +145,7 @@ class Stage:
             raise
         except Exception as error:
             after = self._account() if self._keeps else 0
-            failure = self._failed(error, stream, None, before - after)
-            if not self._drops:
-                raise failure from failure.__cause__
+            self._fail_or_drop(error, stream, None, before - after)
             return after >= before or not self.step.element.frames_kept()
         return True
 
@@ -196,6 +192,15 @@ class Stage:
         self.meter.raised(max(frames, 1))
         pts = None if frame is None else frame.meta.pts
         return self.step.failed(error, stream=stream, pts=pts)
+
+    def _fail_or_drop(
+        self, error: Exception, stream: int, frame: Frame | None, frames: int = 1
+    ) -> None:
+        """Leave out what the element raised for, where that was chosen; else raise."""
+        if self._drops:
+            self.meter.raised(max(frames, 1))
+        else:
+            throw(self._failed(error, stream, frame, frames))
 
     def _fitting(self, frame: Frame, stream: int) -> Link | None:
         """The link of a stream, if its latest frames were like this one."""

@@ -110,18 +110,11 @@ class Statistics(tuple[ElementStatistics, ...]):
 
 
 def _lines(rows: Statistics) -> Iterator[str]:
+    # In lines as the cells below, each under its head.
     heads = (
-        "in",
-        "out",
-        "queue",
-        "dropped",
-        "errors",
-        "fps",
-        "p50 ms",
-        "p95 ms",
-        "p99 ms",
-        "copied",
-    )
+        "in", "out", "queue", "dropped", "errors", "fps",
+        "p50 ms", "p95 ms", "p99 ms", "copied",
+    )  # fmt: skip
     width = max([len(row.element) for row in rows], default=0)
     yield f"{'element':{width}} " + "".join(f"{head:>9}" for head in heads)
     for row in rows:

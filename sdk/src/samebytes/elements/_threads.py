@@ -17,13 +17,13 @@ from .._core.frame import Frame
 from .._core.locks import Lock
 from ..errors import ElementError
 from ._channel import END, FAILED, STOP, Channel, Mark, Port, Stopped
-from ._current import CURRENT
+from ._current import CURRENT, blocked
 from ._element import Element
 from ._graph import Step
 from ._run import Run
 from ._source import Reader
 from ._stage import Stage
-from ._watch import Worker, blocked
+from ._watch import Worker
 
 __all__ = ["Threads"]
 
@@ -136,9 +136,7 @@ class Threads:
             if frame is not None:
                 yield frame
                 del frame
-        error = self.take_error()
-        if error is not None:
-            raise error
+        self.raise_error()
 
     def take(self) -> Frame | None:
         """What comes out next, if that is a frame; `remaining` says whether more will come."""
@@ -152,10 +150,23 @@ class Threads:
             return frame
         return None
 
-    def take_error(self) -> BaseException | None:
-        """What ended the run, once: its traceback holds frames."""
+    @property
+    def failed(self) -> bool:
+        """Whether something ended the run that was not raised yet."""
+        return self._error is not None
+
+    def raise_error(self) -> None:
+        """Raise what ended the run, once: its traceback holds frames."""
         error, self._error = self._error, None
-        return error
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # its traceback holds this call
+
+    def forget_error(self) -> None:
+        """Raise nothing for what ended the run: another exception is on its way."""
+        self._error = None
 
     def _ports_after(self, steps: list[Step], queue: int, when_full: str) -> list[Port]:
         return [self.inputs[step].port(queue, when_full) for step in steps]

@@ -9,14 +9,13 @@ under way, and no frame waits in a queue from which somebody could take it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
+from ..errors import PoolTimeoutError
 from ._channel import Channel
-from ._current import CURRENT
 from ._statistics import Meter
 
-__all__ = ["Clock", "Watch", "Worker", "blocked"]
+__all__ = ["Clock", "Watch", "Worker"]
 
 _LONGEST_LOOK = 0.5
 """Seconds between two looks at whether something moves, at most."""
@@ -37,20 +36,6 @@ class Worker:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self.busy = self.waits = False
-
-
-@contextmanager
-def blocked() -> Iterator[None]:
-    """While the calling thread waits for others: what it has to do does not move."""
-    worker = CURRENT.worker
-    if worker is None:
-        yield
-        return
-    worker.waits = True
-    try:
-        yield
-    finally:
-        worker.waits = False
 
 
 class Watch:
@@ -120,3 +105,19 @@ class Clock:
                 self._progress, self._until = progress, now + self._patience
                 return False
         return now >= self._until
+
+    def timed_out(self, name: str, frames: int, stream: int | None = None) -> PoolTimeoutError:
+        """The error of who waited in vain.
+
+        Args:
+            name: whose pool it is.
+            frames: how many the pool has.
+            stream: that of a source; None for others.
+        """
+        where = "" if self._watch is None else self._watch.where()
+        return PoolTimeoutError(
+            name,
+            f"all {frames} frames of its pool are in use, and none came back in "
+            f"{self._patience:g} s{where}: drop frames that the program keeps, or copy them",
+            stream=stream,
+        )

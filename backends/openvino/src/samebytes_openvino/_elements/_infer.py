@@ -18,7 +18,7 @@ from samebytes.metadata import InferenceResult, add
 from .._compiled import CompiledModel, check_device_name, compile_model, read_model
 from .._image._components import components_of
 from .._image._joined import identity, joined
-from .._image._model import ImageModel, image_model
+from .._image._model import ImageModel, image_model, share_elsewhere
 from .._image._request import ImageRequest, Resize
 from .._outputs import outputs_of_item
 from .._remote._context import RemoteContext
@@ -311,5 +311,5 @@ class OpenVINOInfer(Transform):
                 config=self.config,
                 batch=self.batch,
             )
-            self._images._elsewhere = self._node
+            share_elsewhere(self._images, self._node)
         return self._images.create_infer_request()

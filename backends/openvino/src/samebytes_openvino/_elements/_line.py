@@ -91,7 +91,10 @@ class Line:
             except Exception as error:
                 failure = failure or error
         if failure is not None:
-            raise failure
+            try:
+                raise failure
+            finally:
+                del failure  # its traceback holds this call
 
     def close(self) -> None:
         """Release all requests, and the frames that they hold. Waits for those that run."""

@@ -27,7 +27,7 @@ from ._request import ImageRequest, Resize
 from ._seen import Meaning, Seen, image_of, in_cpu_memory, in_device_memory
 from ._target import COLORS, Target, input_size_of, layout_of_input, read
 
-__all__ = ["ImageModel", "image_model"]
+__all__ = ["ImageModel", "image_model", "share_elsewhere"]
 
 
 def image_model(
@@ -277,6 +277,19 @@ class ImageModel:
         if isinstance(self._device, RemoteContext):
             return self._device
         return f"openvino:{self._device}"
+
+
+def share_elsewhere(model: ImageModel, node: str) -> None:
+    """Let frames that the context of a model cannot share go to another context of its device.
+
+    `openvino.infer` compiles for the context of the elements before it, but frames may come from
+    any of its sources.
+
+    Args:
+        model: made for a context.
+        node: of its device, for instance "openvino:GPU", which means a context that can.
+    """
+    model._elsewhere = node
 
 
 def _channels(what: str, values: float | Sequence[float] | None) -> tuple[float, ...]:

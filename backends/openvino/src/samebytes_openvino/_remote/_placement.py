@@ -128,7 +128,7 @@ class NpuPlacement:
         return False
 
     def reads_surface(self, port: Port) -> bool | None:
-        """As `PlacementRules.reads_surface`: the NPU has no surfaces."""
+        """As `PlacementRules.reads_surface`. None: the NPU plugin has no surfaces."""
         return None
 
     def _is_known(self, address: int) -> bool:

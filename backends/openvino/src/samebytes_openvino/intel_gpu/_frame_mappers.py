@@ -6,6 +6,7 @@ That is the shape in which OpenVINO's preprocessing takes the planes of NV12 and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from samebytes import Frame, ImageInfo, Tensor, TensorInfo
 from samebytes.plugins import Access, Context, MapperSpec, MemoryMapper, Refused, Storage
 
 from .._remote._errors import PropertyError
+from ._context import ClContext
 from ._creation import nhwc
 from ._mappers import SameContext
 from ._over import (
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 Connected = tuple[tuple[Any, ...], None, Storage | None]
+Over = Callable[[Tensor, TensorInfo, ClContext, Access], Any]
 
 
 class OpenCLFrameToGpu(SameContext):
@@ -47,15 +50,7 @@ class OpenCLFrameToGpu(SameContext):
     def connect(self, item: Frame, access: Access) -> Connected:
         """A remote tensor over each plane."""
         settled(item, self.source)
-        target = gpu(self.target)
-        return (
-            tuple(
-                over_opencl(plane, TensorInfo(plane.dtype, shape), target, access)
-                for plane, shape in zip(item.planes, _shapes(item), strict=True)
-            ),
-            None,
-            None,
-        )
+        return _over_planes(over_opencl, item, gpu(self.target), access)
 
 
 class CpuFrameToGpu(MemoryMapper):
@@ -65,15 +60,7 @@ class CpuFrameToGpu(MemoryMapper):
 
     def connect(self, item: Frame, access: Access) -> Connected:
         """A remote tensor over each plane."""
-        target = gpu(self.target)
-        return (
-            tuple(
-                over_array(plane, TensorInfo(plane.dtype, shape), target, access)
-                for plane, shape in zip(item.planes, _shapes(item), strict=True)
-            ),
-            None,
-            None,
-        )
+        return _over_planes(over_array, item, gpu(self.target), access)
 
 
 class CpuFrameToGpuCopy(MemoryMapper):
@@ -166,6 +153,13 @@ class VaapiToGpu(MemoryMapper):
             )
         except PropertyError as error:
             raise Refused(str(error)) from error
+
+
+def _over_planes(over: Over, frame: Frame, target: ClContext, access: Access) -> Connected:
+    """What `over` makes of each plane, which holds the plane by itself."""
+    planes = zip(frame.planes, _shapes(frame), strict=True)
+    made = (over(plane, TensorInfo(plane.dtype, shape), target, access) for plane, shape in planes)
+    return tuple(made), None, None
 
 
 def _shapes(frame: Frame) -> list[tuple[int, ...]]:

@@ -69,15 +69,14 @@ def library() -> ctypes.CDLL:
     """libOpenCL, with the prototypes of the functions that are used.
 
     Raises:
-        MissingDependencyError: there is none.
+        MissingDependencyError: it is not installed, or lacks one of them.
     """
+    hint = "apt install ocl-icd-libopencl1, and the OpenCL driver of the GPU"
     try:
         found = ctypes.CDLL(LIBRARY)
     except OSError as error:
-        raise MissingDependencyError(
-            "openvino", LIBRARY, "apt install ocl-icd-libopencl1, and the OpenCL driver of the GPU"
-        ) from error
-    bind(found, cl.PROTOTYPES)
+        raise MissingDependencyError("openvino", LIBRARY, hint) from error
+    bind(found, cl.PROTOTYPES, plugin="openvino", library=LIBRARY, hint=hint)
     return found
 
 

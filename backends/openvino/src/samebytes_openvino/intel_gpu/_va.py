@@ -14,7 +14,7 @@ from typing import Any, cast, overload
 import numpy as np
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Tensor, bytes_at
+from samebytes.plugins import Tensor, bind, bytes_at
 
 from .._remote._errors import OpenVINOError, PropertyError
 from . import _opencl
@@ -32,6 +32,11 @@ _BLOCK = 16
 _TWO_IMAGES: Any = object()
 _INVALID_SURFACE = 0xFFFFFFFF  # VA_INVALID_SURFACE of va/va.h
 _INVALID = 6  # VA_STATUS_ERROR_INVALID_SURFACE
+_LIBVA = "libva.so.2"
+_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "vaQueryVendorString": (ctypes.c_void_p, (ctypes.c_void_p,)),
+    "vaQuerySurfaceStatus": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p)),
+}
 
 
 class VAContext(ClContext):
@@ -192,10 +197,8 @@ def _check_display(pointer: int) -> None:
 @cache
 def _libva() -> ctypes.CDLL:
     """libva, which is in the process already, since somebody made a display."""
-    found = ctypes.CDLL("libva.so.2")
-    found.vaQueryVendorString.argtypes = (ctypes.c_void_p,)
-    found.vaQueryVendorString.restype = ctypes.c_void_p
-    found.vaQuerySurfaceStatus.argtypes = (ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p)
+    found = ctypes.CDLL(_LIBVA)
+    bind(found, _PROTOTYPES, plugin="openvino", library=_LIBVA, hint="install libva 2.1 or later")
     return found
 
 
