@@ -108,6 +108,21 @@ def test_the_original_may_be_closed_or_dropped(opencl: Any) -> None:
     assert storage() is None
 
 
+@pytest.mark.parametrize("planes", [True, False])
+def test_it_closes_after_it_was_mapped_back(opencl: Any, planes: bool) -> None:
+    """close() sees no holder in what the buffer carries, whenever that was looked at."""
+    frame = sb.context("cpu").allocate_frame("NV12", 64, 32)
+    carried = frame.map(opencl.derive("gstreamer:OpenCL"), "rw")
+    back = carried.map(opencl)
+    if planes:
+        assert len(back.planes) == 2
+    with pytest.raises(BusyError):
+        carried.close()
+    back.close()
+    carried.close()
+    frame.close()
+
+
 def test_other_memory(opencl: Any) -> None:
     frame = opencl.allocate_frame("NV12", 64, 32)
     buffer = frame.map("gstreamer:OpenCL", "rw").native

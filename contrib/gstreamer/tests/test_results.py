@@ -87,7 +87,9 @@ def test_a_region_keeps_its_entries_from_element_to_element() -> None:
 
     frames_after(detect, see)
     assert seen == [(7, 4, 2, RED, ObjectId(11), SCORES.tolist(), "scores", "NC")] * 2
-    assert sb.stats().copies == 0
+    # Each frame is wrapped by the second element and by the source.
+    assert list(sb.stats().by_edge) == ["gstreamer -> data_buffer"]
+    assert sb.stats().copied_bytes == 4 * SCORES.nbytes
 
 
 def test_a_frame_keeps_its_entries_from_element_to_element() -> None:
@@ -182,6 +184,18 @@ def test_structures_have_the_names_of_dl_streamer() -> None:
     assert tensor.get_int("layout") == (True, 193)
     assert tensor.get_string("model_name") == "cars"
     assert tensor.get_value("data_buffer").get_data_as_bytes().get_data() == SCORES.tobytes()
+
+
+def test_reading_a_tensor_is_a_copy_that_counts() -> None:
+    frame = gray()
+    frame.regions.append(Region(1, 2, 3, 4))
+    frame.regions[0].metadata[metadata.KEY] = [InferenceResult(SCORES)]
+    sb.reset_stats()
+    buffer = buffer_of(frame)
+    assert sb.stats().by_edge.get("gstreamer -> data_buffer") is None, "writing lends"
+    assert find(sb.frame(buffer).regions[0], InferenceResult).array.tolist() == SCORES.tolist()
+    counted = sb.stats().by_edge["gstreamer -> data_buffer"]
+    assert (counted.copies, counted.nbytes) == (1, SCORES.nbytes)
 
 
 def test_structures_of_others_are_read_and_kept() -> None:

@@ -44,9 +44,11 @@ class FFmpegToOpenVINO(MemoryMapper):
                 _, full, element, begin, end = _layouts[id(info)]
             except KeyError:
                 _, full, element, begin, end = _remember(info)
-            tensor = kind(rows, full, element)
-            if end is not None:
-                whole, tensor = tensor, kind(tensor, begin, end)
+            if end is None:
+                tensor = kind(rows, full, element)
+            else:
+                whole = openvino.Tensor(rows, full, element)
+                tensor = kind(whole, begin, end)
                 tensor.pin = whole
             tensors.append(tensor)
         return tuple(tensors), None, None

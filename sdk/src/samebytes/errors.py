@@ -23,6 +23,7 @@
     │   └── AmbiguousTargetError            the name fits several contexts; has `choices`
     └── PluginError                         has `plugin`
         ├── PluginLoadError                 its module cannot be imported or is not valid
+        │   └── ImportInProgressError       this thread was interrupted while it imports it
         ├── PluginConflictError             it repeats a name that another plugin holds
         ├── IncompatiblePluginError         it was made for another plugin API
         └── MissingDependencyError (ImportError)  a package or library it needs is missing
@@ -45,6 +46,7 @@ __all__ = [
     "DeviceMismatchError",
     "ElementError",
     "ExportError",
+    "ImportInProgressError",
     "IncompatiblePluginError",
     "LayoutError",
     "MetadataError",
@@ -369,6 +371,15 @@ class PluginError(SamebytesError):
 
 class PluginLoadError(PluginError):
     """The plugin's module cannot be imported, or what it declares is not valid."""
+
+
+class ImportInProgressError(PluginLoadError):
+    """The calling thread is importing the plugin, and was interrupted by who asks for it now.
+
+    A signal handler or a finalizer came while the plugin's module, or one of its package, was being
+    imported, so half of it is not there yet. Or the module itself uses samebytes. Nothing is broken
+    by it: once the import has ended, the same call works.
+    """
 
 
 class PluginConflictError(PluginError):

@@ -21,11 +21,6 @@ GROUP = "samebytes.plugins"
 # Of one process; no rule is about time.
 TIME_LIMIT_S = 500
 
-UNEXPLAINED = {
-    "gstreamer: gstreamer:OpenCL -> opencl": "check-plugin finds the source held after its mapping "
-    "was closed; a program that does the same closes it, and the cause is not known yet",
-}
-
 
 def shipped() -> dict[str, str]:
     """The modules of the plugins that are installed from here, and of the core's own."""
@@ -53,10 +48,7 @@ def stages() -> Iterator[Any]:
         for context in declared(plugin, "samebytes_contexts"):
             yield pytest.param(plugin, "context", context.node, id=f"{plugin}: {context.node}")
         for number, edge in enumerate(declared(plugin, "samebytes_mappers")):
-            name = f"{plugin}: {edge.name}"
-            reason = UNEXPLAINED.get(name)
-            marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-            yield pytest.param(plugin, "edge", str(number), id=name, marks=marks)
+            yield pytest.param(plugin, "edge", str(number), id=f"{plugin}: {edge.name}")
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from samebytes._core import loans
-from samebytes._core.loans import Lender, Loan, lent_count, lent_in, sweep_loans
+from samebytes._core.loans import Lender, Loan, keep_while, lent_count, lent_in, sweep_loans
 from samebytes._core.owned_pointer import OwnedPointer, hand_over, owned_pointer_type, untrack
 from samebytes.testing import at_each_step
 
@@ -360,3 +360,22 @@ def _free(place: int) -> None:
 def _counting() -> Any:
     """A new function object on the same C function."""
     return ctypes.CFUNCTYPE(None, c_void_p)(ctypes.cast(_free, c_void_p).value or 0)
+
+
+def test_what_is_kept_goes_when_it_is_not_used() -> None:
+    used = [Held(), Held()]
+    alive = [weakref.ref(held) for held in used]
+    users = {id(held) for held in used}
+    for held in used:
+        keep_while(lambda thing: id(thing) in users, held)
+    numbers = list(map(id, used))
+    used.clear()
+    del held
+    sweep_loans()
+    assert all(ref() is not None for ref in alive)
+    users.discard(numbers[0])
+    sweep_loans()
+    assert [ref() is None for ref in alive] == [True, False]
+    users.clear()
+    sweep_loans()
+    assert alive[1]() is None

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import dis
 import gc
 import subprocess
 import sys
 import threading
 import weakref
 from functools import partial
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
@@ -296,3 +298,43 @@ def test_a_resumable_release_goes_on_where_it_was_interrupted() -> None:
         assert (done, raised[1:]) == (["unmap"] * 2, [OSError, KeyboardInterrupt])
     finally:
         sys.unraisablehook = hook
+
+
+def _after_calls() -> list[int]:
+    """Where signal handlers run in the finaliser, after its first instruction: behind each call."""
+    steps = list(dis.get_instructions(Storage.__del__))
+    return [then.offset for step, then in pairwise(steps) if step.opname == "CALL"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("at_exit", [True, False])
+@pytest.mark.parametrize("place", _after_calls())
+def test_an_exception_of_a_signal_handler_in_the_finaliser(place: int, at_exit: bool) -> None:
+    """What it owns is given back once, after what lies in it."""
+    order: list[str] = []
+    outer = Storage(partial(order.append, "outer"))
+    inner = Storage(partial(order.append, "inner"), keep=outer, at_exit=at_exit)
+    gone = weakref.ref(inner)
+    del outer
+    reached = False
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal reached
+        if frame.f_code is not Storage.__del__.__code__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode" and frame.f_lasti == place and not reached:
+            reached = True
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        del inner
+    finally:
+        sys.settrace(before)
+    gc.collect()
+    assert gone() is None
+    assert order == ["inner", "outer"]
+    assert len(_released_at_exit) == len([r for r in _released_at_exit.values() if r() is not None])

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -165,6 +166,29 @@ class Bindings:
         for port, bound in self._bound.items():
             if bound.plugin_copies:
                 count_copy(f"openvino -> {port}", bound.plugin_copies)
+
+    def let_go(self) -> None:
+        """Drop the request, before what was set on it: that stays for as long as OpenVINO uses it.
+
+        Outputs in memory of the request's own hold the request. So it gets other memory, which
+        nobody touches, in place of that of others.
+        """
+        request, self._native = self._native, None
+        if request is None:
+            return
+        for port, bound in self._bound.items():
+            if isinstance(bound, InPlace):
+                native = bound.native
+            else:
+                native = None if bound.given is None else bound.given.native
+            if isinstance(native, openvino.Tensor):
+                # It may be running in a callback, or its model may be closed: it goes by itself.
+                with contextlib.suppress(RuntimeError):
+                    unused = openvino.Tensor(native.element_type, native.shape)
+                    if port.kind == "input":
+                        request.set_input_tensor(port.index, unused)
+                    else:
+                        request.set_output_tensor(port.index, unused)
 
     def flush_outputs(self) -> None:
         """Publish what an inference wrote to memory of other frameworks."""

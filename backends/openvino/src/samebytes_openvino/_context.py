@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import samebytes
 from samebytes import FrameMeta, TensorInfo
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import HostContext
+from samebytes.plugins import HostContext, sweep_loans
 
 from ._element_types import element_type, packed_nbytes
 from ._layout import carried_tensor, layout_of, tensor_over
@@ -48,6 +48,7 @@ class OpenVINOContext(HostContext[OpenVINOTensor]):
             LayoutError: a negative extent.
             UnknownNameError: no such dtype, or none that OpenVINO has.
         """
+        sweep_loans()  # what OpenVINO used on, and does not use any more
         info = TensorInfo(dtype, shape)
         element = info.dtype
         if element_type(element) is None:

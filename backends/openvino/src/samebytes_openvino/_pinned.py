@@ -8,6 +8,9 @@ from typing import Any, ClassVar
 import openvino
 
 from samebytes.errors import AccessError
+from samebytes.plugins import keep_while, sweep_loans
+
+from ._uses import HEAD, count, is_known, other_uses, word
 
 __all__ = ["PinnedTensor", "ReadOnlyTensor", "tensor_class"]
 
@@ -15,8 +18,10 @@ __all__ = ["PinnedTensor", "ReadOnlyTensor", "tensor_class"]
 class PinnedTensor(openvino.Tensor):
     """An openvino.Tensor that keeps its memory alive by itself, and knows if it is read-only.
 
-    A tensor over an array holds the array, but a region cut out of a tensor holds nothing, and
-    an openvino.InferRequest holds no tensor.
+    A tensor over an array holds the array, but only as a Python object: a region that is cut out
+    of it, and an openvino.InferRequest that it is set on, hold OpenVINO's part of it, which knows
+    the address alone. So where OpenVINO still uses it when its last Python holder is gone, it is
+    kept until OpenVINO does not.
 
     Attributes:
         pin: what the memory lies in, if it is a region of another tensor.
@@ -27,6 +32,23 @@ class PinnedTensor(openvino.Tensor):
 
     pin: Any
     readonly: ClassVar[bool] = False
+
+    if is_known():
+        # `other_uses`, spelled out: it runs for each tensor.
+        def __del__(
+            self, word: Any = word, count: Any = count, address: Any = id, head: int = HEAD
+        ) -> None:
+            try:
+                tensor = word(address(self) + head).value
+                # 0 if its constructor raised.
+                if not tensor or count(word(tensor + 8).value + 8).value == 1:
+                    if _waiting:
+                        sweep_loans()
+                    return
+            except BaseException:  # of a signal handler
+                _keep(self)
+                raise
+            _keep(self)
 
     def copy_to(self, target_tensor: Any) -> None:
         """As openvino.Tensor does, where the target may be written.
@@ -72,6 +94,22 @@ class ReadOnlyTensor(PinnedTensor):
             AccessError: always.
         """
         raise _no_writing("copy_from() of")
+
+
+# The id of each that OpenVINO still used when its last holder was gone.
+_waiting: set[int] = set()
+
+
+def _keep(tensor: PinnedTensor) -> None:
+    _waiting.add(id(tensor))
+    keep_while(_is_used, tensor)
+
+
+def _is_used(tensor: PinnedTensor) -> bool:
+    if other_uses(tensor):
+        return True
+    _waiting.discard(id(tensor))
+    return False
 
 
 def tensor_class(readonly: bool) -> type[PinnedTensor]:

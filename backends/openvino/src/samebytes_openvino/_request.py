@@ -357,6 +357,7 @@ class InferRequest:
     def close(self) -> None:
         """Wait for a running inference, and release everything that was set."""
         self._inference.close()
+        self._bindings.let_go()
         self._bindings = Bindings(None, None, HostPlacement("unknown"))
 
     def __enter__(self) -> Self:
@@ -368,6 +369,8 @@ class InferRequest:
 
     def __del__(self) -> None:
         self._inference.release()
+        if hasattr(self, "_bindings"):  # its constructor was not left before by an error
+            self._bindings.let_go()
 
     def __repr__(self) -> str:
         if self._inference.closed:

@@ -10,6 +10,7 @@ import numpy as np
 from samebytes.plugins import DType, Tensor, TensorInfo
 
 from ._element_types import from_element_type
+from ._uses import other_uses
 
 if TYPE_CHECKING:
     from typing import Self
@@ -54,8 +55,8 @@ class OpenVINOTensor(Tensor):
     def wrap(cls, native: Any) -> Self:
         """A tensor over the user's openvino.Tensor.
 
-        A region of another tensor does not keep that one's memory alive: OpenVINO's rule for
-        regions that were not made by samebytes.
+        A region of another tensor keeps that one's memory alive if samebytes made that one. The
+        region of a tensor over an array of yours does not: it is OpenVINO's rule.
 
         Raises:
             LayoutError: its elements are strings.
@@ -80,6 +81,10 @@ class OpenVINOTensor(Tensor):
 
     def _native_parts(self) -> tuple[object, ...]:
         return ()  # its arrays hold the native
+
+    def _native_uses(self) -> int:
+        # Regions that were cut out of it, and requests that it was set on.
+        return other_uses(self.native)
 
     def _describe(self) -> TensorInfo:
         native = self.native

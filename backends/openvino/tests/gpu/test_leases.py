@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 from openvino import opset13 as ops
 
 import samebytes
+from samebytes.testing import never_interrupted
 from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_gpu import ClContext, VAContext
 
@@ -221,3 +224,45 @@ def test_surfaces_of_a_pool(surface_of: Any, planes: Any) -> None:
     del planes_taken
     gc.collect()
     assert storages[0]() is None
+
+
+class _At:
+    """A tracer that raises once, at a line below `Lease.__del__`."""
+
+    def __init__(self, step: int) -> None:
+        self.left = step
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_name in ("_end", "forget") and "_leases" in frame.f_code.co_filename:
+            if event == "line" and frame.f_lasti not in never_interrupted(frame.f_code):
+                self.left -= 1
+                if self.left == -1:
+                    raise KeyboardInterrupt
+            return self
+        return None
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("taken", [True, False])
+def test_interrupts_while_a_lease_ends(allocate: Any, context: Any, taken: bool) -> None:
+    """At whatever step a signal handler raises, the memory goes with its last holder."""
+    left = 0
+    for step in range(100):
+        source = allocate()
+        tensor = source.map(context)
+        native = tensor.native if taken else None
+        memory = weakref.ref(source.storage)
+        before, tracer = sys.gettrace(), _At(step)
+        sys.settrace(tracer)
+        try:
+            del tensor
+        finally:
+            sys.settrace(before)
+        del native, source
+        gc.collect()
+        assert memory() is None, f"interrupted at step {step}"
+        left = tracer.left
+        if left >= 0:
+            break
+    assert left >= 0, "it was interrupted each time"
+    assert step > 3, "it was interrupted at each step"

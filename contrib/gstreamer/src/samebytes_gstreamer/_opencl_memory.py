@@ -29,6 +29,9 @@ def carry(frame: Frame, nbytes: int) -> OwnedPointer:
     """
     # Another frame on the same memory: the user may close theirs.
     own = frame.map(frame.context, "r" if frame.readonly else "rw")
+    # Its planes hold their memory as well. Made at the first mapping back, they would be taken for
+    # somebody who holds it by close(), which has counted before.
+    _ = own.planes
     memory = fd_memory(_allocator(), _no_memory(), nbytes)
     with new_loan(own) as loan:
         attach_loan(loan, memory, _quark())

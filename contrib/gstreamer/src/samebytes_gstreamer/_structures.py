@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from samebytes.plugins import data_address
+from samebytes.plugins import count_copy, data_address
 
 from ._abi.glib import (
     G_TYPE_BOOLEAN,
@@ -66,8 +66,9 @@ def structure_name(structure: int) -> str:
 def read_structure(structure: int) -> dict[str, Any]:
     """The fields of a GstStructure*, as Python's values.
 
-    Byte arrays (GVariant of "ay") become bytes, arrays lists, fractions Fraction; what has no
-    counterpart becomes its text, and pointers are left out.
+    Byte arrays (GVariant of "ay") become bytes of the reader's own, a copy that counts; arrays
+    become lists, fractions Fraction; what has no counterpart becomes its text, and pointers are
+    left out.
     """
     fields = {}
     for number in range(gst.gst_structure_n_fields(structure)):
@@ -147,7 +148,11 @@ def _variant(value: int) -> Any:
         return _NOTHING
     count = c_size_t()
     address = glib.g_variant_get_fixed_array(variant, byref(count), 1)
-    return ctypes.string_at(address, count.value) if address else b""
+    if not address:
+        return b""
+    # Whoever writes the buffer next may remove the structure, and its bytes with it.
+    count_copy("gstreamer -> data_buffer", count.value)
+    return ctypes.string_at(address, count.value)
 
 
 def _elements(size: Callable[[int], int], element: Callable[[int, int], int]) -> Any:

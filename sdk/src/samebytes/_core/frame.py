@@ -311,6 +311,9 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
     def _holds(self) -> list[tuple[object, ...]]:
         return [(p.native, p._owner) for p in self.planes]
 
+    def _native_uses(self) -> int:
+        return sum(plane._native_uses() for plane in self._planes or () if not plane.closed)
+
     def _drop_caches(self) -> None:
         for plane in self._planes or ():
             if not plane.closed:

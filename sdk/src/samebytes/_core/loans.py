@@ -23,6 +23,9 @@ Exceptions of signal handlers may strike anywhere in here, and nothing may be lo
   exception that a signal handler raises in the sweep goes to the main thread's program, where the
   signal arrived.
 
+A library may count the users of memory and say nothing when the last one is gone. What it uses is
+kept by `keep_while`, and each sweep asks.
+
 When the interpreter ends, every slot gets a token that notifies nobody. What is still lent then
 stays until the process is gone, since the library's threads may still use it.
 """
@@ -44,13 +47,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .locks import in_forked_child
-from .owned_pointer import OwnedPointer, uninterrupted
+from .owned_pointer import OwnedPointer, bindable, uninterrupted
 
 __all__ = [
     "ADD_PENDING_CALL",
     "SWEEP_SOON",
     "Lender",
     "Loan",
+    "keep_while",
     "lent_count",
     "lent_in",
     "sweep_loans",
@@ -143,6 +147,13 @@ class _Entry(NamedTuple):
     lender: Lender
 
 
+class _Kept(NamedTuple):
+    """What stays for as long as it is used, by the answer of `in_use`."""
+
+    held: Any
+    in_use: Callable[[Any], bool]
+
+
 class _Block(NamedTuple):
     """Slots in one piece of memory.
 
@@ -174,6 +185,7 @@ class _Table:
         self.blocks: list[_Block] = []
         self.cells: dict[int, c_uint64] = {}
         self.held: dict[int, _Entry] = {}
+        self.kept: dict[int, _Kept] = {}
         self.filled: set[int] = set()
         self.retired: set[int] = set()
         self.free: Iterator[int] = iter(())
@@ -238,6 +250,7 @@ class _Table:
                 self.asked = False
                 returned: list[object] = []
                 self._look_at_all(returned, abandoned)
+                self._look_at_kept(returned)
             finally:
                 mark = None  # also for an exception, whose traceback may be kept
             # Dropped here, when others may sweep: a finalizer may run anything.
@@ -252,6 +265,11 @@ class _Table:
             for slot in list(self.held):
                 if self.cells[slot].value == _IDLE:
                     self._take_back(slot, returned)
+
+    def _look_at_kept(self, returned: list[object]) -> None:
+        for key, entry in list(self.kept.items()):
+            if not entry.in_use(entry.held):
+                returned.append(self.kept.pop(key, None))
 
     def _take_back(self, slot: int, returned: list[object]) -> bool:
         """End the loan of a slot whose lending has ended; False if it must not be used again."""
@@ -311,15 +329,43 @@ SWEEP_SOON = _address(_sweep_soon)
 
 # What is lent refers to these for as long as the process lives.
 for _kept in (
-    _table, _table.__dict__, _table.blocks, _table.held, _table.cells, _due, _Due, _sweep_soon,
+    _table, _table.__dict__, _table.blocks, _table.held, _table.kept, _table.cells,
+    _due, _Due, _sweep_soon,
 ):  # fmt: skip
     ctypes.pythonapi.Py_IncRef(py_object(_kept))
 
 
+class _Soon:
+    """Schedules a sweep of the main thread when it is dropped, in C."""
+
+    __slots__ = ()
+
+    __del__ = bindable(partial(_add_pending_call, SWEEP_SOON))
+
+
 def sweep_loans() -> None:
     """Drop everything that C libraries have given back. Any thread may call it at any time."""
-    if _table.held:
+    if _table.held or _table.kept:
         _table.sweep()
+
+
+def keep_while(in_use: Callable[[Any], bool], held: object) -> None:
+    """Keep an object for as long as a library uses its memory, which does not say when it ends.
+
+    Sweeps ask: one now if other objects are kept already, one of the main thread, which is
+    scheduled here, and those of lending and of close().
+
+    Args:
+        in_use: `in_use(held)` says whether the library still uses it. It holds nothing of `held`,
+            may be called by any thread, and calls no Python code that can sweep.
+        held: what is kept. Its finalizer may pass it itself.
+    """
+    _table.kept[id(held)] = _Kept(held, in_use)
+    if len(_table.kept) > 1:
+        _table.sweep()
+    # Dropped with this frame: where a finalizer ends with this call, the sweep comes after all else
+    # that is being dropped, such as the library's object that still uses the memory.
+    _ = _Soon() if _table.may_notify() else None
 
 
 def lent_count(lender: Lender | None = None) -> int:

@@ -112,16 +112,25 @@ class Storage(Uncopyable):
             return
         if release is None:
             return
-        number = id(self)
-        # Before anybody is looked for: who finds it by a weak reference from now on sees that.
-        self.release = _begun
-        if type(self) is _Later:
-            number = self.stands_for
-        elif getrefcount(self) > _ALONE:
-            self.release = release
-            _release_later(self)
-            return
-        _released_at_exit.pop(id(self), None)
+        try:
+            number = id(self)
+            # Before anybody is looked for: who finds it by a weak reference from now on sees that.
+            self.release = _begun
+            if type(self) is _Later:
+                number = self.stands_for
+            elif getrefcount(self) > _ALONE:
+                self.release = release
+                _release_later(self)
+                return
+            _released_at_exit.pop(id(self), None)
+        except BaseException:
+            # A signal handler's, when nothing was given back: the release comes when this call has
+            # ended, which holds the storage.
+            if self.release is not None:  # else another one releases it already
+                self.release = release
+                _release_later(self)
+            del self  # the traceback would hold it
+            raise
         del self  # the traceback of an error would hold it, and so what it lies in
         try:
             release()

@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from .._core.locks import Lock
 from .._core.raising import without_frames
 from .._version import __version__
-from ..errors import PluginConflictError, PluginError, PluginLoadError, UnknownNameError
+from ..errors import (
+    ImportInProgressError,
+    PluginConflictError,
+    PluginError,
+    PluginLoadError,
+    UnknownNameError,
+)
 from .distributions import Entry, entries
 from .failures import described
 from .tables import PluginRecord, Tables
@@ -91,10 +97,11 @@ def _strict() -> bool:
 
 def _check_not_loading() -> None:
     if _here.loading:
-        raise PluginLoadError(
+        raise ImportInProgressError(
             _here.loading[-1],
-            "its module uses other plugins while it is imported: it may only declare, "
-            "and name classes by strings",
+            "its module uses other plugins while it is imported: it may only declare, and name "
+            "classes by strings; or a signal handler or finalizer uses samebytes while this thread "
+            "imports the plugins: use them once before, or ask again later",
         )
 
 
@@ -103,8 +110,10 @@ def _fill(*, strict: bool) -> Tables:
     for record in _records():
         if not record.disabled:
             try:
-                _enter(record, found)
+                _enter_whole(record, found)
                 continue
+            except _ComesFromOutsideError as outside:
+                raise outside.error from None
             except PluginError as error:
                 if strict:
                     raise
@@ -142,6 +151,24 @@ def _names(variable: str) -> frozenset[str] | None:
     if value is None:
         return None
     return frozenset(filter(None, (name.strip() for name in value.split(","))))
+
+
+class _ComesFromOutsideError(Exception):
+    """What a signal handler raised while a plugin was imported, which is not the plugin's error."""
+
+    def __init__(self, error: ImportInProgressError) -> None:
+        self.error = error
+
+
+def _enter_whole(record: PluginRecord, found: Tables) -> None:
+    """Enter a plugin; one that was disturbed by a signal handler is not taken for broken."""
+    try:
+        _enter(record, found)
+    except ImportInProgressError as error:
+        # If the plugin itself asks for others, it does so again. Otherwise who called is the one
+        # that the handler's error goes to, and the next use finds the plugin.
+        _enter(record, found)
+        raise _ComesFromOutsideError(error) from None
 
 
 def _enter(record: PluginRecord, found: Tables) -> None:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..errors import MissingDependencyError, PluginLoadError, SamebytesError
+from ..errors import ImportInProgressError, MissingDependencyError, PluginLoadError, SamebytesError
 from .discovery import tables
 from .failures import described, missing_package
 
@@ -21,6 +22,7 @@ def load(path: str, plugin: str) -> Any:
 
     Raises:
         MissingDependencyError: a package of the plugin is not installed.
+        ImportInProgressError: this thread was interrupted while it imports the module.
         PluginLoadError: the module or name is not there, or importing it raised.
     """
     module, _, name = path.partition(":")
@@ -29,6 +31,14 @@ def load(path: str, plugin: str) -> Any:
     except SamebytesError:
         raise
     except (Exception, SystemExit) as error:  # a plugin must not end the user's program
+        half = _half_imported(error)
+        if half is not None:
+            raise ImportInProgressError(
+                plugin,
+                f"this thread is still importing {half}, so {path} is not there yet: a signal "
+                "handler or finalizer that comes meanwhile can use what was used once before, or "
+                "ask again later",
+            ) from error
         record = tables().plugins.get(plugin)
         packages = record.plugin.packages if record and record.plugin else {}
         missing = missing_package(error, packages)
@@ -37,6 +47,17 @@ def load(path: str, plugin: str) -> Any:
                 plugin, f"the package {missing!r}", packages[missing]
             ) from error
         raise PluginLoadError(plugin, f"loading {path} raised {described(error)}") from error
+
+
+def _half_imported(error: BaseException) -> str | None:
+    """The module that was not whole when this error came of it; of Python's own errors only."""
+    module: object = None
+    if isinstance(error, AttributeError):
+        module = error.obj
+    elif isinstance(error, ImportError) and error.name is not None:
+        module = sys.modules.get(error.name)
+    spec: Any = getattr(module, "__spec__", None)
+    return str(spec.name) if getattr(spec, "_initializing", False) else None
 
 
 def load_class(path: str, plugin: str, base: type[_T]) -> type[_T]:

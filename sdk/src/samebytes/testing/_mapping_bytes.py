@@ -17,6 +17,7 @@ from ._subjects import Regions, holds
 from .rules.dtypes import every_dtype
 from .rules.lifetimes import (
     mapping_outlives_its_source,
+    mappings_close_in_any_order,
     plane_keeps_its_memory,
     source_closes_after_its_mapping,
 )
@@ -119,6 +120,10 @@ class ByteChecks(Mapping):
     def test_the_source_closes_after_the_mapping(self, case: Case) -> None:
         """Rule 2: what is no longer mapped can be closed, and has its bytes until then."""
         source_closes_after_its_mapping(self.under_test(case), self._reading())
+
+    def test_two_mappings_close_in_any_order(self, case: Case) -> None:
+        """Rule 2: closing one mapping leaves the other one its bytes, and then the source."""
+        holds(mappings_close_in_any_order, self.under_test(case), self._reading())
 
     def test_regions_map(self, case: TensorInfo) -> None:
         """Rule 1: rows of a native map as these rows, or are refused by name."""

@@ -249,6 +249,10 @@ class PlanesToToy(MemoryMapper):
             if number and FAULT == "a flush of the first plane alone":
                 flush = None
             end = partial(end_plane, back, pages)
+            if FAULT == "a plane that ends with other mappings":
+                over = mapped_over.setdefault(array.__array_interface__["data"][0], [])
+                over.append(pages)
+                end = partial(end_planes, end, over)
             address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
             storage = Storage(end, address=address, nbytes=array.nbytes, flush=flush)
             holder: Any = np.asarray(storage)
@@ -260,6 +264,16 @@ class PlanesToToy(MemoryMapper):
             natives.append(Buffer(mine))
             storages.append(storage)
         return tuple(natives), None, joint_owner(storages)
+
+
+mapped_over: dict[int, list[mmap.mmap]] = {}
+
+
+def end_planes(end: Any, over: list[mmap.mmap]) -> None:
+    """End one mapping, and all others of the same memory, as a driver that goes by its address."""
+    end()
+    for pages in over:
+        end_plane(None, pages)
 
 
 def put_back(array: Array, pages: mmap.mmap) -> None:

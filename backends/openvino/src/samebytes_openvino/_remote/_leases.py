@@ -43,7 +43,7 @@ class _Remembered:
     __slots__ = ("home", "leases", "native", "pin")
 
     native: Any
-    pin: Storage
+    pin: Storage | None
 
     def __init__(self, native: Any) -> None:
         self.leases: set[int] = set()
@@ -51,15 +51,15 @@ class _Remembered:
 
     def set(self, native: Any) -> None:
         """Remember a new native, which must be pinned to a storage of its own."""
-        pin = pinned(native)
-        assert pin is not None, "whoever makes it pins it"
-        self.pin, self.home = pin, pin.keep
+        found = pinned(native)
+        assert found is not None, "whoever makes it pins it"
+        self.pin, self.home = found, found.keep
         self.native = native
 
     def forget(self) -> None:
-        """Leave the native, and what it is pinned to, to those who hold it."""
-        self.native = self.home = None
-        del self.pin
+        """Leave the native, and what it is pinned to, to those who hold it; again does no harm."""
+        self.native = None
+        self.home = self.pin = None
 
 
 class Lease:
@@ -76,17 +76,25 @@ class Lease:
         return self._remembered.native
 
     def __del__(self) -> None:
-        # An exception of a signal handler in here leaves the native pinned: memory may stay, but
-        # nothing dangles.
+        # An exception of a signal handler before the first line leaves the native pinned: memory
+        # may stay, but nothing dangles.
         try:
-            remembered = self._remembered
+            self._end()
         except AttributeError:  # one came before the first line of the constructor
-            return
+            if hasattr(self, "_remembered"):
+                raise
+        except BaseException:  # one came in between: each step can be taken again
+            self._end()
+            raise
+
+    def _end(self) -> None:
+        remembered = self._remembered
         with _lock:
             remembered.leases.discard(id(self))
-            if remembered.leases or remembered.native is None:
+            if remembered.leases:
                 return
-            if getrefcount(remembered.native) > _ALONE:
+            # No local variable: the traceback of an exception would hold it.
+            if remembered.pin is None or getrefcount(remembered.native) > _ALONE:
                 remembered.forget()
             else:
                 remembered.pin.keep = remembered.home
@@ -120,6 +128,7 @@ class Leases:
                     # that is lent already has what keeps its memory. What it is lent for this
                     # time may itself be held by it, and neither would ever end.
                     if not found.leases:
+                        assert found.pin is not None, "forgotten with the native"
                         found.pin.keep = (found.home, source, keep)
                     found.leases.add(id(lease))
                     return lease

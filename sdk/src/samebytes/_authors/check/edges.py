@@ -20,6 +20,7 @@ from ...testing.rules.exits import interpreter_ends_well
 from ...testing.rules.footprint import nothing_stays_of_a_mapping
 from ...testing.rules.lifetimes import (
     mapping_outlives_its_source,
+    mappings_close_in_any_order,
     plane_keeps_its_memory,
     source_closes_after_its_mapping,
 )
@@ -56,6 +57,7 @@ def check(report: Report, spec: MapperSpec, plugin: str) -> None:
     with report.trying(mapping_is_readonly, spec.name):
         mapping_is_readonly(edge.mapped_for_reading())
     report.tries(source_closes_after_its_mapping, spec.name, edge, edge.reading)
+    report.tries(mappings_close_in_any_order, spec.name, edge, edge.reading)
     report.tries(mapping_outlives_its_source, spec.name, edge, edge.reading)
     with report.trying(nothing_stays_of_a_mapping, spec.name):
         item = edge.item()

@@ -21,8 +21,8 @@ from .book import BrokenRule, NotChecked, rule
 from .subjects import Array, Item, MappingSubject, MemorySubject, planes_of, require_same
 
 __all__ = [
-    "array_keeps_its_memory", "mapping_outlives_its_source", "plane_keeps_its_memory",
-    "source_closes_after_its_mapping",
+    "array_keeps_its_memory", "mapping_outlives_its_source", "mappings_close_in_any_order",
+    "plane_keeps_its_memory", "source_closes_after_its_mapping",
 ]  # fmt: skip
 
 # What takes freed memory again, so that reading on shows.
@@ -146,6 +146,42 @@ def source_closes_after_its_mapping(subject: MappingSubject, access: Access) -> 
         item.close()
     except BusyError as error:
         raise BrokenRule("the mapping is closed and dropped, and still holds the source") from error
+
+
+@rule(
+    "2.6",
+    "two mappings of one source close in any order",
+    means="who closes a mapping takes the memory from somebody who has another one",
+    do="what ends with a mapping is its own; what mappings share (an import, a pin) is a Storage "
+    "that each of them holds",
+)
+def mappings_close_in_any_order(subject: MappingSubject, access: Access) -> None:
+    """Map twice, close the first or the second, and see the other one, and then the source."""
+    for which in (0, 1):
+        item = subject.item()
+        values = subject.source.write(item, 5)
+        mapped = [subject.map(item, access), subject.map(item, access)]
+        closing = f"the {('first', 'second')[which]} of two mappings was closed"
+        _close(mapped.pop(which), f"{closing}, and raised BusyError")
+        (other,) = mapped
+        if other.closed:
+            raise BrokenRule(f"{closing}, and the other one is closed as well")
+        if access != "w":
+            found = subject.target.read(other)
+            require_same(values, found, f"{closing}, and the other one held other bytes")
+        mapped.clear()
+        _close(other, f"{closing}, and then the other one raised BusyError")
+        if access != "w":
+            found = subject.source.read(item)
+            require_same(values, found, f"{closing}, then the other one, and the source changed")
+        _close(item, f"{closing}, then the other one, and the source is still held")
+
+
+def _close(item: Item, otherwise: str) -> None:
+    try:
+        item.close()
+    except BusyError as error:
+        raise BrokenRule(otherwise) from error
 
 
 def _view(views: Any, index: int) -> Array:
