@@ -208,7 +208,7 @@ class ElementError(SamebytesError):
         element: its name in the pipeline.
         stream: the number of the stream whose frame it had, or None.
         pts: the frame's presentation time in units of its time base, or None.
-        parameters: of the element, by name.
+        parameters: of the element, by name: those that differ from their defaults.
     """
 
     def __init__(

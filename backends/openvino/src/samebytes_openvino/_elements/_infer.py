@@ -278,7 +278,7 @@ class OpenVINOInfer(Transform):
         except RuntimeError as error:
             raise ElementError(
                 self.name, f"the inference failed: {error}", pts=flight.frames[0].meta.pts,
-                parameters=self.parameters,
+                parameters=self.changed_parameters,
             ) from error  # fmt: skip
         for number, frame in enumerate(flight.frames):
             outputs = request.outputs() if batch == 1 else outputs_of_item(request, number, batch)
