@@ -192,13 +192,14 @@ class NativeError(SamebytesError, RuntimeError):
 
     Attributes:
         call: the function that failed.
-        code: what it returned.
+        code: what it returned; 0 where it returns no code.
     """
 
     def __init__(self, call: str, code: int, meaning: str = "") -> None:
         self.call = call
         self.code = code
-        super().__init__(f"{call} failed with {code}{': ' + meaning if meaning else ''}")
+        failed = f"{call} failed with {code}" if code else f"{call} failed"
+        super().__init__(f"{failed}{': ' + meaning if meaning else ''}")
 
 
 class ElementError(SamebytesError):
