@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from samebytes import PluginInfo, installed_plugins
-from samebytes.errors import SamebytesError
+from samebytes.errors import PluginError, SamebytesError
 
 from .._plugins.discovery import listed
 from .rules.book import BrokenRule
@@ -58,14 +58,14 @@ def _cause(nodes: tuple[str, ...]) -> str | None:
             if aside:
                 return f"no plugin declares {node!r}: {'; '.join(aside)}"
         elif owner.state == "ready" and (wrong := _wrong(owner, node, nodes)) is not None:
-            return f"plugin {owner.name!r}: {wrong}"
+            return wrong
     return None
 
 
 def _wrong(owner: PluginInfo, node: str, nodes: tuple[str, ...]) -> str | None:
     """What is wrong with the first of a plugin's declarations that the tests of a node use."""
     if owner.warnings:
-        return owner.warnings[0]
+        return f"plugin {owner.name!r}: {owner.warnings[0]}"
     declared = listed().plugins[owner.name].declared
     try:
         for native in declared.natives:
@@ -76,6 +76,8 @@ def _wrong(owner: PluginInfo, node: str, nodes: tuple[str, ...]) -> str | None:
         for edge in owner.edges:
             if {edge.source, edge.target} == {*nodes}:
                 mapper_class(edge, owner.name)
-    except (SamebytesError, BrokenRule) as error:
+    except PluginError as error:  # which names the plugin
         return str(error)
+    except (SamebytesError, BrokenRule) as error:
+        return f"plugin {owner.name!r}: {error}"
     return None
