@@ -222,7 +222,8 @@ class Errors:
                 return f"element {values['element']}: {_text(keyword.value, constants)}"
         if all(_is_placeholder(value) for value in given):
             return ""
-        return template.format_map(values).strip().rstrip(":").removesuffix("; ...").strip()
+        text = template.format_map(values).replace(" failed with 0", " failed", 1)
+        return text.strip().rstrip(":").removesuffix("; ...").strip()
 
 
 def errors() -> Errors:

@@ -17,6 +17,7 @@ import pytest
 PAGE = Path(__file__).parents[1] / "docs" / "tutorial" / "detect-on-decoded-frames.md"
 PIPELINE = PAGE.with_name("the-same-as-a-pipeline.md")
 CLIP, _, _, PROGRAM = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+TEXTS = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
 # (left, top, right, bottom) of "EXIT 24", which stands still.
 STANDING = (95, 322, 412, 386)
 
@@ -89,6 +90,9 @@ def test_the_program(device: str, frames: int, tmp_path: Path) -> None:
     printed = run(program, tmp_path, 900)
     assert f"I420 854x480 frames, for {device}" in printed
     assert "copied: nothing" in printed
+    shown = [text for text in TEXTS if text.startswith(f"I420 854x480 frames, for {device}\n")]
+    assert len(shown) == (device != "GPU")
+    assert all(printed.startswith(text) for text in shown)
     assert printed.splitlines()[-1] == f"{2 * frames} boxes drawn, 0 bytes copied"
     if device == "CPU":
         assert printed.splitlines()[-1] in PAGE.read_text()
@@ -101,7 +105,7 @@ def test_the_pipeline(device: str, frames: int, tmp_path: Path) -> None:
     need(device)
     make_clip(tmp_path, frames)
     *steps, whole = re.findall(r"```python\n(.*?)```", PIPELINE.read_text(), re.DOTALL)
-    explained, last = re.findall(r"```text\n(.*?)```", PIPELINE.read_text(), re.DOTALL)
+    explained, last, npu = re.findall(r"```text\n(.*?)```", PIPELINE.read_text(), re.DOTALL)
     if device == "CPU":
         source, element, drawn = (run(step, tmp_path) for step in steps)
         assert len(re.findall(r"^\d+ \d+$", source, re.MULTILINE)) == frames
@@ -112,6 +116,7 @@ def test_the_pipeline(device: str, frames: int, tmp_path: Path) -> None:
         assert printed.startswith(explained)
     else:
         assert f"maps it to openvino:{device} itself" in printed
+        assert device != "NPU" or npu in printed
     assert printed.splitlines()[-1] == f"{2 * frames} boxes drawn, 0 bytes copied"
     assert frames != 48 or printed.endswith(last)
     check_boxes(tmp_path, frames, 150)  # yellow

@@ -106,6 +106,39 @@ def test_what_a_reader_follows_is_not(tmp_path: Path, tag: str) -> None:
     assert list(build.foreign(tmp_path)) == []
 
 
+@pytest.mark.parametrize(
+    "opening", ["```python run", '```python title="a.py" add', "~~~python run"]
+)
+@pytest.mark.parametrize("code", ["import gc\n\ngc.collect()\n", "import gc\ngc.collect()\n"])
+def test_blocks_that_markdown_does_not_take_for_code(
+    tmp_path: Path, opening: str, code: str
+) -> None:
+    (tmp_path / "a.html").write_text(_rendered(f"Text:\n\n{opening}\n{code}{opening[:3]}\n"))
+    assert list(build.raw_fences(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Text:\n\n```python title="a.py"\nx = "```"\n\ny = 1\n```\n',
+        "````text\n```python run\n\nx\n```\n````\n",
+        "Say `` ```python `` before `the\nblock`.",
+    ],
+)
+def test_blocks_that_it_does(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.html").write_text(_rendered(text))
+    assert list(build.raw_fences(tmp_path)) == []
+
+
+def _rendered(text: str) -> str:
+    """As mkdocs.yml has it."""
+    markdown = pytest.importorskip("markdown", reason="missing package: python3 dev.py setup")
+    html: str = markdown.markdown(
+        text, extensions=["attr_list", "pymdownx.highlight", "pymdownx.superfences"]
+    )
+    return html
+
+
 def test_versions_lie_beside_each_other(tmp_path: Path) -> None:
     for name in ("0.9", "0.10", "0.2"):
         (tmp_path / name).mkdir()

@@ -16,7 +16,7 @@ from openvino import opset13 as ops
 import samebytes as sb
 import samebytes.elements as el
 from samebytes import metadata
-from samebytes.errors import ElementError, NegotiationError, ParameterError
+from samebytes.errors import ClosedError, ElementError, NegotiationError, ParameterError
 from samebytes_openvino import OpenVINOInfer
 from samebytes_openvino._elements._line import Flight, Line
 
@@ -110,13 +110,71 @@ def test_preparing_the_image_is_part_of_the_model() -> None:
     infer = OpenVINOInfer(mean_of_image(), mean=10.0, scale=(2.0, 2.0, 2.0), key="scaled")
     (frame,) = el.Pipeline(grays(count=1), infer).start(threads=0)
     assert value(frame.metadata["scaled"]["mean"]) == pytest.approx(-5)
-    assert infer.explain() == ""  # it was closed
 
 
 def test_explaining_where_images_go() -> None:
     infer = OpenVINOInfer(mean_of_image())
+    assert infer.explain() == ""
     with el.Pipeline(grays(), infer).start(threads=0) as out:
-        assert "CPU" in infer.explain(next(out))
+        frame = next(out)
+        assert "CPU" in infer.explain(frame)
+        said = infer.explain()
+        assert "GRAY8 64x48 frames, for CPU" in said
+    assert infer.explain() == said  # afterwards as well
+    with pytest.raises(ClosedError, match=r"the pipeline has ended.*explain\(\) without a frame"):
+        infer.explain(frame)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda outputs: None, r"takes \(outputs\): too many positional"),
+        (lambda frame, outputs, least: None, r"takes .*: missing a required argument: 'least'"),
+        (lambda *, frame, outputs: None, "takes"),
+    ],
+)
+def test_postprocess_must_take_a_frame_and_outputs(function: Any, why: str) -> None:
+    said = r"'postprocess' must be a function postprocess\(frame, outputs\), and .*<lambda> "
+    with pytest.raises(ParameterError, match=said + why):
+        OpenVINOInfer(mean_of_image(), postprocess=function)
+
+
+def test_postprocess_may_take_more_that_has_defaults() -> None:
+    async def later(frame: Any, outputs: Any) -> None: ...
+
+    for function in (lambda *_: None, lambda frame, outputs, least=0.5: None, max, print):
+        OpenVINOInfer(mean_of_image(), postprocess=function)
+    with pytest.raises(ParameterError, match="later is an async function"):
+        OpenVINOInfer(mean_of_image(), postprocess=later)
+
+
+@pytest.mark.parametrize(
+    ("returned", "found"),
+    [
+        (sb.Region(0, 0, 8, 8), "not Region"),
+        ([(0, 0, 8, 8)], "not list with tuple in it"),
+        (np.zeros((1, 4)), "not ndarray with ndarray in it"),
+        (7, "not int"),
+        ({"boxes": 1}, "not dict with str in it"),
+    ],
+)
+@pytest.mark.parametrize("requests", [None, 2])
+def test_postprocess_must_return_regions(returned: Any, found: str, requests: int | None) -> None:
+    infer = OpenVINOInfer(mean_of_image(), postprocess=lambda *_: returned, requests=requests)
+    said = r"<lambda> must return a list of samebytes\.Region\(x, y, width, height\), or None, "
+    with pytest.raises(ElementError, match=said + found):
+        el.Pipeline(grays(), infer).run()
+
+
+def test_postprocess_may_give_regions_one_by_one() -> None:
+    def found(*_: Any) -> Iterator[sb.Region]:
+        yield sb.Region(0, 0, 8, 8)
+        yield sb.Region(8, 8, 8, 8)
+
+    (frame,) = el.Pipeline(
+        grays(count=1), OpenVINOInfer(mean_of_image(), postprocess=found)
+    ).start()
+    assert len(frame.regions) == 2
 
 
 def test_tensors_are_bound_in_order() -> None:
@@ -241,10 +299,14 @@ def test_a_batch_of_tensors() -> None:
 def test_what_cannot_be_a_batch_is_refused() -> None:
     x = ops.parameter([1, 3, 32, 32], np.float32, name="x")
     whole = openvino.Model([ops.result(ops.reduce_mean(x, ops.constant([0, 1, 2, 3])))], [x], "all")
-    with pytest.raises(ElementError, match="has not one part for each frame"):
-        el.Pipeline(grays(), OpenVINOInfer(whole, batch=2)).run()
-    with pytest.raises(ElementError, match="first dimension must be 1 or dynamic"):
-        el.Pipeline(tensors(), OpenVINOInfer(doubled(), batch=2)).run()
+    for source, model, why in (
+        (grays(), whole, "has not one part for each frame"),
+        (tensors(), doubled(), "first dimension must be 1 or dynamic"),
+    ):
+        pipe = el.Pipeline(source, OpenVINOInfer(model, batch=2))
+        # Before the first frame, by the name of the parameter.
+        with pytest.raises(ParameterError, match=f"infer': parameter 'batch' is 2: .*{why}"):
+            pipe.start()
     compiled = openvino.Core().compile_model(doubled(), "CPU")
     with pytest.raises(ElementError, match="a compiled model has its batch already"):
         el.Pipeline(tensors(), OpenVINOInfer(compiled, batch=2)).explain()

@@ -33,7 +33,9 @@ def frame() -> samebytes.Frame:
 def test_missing_devices(compile_for: Callable[[str], Any], device: str) -> None:
     if device in openvino.Core().available_devices:
         pytest.skip(f"there is a {device} here")
-    said = rf"{device} that OpenVINO can use is missing.*softdevices run --{device.lower()}"
+    said = (
+        rf"{device} that OpenVINO can use is missing.*softdevices run --{device.lower()} -- COMMAND"
+    )
     said += rf".*pip install \"samebytes-softdevices\[{device.lower()}\]"
     with pytest.raises(MissingDependencyError, match=said) as missing:
         compile_for(device)

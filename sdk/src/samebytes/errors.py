@@ -194,13 +194,14 @@ class NativeError(SamebytesError, RuntimeError):
 
     Attributes:
         call: the function that failed.
-        code: what it returned.
+        code: what it returned; 0 where it returns no code.
     """
 
     def __init__(self, call: str, code: int, meaning: str = "") -> None:
         self.call = call
         self.code = code
-        super().__init__(f"{call} failed with {code}{': ' + meaning if meaning else ''}")
+        failed = f"{call} failed with {code}" if code else f"{call} failed"
+        super().__init__(f"{failed}{': ' + meaning if meaning else ''}")
 
 
 class ElementError(SamebytesError):
@@ -210,7 +211,7 @@ class ElementError(SamebytesError):
         element: its name in the pipeline.
         stream: the number of the stream whose frame it had, or None.
         pts: the frame's presentation time in units of its time base, or None.
-        parameters: of the element, by name.
+        parameters: of the element, by name: those that differ from their defaults.
     """
 
     def __init__(

@@ -117,6 +117,17 @@ def test_frames(generate: Generate) -> None:
     assert frames(generate("alpha")).faults("edge", FRAMES) == {}
 
 
+def test_an_edge_is_tried_with_the_formats_that_it_declares(generate: Generate) -> None:
+    """Its connect() fails for every other format."""
+    generated = frames(generate("alpha"))
+    generated.change("_plugin.py", 'level="frame"', 'level="frame", formats=("NV12",)')
+    generated.change(
+        "_mappers.py", "        owners, natives = [], []",
+        '        assert item.format.name == "NV12"\n        owners, natives = [], []',
+    )  # fmt: skip
+    assert generated.faults("edge", FRAMES) == {}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "rule", "expected"),
     [

@@ -6,6 +6,7 @@ With a fault, the tests named here fail and no other one does, of those that are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -113,6 +114,12 @@ PLANE_FAULTS = {
         "test_the_end_of_a_block",
     },
 }
+# Of declarations, and what the one test that fails says of it.
+DECLARATIONS = {
+    "a class that is not there": "has no attribute 'ToyTensors'",
+    "a hook that raises": "unexpected keyword argument",
+    "a misspelt type": "native type 'toy_framework.buffer'",
+}
 # With these nothing works: what must notice them is run alone.
 FATAL = ("a misspelt type", "a wrong declaration")
 ALL_FAULTS = {**FAULTS, **CHIP_FAULTS, **FRAME_FAULTS, **PLANE_FAULTS}
@@ -145,3 +152,25 @@ def test_a_fault_is_noticed(fault: str, outcomes: Outcomes) -> None:
     outcome = outcomes.of(fault)
     assert outcome.status == (1 if ALL_FAULTS[fault] else 0), outcome.output
     assert outcome.failed == ALL_FAULTS[fault], outcome.output
+
+
+@pytest.fixture(scope="module")
+def declared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
+    suites = "TestContext or TestTensor or TestCpuToToy"
+    with trying(
+        "toy", dict.fromkeys(DECLARATIONS, suites), tmp_path_factory.mktemp("toy")
+    ) as tried:
+        yield tried
+
+
+@pytest.mark.parametrize("fault", DECLARATIONS)
+def test_a_broken_declaration_fails_once(fault: str, declared: Outcomes) -> None:
+    outcome = declared.of(fault)
+    assert outcome.status == 1, outcome.output
+    assert len(outcome.failed) == 1, outcome.output
+    assert DECLARATIONS[fault] in outcome.output
+    # The rest did not run.
+    assert " passed" not in outcome.output, outcome.output
+    skipped = re.search(r"(\d+) skipped", outcome.output)
+    assert skipped is not None, outcome.output
+    assert int(skipped[1]) > 40, outcome.output

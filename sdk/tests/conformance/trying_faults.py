@@ -68,12 +68,14 @@ def trying(
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.5\n")
     (metadata / "entry_points.txt").write_text(f"[samebytes.plugins]\n{name} = {name}_plugin\n")
     errors = folder / "errors.txt"
+    # Behind it, where this samebytes itself was found.
+    path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     script = [sys.executable, str(folder / "run_faults.py"), f"{name}_suites.py"]
     with (
         errors.open("w") as stderr,
         subprocess.Popen(
             [*script, json.dumps(selections)],
-            env={**os.environ, "PYTHONPATH": str(folder), **variables},
+            env={**os.environ, "PYTHONPATH": path, **variables},
             stdout=subprocess.PIPE, stderr=stderr, text=True,
         ) as process,
     ):  # fmt: skip

@@ -358,6 +358,38 @@ def test_formats_of_an_edge(monkeypatch: pytest.MonkeyPatch) -> None:
         gray.map("beta")
 
 
+def test_a_copying_edge_is_advised_for_its_formats_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", Alias, transfer=Transfer.COPY, level="frame", formats=("NV12",)),
+    )
+    nv12 = sb.frame(np.zeros((6, 4), np.uint8), format="NV12")
+    gray = sb.frame(np.zeros((6, 4), np.uint8), format="GRAY8")
+    for ask in (lambda: sb.route(nv12, "beta"), lambda: nv12.map("beta")):
+        with pytest.raises(CopyRequiredError, match="pass copy=True"):
+            ask()
+    for copy in (False, True):
+        with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
+            sb.route(gray, "beta", copy=copy)
+        with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
+            gray.map("beta", copy=copy)
+
+
+def test_an_edge_by_hand_takes_the_formats_that_it_declares(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, edge("cpu", "beta", Alias, level="frame", formats=("NV12",)))
+    nv12 = sb.frame(np.zeros((6, 4), np.uint8), format="NV12")
+    (hop,) = sb.route(nv12, "beta").hops
+    assert hop.map(nv12).format.name == "NV12"
+    gray = sb.frame(np.zeros((6, 4), np.uint8), format="GRAY8")
+    with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
+        hop.map(gray)
+    copying = edge("cpu", "beta", Alias, transfer=Transfer.COPY, level="frame", formats=("NV12",))
+    with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
+        Alias(copying, gray.context, BETA).map(gray)
+
+
 def test_via_builds_exactly_that_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     install(
         monkeypatch,

@@ -162,6 +162,10 @@ def test_memory_that_nobody_has() -> None:
     cpu = sb.context("cpu")
     with pytest.raises(LayoutError, match="larger than the address space"):
         cpu.allocate((1 << 40, 1 << 40))
+    # The code of a call that has none says nothing.
+    assert str(errors.NativeError("acquire", 0, "no slot is free")) == (
+        "acquire failed: no slot is free"
+    )
     with pytest.raises(errors.NativeError, match="no memory for"):
         cpu.allocate((1 << 50,))
 

@@ -93,6 +93,20 @@ del c
     assert done.stderr == ""
 
 
+def test_handlers_registered_after_the_import_run_before_the_release() -> None:
+    code = """
+import atexit, os
+atexit.register(lambda: os.write(1, b"earlier "))
+from samebytes.plugins import Storage
+atexit.register(lambda: os.write(1, b"later "))
+a = Storage(lambda: os.write(1, b"released "), at_exit=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "later released earlier "
+
+
 def test_what_was_released_is_not_remembered_for_the_exit() -> None:
     before = dict(_released_at_exit)
     storage = Storage(lambda: None, at_exit=True)

@@ -139,16 +139,21 @@ def test_threads_of_one_element_keep_the_order(concurrent: bool) -> None:
 @THREADS
 def test_errors_say_where(threads: int) -> None:
     class Fails(el.Transform):
-        at: int = 3
+        at: int = 2
+        table: Any = None
+        mode: str = "fast"
 
         def process(self, picture: Any) -> Any:
             if picture.pts == self.at:
                 raise ZeroDivisionError("by zero")
             return picture
 
+    # Of the parameters, those that were changed.
     with pytest.raises(ElementError, match=r"'Fails' \(stream 0, pts 3, at=3\): ZeroDiv") as caught:
-        el.Pipeline(frames(9), Fails()).run(threads=threads)
+        el.Pipeline(frames(9), Fails(at=3, mode="fast")).run(threads=threads)
     error = caught.value
+    assert error.parameters == {"at": 3}
+    assert Fails(table=np.zeros(3)).changed_parameters.keys() == {"table"}
     assert (error.element, error.stream, error.pts) == ("Fails", 0, 3)
     assert isinstance(error.__cause__, ZeroDivisionError)
     rows = el.Pipeline(frames(9), Fails()).run(threads=threads, on_error="drop")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import weakref
+from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from samebytes import Access, Context, Frame, FrameMeta, Tensor
@@ -80,8 +81,17 @@ class OutputFrame(Frame):
             UnknownNameError: no output has that name; the message lists those near.
         """
         if isinstance(key, str):
-            key = find_port(self._request.output_ports, key).index
+            return super().__getitem__(find_port(self._request.output_ports, key).index)
+        self._check_number(key)
         return super().__getitem__(key)
+
+    def _check_number(self, number: Any) -> None:
+        """Raise unless there is such an output; the base class says what is not a number."""
+        count = len(self.names)
+        if hasattr(number, "__index__") and not -count <= index(number) < count:
+            raise IndexError(
+                f"there is no output {number}: the model has {count}, {', '.join(self.names)}"
+            )
 
     def __repr__(self) -> str:
         # Of the model alone: to ask for the planes would wait for a running inference.

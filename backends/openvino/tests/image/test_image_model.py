@@ -126,6 +126,8 @@ def test_models_that_do_not_fit() -> None:
         (three, {}, "four dimensions"),
         (whole, {}, "only u8, f16 and f32"),
         (echo(), {"size": (10, 0)}, "size must be"),
+        (echo(), {"size": 160}, r"size must be \(width, height\), two ints.*, not 160"),
+        (echo(), {"size": (160, 90.5)}, "size must be"),
         (echo(), {"layout": "NHWC"}, "only images of 3 channels"),
         (echo(), {"mean": (1, 2)}, "mean must be one number"),
         (echo(), {"scale": 0}, "divided by a scale of 0"),

@@ -51,7 +51,7 @@ def _driver() -> ctypes.CDLL:
     if str(path.resolve()) not in maps:
         raise SoftDeviceError(
             "the software CUDA driver is not on in this process: run it with "
-            "`samebytes-softdevices run --cuda`, or with `pytest --softdevices=cuda`"
+            "`samebytes-softdevices run --cuda -- COMMAND`, or with `pytest --softdevices=cuda`"
         )
     functions = ctypes.CDLL(str(path))
     functions.softcuda_live.argtypes = [ctypes.c_char_p]

@@ -25,7 +25,7 @@ def layer() -> ctypes.CDLL:
     if str(path) not in os.environ.get("OPENCL_LAYERS", "").split(":"):
         raise SoftDeviceError(
             "the software GPU is not active in this process: run it with "
-            "`samebytes-softdevices run --gpu`, or with `pytest --softdevices=gpu`"
+            "`samebytes-softdevices run --gpu -- COMMAND`, or with `pytest --softdevices=gpu`"
         )
     functions = ctypes.CDLL(str(path))
     functions.softgpu_live_imports.argtypes = []

@@ -132,7 +132,8 @@ class Display:
         if os.environ.get("LIBVA_DRIVER_NAME", "") + "_drv_video.so" != DRIVER:
             raise SoftDeviceError(
                 "the software VA-API driver is not active in this process: run it with "
-                "`samebytes-softdevices run --vaapi`, or with `pytest --softdevices=vaapi`"
+                "`samebytes-softdevices run --vaapi -- COMMAND`, or with "
+                "`pytest --softdevices=vaapi`"
             )
         # Taken again by finalizers of surfaces, which may run at any moment in the same thread.
         self._lock = threading.RLock()

@@ -100,6 +100,21 @@ class Census:
         )
         return exceeds or item._native_uses() > self._uses
 
+    def holders(self, item: Countable) -> str:
+        """What is held by others, in brackets: all that counts of references show of them."""
+        counts = list(map(getrefcount, self._objects))
+        more = [now - then for now, then in zip(counts, self._counts, strict=True)]
+        found = [
+            f"{count} to its {type(thing).__name__}"
+            for thing, count in zip(self._objects, more, strict=True)
+            if count > 0
+        ]
+        text = f"references: {', '.join(found)}" if found else ""
+        users = item._native_uses() - self._uses
+        if users > 0:
+            text += f"{'; ' if text else ''}users that the framework counts: {users}"
+        return f" ({text})" if text else ""
+
     def follow(self, item: Countable, change: Callable[[], None]) -> None:
         """Let `item` make its planes again, and count what it refers to then."""
         before = list(map(getrefcount, self._objects))
@@ -158,6 +173,7 @@ def end(item: Countable, holders: Sequence[Any]) -> None:
             "close(): an array, a slice, a DLPack capsule, a mapped tensor or a native object "
             "still uses this memory; drop it first (a reference cycle holds it until "
             "gc.collect()), or drop this tensor and let the last holder release it"
+            f"{item._census.holders(item)}"
         )
     with raising_releases(outwards(item._made)):
         drop(holders)

@@ -53,7 +53,7 @@ class Router(Protocol):
         """The context of `node` that shares the handles of `parent`."""
 
     def compile_route(
-        self, source: Context, level: Level, target: Target, access: str, copy: bool
+        self, source: Context, level: Level, target: Target, access: str, copy: bool, item: Any
     ) -> Callable[[Any], Any]:
         """The function that maps from `source` to `target`, entered in the source's table."""
 
@@ -242,7 +242,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         return native
 
     def compile_route(
-        self, level: Level, target: Target, access: str, copy: bool
+        self, level: Level, target: Target, access: str, copy: bool, item: Any = None
     ) -> Callable[[Any], Any]:
         """The route for a key that its table lacks, which it enters there.
 
@@ -251,8 +251,9 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             target: where to map to: a name, a class or a context.
             access: "r", "w" or "rw".
             copy: whether the route may copy.
+            item: the tensor or frame to be mapped, for the error where there is no route.
         """
-        return self.router.compile_route(self, level, target, access, copy)
+        return self.router.compile_route(self, level, target, access, copy, item)
 
     def forget_routes(self) -> None:
         """Drop the compiled routes, as when plugins were added."""

@@ -235,7 +235,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         try:
             route = self.context.frame_routes[(target, access, copy) if copy else (target, access)]
         except KeyError:
-            route = self.context.compile_route("frame", target, access, copy)
+            route = self.context.compile_route("frame", target, access, copy, self)
         return route(self)
 
     def crop(self, x: int, y: int, width: int, height: int, *, fit: bool = False) -> Self:

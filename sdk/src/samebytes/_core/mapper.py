@@ -105,14 +105,16 @@ class MemoryMapper:
             A tensor or frame of the edge's target, which keeps `item` alive.
 
         Raises:
-            NoRouteError: the edge cannot take the object.
+            NoRouteError: the edge cannot take the object, or not an image of this format.
             CopyRequiredError: it copies, and `copy` is False.
         """
         check_access(access)
-        if self.spec.transfer is Transfer.COPY and not copy:
-            raise CopyRequiredError(self.spec.source, self.spec.target, self.spec.name)
-        hop: Any = frame_hop if isinstance(item, Frame) else tensor_hop
         try:
+            if isinstance(item, Frame):
+                check_format(self.spec, item)
+            if self.spec.transfer is Transfer.COPY and not copy:
+                raise CopyRequiredError(self.spec.source, self.spec.target, self.spec.name)
+            hop: Any = frame_hop if isinstance(item, Frame) else tensor_hop
             return hop(self, access)(item)
         except Refused as reason:
             raise NoRouteError(
@@ -137,6 +139,12 @@ def not_writable(item: Tensor | Frame, access: str) -> AccessError:
         f'with "{access}"'
     )
     return AccessError(f'access "{access}" to a read-only {item.memory_type} object: {why}')
+
+
+def check_format(spec: MapperSpec, item: Frame) -> None:
+    """Refuse an image whose format is not among those that the edge declares."""
+    if spec.formats and item.format.name not in spec.formats:
+        raise Refused(f"{spec.name} takes {', '.join(spec.formats)}, not {item.format}")
 
 
 def check_linear(item: Tensor) -> None:

@@ -261,7 +261,7 @@ class Tensor(Holder):
         try:
             route = self.context.tensor_routes[(target, access, copy) if copy else (target, access)]
         except KeyError:
-            route = self.context.compile_route("tensor", target, access, copy)
+            route = self.context.compile_route("tensor", target, access, copy, self)
         return route(self)
 
     def host_array(self) -> np.ndarray[Any, Any]:

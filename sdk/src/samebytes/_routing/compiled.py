@@ -25,10 +25,13 @@ __all__ = ["compile_route", "forget_compiled"]
 _with_routes: weakref.WeakValueDictionary[int, Context] = weakref.WeakValueDictionary()
 
 
-def compile_route(source: Context, level: Level, target: Target, access: str, copy: bool) -> Run:
+def compile_route(
+    source: Context, level: Level, target: Target, access: str, copy: bool, item: Any = None
+) -> Run:
     """The function for a key, entered in the table of `source`.
 
-    The cheapest route takes the object; where it refuses, the next ones are tried.
+    The cheapest route takes the object; where it refuses, the next ones are tried. Where there is
+    none, the error says what holds for `item`.
     """
     routes: dict[Any, Run] = cast(
         "dict[Any, Run]", source.frame_routes if level == "frame" else source.tensor_routes
@@ -49,7 +52,7 @@ def compile_route(source: Context, level: Level, target: Target, access: str, co
     run = (
         _identity(level, mode)
         if end == source
-        else _Routes(end, target, level, mode, copy).cheapest(source, end)
+        else _Routes(end, target, level, mode, copy).cheapest(source, end, item)
     )
     _drop_gone(routes)
     _with_routes[id(source)] = source
@@ -93,8 +96,12 @@ class _Routes:
         self._target = target if isinstance(target, str) else None
         self._others: list[tuple[str, Run | str]] | None = None
 
-    def cheapest(self, source: Context, end: Context) -> Run:
-        """The function of the cheapest route, which tries the others where it refuses."""
+    def cheapest(self, source: Context, end: Context, item: Any) -> Run:
+        """The function of the cheapest route, which tries the others where it refuses.
+
+        Args:
+            item: the object to be mapped, or None; for the error.
+        """
         broken: list[Reason] = []
         for index, (name, run) in enumerate(self._routes_of(source, end, self._retry)):
             if not isinstance(run, str):
@@ -102,7 +109,7 @@ class _Routes:
                 self._first = index, name
                 return run
             broken.append((name, run))
-        raise failure(source, end, self._level, self._access, self._copy, broken)
+        raise failure(source, end, self._level, self._access, self._copy, broken, item=item)
 
     def _routes_of(
         self, source: Context, end: Context, refused: Fallback | None = None

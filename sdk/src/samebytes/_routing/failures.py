@@ -30,6 +30,8 @@ def failure(
 
     Of routes that were refused for one reason, it names the cheapest.
     """
+    if image_format is None and isinstance(item, Frame) and item.media == "image":
+        image_format = item.format.name
     cheapest = {reason: name for name, reason in reversed(why)}
     refused = [f"{n}: {r}" for n, r in dict.fromkeys(why) if cheapest[r] == n]
     if not copy:

@@ -12,7 +12,7 @@ from .._core.closing import take_census
 from .._core.context import Context, Level
 from .._core.edge import Transfer
 from .._core.frame import Frame
-from .._core.mapper import Fallback, MemoryMapper, Refused, frame_hop, tensor_hop
+from .._core.mapper import Fallback, MemoryMapper, Refused, check_format, frame_hop, tensor_hop
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
 from .._plugins.tables import Edge
@@ -73,11 +73,8 @@ def route_function(
 
 
 def _only_formats(mapper: MemoryMapper, hop: Run) -> Run:
-    formats = mapper.spec.formats
-
     def run(source: Frame) -> Frame:
-        if formats and source.format.name not in formats:
-            raise Refused(f"{mapper.spec.name} takes {', '.join(formats)}, not {source.format}")
+        check_format(mapper.spec, source)
         mapped: Frame = hop(source)
         return mapped
 

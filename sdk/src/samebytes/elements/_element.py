@@ -107,6 +107,16 @@ class Element:
         """The parameters' values by name."""
         return {name: getattr(self, name) for name in self.declared_parameters()}
 
+    @property
+    def changed_parameters(self) -> dict[str, Any]:
+        """The parameters' values that are not the defaults, by name: what errors show of them."""
+        known = self.declared_parameters()
+        return {
+            name: value
+            for name, value in self.parameters.items()
+            if not _parameters.equal(value, known[name].default)
+        }
+
     def __setattr__(self, name: str, value: Any) -> None:
         parameter = self.declared_parameters().get(name)
         super().__setattr__(name, value if parameter is None else parameter.check(self.name, value))

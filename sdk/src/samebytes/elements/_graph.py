@@ -76,7 +76,7 @@ class Step:
         said = f"{call}() raised " if call else ""
         failure = ElementError(
             self.name, f"{said}{type(error).__name__}: {error}", stream=stream, pts=pts,
-            parameters=self.element.parameters,
+            parameters=self.element.changed_parameters,
         )  # fmt: skip
         failure.__cause__ = error
         return failure

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_
 from ..errors import ParameterError
 from ._conversion import NOT_ONE, Choices, Range, check_range, converted, parsed, spelt
 
-__all__ = ["MISSING", "Doc", "Parameter", "by_name", "nearest", "of_class", "of_function"]
+__all__ = ["MISSING", "Doc", "Parameter", "by_name", "equal", "nearest", "of_class", "of_function"]
 
 MISSING: Any = inspect.Parameter.empty
 """The default of a parameter that has none."""
@@ -103,6 +103,14 @@ class Parameter:
         except NOT_ONE:
             raise ParameterError(element, self.name, text, self._expected(text)) from None
         return self.check(element, value)
+
+
+def equal(value: Any, default: Any) -> bool:
+    """Whether a parameter has its default. Arrays, which compare element by element, do not."""
+    try:
+        return value is default or bool(value == default)
+    except Exception:  # of a class of the user's, whatever its == raises
+        return False
 
 
 def nearest(word: Any, known: Iterable[str]) -> str | None:

@@ -17,6 +17,7 @@ from samebytes.errors import (
 )
 
 from . import _child
+from ._declared import Declared
 from ._memory import Memory
 from ._objects import choose_tests
 from ._subjects import AllocatedMemory
@@ -28,7 +29,7 @@ from .rules.sizes import sizes_of_frames, sizes_of_tensors
 __all__ = ["ContextSuite"]
 
 
-class ContextSuite:
+class ContextSuite(Declared):
     """Inherit it once for each memory type.
 
     Class attributes:

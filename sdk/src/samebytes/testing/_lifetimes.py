@@ -18,6 +18,7 @@ from samebytes.plugins import Access
 
 from . import _child
 from ._cases import Case, guarded, item_of
+from ._declared import Declared
 from ._footprint import assert_nothing_left
 from ._memory import Memory, fill, fill_each, views_of
 from ._scenarios import Plan, run_lifetimes
@@ -36,7 +37,7 @@ _results: weakref.WeakKeyDictionary[type, dict[str, _child.ChildResult]] = (
 )
 
 
-class LifetimeChecks:
+class LifetimeChecks(Declared):
     """What the suites of tensors, frames and mappings share.
 
     Class attributes:

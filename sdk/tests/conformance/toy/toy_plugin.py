@@ -26,8 +26,11 @@ PLUGIN = Plugin(api=API, summary="a toy")
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
     name = "toy_framework.buffer" if FAULT == "a misspelt type" else "toy_framework.Buffer"
+    wraps = "ToyTensors" if FAULT == "a class that is not there" else "ToyTensor"
+    if FAULT == "a hook that raises":
+        raise TypeError("NativeSpec() got an unexpected keyword argument")
     return [
-        NativeSpec(native=name, wraps="toy_framework:ToyTensor", level="tensor"),
+        NativeSpec(native=name, wraps=f"toy_framework:{wraps}", level="tensor"),
         NativeSpec(native="toy_framework.Chip", wraps="toy_framework:ChipTensor", level="tensor"),
     ]
 

@@ -133,7 +133,7 @@ class FFmpegSink(Sink):
                 self._path.unlink(missing_ok=True)
 
     def _error(self, text: str, pts: int | None = None) -> ElementError:
-        return ElementError(self.name, text, pts=pts, parameters=self.parameters)
+        return ElementError(self.name, text, pts=pts, parameters=self.changed_parameters)
 
 
 def _written_as(rate: Fraction) -> Fraction:

@@ -130,7 +130,7 @@ class FFmpegSource(Source):
                     self.name,
                     f"{attempts} attempts to connect again failed, the last one: "
                     f"{failed or 'it ended at once'}",
-                    parameters=self.parameters,
+                    parameters=self.changed_parameters,
                 ) from failed
             if self._stopped_within(min(self.pause * 2**attempts, _LONGEST)):
                 return None
@@ -147,7 +147,7 @@ class FFmpegSource(Source):
         if isinstance(failed, ElementError):
             return failed
         text = f"FFmpeg cannot decode it: {failed}"
-        return ElementError(self.name, text, parameters=self.parameters)
+        return ElementError(self.name, text, parameters=self.changed_parameters)
 
     def _opened(self) -> Input:
         is_file = not self.live and Path(self.url).exists()

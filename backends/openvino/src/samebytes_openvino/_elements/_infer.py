@@ -11,13 +11,13 @@ import openvino
 
 from samebytes import Context, Frame, Tensor
 from samebytes.elements import Doc, FrameInfo, Image, Range, Tensors, Transform
-from samebytes.errors import ElementError
+from samebytes.errors import ClosedError, ElementError, LayoutError, ParameterError
 from samebytes.formats import ImageFormat
 from samebytes.metadata import InferenceResult, add
 
 from .._compiled import CompiledModel, check_device_name, compile_model, read_model
 from .._image._components import components_of
-from .._image._joined import identity, joined
+from .._image._joined import check_batch, identity, joined
 from .._image._model import ImageModel, image_model, share_elsewhere
 from .._image._request import ImageRequest, Resize
 from .._outputs import outputs_of_item
@@ -25,6 +25,7 @@ from .._remote._context import RemoteContext
 from .._remote._core import default_core
 from .._request import InferRequest
 from ._line import Flight, Line
+from ._postprocess import check_signature, regions_of
 from ._runners import Request, Runners, bound, new_outputs
 
 __all__ = ["OpenVINOInfer"]
@@ -42,9 +43,10 @@ class OpenVINOInfer(Transform):
     to the inputs of the model in their order.
 
     With `postprocess`, the result is what that makes of the outputs: postprocess(frame, outputs)
-    reads `outputs`, an OutputFrame, before the next inference overwrites them. It returns regions,
-    which are added to `frame.regions`, or None. Without it, `frame.metadata[key]` is a dict with a
-    tensor for each output, by name, which lies in memory of the device and belongs to the frame.
+    reads `outputs`, an OutputFrame, before the next inference overwrites them. It returns a list of
+    regions, which are added to `frame.regions`, or None. Without it, `frame.metadata[key]` is a
+    dict with a tensor for each output, by name, which lies in memory of the device and belongs to
+    the frame.
 
     Several threads run as many requests, `Pipeline.start(threads=4)`; on an NPU one, since frames
     of a decoder share pages, which it imports once. Each holds the frame of its last inference
@@ -56,8 +58,10 @@ class OpenVINOInfer(Transform):
     or their stream ends.
 
     Raises:
-        ElementError: the model cannot be read or compiled, or the device cannot use a frame in
-            place and `copy` is False.
+        ParameterError: `postprocess` cannot be called with a frame and the outputs; or, when the
+            pipeline starts, the model cannot have a batch of `batch`.
+        ElementError: the model cannot be read or compiled, the device cannot use a frame in place
+            and `copy` is False, or `postprocess` returned something else.
     """
 
     name = "openvino.infer"
@@ -102,7 +106,11 @@ class OpenVINOInfer(Transform):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
+        if self.postprocess is not None:
+            check_signature(self.name, self.postprocess)
         self._read: Any = None
+        self._media: set[str] = set()
+        self._explained = ""
         self._images: ImageModel | None = None
         self._tensors: Any = None
         self._runners: dict[bool, Runners] = {}
@@ -144,6 +152,7 @@ class OpenVINOInfer(Transform):
                 )
             if given.format is not None:
                 components_of(ImageFormat.of(given.format))
+        self._media.add(given.media)
         if self.batch > 1 and isinstance(self.model, _Compiled):
             raise ValueError("a compiled model has its batch already: give the openvino.Model")
         kept = self.batch * (self.requests or 1)
@@ -155,11 +164,18 @@ class OpenVINOInfer(Transform):
         return given
 
     def open(self, context: Context | None) -> None:
-        """Read the model. It is compiled for the first frame, whose row pitch it must know."""
+        """Read the model. It is compiled for the first frame, whose row pitch it must know.
+
+        Raises:
+            ParameterError: the model cannot have a batch of `batch`.
+        """
         super().open(context)
+        self._explained = ""
         model = self.model
         self._read = model if isinstance(model, _Compiled) else read_model(default_core(), model)
         self._model_name = "" if isinstance(model, _Compiled) else self._read.friendly_name
+        if self.batch > 1:
+            self._check_batch()
         if self._in_line:
             requests = self.requests or 1
             self._line = Line(self._make, self._begin, self._finish, requests, self.batch)
@@ -200,12 +216,23 @@ class OpenVINOInfer(Transform):
         """Where images go, and what is converted where: `ImageModel.explain`.
 
         Args:
-            frame: of which to say it; by default what the model was made for.
+            frame: of which to say it; by default what holds for all frames of the layout that was
+                seen last. That can be asked for after the pipeline has ended as well.
 
         Returns:
             "" before the first frame, and for tensors.
+
+        Raises:
+            ClosedError: a frame is given, and the pipeline has ended.
         """
-        return "" if self._images is None else self._images.explain(frame)
+        if self._images is not None:
+            return self._images.explain(frame)
+        if frame is not None and self._explained:
+            raise ClosedError(
+                f"{self.name}: the pipeline has ended, and the model is closed: explain() without "
+                "a frame says what it did, and image_model() makes a model for this one"
+            )
+        return self._explained
 
     def close(self) -> None:
         """Release the model, and the frames that its requests hold."""
@@ -213,9 +240,11 @@ class OpenVINOInfer(Transform):
         for runners in self._runners.values():
             runners.close()
         if self._images is not None:
+            self._explained = self._images.explain()
             self._images.close()
         if self._line is not None:
             self._line.close()
+        self._media.clear()
         self._runners, self._line = {}, None
         self._read = self._images = self._tensors = None
 
@@ -230,6 +259,17 @@ class OpenVINOInfer(Transform):
             self.pipeline_context(self._node)
         else:
             check_device_name(default_core(), self.device)
+
+    def _check_batch(self) -> None:
+        try:
+            if self._media == {"tensors"}:  # for images the model is reshaped to one frame first
+                identity(self._read)
+            check_batch(self._read, self.batch)
+        except LayoutError as error:
+            says = f"parameter 'batch' is {self.batch}: {error}"
+            raise ParameterError(
+                self.name, "batch", self.batch, "what the model can have", says=says
+            ) from error
 
     def _place(self) -> RemoteContext | str:
         """On what to compile: the context on which the pipeline has settled, or a name."""
@@ -257,9 +297,7 @@ class OpenVINOInfer(Transform):
         if self.postprocess is None:
             frame.metadata[self.key] = results
             return
-        regions = self.postprocess(frame, outputs)
-        if regions is not None:
-            frame.regions.extend(regions)
+        frame.regions.extend(regions_of(self.postprocess(frame, outputs), self.postprocess))
 
     def _make(self, frame: Frame[Any]) -> Request:
         image = frame.meta.info is not None
@@ -278,7 +316,7 @@ class OpenVINOInfer(Transform):
         except RuntimeError as error:
             raise ElementError(
                 self.name, f"the inference failed: {error}", pts=flight.frames[0].meta.pts,
-                parameters=self.parameters,
+                parameters=self.changed_parameters,
             ) from error  # fmt: skip
         for number, frame in enumerate(flight.frames):
             outputs = request.outputs() if batch == 1 else outputs_of_item(request, number, batch)

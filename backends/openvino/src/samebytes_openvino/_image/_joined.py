@@ -16,7 +16,7 @@ from openvino import opset13 as ops
 
 from samebytes.errors import LayoutError
 
-__all__ = ["identity", "joined"]
+__all__ = ["check_batch", "identity", "joined"]
 
 
 def identity(model: Any) -> Any:
@@ -51,17 +51,8 @@ def joined(model: Any, count: int, prepare: Any) -> Any:
     Raises:
         LayoutError: the model cannot have such a batch, has a state, or an output cannot be split.
     """
-    if model.get_variables():
-        raise LayoutError("a model with a state runs frames one after another: leave batch= out")
-    model = model.clone()
     names = [_name(port, number) for number, port in enumerate(model.outputs)]
-    try:
-        model.reshape({n: _of(port, count) for n, port in enumerate(model.inputs)})
-        # What a reshape leaves open becomes known here, and errors of operations come up.
-        model.validate_nodes_and_infer_types()
-    except RuntimeError as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise LayoutError(f"the model cannot have a batch of {count}: {reason}") from error
+    model = _batched(model, count)
     parameters, parts = [], []
     for frame in range(count):
         before = prepare.clone()
@@ -85,13 +76,44 @@ def joined(model: Any, count: int, prepare: Any) -> Any:
     return openvino.Model(results, model.get_sinks(), parameters, model.friendly_name)
 
 
+def check_batch(model: Any, count: int) -> None:
+    """See whether a model can run `count` frames at once, as far as its shapes say so.
+
+    Args:
+        model: of which the first dimension of each input is that of the batch. It is not changed.
+
+    Raises:
+        LayoutError: it cannot have such a batch, has a state, or an output cannot be split.
+    """
+    batched = _batched(model, count)
+    for number, port in enumerate(batched.outputs):
+        shape = port.partial_shape
+        # What is still open depends on the size of the images, which the first frame shows.
+        if shape.rank.is_static and (not len(shape) or shape[0].is_static):
+            _check_split(port, _name(model.outputs[number], number), count)
+
+
+def _batched(model: Any, count: int) -> Any:
+    if model.get_variables():
+        raise LayoutError("a model with a state runs frames one after another: leave batch= out")
+    model = model.clone()
+    try:
+        model.reshape({n: _of(port, count) for n, port in enumerate(model.inputs)})
+        # What a reshape leaves open becomes known here, and errors of operations come up.
+        model.validate_nodes_and_infer_types()
+    except RuntimeError as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise LayoutError(f"the model cannot have a batch of {count}: {reason}") from error
+    return model
+
+
 def _of(port: Any, count: int) -> Any:
     shape = port.partial_shape
     shape[0] = count
     return shape
 
 
-def _part(port: Any, name: str, frame: int, count: int) -> Any:
+def _check_split(port: Any, name: str, count: int) -> None:
     shape = port.partial_shape
     fits = shape.rank.is_static and len(shape) and shape[0].is_static
     if not fits or shape[0].get_length() != count:
@@ -99,6 +121,10 @@ def _part(port: Any, name: str, frame: int, count: int) -> Any:
             f"output {name!r} of a batch of {count} is {shape}, which has not one part for each "
             "frame: leave batch= out, and use requests= for inferences side by side"
         )
+
+
+def _part(port: Any, name: str, frame: int, count: int) -> Any:
+    _check_split(port, name, count)
     # A Slice or Split along the first axis gave every frame the result of the first one, on the GPU
     # plugin of OpenVINO 2026.4 in half precision. The test for batches on devices shows it.
     whole = port.get_node().input(0).get_source_output()

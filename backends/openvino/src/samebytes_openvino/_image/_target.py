@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -136,9 +137,7 @@ def input_size_of(
     """
     shape = model.inputs[0].partial_shape
     dimensions = shape[layout.index("W")], shape[layout.index("H")]
-    wanted = tuple(stated) if stated is not None else None
-    if wanted is not None and (len(wanted) != 2 or min(wanted) < 1):
-        raise LayoutError(f"size must be (width, height) in pixels, not {wanted}")
+    wanted = _two_numbers(stated) if stated is not None else None
     size = tuple(
         (wanted[i] if wanted else d.get_length() if d.is_static else frame[i])
         for i, d in enumerate(dimensions)
@@ -155,6 +154,18 @@ def input_size_of(
                 "height) that it takes"
             ) from error
     return size[0], size[1]
+
+
+def _two_numbers(stated: Any) -> tuple[int, int]:
+    try:
+        width, height = (index(number) for number in stated)
+    except (TypeError, ValueError):
+        width = height = 0
+    if min(width, height) < 1:
+        raise LayoutError(
+            f"size must be (width, height), two ints in pixels such as (640, 480), not {stated!r}"
+        )
+    return width, height
 
 
 def _is(dimension: Any, length: int) -> bool:

@@ -35,7 +35,7 @@ def check_name(name: str) -> None:
             "openvino",
             "a GPU that OpenVINO can use",
             "apt install ocl-icd-libopencl1 intel-opencl-icd; clinfo must list the GPU. For tests "
-            "without one: samebytes-softdevices run --gpu "
+            "without one: samebytes-softdevices run --gpu -- COMMAND "
             '(pip install "samebytes-softdevices[gpu]")',
         )
     if name not in known and name != "GPU" and not (name == "GPU.0" and known == ("GPU",)):

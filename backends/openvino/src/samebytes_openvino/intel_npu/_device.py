@@ -15,8 +15,9 @@ __all__ = ["NPU", "default_native", "device_of", "memory_of"]
 NPU = "NPU"
 
 _HINT = (
-    "install Intel's NPU driver and see that you may open /dev/accel/accel0 (group render), or "
-    'try a software NPU: samebytes-softdevices run --npu (pip install "samebytes-softdevices[npu]")'
+    "install Intel's NPU driver and see that you may open /dev/accel/accel0 (group render). For "
+    "tests without one: samebytes-softdevices run --npu -- COMMAND "
+    '(pip install "samebytes-softdevices[npu]")'
 )
 
 

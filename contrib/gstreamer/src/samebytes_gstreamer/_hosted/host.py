@@ -160,7 +160,7 @@ class Host:
         element = self.element
         return ElementError(
             element.name, f"{type(error).__name__}: {error}", pts=pts,
-            parameters=element.parameters,
+            parameters=element.changed_parameters,
         )  # fmt: skip
 
     def _work(self, frame: GStreamerFrame, pad: Any) -> tuple[int, list[Outgoing] | None]:

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The user's postprocess(frame, outputs): whether it can be called so, and what it returned."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from samebytes import Region
+from samebytes.errors import ParameterError
+
+__all__ = ["check_signature", "regions_of"]
+
+_EXPECTED = "a function postprocess(frame, outputs)"
+
+
+def check_signature(element: str, function: Callable[..., Any]) -> None:
+    """See whether a function can be called with a frame and the outputs.
+
+    Args:
+        element: whose parameter it is, for the error.
+        function: what is called for each frame.
+
+    Raises:
+        ParameterError: it takes fewer arguments, or needs more, or is a coroutine function.
+    """
+    if inspect.iscoroutinefunction(function):
+        raise _refused(element, function, "is an async function, which nothing waits for")
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # of C code that does not say
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError as error:
+        raise _refused(element, function, f"takes {signature}: {error}") from None
+
+
+def regions_of(returned: Any, function: Callable[..., Any]) -> list[Region]:
+    """The regions that a postprocess function returned; none for None.
+
+    Args:
+        returned: what it returned.
+        function: for the error.
+
+    Raises:
+        TypeError: it is neither None nor an iterable of regions.
+    """
+    if returned is None:
+        return []
+    found = type(returned).__name__
+    if isinstance(returned, Iterable):
+        regions = list(returned)
+        others = {type(one).__name__ for one in regions if not isinstance(one, Region)}
+        if not others:
+            return regions
+        found += f" with {', '.join(sorted(others))} in it"
+    raise TypeError(
+        f"postprocess={_name(function)} must return a list of samebytes.Region(x, y, width, "
+        f"height), or None, not {found}"
+    )
+
+
+def _refused(element: str, function: Callable[..., Any], why: str) -> ParameterError:
+    return ParameterError(
+        element, "postprocess", function, _EXPECTED,
+        says=f"parameter 'postprocess' must be {_EXPECTED}, and {_name(function)} {why}",
+    )  # fmt: skip
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__qualname__", None) or type(function).__qualname__

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plugin whose declarations are broken fails one test, with the cause; the others are skipped."""
+
+from __future__ import annotations
+
+import pytest
+
+from samebytes import PluginInfo, installed_plugins
+from samebytes.errors import PluginError, SamebytesError
+
+from .._plugins.discovery import listed
+from .rules.book import BrokenRule
+from .rules.classes import context_class, mapper_class, native_wrapper
+
+__all__ = ["Declared"]
+
+# Of each set of memory types: why nothing of them can be tested, or None.
+_CAUSES = pytest.StashKey[dict[tuple[str, ...], str | None]]()
+# The causes that a test has failed with, and its name.
+_REPORTED = pytest.StashKey[dict[str, str]]()
+
+
+class Declared:
+    """What all suites of memory have: without the declarations every single test would fail."""
+
+    @pytest.fixture(autouse=True)
+    def _declarations(self, request: pytest.FixtureRequest) -> None:
+        """Fail the first test if a plugin cannot be used as it is declared, and skip the rest."""
+        found = (getattr(self, name, None) for name in ("memory", "source", "target"))
+        nodes = tuple(sorted({memory.node for memory in found if memory is not None}))
+        stash = request.session.stash
+        causes = stash.setdefault(_CAUSES, {})
+        if nodes not in causes:
+            causes[nodes] = _cause(nodes)
+        cause = causes[nodes]
+        if cause is None:
+            return
+        reported = stash.setdefault(_REPORTED, {})
+        if cause in reported:
+            pytest.skip(f"its plugin cannot be used as it is declared: see {reported[cause]}")
+        reported[cause] = request.node.nodeid
+        pytest.fail(
+            f"{cause}\nWhat is declared must be right before anything can be tested: all other "
+            f"tests of {' and '.join(nodes)} are skipped. `samebytes doctor` shows the plugin.",
+            pytrace=False,
+        )
+
+
+def _cause(nodes: tuple[str, ...]) -> str | None:
+    """Why the declarations of these nodes cannot be used. That a plugin lacks is none: tests say
+    themselves what they need.
+    """
+    infos = installed_plugins()
+    for node in nodes:
+        owner = next((i for i in infos if node.partition(":")[0] in i.memory_types), None)
+        if owner is None:
+            aside = [info.error for info in infos if info.state == "set aside"]
+            if aside:
+                return f"no plugin declares {node!r}: {'; '.join(aside)}"
+        elif owner.state == "ready" and (wrong := _wrong(owner, node, nodes)) is not None:
+            return wrong
+    return None
+
+
+def _wrong(owner: PluginInfo, node: str, nodes: tuple[str, ...]) -> str | None:
+    """What is wrong with the first of a plugin's declarations that the tests of a node use."""
+    if owner.warnings:
+        return f"plugin {owner.name!r}: {owner.warnings[0]}"
+    declared = listed().plugins[owner.name].declared
+    try:
+        for native in declared.natives:
+            native_wrapper(native, owner.name)
+        for context in declared.contexts:
+            if context.node == node:
+                context_class(context, owner.name)
+        for edge in owner.edges:
+            if {edge.source, edge.target} == {*nodes}:
+                mapper_class(edge, owner.name)
+    except PluginError as error:  # which names the plugin
+        return str(error)
+    except (SamebytesError, BrokenRule) as error:
+        return f"plugin {owner.name!r}: {error}"
+    return None
