@@ -10,7 +10,7 @@ import openvino
 from samebytes.errors import AccessError
 from samebytes.plugins import keep_while, sweep_loans
 
-from ._uses import HEAD, count, is_known, other_uses, word
+from ._uses import HEAD, USES, WORDS, is_known, other_uses
 
 __all__ = ["PinnedTensor", "ReadOnlyTensor", "tensor_class"]
 
@@ -36,12 +36,12 @@ class PinnedTensor(openvino.Tensor):
     if is_known():
         # `other_uses`, spelled out: it runs for each tensor.
         def __del__(
-            self, word: Any = word, count: Any = count, address: Any = id, head: int = HEAD
+            self, words: Any = WORDS, address: Any = id, head: int = HEAD, uses: int = USES
         ) -> None:
             try:
-                tensor = word(address(self) + head).value
+                tensor = words[(address(self) + head) >> 3]
                 # 0 if its constructor raised.
-                if not tensor or count(word(tensor + 8).value + 8).value == 1:
+                if not tensor or words[(words[(tensor + 8) >> 3] + 8) >> 3] & uses == 1:
                     if _waiting:
                         sweep_loans()
                     return
