@@ -149,6 +149,30 @@ def test_entries_that_are_changed_and_removed() -> None:
     assert entries_of(found.region) == [RED]
 
 
+def test_a_frame_that_is_kept_and_given_later_has_what_was_added_meanwhile() -> None:
+    class Later(el.Transform):
+        takes = el.Image("GRAY8", memory="gstreamer", access="r")
+
+        def open(self, context: Any) -> None:
+            self.kept: list[Any] = []
+
+        def process(self, frame: Any) -> Any:
+            self.kept.append(frame)
+            if len(self.kept) == 1:
+                return []
+            for number, kept in enumerate(self.kept):
+                metadata.add(kept, ObjectId(number))
+            given, self.kept = self.kept, []
+            return given
+
+        def close(self) -> None:
+            self.kept.clear()
+
+    name = sbg.register(Later, name="sb_results_later")
+    with sbg.GStreamerSource(f"{SOURCE} ! {name}") as source:
+        assert [entries_of(frame) for frame in source] == [[ObjectId(0)], [ObjectId(1)]]
+
+
 def test_entries_behind_a_tee_stay_in_their_branch() -> None:
     name = registered("sb_results_tee", lambda frame: metadata.add(frame, ObjectId(1)))
     text = f"{SOURCE} ! tee name=t t. ! queue ! {name} ! fakesink async=false t. ! queue ! appsink"

@@ -51,12 +51,15 @@ class GStreamerMeta(FrameMeta):
     Attributes:
         description: what the caps said.
         crop: whether the planes are those of the cropped picture.
+        said: what a registered element was given, to be compared with what the frame says when it
+            is passed on; None before.
     """
 
-    __slots__ = ("crop", "description")
+    __slots__ = ("crop", "description", "said")
 
     description: Description
     crop: bool
+    said: Any
 
 
 def read_meta(
@@ -99,6 +102,7 @@ def read_meta(
     )
     meta.description = description
     meta.crop = crop
+    meta.said = None
     return meta
 
 

@@ -25,7 +25,7 @@ from .._frame import GStreamerFrame
 from .._frame_results import add_results, remove_results
 from .._gi import pointer_of
 from .._libraries import gst
-from .._meta import add_regions, carried_in
+from .._meta import GStreamerMeta, add_regions, carried_in
 from .._metas import metas_of
 from .._structures import dicts_in
 from .caps import check_result
@@ -84,6 +84,13 @@ def lend(given: Any, like: GStreamerFrame | None, caps: Any, *, copy: bool) -> O
     frame = given if isinstance(given, Frame) else sb.frame(given)
     if isinstance(frame, GStreamerFrame):
         check_result(frame, caps)
+        # One that the element kept: what it has added since is on no buffer yet.
+        meta = frame.meta
+        if isinstance(meta, GStreamerMeta) and meta.said is not None:
+            other = with_results(frame, meta.said)
+            meta.said = said_of(frame)
+            if other is not None:
+                return other
         return Outgoing.of(frame)
     # Those after it may write into it, as into any frame that an element gave.
     own: Any = frame.map("gstreamer", "r" if frame.readonly else "rw", copy=copy)

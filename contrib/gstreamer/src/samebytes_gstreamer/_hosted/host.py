@@ -21,6 +21,7 @@ from samebytes.plugins import Access
 
 from .._frame import GStreamerFrame, frame_of
 from .._gi import Gst
+from .._meta import GStreamerMeta
 from .agreeing import agreement, context_near, targets
 from .buffers import Outgoing, lend, own_copy, said_of, with_results
 from .caps import check_result, given_caps, info_of, patterns_of
@@ -175,6 +176,8 @@ class Host:
         if writes and frame.readonly:
             frame = self._copied(frame)
         before = said_of(frame)
+        if isinstance(frame.meta, GStreamerMeta):
+            frame.meta.said = before  # for a later call, if the element keeps it
         view = self._mapped(frame, taken.access)
         if isinstance(element, el.Sink):
             element.write(view)
