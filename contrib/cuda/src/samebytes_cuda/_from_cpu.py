@@ -176,23 +176,26 @@ class _Registrations:
     def __init__(self) -> None:
         self._living: weakref.WeakValueDictionary[int, Storage] = weakref.WeakValueDictionary()
 
-    def at(self, address: int) -> Storage | None:
-        """The registration that holds an address."""
+    def at(self, address: int, nbytes: int = 1) -> Storage | None:
+        """The registration that holds these bytes, all of them."""
         # Not items(): the collector, or another thread, may add or remove some meanwhile.
         for reference in self._living.valuerefs():
             storage = reference()
             if storage is None or storage.ending:
                 continue
-            if reference.key <= address < reference.key + storage.nbytes:
+            if reference.key <= address and address + nbytes <= reference.key + storage.nbytes:
                 return storage
         return None
 
     def add(self, context: CudaContext, first: int, nbytes: int, keep: object) -> Storage:
-        """Register pages.
+        """Register pages, or find the registration that they have.
 
         Raises:
             Refused: the driver does not take them.
         """
+        known = self.at(first, nbytes)
+        if known is not None:
+            return known
         flags = _PORTABLE
         if not is_mapped(first, nbytes, writable=True):
             if not context.supports("READ_ONLY_HOST_REGISTER_SUPPORTED"):
