@@ -178,7 +178,7 @@ def test_how_much_of_others_a_sink_remembers_and_how_many_read(address: str) -> 
     sink.open(None)
     sink.ring.timeout = 20
     reader = join(sink.ring)
-    with pytest.raises(RingRefusedError, match="1 readers take part"):
+    with pytest.raises(RingRefusedError, match="1 readers already, which is its limit"):
         join(sink.ring)
     sink.ring.timeout = 0.05
     first, second = pictures(2, "dma:memfd")
