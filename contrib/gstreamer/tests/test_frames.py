@@ -350,7 +350,7 @@ class TestBytes:
         frame = sb.frame(sample_of(buffer_with(10, 20), "video/x-h264"))
         assert frame.media == "tensors"
         assert [a.shape for a in frame.map("cpu").native] == [(10,), (20,)]
-        with pytest.raises(LayoutError, match="no caps"):
+        with pytest.raises(LayoutError, match="caps are made for those only"):
             _ = sbg.frame_of(buffer_with(4), "video/x-h264").caps
         with pytest.raises(NoRouteError, match="neither picture nor sound"):
             frame.map("cpu").map("gstreamer")
