@@ -529,6 +529,7 @@ def test_memory_of_others_is_guarded_as_its_owner_made_it() -> None:
         got = reader.read()
         assert os.pwrite(got.planes[0].handle("dma_fd"), b"x", 0) == 1
         assert frame.map("cpu").planes[0].native[0, 0] == ord("x")
+        del got  # the writer's close() waits for it
 
 
 def test_memory_of_others_is_held_until_readers_are_done() -> None:
