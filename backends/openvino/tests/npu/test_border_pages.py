@@ -108,7 +108,9 @@ def test_what_is_held_for_reading_is_not_written(piece: Piece) -> None:
     whole, part = samebytes.tensor(piece(0, 3 * N)), samebytes.tensor(piece(N, N))
     assert kind(whole.map("openvino:NPU")) == "INPUT"
     for tensor in (whole, part):
-        with pytest.raises(RouteError, match=r"TENSOR_TYPE: the NPU may only read these pages .* as INPUT"):
+        with pytest.raises(
+            RouteError, match=r"TENSOR_TYPE: the NPU may only read these pages .* as INPUT"
+        ):
             tensor.map("openvino:NPU", "rw")
     reading.close()
     assert kind(part.map("openvino:NPU", "rw")) == "BINDED"
