@@ -29,8 +29,7 @@ def pytest_collection_finish() -> None:
     Tests of lifetimes and leaks collect thousands of times. With the tests of all distributions
     loaded, each time takes longer than such a test.
     """
-    gc.collect()
-    gc.freeze()
+    _pass_over_what_lives()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -40,9 +39,13 @@ def pytest_runtest_protocol(
     """Do so again after each file: what pytest keeps of thousands of tests adds up, too."""
     result = yield
     if nextitem is None or nextitem.path != item.path:
-        gc.collect()
-        gc.freeze()
+        _pass_over_what_lives()
     return result
+
+
+def _pass_over_what_lives() -> None:
+    gc.collect()
+    gc.freeze()
 
 
 _libc = ctypes.CDLL(None)

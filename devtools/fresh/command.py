@@ -62,10 +62,10 @@ def hardest() -> list[Result]:
 def _fresh(options: argparse.Namespace, _: list[str]) -> int:
     began = time.monotonic()
     names = options.what or ["demo", "setup"]
-    unknown = [name for name in names if name not in (*COMMANDS, DEVICES)]
+    known = (*COMMANDS, DEVICES)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        known = ", ".join((*COMMANDS, DEVICES))
-        raise CommandError(f"fresh does not know {', '.join(unknown)}; it knows {known}")
+        raise CommandError(f"fresh does not know {', '.join(unknown)}; it knows {', '.join(known)}")
     machines = chosen(options.suite, options.user, options.level)
     results = [result for machine in machines for result in _results(machine, names)]
     print("\n" + table(results, time.monotonic() - began), flush=True)

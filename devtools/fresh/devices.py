@@ -11,15 +11,14 @@ from devtools import wheels
 from devtools.fresh.root import Root
 from devtools.fresh.terminal import Ended
 from devtools.results import Result
-from devtools.workspace import DISTRIBUTIONS
+from devtools.workspace import SOFTDEVICES
 
 __all__ = ["judged_sdist", "judged_wheel", "try_devices"]
 
-_DISTRIBUTION = next(d for d in DISTRIBUTIONS if d.name == "samebytes-softdevices")
 _DEVICES = "import openvino; print('devices:', *openvino.Core().available_devices)"
 # $1 is the file. Each gets an environment of its own.
 _OF_WHEEL = f"""
-python3 -m venv ~/of-wheel && ~/of-wheel/bin/pip install --quiet "$1[gpu,npu]" openvino==2026.4.1 &&
+python3 -m venv ~/of-wheel && ~/of-wheel/bin/pip install --quiet "$1[gpu,npu]" openvino &&
 ~/of-wheel/bin/samebytes-softdevices run --gpu --npu -- ~/of-wheel/bin/python -c "{_DEVICES}"
 """
 _OF_SDIST = """
@@ -40,7 +39,7 @@ def try_devices(root: Root, name: str) -> list[Result]:
     """
     with tempfile.TemporaryDirectory(prefix="samebytes-devices-") as folder:
         built = Path(folder)
-        wheels.build_all(built, [_DISTRIBUTION])
+        wheels.build_all(built, [SOFTDEVICES])
         audit = wheels.audited(built, strict=True)
         if not audit.ok:
             return [Result(f"{name} wheel", False, audit.summary)]

@@ -17,7 +17,7 @@ NO_CANDIDATE = CANDIDATE.replace("2.84.3-1", "(none)")
 
 @pytest.fixture
 def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where pkg-config finds what is installed, which is nothing; there is no apt either."""
+    """A system where pkg-config finds nothing, and which has no apt."""
     monkeypatch.setattr(girepository, "_PKGCONFIG", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path

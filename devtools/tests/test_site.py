@@ -132,7 +132,9 @@ def test_blocks_that_it_does(tmp_path: Path, text: str) -> None:
 
 def _rendered(text: str) -> str:
     """As mkdocs.yml has it."""
-    markdown = pytest.importorskip("markdown", reason="missing package: python3 dev.py setup")
+    markdown = pytest.importorskip(
+        "markdown", reason="missing package markdown: python3 dev.py setup"
+    )
     html: str = markdown.markdown(
         text, extensions=["attr_list", "pymdownx.highlight", "pymdownx.superfences"]
     )

@@ -288,5 +288,5 @@ def test_outputs_by_number_and_name() -> None:
     np.testing.assert_array_equal(outputs["opposite"], -numbers())
     with pytest.raises(UnknownNameError, match=r"output of the model 'opposit'.*opposite"):
         outputs["opposit"]
-    with pytest.raises(IndexError, match="no output 2: the model has 2, "):
+    with pytest.raises(IndexError, match="output 2 does not exist: the model has 2 "):
         outputs[2]

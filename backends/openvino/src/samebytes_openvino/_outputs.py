@@ -90,7 +90,7 @@ class OutputFrame(Frame):
         count = len(self.names)
         if hasattr(number, "__index__") and not -count <= index(number) < count:
             raise IndexError(
-                f"there is no output {number}: the model has {count}, {', '.join(self.names)}"
+                f"output {number} does not exist: the model has {count} ({', '.join(self.names)})"
             )
 
     def __repr__(self) -> str:

@@ -251,7 +251,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             target: where to map to: a name, a class or a context.
             access: "r", "w" or "rw".
             copy: whether the route may copy.
-            item: the tensor or frame to be mapped, for the error where there is no route.
+            item: the tensor or frame to be mapped; the error describes it if no route exists.
         """
         return self.router.compile_route(self, level, target, access, copy, item)
 

@@ -154,7 +154,7 @@ class Negotiation:
             stream: the number of their stream, for the error.
 
         Raises:
-            NegotiationError: there is no route; the error shows both sides.
+            NegotiationError: no route exists; the error shows both sides.
         """
         options = sorted(self._options(step, given, frame), key=lambda option: option.cost)
         reasons = [option.reason for option in options if option.reason]

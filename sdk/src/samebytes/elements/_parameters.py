@@ -109,7 +109,7 @@ def equal(value: Any, default: Any) -> bool:
     """Whether a parameter has its default. Arrays, which compare element by element, do not."""
     try:
         return value is default or bool(value == default)
-    except Exception:  # of a class of the user's, whatever its == raises
+    except Exception:  # the == of a user's class may raise anything
         return False
 
 
