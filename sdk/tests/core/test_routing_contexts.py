@@ -125,6 +125,28 @@ def test_a_context_that_was_closed_is_made_again_by_name(monkeypatch: pytest.Mon
         tensor.map("gpu:1").context.close()
 
 
+def test_contexts_that_routing_kept_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparing takes Python code, and another thread may keep or drop one meanwhile."""
+    from samebytes._routing.contexts import forget_recent, remember
+
+    def compared(self: Gpu, other: object) -> bool:
+        remember(Gpu.create("3", None))
+        return self is other
+
+    kept = [remember(Gpu.create(number, None)) for number in "12"]
+    monkeypatch.setattr(Gpu, "__eq__", compared)
+    kept[1].close()
+    last = remember(Gpu.create("4", None))
+    forgotten = weakref.ref(kept.pop())
+    gc.collect()
+    assert forgotten() is None
+    alive = weakref.ref(last)
+    del last
+    gc.collect()
+    assert alive() is not None
+    forget_recent()
+
+
 def test_a_closed_context_at_the_end_of_a_route_that_refuses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -33,8 +32,10 @@ __all__ = [
 ]
 
 # Contexts that routing made for itself, so that a pipeline does not make them for each frame.
+# By id, the oldest first: what removes by equality compares, and threads take turns meanwhile.
 # Bounded; refresh() empties it.
-_recent: deque[Context] = deque(maxlen=16)
+_recent: dict[int, Context] = {}
+_MOST_RECENT = 16
 
 
 def find_spec(name: str) -> tuple[ContextSpec, str | None]:
@@ -188,13 +189,14 @@ def resolve(source: Context, target: Target) -> Context:
 def remember(context: Context) -> Context:
     """Keep a context that routing made for a while."""
     # By identity: an equal existing one may have been closed.
-    kept = list(_recent)
-    if not context.singleton and not any(one is context for one in kept):
-        for one in kept:
-            if one.closed:
-                with suppress(ValueError):  # another thread was faster
-                    _recent.remove(one)
-        _recent.append(context)
+    if context.singleton or id(context) in _recent:
+        return context
+    for one in list(_recent.values()):
+        if one.closed:
+            _recent.pop(id(one), None)  # another thread may be faster
+    _recent[id(context)] = context
+    for key in list(_recent)[:-_MOST_RECENT]:
+        _recent.pop(key, None)
     return context
 
 
