@@ -359,6 +359,42 @@ def test_a_registration_outlives_the_mapping_that_made_it(gpu: Any) -> None:
     np.testing.assert_array_equal(gpu.read(second.handle(), 8192), pages.native)
 
 
+@pytest.mark.parametrize("name", ["NV12", "I420"])
+def test_planes_that_have_pages_in_common(gpu: Any, context: CudaContext, name: str) -> None:
+    """A plane of 1080p ends within a page, and the next one begins there."""
+    frame = samebytes.context("cpu").allocate_frame(name, 1920, 1080)
+    for number, plane in enumerate(frame.planes):
+        plane.native[...] = number
+    for order in (1, -1):
+        mapped = frame.map(context, "rw")
+        for there, own in zip(mapped.planes, frame.planes, strict=True):
+            assert there.handle() == own.handle("data")
+            data = gpu.read(there.handle(), own.info.nbytes)
+            np.testing.assert_array_equal(data, own.native.reshape(-1))
+            gpu.write(there.handle(), data + 1)
+        for number, plane in enumerate(frame.planes):
+            assert (plane.native == number + 1).all()
+            plane.native[...] = number
+        planes = list(mapped.planes)[::order]
+        del mapped, there
+        while planes:  # whichever ends first, the pages of the others stay registered
+            last = planes.pop()
+            gpu.read(last.handle(), 16)
+            del last
+    assert samebytes.stats().copies == 0
+
+
+def test_pages_beside_those_that_the_application_registered(gpu: Any, context: CudaContext) -> None:
+    whole = samebytes.context("cpu").allocate((4 * 4096,))
+    at = whole.handle("data") + 2 * 4096
+    gpu.do("cuMemHostRegister", at, 4096, 0)
+    try:
+        part = samebytes.tensor(whole.native[:4096])
+        assert part.map(context, "rw").handle() == whole.handle("data")
+    finally:
+        gpu.do("cuMemHostUnregister", at)
+
+
 def test_contexts(gpu: Any, context: CudaContext) -> None:
     assert samebytes.context("cuda") is samebytes.context("cuda:0") is context
     assert samebytes_cuda.context(gpu.context) is context
@@ -577,7 +613,7 @@ def test_memory_dropped_in_a_function_of_a_stream(gpu: Any, context: CudaContext
 
 @pytest.mark.usefixtures("gpu")
 def test_a_part_of_a_frame_is_cut_by_the_cpu_and_the_error_says_how() -> None:
-    frame = samebytes.context("cpu").allocate_frame("NV12", 64, 48).map("cuda", copy=True)
+    frame = samebytes.context("cuda").allocate_frame("NV12", 64, 48)
     way_out = r'cannot read it in place, so use frame.map\("cpu", copy=True\).crop'
     with pytest.raises(UnsupportedObjectError, match=way_out):
         frame.crop(0, 0, 8, 8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import mmap
 import weakref
+from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
@@ -84,8 +85,8 @@ class PagesToCuda(MemoryMapper):
         if not target.supports("HOST_REGISTER_SUPPORTED"):
             raise Refused("the device cannot use registered memory of the host")
         address = data_address(item.native)
-        first, end = _pages(item, address)
-        registered = registrations.add(target, first, end - first, item.storage)
+        own, whole = _pages(item, address)
+        registered = registrations.add(target, own, whole, item.storage)
         if _pointer_for(target, address, 0) is None:
             raise Refused("the device uses registered memory at another address than the CPU")
         keep = (item.storage, registered)
@@ -150,24 +151,27 @@ def _pointer_for(target: CudaContext, address: int, low: int) -> int | None:
     return address if int(found) == address + low else None
 
 
-def _pages(item: Tensor, address: int) -> tuple[int, int]:
-    """Where the whole pages that hold the array begin and end."""
+def _pages(item: Tensor, address: int) -> tuple[range, range]:
+    """The addresses of the whole pages that hold the array, and of all pages of its owner."""
     page, (low, high) = mmap.PAGESIZE, item.info.extent
     start, end = address + low, address + high
-    first, last = start // page * page, -(-end // page) * page
+    own = range(start // page * page, -(-end // page) * page)
     if start == end:
         raise Refused("an empty array has no pages to register")
     storage = item.storage
-    owned = (
-        storage.address and storage.address <= first and last <= storage.address + storage.nbytes
+    # Of memory that begins or ends within a page, that page is partly somebody else's.
+    owned = range(
+        -(-storage.address // page) * page, (storage.address + storage.nbytes) // page * page
     )
+    if storage.address and owned.start <= own.start and own.stop <= owned.stop:
+        return own, owned
     # The rest of the pages may be somebody else's memory, unless the array's owner owns it too.
-    if (first, last) != (start, end) and not owned:
+    if (own.start, own.stop) != (start, end):
         raise Refused(
             f"{end - start} bytes at {start:#x} are not whole pages of {page}: use memory of "
             'samebytes.context("cpu").allocate()'
         )
-    return first, last
+    return own, own
 
 
 class _Registrations:
@@ -187,15 +191,31 @@ class _Registrations:
                 return storage
         return None
 
-    def add(self, context: CudaContext, first: int, nbytes: int, keep: object) -> Storage:
+    def add(self, context: CudaContext, own: range, whole: range, keep: object) -> Storage:
         """Register pages, or find the registration that they have.
+
+        The driver registers no page twice, and planes of a frame have pages in common. So all
+        pages of their owner are registered with the first plane.
+
+        Args:
+            context: of the device.
+            own: addresses of the pages that the array lies on.
+            whole: of all pages that its owner has, among them these.
+            keep: the owner.
 
         Raises:
             Refused: the driver does not take them.
         """
-        known = self.at(first, nbytes)
+        known = self.at(own.start, len(own))
         if known is not None:
             return known
+        if whole != own:
+            with suppress(Refused):  # some of them are registered, or there are too many
+                return self._register(context, whole, keep)
+        return self._register(context, own, keep)
+
+    def _register(self, context: CudaContext, pages: range, keep: object) -> Storage:
+        first, nbytes = pages.start, len(pages)
         flags = _PORTABLE
         if not is_mapped(first, nbytes, writable=True):
             if not context.supports("READ_ONLY_HOST_REGISTER_SUPPORTED"):
