@@ -88,6 +88,8 @@ def bound(request: Request, frames: Sequence[Frame[Any]], *, copy: bool) -> Infe
 def new_outputs(request: InferRequest, context: Any, count: int = 1) -> list[dict[str, Tensor]]:
     """Give the request memory of its own for this inference, so that its outputs outlive the next.
 
+    The CPU reads it in place, on a GPU too: that is USM of the host, as of a request's own outputs.
+
     Args:
         context: of the device; None for the CPU.
         count: how many frames the batch has.
@@ -99,6 +101,7 @@ def new_outputs(request: InferRequest, context: Any, count: int = 1) -> list[dic
         LayoutError: an output has no fixed shape.
     """
     place = samebytes.context("cpu") if context is None else context
+    usm_host = getattr(place, "create_usm_host_tensor", None)  # where plain memory is the device's
     ports = request.output_ports
     each = len(ports) // count
     made: list[dict[str, Tensor]] = [{} for _ in range(count)]
@@ -108,7 +111,8 @@ def new_outputs(request: InferRequest, context: Any, count: int = 1) -> list[dic
                 f"{port} has no fixed shape and type: give postprocess=, which reads it before the "
                 "next inference writes it again"
             )
-        tensor = place.allocate(port.shape, port.element.name)
+        name = port.element.name
+        tensor = usm_host(name, port.shape) if usm_host else place.allocate(port.shape, name)
         request.set_output_tensor(port.index, tensor)
         name = port.name if count == 1 else port.name.partition("/")[2]
         made[port.index // each][name] = tensor
