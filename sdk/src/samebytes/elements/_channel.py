@@ -114,10 +114,12 @@ class Port:
                     return False
                 # In one step for readers: who finds a ticket finds an item.
                 with self._replacing:
-                    if not self.items:
+                    # The end of a stream stays: another thread may have put it there meanwhile.
+                    oldest = int(bool(self.items) and isinstance(self.items[0][1], Mark))
+                    if oldest >= len(self.items):
                         continue  # a reader was faster: its credit is on its way
                     # The ticket and the credit of the old item are the new one's.
-                    self.items.popleft()
+                    del self.items[oldest]
                     self.items.append(item)
                 self.dropped += 1
                 return True
@@ -159,8 +161,9 @@ class Port:
         """Wake the writer, and drop what waits."""
         self._credits.put(STOP)
         with self._replacing:
-            self.lost += sum(not isinstance(item[1], Mark) for item in self.items)
-            self.items.clear()
+            # Not by iterating: a writer that had its credit may add an item meanwhile.
+            while self.items:
+                self.lost += not isinstance(self.items.popleft()[1], Mark)
 
 
 class Channel:

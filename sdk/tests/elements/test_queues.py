@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The queues between threads: what is left out is counted once, and the end of a stream stays."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from samebytes.elements._channel import END, FAILED, STOP, Channel, Mark, Port, Stopped
+
+MARKS = pytest.mark.parametrize("mark", [END, FAILED])
+
+
+def full(frames: int = 1) -> tuple[Channel, Port]:
+    """A queue that leaves out the oldest frame, with as many as it has room for."""
+    channel = Channel()
+    port = channel.port(frames, "drop-oldest")
+    for number in range(frames):
+        port.put((0, number))
+    return channel, port
+
+
+def rest(channel: Channel, count: int) -> list[Any]:
+    return [channel.get()[1] for _ in range(count)]
+
+
+def test_the_oldest_is_left_out() -> None:
+    channel, port = full(2)
+    assert port.put((0, "new"))
+    assert rest(channel, 2) == [1, "new"]
+    assert (port.dropped, port.lost) == (1, 0)
+
+
+@MARKS
+def test_the_end_is_not_left_out(mark: Mark) -> None:
+    """One thread may end a stream while another puts a frame of it."""
+    channel, port = full()
+    channel.get()
+    port.put_mark((0, mark))
+    port.put((0, "behind"))
+    port.put((0, "in its place"))
+    assert rest(channel, 2) == [mark, "in its place"]
+    assert (port.dropped, port.lost) == (1, 0)
+
+
+@MARKS
+def test_where_the_end_alone_waits_a_frame_waits_for_room(mark: Mark) -> None:
+    """A reader takes a frame first, and makes room then."""
+    channel, port = full()
+    port.items.popleft()
+    port._tickets.get()
+    port.put_mark((0, mark))
+    writer = threading.Thread(target=port.put, args=((0, "behind"),))
+    writer.start()
+    writer.join(0.05)
+    assert [item[1] for item in port.items] == [mark]
+    port._credits.put(None)
+    writer.join(10)
+    assert rest(channel, 2) == [mark, "behind"]
+    assert (port.dropped, port.lost) == (0, 0)
+
+
+def test_what_comes_while_it_stops_is_counted_once() -> None:
+    """A writer that has its credit adds its frame, whatever happens meanwhile."""
+
+    class Late(tuple[int, Any]):
+        """An item that, when it is looked at, has another one come."""
+
+        def __getitem__(self, at: Any) -> Any:
+            if not late:
+                late.append("late")
+                port.put_mark((0, "late"))
+            return super().__getitem__(at)
+
+    late: list[str] = []
+    channel = Channel()
+    port = channel.port(1)
+    port.put(Late((0, "first")))
+    channel.stop()
+    channel.stop()
+    assert port.lost == 2
+    assert channel.get() is STOP
+    with pytest.raises(Stopped):
+        port.put((0, "second"))
+    assert port.lost == 3
