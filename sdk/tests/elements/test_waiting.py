@@ -193,7 +193,7 @@ def test_frames_of_an_elements_pool_that_the_program_keeps(threads: int) -> None
     kept: list[Any] = []
     with (
         pytest.raises(ElementError, match=r"all \d frames of its pool are in use") as caught,
-        pipe.start(threads=threads, pool_timeout=0.05) as out,
+        pipe.start(threads=threads, pool_timeout=0.5) as out,
     ):
         kept.extend(out)
     assert len(kept) == 2
