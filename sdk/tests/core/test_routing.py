@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from functools import partial
 from typing import Any
 
@@ -203,6 +204,26 @@ def test_no_route_carries_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         assert reason in text
     assert (caught.value.source, caught.value.target) == ("cpu", "beta")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_refusal_is_shown_alone(monkeypatch: pytest.MonkeyPatch, again: bool) -> None:
+    """How the reasons were found out is of no use to whoever reads the traceback."""
+    install(
+        monkeypatch,
+        edge("cpu", "alpha", Alias),
+        edge("alpha", "beta", RefusesAll),
+        edge("alpha", "beta", Copy),
+    )
+    tensor = sb.tensor(np.zeros((3, 2)))
+    if again:  # when the route has been compiled
+        with pytest.raises(CopyRequiredError):
+            tensor.map("beta")
+    with pytest.raises(CopyRequiredError, match="never takes anything") as caught:
+        tensor.map("beta")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "Traceback" in shown
+    assert shown.count("Traceback") == 1
 
 
 def test_an_edge_that_copies_and_cannot_serve_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,6 +176,14 @@ def test_hanging(site: Site) -> None:
     assert is_gone(grandchild)
 
 
+def test_packages_that_take_long_may_be_importable(site: Site) -> None:
+    site.module("slow", "import time\ntime.sleep(600)\n")
+    install(site, "return ProbeResult(usable=True)", {"slow": "slow"})
+    found = examine(find("alpha"), 5)
+    assert found.importable is None
+    assert found.result.reason == "importing its packages took more than 5 s"
+
+
 def is_gone(pid: int) -> bool:
     """Whether a killed process ends: whoever adopted it may need a moment to notice."""
     for _ in range(500):

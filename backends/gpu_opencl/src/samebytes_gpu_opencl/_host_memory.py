@@ -69,8 +69,8 @@ def host_buffer(
     if start % _PAGE or size % _LINE:
         raise Refused(
             f"the memory begins {start % _PAGE} bytes after a page of {_PAGE} and is {size} bytes "
-            f"long: only whole pages of a length that is a multiple of {_LINE} are shared without "
-            'a copy; samebytes.context("cpu").allocate() gives such memory'
+            f"long: only memory that begins at a page and is a multiple of {_LINE} bytes long is "
+            'shared without a copy; samebytes.context("cpu").allocate() gives such memory'
         )
     key = (context.handle("cl_context"), start, size, item.readonly)
     found = _buffers.in_use(key, partial(_make, context, start, size, item))

@@ -371,6 +371,18 @@ def test_explain() -> None:
     assert repr(model) == "<ImageModel BGR 40x30 on CPU>"
 
 
+def test_whole_rows_are_asked_for_by_the_names_of_inputs() -> None:
+    image = ops.parameter([1, 4, 6, 3], np.uint8, name="image")
+    model = openvino.Model([ops.result(ops.relu(image))], [image])
+    image.output(0).get_tensor().set_names({"image"})
+    with pytest.raises(UnsupportedObjectError, match=r"such as \{'image': 128\}, not 8"):
+        samebytes_openvino.take_whole_rows(model, 8)  # type: ignore[arg-type]  # the point
+    with pytest.raises(UnknownNameError, match="did you mean 'image'"):
+        samebytes_openvino.take_whole_rows(model, {"imag": 8})
+    samebytes_openvino.take_whole_rows(model, {"image": 8})
+    assert list(model.input("image").shape) == [1, 4, 8, 3]
+
+
 def test_public_names() -> None:
     for name in ("ImageModel", "ImageRequest", "image_model", "take_whole_rows"):
         assert name in samebytes_openvino.__all__

@@ -235,6 +235,8 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         try:
             route = self.context.frame_routes[(target, access, copy) if copy else (target, access)]
         except KeyError:
+            route = None
+        if route is None:  # not above, where the KeyError would be shown with each error
             route = self.context.compile_route("frame", target, access, copy, self)
         return route(self)
 

@@ -261,6 +261,8 @@ class Tensor(Holder):
         try:
             route = self.context.tensor_routes[(target, access, copy) if copy else (target, access)]
         except KeyError:
+            route = None
+        if route is None:  # not above, where the KeyError would be shown with each error
             route = self.context.compile_route("tensor", target, access, copy, self)
         return route(self)
 

@@ -25,7 +25,7 @@ class Examination:
 
     Attributes:
         importable: whether its module and its packages can be imported; None where that was
-            not tried, since the plugin was set aside before.
+            not tried, since the plugin was set aside before, and where it took too long.
         result: whether it can be used, and if not, why.
         faulty: the plugin is at fault, and not this machine: it was set aside, or its probe or an
             import raised, crashed or hung.
@@ -84,11 +84,13 @@ def _judge(name: str, child: Child, timeout: float) -> Examination:
         return Examination(importable, ProbeResult(usable=False, reason=reason), faulty=True)
     what = "its probe" if importable else "importing its packages"
     hint = ""
-    if child.status is None:
+    if child.status is None:  # whether the packages could be imported is not known, then
         hint = f"more time: samebytes doctor {name} --timeout {max(60, 4 * timeout):g}"
+    elif importable is None:
+        importable = False
     reason = f"{what} {child.ending(timeout)}"
     unusable = ProbeResult(usable=False, reason=reason, hint=hint)
-    return Examination(importable or False, unusable, faulty=True)
+    return Examination(importable, unusable, faulty=True)
 
 
 def _answer(line: str) -> tuple[ProbeResult, bool] | bool:

@@ -149,7 +149,8 @@ class _Routes:
                 self._others = None
                 del why[1:]
             return _first_that_takes(item, self._besides_the_first(source, end), why)
-        raise failure(source, end, self._level, self._access, self._copy, why, item=item)
+        # The reasons are in its text; what the edges raised would be shown before it.
+        raise failure(source, end, self._level, self._access, self._copy, why, item=item) from None
 
     def _besides_the_first(self, source: Context, end: Context) -> Iterator[tuple[str, Run | str]]:
         first, _ = self._first

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from openvino import opset13 as ops
 
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Refused
 
 from .._layout import memory_of
@@ -34,7 +35,20 @@ def take_whole_rows(model: Any, columns: Mapping[str, int]) -> None:
             as before.
         columns: for each input by its name, how many columns a row with its padding has: the row
             pitch in bytes, divided by the bytes of a pixel. Inputs that are not named stay.
+
+    Raises:
+        UnsupportedObjectError: `columns` is not a mapping.
+        UnknownNameError: the model has no input of such a name.
     """
+    if not isinstance(columns, Mapping):
+        raise UnsupportedObjectError(
+            "columns must be a mapping of names to numbers, such as {'image': 128}, not "
+            f"{columns!r}"
+        )
+    names = [parameter.output(0).any_name for parameter in model.get_parameters()]
+    for name in columns:
+        if name not in names:
+            raise UnknownNameError("input", name, names)
     for index, narrow in enumerate(model.get_parameters()):
         old = narrow.output(0)
         shape = list(old.get_shape())
