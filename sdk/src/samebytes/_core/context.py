@@ -147,7 +147,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         """A native handle as an int; it stays with its owner.
 
         Args:
-            key: which handle: a name of the table of keys, such as "cl_mem" or "dma_fd".
+            key: which handle: a name of the table of handle keys, such as "cl_mem" or "dma_fd".
 
         Raises:
             UnknownNameError: this context has no such handle.
@@ -162,7 +162,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         """Raise the error for a handle that is not there.
 
         Args:
-            key: which handle: a name of the table of keys, such as "cl_mem" or "dma_fd".
+            key: which handle: a name of the table of handle keys, such as "cl_mem" or "dma_fd".
 
         Raises:
             UnknownNameError: always; it lists the handles that are there.

@@ -185,7 +185,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         """A native handle of the whole frame as an int; it stays with its owner.
 
         Args:
-            key: which handle: a name of the table of keys, such as "cl_mem" or "dma_fd".
+            key: which handle: a name of the table of handle keys, such as "cl_mem" or "dma_fd".
 
         Raises:
             UnknownNameError: this frame has no such handle.

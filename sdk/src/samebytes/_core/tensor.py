@@ -45,8 +45,9 @@ class Tensor(Holder):
             For mappers: whether an array only carries the bits of another type (bfloat16), without
             the cost of describing every array.
         parent: what map() was called on; for the planes of a mapped frame, that frame's parent.
-        readonly: the tensor may not be written through. numpy enforces it; where a framework has
-            no read-only memory, this flag is all there is.
+        readonly: the tensor may not be written through. numpy enforces it, unless somebody calls
+            `setflags(write=True)`; where a framework has no read-only memory, this flag is all
+            there is.
 
     A backend may set the class attribute `readonly_advice`: why memory of its type is read-only,
     and what to do about it. An AccessError quotes it.
