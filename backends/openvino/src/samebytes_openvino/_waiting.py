@@ -19,18 +19,18 @@ waiting: set[int] = set()
 """The id of each object that is kept."""
 
 
-def keep_used(held: Any, is_used: Callable[[Any], bool]) -> None:
+def keep_used(held: Any, is_used: Callable[[Any], object]) -> None:
     """Keep an object for as long as OpenVINO uses its memory.
 
     Args:
         held: what is kept. Its finalizer may pass it itself.
-        is_used: as `in_use` of `samebytes.plugins.keep_while`.
+        is_used: as `in_use` of `samebytes.plugins.keep_while`; it may return a count.
     """
     waiting.add(id(held))
     keep_while(partial(_waits, is_used), held)
 
 
-def _waits(is_used: Callable[[Any], bool], held: Any) -> bool:
+def _waits(is_used: Callable[[Any], object], held: Any) -> bool:
     if is_used(held):
         return True
     waiting.discard(id(held))

@@ -123,28 +123,36 @@ def _pin_of(native: Any) -> _Pin | None:
     return known if known is not None and known() is native else None
 
 
-def _ended(
+# Their arguments serve at the end of the interpreter, when there are no globals any more.
+def _end(
     ended: _Pin,
     words: Any = WORDS,
     uses: int = USES,
     alone: int = _ALONE,
+    uncounted: int = NO_USES,
     pop: Callable[..., object] = _pins.pop,
 ) -> None:
-    """The Python object of a native has ended."""
-    # The arguments serve at the end of the interpreter, when there are no globals any more.
-    try:
-        if words[ended.at] & uses <= alone:
-            ended.anchor = None  # before the memory
-            pop(ended.number, None)
-            if waiting:
-                sweep_loans()
-            return
-    except AttributeError:  # an exception came while it was made
+    if words[ended.at] & uses > alone:
+        _keep(ended)
         return
-    except BaseException:  # of a signal handler
+    ended.at = uncounted  # the count ends with the anchor
+    ended.anchor = None  # before the memory
+    pop(ended.number, None)
+    if waiting:
+        sweep_loans()
+
+
+def _ended(ended: _Pin, end: Callable[[_Pin], None] = _end) -> None:
+    """The Python object of a native has ended."""
+    # An exception of a signal handler before the first line leaves the pin: memory may stay, but
+    # nothing dangles.
+    try:
+        end(ended)
+    except AttributeError:  # one came while it was made
+        return
+    except BaseException:  # one came in between: each step can be taken again
         _keep(ended)
         raise
-    _keep(ended)
 
 
 def _keep(ended: _Pin) -> None:
@@ -155,8 +163,8 @@ def _keep(ended: _Pin) -> None:
 def _is_used(ended: _Pin) -> bool:
     if WORDS[ended.at] & USES > _ALONE:
         return True
-    ended.anchor = None  # before the memory
     ended.at = NO_USES
+    ended.anchor = None
     return False
 
 
