@@ -236,7 +236,7 @@ class Bindings:
         if isinstance(before.given, RemoteTensor):
             if self._leftovers is None:
                 self._leftovers = Leftovers()
-            before.given.replaced(self._leftovers)
+            before.given._replaced(self._leftovers)
 
     def _bind_remote_batch(self, port: Port, parts: list[Tensor], copy: bool) -> None:
         assert self._context is not None

@@ -216,7 +216,7 @@ def test_the_whole_of_imported_memory(npu: Any) -> None:
     assert guard.released
 
 
-def test_a_request_writes_where_it_was_told(remote: Any) -> None:
+def test_a_request_that_writes(remote: Any) -> None:
     """Its output is the only user of the memory that is left."""
     guard, array = guarded(0)
     request = compiled(remote).create_infer_request()
@@ -273,7 +273,7 @@ def test_the_next_mapping_has_the_same_native(gpu: Any) -> None:
     assert [storage() for storage in storages] == [None] * 3
 
 
-def test_a_request_of_ours_lets_go_of_what_was_replaced(gpu: Any) -> None:
+def test_a_request_of_ours_drops_what_was_replaced(gpu: Any) -> None:
     """The plugin keeps that until the next inference, but does not read it."""
     request = InferRequest(compile_model(adding_one(SHAPE), gpu))
     for _ in range(3):

@@ -80,7 +80,7 @@ class RemoteTensor(Tensor):
         """What OpenVINO reports about it, pointers as ints: SHARED_MEM_TYPE, MEM_HANDLE ..."""
         return params_of(self.native)
 
-    def replaced(self, leftovers: Leftovers) -> None:
+    def _replaced(self, leftovers: Leftovers) -> None:
         """Note that another tensor took its place on a request; for this package's requests.
 
         Args:

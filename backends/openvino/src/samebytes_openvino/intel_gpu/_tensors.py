@@ -132,7 +132,7 @@ class GpuTensor(RemoteTensor):
             parent=self.parent,
         )
 
-    def replaced(self, leftovers: Leftovers) -> None:
+    def _replaced(self, leftovers: Leftovers) -> None:
         """As in its base class: the plugin keeps what the last inference used.
 
         Args:
