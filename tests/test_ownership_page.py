@@ -14,7 +14,7 @@ import pytest
 
 import samebytes as sb
 from samebytes.errors import BusyError, ClosedError, SamebytesError
-from samebytes.plugins import Storage
+from samebytes.plugins import Storage, sweep_loans
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/ownership-questions.md"
 
@@ -265,3 +265,28 @@ def test_a_block_whose_publishing_fails_is_closed_all_the_same() -> None:
     with pytest.raises(OSError, match="refuses"), tensor:
         tensor.native[...] = 1
     assert tensor.closed
+
+
+@pytest.mark.parametrize("device", ["GPU", "NPU"])
+def test_a_region_of_a_remote_tensor(device: str) -> None:
+    """It keeps the memory, and the source's close() sees it though its view is closed."""
+    openvino: Any = pytest.importorskip("openvino", reason="needs openvino")
+    pytest.importorskip("samebytes_openvino", reason="needs samebytes-openvino")
+    try:
+        context = sb.context(f"openvino:{device}")
+    except SamebytesError as error:
+        pytest.skip(str(error))
+    source = sb.context("cpu").allocate((4, 4096))
+    view: Any = source.map(context, "rw")
+    remote = isinstance(view.native, openvino.RemoteTensor)
+    kind = openvino.RemoteTensor if remote else openvino.Tensor
+    region = kind(view.native, openvino.Coordinate([1, 0]), openvino.Coordinate([2, 4096]))
+    view.close()
+    with pytest.raises(BusyError):
+        source.close()
+    end = released(source)
+    del source, view
+    assert end() is not None
+    del region
+    sweep_loans()
+    assert end() is None

@@ -28,7 +28,9 @@ from ._placement import Placement, PlacementRules
 from ._ports import Port
 from ._remote._context import RemoteContext
 from ._remote._errors import RegionError, last_line
-from ._remote._tensor import pin
+from ._remote._leases import Leftovers
+from ._remote._pins import pin
+from ._remote._tensor import RemoteTensor
 from ._tensor import OpenVINOTensor
 
 __all__ = ["Bindings"]
@@ -50,8 +52,8 @@ class Bindings:
         must_run_async: an output is bound to memory that OpenVINO's infer() cannot return.
     """
 
-    __slots__ = ("_bound", "_context", "_intake", "_native", "_rules", "_takes_dense",
-                 "must_run_async")  # fmt: skip
+    __slots__ = ("_bound", "_context", "_intake", "_leftovers", "_native", "_rules", "_runs",
+                 "_takes_dense", "must_run_async")  # fmt: skip
 
     def __init__(self, native: Any, context: RemoteContext | None, rules: PlacementRules) -> None:
         self._native = native
@@ -62,6 +64,8 @@ class Bindings:
         # The CPU plugin uses every dense input where it lies.
         self._takes_dense = context is None and rules.own == "in place"
         self.must_run_async = False
+        self._runs = 0
+        self._leftovers: Leftovers | None = None
 
     def bind(self, port: Port, value: Any, copy: bool, copied: bool = False) -> None:
         """Give `value` to OpenVINO, and hold it. `InferRequest.set_tensor` lists the errors.
@@ -161,8 +165,10 @@ class Bindings:
             placement = "unknown"
         return Binding(port.kind, port.name, bound.tensor, placement, bound.batch)
 
-    def count_plugin_copies(self) -> None:
-        """Count what the plugin copied in the inference that was just started."""
+    def count_run(self) -> None:
+        """Count the inference that was just started, and what the plugin copied in it."""
+        self._runs += 1
+        self._leftovers = None
         for port, bound in self._bound.items():
             if bound.plugin_copies:
                 count_copy(f"openvino -> {port}", bound.plugin_copies)
@@ -214,11 +220,23 @@ class Bindings:
             raise LayoutError(f"{port} does not accept this tensor: {_why(error)}") from error
 
     def _hold(self, port: Port, bound: Bound) -> None:
+        before = self._bound.get(port)
         self._bound[port] = bound
+        if self._context is not None:
+            bound.since = self._runs
+            if before is not None and before.since != self._runs:
+                self._leave(before)
         if port.kind == "output":
             self.must_run_async = any(
                 p.kind == "output" and self._is_remote(b) for p, b in self._bound.items()
             )
+
+    def _leave(self, before: Bound) -> None:
+        """Note what an inference used that was replaced."""
+        if isinstance(before.given, RemoteTensor):
+            if self._leftovers is None:
+                self._leftovers = Leftovers()
+            before.given._replaced(self._leftovers)
 
     def _bind_remote_batch(self, port: Port, parts: list[Tensor], copy: bool) -> None:
         assert self._context is not None

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import openvino
 
 from samebytes.errors import AccessError
-from samebytes.plugins import keep_while, sweep_loans
+from samebytes.plugins import sweep_loans
 
 from ._uses import HEAD, USES, WORDS, is_known, other_uses
+from ._waiting import keep_used, waiting
 
 __all__ = ["PinnedTensor", "ReadOnlyTensor", "tensor_class"]
 
@@ -42,13 +43,13 @@ class PinnedTensor(openvino.Tensor):
                 tensor = words[(address(self) + head) >> 3]
                 # 0 if its constructor raised.
                 if not tensor or words[(words[(tensor + 8) >> 3] + 8) >> 3] & uses == 1:
-                    if _waiting:
+                    if waiting:
                         sweep_loans()
                     return
             except BaseException:  # of a signal handler
-                _keep(self)
+                keep_used(self, other_uses)
                 raise
-            _keep(self)
+            keep_used(self, other_uses)
 
     def copy_to(self, target_tensor: Any) -> None:
         """As openvino.Tensor does, where the target may be written.
@@ -94,22 +95,6 @@ class ReadOnlyTensor(PinnedTensor):
             AccessError: always.
         """
         raise _no_writing("copy_from() of")
-
-
-# The id of each that OpenVINO still used when its last holder was gone.
-_waiting: set[int] = set()
-
-
-def _keep(tensor: PinnedTensor) -> None:
-    _waiting.add(id(tensor))
-    keep_while(_is_used, tensor)
-
-
-def _is_used(tensor: PinnedTensor) -> bool:
-    if other_uses(tensor):
-        return True
-    _waiting.discard(id(tensor))
-    return False
 
 
 def tensor_class(readonly: bool) -> type[PinnedTensor]:

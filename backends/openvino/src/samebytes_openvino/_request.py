@@ -250,7 +250,7 @@ class InferRequest:
         else:
             self._inference.run()
             bindings.flush_outputs()
-        bindings.count_plugin_copies()
+        bindings.count_run()
         return self.outputs()
 
     def start_async(self, inputs: Any = None, *, copy: bool = False) -> None:
@@ -265,7 +265,7 @@ class InferRequest:
         self._prepare(inputs, copy)
         bindings = self._bindings
         self._inference.start()
-        bindings.count_plugin_copies()
+        bindings.count_run()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for a running inference.

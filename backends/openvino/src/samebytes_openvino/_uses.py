@@ -9,20 +9,32 @@ Python object, at
 The first is pybind11's layout of an object with one base, the second the public header
 openvino/runtime/tensor.hpp, the third the C++ library's. None of them is promised. So a tensor is
 looked at when this module is imported, by a way that fails where an address is wrong: unless its
-count follows a region that is cut out of it and dropped, counts are not known, and never read.
+count follows a region that is cut out of it and dropped, counts are not known, and never read. So
+is the first openvino.RemoteTensor that samebytes makes over memory of others: behind its object is
+an ov::RemoteTensor, which is an ov::Tensor.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from ctypes import c_uint64
-from functools import cache
+from collections.abc import Callable
+from ctypes import addressof, c_uint64
+from functools import cache, partial
 from typing import Any
 
 import openvino
 
-__all__ = ["HEAD", "USES", "WORDS", "is_known", "other_uses"]
+__all__ = [
+    "HEAD",
+    "NO_USES",
+    "USES",
+    "WORDS",
+    "count_follows",
+    "counted_at",
+    "is_known",
+    "other_uses",
+]
 
 HEAD = object.__basicsize__
 """Bytes of a Python object before what pybind11 adds: the address of the ov::Tensor."""
@@ -35,6 +47,11 @@ takes a fifth of the time of ctypes' `from_address`."""
 USES = 0xFFFF_FFFF
 """The half of its word in which the use count lies; the count of weak references is the other."""
 
+_NONE = c_uint64(0)
+
+NO_USES = addressof(_NONE) >> 3
+"""Where in WORDS a count lies that is 0: that of what is not counted."""
+
 # Bytes of an ov::Tensor before the address of its control block, and of that before the count.
 _CONTROL = _COUNT = 8
 
@@ -46,40 +63,56 @@ def other_uses(native: Any) -> int:
     """
     if not is_known():
         return 0
+    return max(0, (WORDS[counted_at(native)] & USES) - 1)
+
+
+def counted_at(native: Any) -> int:
+    """Where in WORDS the use count of a tensor lies, as long as it is used.
+
+    Args:
+        native: an openvino.Tensor or openvino.RemoteTensor, whose counts are known.
+    """
     tensor = WORDS[(id(native) + HEAD) >> 3]
     control = WORDS[(tensor + _CONTROL) >> 3] if tensor else 0
-    return (WORDS[(control + _COUNT) >> 3] & USES) - 1 if control else 0
+    return (control + _COUNT) >> 3 if control else NO_USES
 
 
 @cache
 def is_known() -> bool:
-    """Whether counts can be read in this process."""
+    """Whether the counts of openvino.Tensors can be read in this process."""
     # The halves of a word lie as on a little-endian machine.
     if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or sys.byteorder != "little":
         return False
+    tensor = openvino.Tensor(openvino.Type.u8, openvino.Shape([2]))
+    region = partial(openvino.Tensor, tensor, openvino.Coordinate([0]), openvino.Coordinate([1]))
+    return count_follows(tensor, region)
+
+
+def count_follows(native: Any, use: Callable[[], Any]) -> bool:
+    """Whether what is read as the use count of a tensor is that, as far as can be tried.
+
+    Args:
+        native: a tensor.
+        use: makes an object that is one more user of it.
+    """
     try:
         memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
-    try:
-        return _follows_a_region(memory)
-    except (OSError, OverflowError):  # no such address
-        return False
-    finally:
-        os.close(memory)
-
-
-def _follows_a_region(memory: int) -> bool:
-    tensor = openvino.Tensor(openvino.Type.u8, openvino.Shape([2]))
 
     def read(address: int, size: int = 8) -> int:
         return int.from_bytes(os.pread(memory, size, address), sys.byteorder)
 
     def users() -> int:
-        return read(read(read(id(tensor) + HEAD) + _CONTROL) + _COUNT, 4)
+        return read(read(read(id(native) + HEAD) + _CONTROL) + _COUNT, 4)
 
-    alone = users()
-    region = openvino.Tensor(tensor, openvino.Coordinate([0]), openvino.Coordinate([1]))
-    shared = users()
-    del region
-    return (alone, shared, users()) == (1, 2, 1)
+    try:
+        alone = users()
+        user = use()
+        shared = users()
+        del user
+        return (alone, shared, users()) == (1, 2, 1)
+    except (OSError, OverflowError):  # no such address
+        return False
+    finally:
+        os.close(memory)

@@ -8,7 +8,11 @@ remembered without a pin when nobody has it any more:
 
     storage ──▶ remembered native          while it is lent:  native ──▶ storage
 
-What tensors have in their slot for the native is a `Lease`. When the last lease of a native ends
+What tensors have in their slot for the native is a `Lease`. If OpenVINO still uses the native when
+the last lease ends, in a region or a request of its own, it gets a lease too: one that is kept
+until it does not. So what a request holds beyond its mapping is lent again as it is.
+
+When the last lease of a native ends
 and somebody holds the native itself, as may who asked a tensor for it, the native is theirs from
 then on: it stays pinned, and the next mapping makes another one. (A weak reference to the native is
 no holder: whoever makes a strong one of it after the last tensor is gone holds no memory by it.)
@@ -16,15 +20,18 @@ no holder: whoever makes a strong one of it after the last tensor is gone holds 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable
 from sys import getrefcount
 from typing import Any
 
-from samebytes.plugins import ImportCache, Lock, Storage
+from samebytes.plugins import ImportCache, Lock, Storage, sweep_loans
 
-from ._tensor import pinned
+from .._uses import NO_USES, USES, WORDS
+from .._waiting import keep_used, waiting
+from ._pins import UNUSED, counted, pinned
 
-__all__ = ["Lease", "Leases", "native_of"]
+__all__ = ["Lease", "Leases", "Leftovers", "native_of"]
 
 # Whatever is counted and lent. Reentrant: a lease may end by the garbage collector at any time.
 _lock = Lock()
@@ -36,17 +43,21 @@ class _Remembered:
     Attributes:
         leases: the id() of each.
         native: None after somebody took it over.
-        pin: what the native keeps alive: see `_tensor.pin`.
+        pin: what the native keeps alive: see `_pins`.
         home: what it keeps alive in any case.
+        at: where in WORDS its uses are counted: see `_pins.counted`.
+        left: one reference for each request of ours that it was replaced on: see `Leftovers`.
     """
 
-    __slots__ = ("home", "leases", "native", "pin")
+    __slots__ = ("at", "home", "leases", "left", "native", "pin")
 
     native: Any
     pin: Storage | None
+    left: tuple[weakref.ref[Leftovers], ...]
 
     def __init__(self, native: Any) -> None:
         self.leases: set[int] = set()
+        self.left = ()
         self.set(native)
 
     def set(self, native: Any) -> None:
@@ -54,12 +65,30 @@ class _Remembered:
         found = pinned(native)
         assert found is not None, "whoever makes it pins it"
         self.pin, self.home = found, found.keep
+        self.at = counted(native)
         self.native = native
+
+    @property
+    def is_used(self) -> bool:
+        """Whether OpenVINO uses it by itself."""
+        uses = WORDS[self.at] & USES
+        return uses > UNUSED and uses > UNUSED + sum(left() is not None for left in self.left)
 
     def forget(self) -> None:
         """Leave the native, and what it is pinned to, to those who hold it; again does no harm."""
+        self.at = NO_USES  # first: it can be read while the native lives
         self.native = None
         self.home = self.pin = None
+
+
+class Leftovers:
+    """What a request of ours was bound to in its last inference, and is no longer.
+
+    The plugin keeps the tensors of an inference until the next one has started, but does not read
+    those that were replaced. It is dropped when that one starts, and with the request.
+    """
+
+    __slots__ = ("__weakref__",)
 
 
 class Lease:
@@ -75,6 +104,16 @@ class Lease:
         """The openvino.RemoteTensor."""
         return self._remembered.native
 
+    def replaced(self, leftovers: Leftovers) -> None:
+        """The native was replaced on a request, and is one of its leftovers.
+
+        Args:
+            leftovers: of that request.
+        """
+        remembered = self._remembered
+        living = [left for left in remembered.left if left() is not None]
+        remembered.left = (*living, weakref.ref(leftovers))
+
     def __del__(self) -> None:
         # An exception of a signal handler before the first line leaves the native pinned: memory
         # may stay, but nothing dangles.
@@ -89,6 +128,7 @@ class Lease:
 
     def _end(self) -> None:
         remembered = self._remembered
+        kept = None
         with _lock:
             remembered.leases.discard(id(self))
             if remembered.leases:
@@ -96,8 +136,16 @@ class Lease:
             # No local variable: the traceback of an exception would hold it.
             if remembered.pin is None or getrefcount(remembered.native) > _ALONE:
                 remembered.forget()
+            elif remembered.is_used:
+                # This one ends in any case. The other one ends by an exception too.
+                kept = Lease(remembered)
+                remembered.leases.add(id(kept))
             else:
                 remembered.pin.keep = remembered.home
+        if kept is not None:
+            keep_used(kept, _is_lent)
+        elif waiting:
+            sweep_loans()
 
 
 class Leases:
@@ -116,7 +164,8 @@ class Leases:
         Args:
             source: owns the memory.
             key: what tells natives over memory of one source apart.
-            make: makes the native, which must not hold `source`, and is pinned by `_tensor.pin`.
+            make: makes the native, which must not hold `source`, and is pinned by
+                `_pins.pin_memory`.
             keep: what else must live while the native is lent.
         """
         found = self._cache.of_source(source, key, lambda: _Remembered(make()))
@@ -140,6 +189,10 @@ class Leases:
     def forget(self) -> None:
         """Remember none any more. Those that are lent live on."""
         self._cache.clear()
+
+
+def _is_lent(lease: Lease) -> bool:
+    return lease._remembered.is_used
 
 
 def native_of(held: Any) -> Any:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import re
-import weakref
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import openvino
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import DType, Storage, Tensor, TensorInfo
+from samebytes.plugins import DType, Tensor, TensorInfo
 
 from .._element_types import from_element_type
 from ._values import params_of
@@ -19,11 +18,9 @@ from ._values import params_of
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["RemoteTensor", "layout_of", "pin", "pinned"]
+    from ._leases import Leftovers
 
-# openvino.RemoteTensor has no place for a pin, and a subclass could only be made as a region,
-# which the GPU plugin copies. An entry lives as long as the native object.
-_pins: weakref.WeakKeyDictionary[Any, Storage] = weakref.WeakKeyDictionary()
+__all__ = ["RemoteTensor", "layout_of"]
 
 # The one place where an openvino.RemoteTensor shows its element type:
 # "<RemoteTensor: shape[1,16] type: f32>", with a prefix for subclasses.
@@ -31,21 +28,6 @@ _REPR = re.compile(r"shape\[([\d,]*)\] type: (\w+)")
 
 # Kinds of device, and where in this package their tensors are wrapped.
 _WRAPPERS = {"GPU": "intel_gpu._wrap", "NPU": "intel_npu._wrap"}
-
-
-def pin(native: Any, storage: Storage) -> Any:
-    """`native`, which from now on keeps `storage` alive.
-
-    OpenVINO retains a cl_mem. It does not keep USM, host memory, surfaces or displays. The
-    storage must not keep `native`: neither would ever end.
-    """
-    _pins[native] = storage
-    return native
-
-
-def pinned(native: Any) -> Storage | None:
-    """The storage that `native` keeps alive, if it has one."""
-    return _pins.get(native)
 
 
 def layout_of(native: Any) -> tuple[DType, tuple[int, ...]]:
@@ -97,6 +79,13 @@ class RemoteTensor(Tensor):
     def params(self) -> dict[str, int | str]:
         """What OpenVINO reports about it, pointers as ints: SHARED_MEM_TYPE, MEM_HANDLE ..."""
         return params_of(self.native)
+
+    def _replaced(self, leftovers: Leftovers) -> None:
+        """Note that another tensor took its place on a request; for this package's requests.
+
+        Args:
+            leftovers: of that request.
+        """
 
     def _native_parts(self) -> tuple[object, ...]:
         return ()  # it holds the storage itself

@@ -13,7 +13,7 @@ from samebytes.plugins import Context, ContextRegistry, FrameMeta, Storage
 
 from .._remote._core import core_of
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
-from .._remote._tensor import pin
+from .._remote._pins import pin
 from .._remote._values import params_of
 from . import _devices, _opencl, _properties
 from ._arguments import handle_of

@@ -16,7 +16,8 @@ from samebytes.plugins import Storage, TensorInfo, returns_memory
 from .._remote._context import RemoteContext
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
 from .._remote._info import info_of
-from .._remote._tensor import layout_of, pin, pinned
+from .._remote._pins import pin, pin_memory, pinned
+from .._remote._tensor import layout_of
 from .._remote._values import params_of
 from . import _opencl, _properties
 from ._arguments import handle_of
@@ -192,7 +193,7 @@ class TensorMaker(RemoteContext):
             element: OpenVINO's element type.
             extents: the shape.
         """
-        native = self.native_over(plan, element, extents)
+        native = self.native_over(plan, info, element, extents)
         kind = specific(params_of(native), sys.platform == "win32")
         if kind.opaque:
             info = TensorInfo(info.dtype, info.shape, opaque=True)
@@ -201,17 +202,21 @@ class TensorMaker(RemoteContext):
             return kind.owned(native, self, storage, info=info)
         return kind.borrowed(native, self, keep=pinned(native), readonly=plan.readonly, info=info)
 
-    def native_over(self, plan: Plan, element: Any, extents: Any) -> Any:
+    def native_over(self, plan: Plan, info: TensorInfo, element: Any, extents: Any) -> Any:
         """The openvino.RemoteTensor of a plan. It keeps what the plan says, and the context.
 
         Args:
             plan: the memory, as the property map says it, and its owner.
+            info: dtype and shape.
             element: OpenVINO's element type.
             extents: the shape.
         """
         native = self.make_native(plan.properties, element, extents)
         # The openvino.RemoteContext keeps the queue or display that it was made from.
-        return pin(native, Storage(keep=(self.native, plan.keep), readonly=plan.readonly))
+        storage = Storage(keep=(self.native, plan.keep), readonly=plan.readonly)
+        if allocates(plan.properties):
+            return pin(native, storage)
+        return pin_memory(native, storage, info)
 
     def make_native(self, properties: Mapping[str, Any], element: Any, extents: Any) -> Any:
         """The openvino.RemoteTensor of those properties, which nothing checks.

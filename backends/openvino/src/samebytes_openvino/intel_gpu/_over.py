@@ -250,7 +250,7 @@ def _copy_image(item: GpuTensor, array: Array) -> None:
 
 def _made(target: ClContext, plan: Plan, info: TensorInfo, access: Access) -> Any:
     _, element, extents = info_of(info.dtype, info.shape)
-    return target.native_over(replace(plan, readonly=access == "r"), element, extents)
+    return target.native_over(replace(plan, readonly=access == "r"), info, element, extents)
 
 
 def _host_tensor(array: Array, info: TensorInfo, image: bool) -> Any:

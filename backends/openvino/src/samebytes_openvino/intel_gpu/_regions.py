@@ -16,7 +16,7 @@ from samebytes.plugins import TensorInfo
 
 from .._element_types import packed_nbytes
 from .._remote._errors import RegionError
-from .._remote._tensor import pinned
+from .._remote._pins import pinned
 from . import _opencl
 
 __all__ = ["IMAGES", "USM", "check_whole", "may_be_region"]

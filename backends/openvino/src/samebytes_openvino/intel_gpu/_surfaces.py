@@ -11,7 +11,7 @@ from samebytes.plugins import Storage
 from .._remote._core import core_of
 from .._remote._errors import PropertyError, naming
 from .._remote._info import info_of
-from .._remote._tensor import pin
+from .._remote._pins import pin
 from .._remote._values import params_of
 from . import _devices, _opencl, _properties
 from ._checks import check_plane

@@ -14,7 +14,7 @@ from samebytes import Context, Frame, Tensor
 from samebytes.errors import NotHostVisibleError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Storage, TensorInfo, read_slot
 
-from .._remote._leases import Lease, native_of
+from .._remote._leases import Lease, Leftovers, native_of
 from .._remote._tensor import RemoteTensor, layout_of
 from . import _opencl
 from ._regions import IMAGES, USM, check_whole
@@ -131,6 +131,16 @@ class GpuTensor(RemoteTensor):
             info=self.known_info,
             parent=self.parent,
         )
+
+    def _replaced(self, leftovers: Leftovers) -> None:
+        """As in its base class: the plugin keeps what the last inference used.
+
+        Args:
+            leftovers: of that request.
+        """
+        lent = read_slot(_slot, self)
+        if type(lent) is Lease:
+            lent.replaced(leftovers)
 
     def host_array(self) -> np.ndarray[Any, Any]:
         """An array over USM of the host, shared USM, or memory of the CPU.

@@ -25,7 +25,8 @@ from .._remote._context import RemoteContext
 from .._remote._core import core_of
 from .._remote._errors import PropertyError, naming
 from .._remote._info import info_of
-from .._remote._tensor import RemoteTensor, pin
+from .._remote._pins import pin, pin_memory
+from .._remote._tensor import RemoteTensor
 from .._remote._values import params_of
 from .._tensor import OpenVINOTensor
 from . import _checks
@@ -193,7 +194,10 @@ class ZeroContext(RemoteContext):
             imported = Imported(native, params_of(native), nbytes, keep, handle)
             if imported.within_other:
                 return self._whole_tensor(imported, info, readonly)
-        pin(native, Storage(keep=keep))
+        if keep is None:
+            pin(native, Storage())
+        else:
+            pin_memory(native, Storage(keep=keep), info)
         storage = Storage(keep=native, nbytes=nbytes)
         return ZeroBufferTensor.owned(native, self, storage, readonly=readonly, info=info)
 
@@ -385,7 +389,10 @@ class ZeroContext(RemoteContext):
         address: int | None = None,
     ) -> Imported:
         native = self._create(openvino.Type.u8, openvino.Shape([1, nbytes]), properties)
-        return Imported(native, params_of(native), nbytes, source, address)
+        imported = Imported(native, params_of(native), nbytes, source, address)
+        if source is not None and not imported.within_other:
+            pin_memory(native, Storage(keep=source), TensorInfo("uint8", (1, nbytes)))
+        return imported
 
     def _create(self, element: Any, extents: Any, properties: Mapping[str, str]) -> Any:
         with naming("RemoteContext.create_tensor"):

@@ -15,7 +15,8 @@ from .._element_types import element_type, from_element_type
 from .._pinned import PinnedTensor
 from .._remote._conversion import as_tensor
 from .._remote._errors import RegionError
-from .._remote._tensor import RemoteTensor, pin, pinned
+from .._remote._pins import pin, pinned
+from .._remote._tensor import RemoteTensor
 from .._tensor import array_of
 from . import _checks
 from ._imports import Imported

@@ -7,7 +7,7 @@ from typing import Any
 
 from samebytes.plugins import Storage
 
-from .._remote._tensor import pinned
+from .._remote._pins import pinned
 from ._context import ZeroContext
 from ._tensor import ZeroBufferTensor
 

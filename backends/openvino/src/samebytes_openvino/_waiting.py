@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What OpenVINO still uses after its last holder in Python is gone.
+
+OpenVINO says nothing when the last use ends. So it is asked by each sweep, and whoever drops
+something of the kind sweeps while anything waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from samebytes.plugins import keep_while
+
+__all__ = ["keep_used", "waiting"]
+
+waiting: set[int] = set()
+"""The id of each object that is kept."""
+
+
+def keep_used(held: Any, is_used: Callable[[Any], object]) -> None:
+    """Keep an object for as long as OpenVINO uses its memory.
+
+    Args:
+        held: what is kept. Its finalizer may pass it itself.
+        is_used: as `in_use` of `samebytes.plugins.keep_while`; it may return a count.
+    """
+    waiting.add(id(held))
+    keep_while(partial(_waits, is_used), held)
+
+
+def _waits(is_used: Callable[[Any], object], held: Any) -> bool:
+    if is_used(held):
+        return True
+    waiting.discard(id(held))
+    return False
