@@ -15,8 +15,9 @@ _FEW = 4
 _SLOWEST = ("--durations=15", "--durations-min=5")
 PLUGINS = ROOT / "devtools" / "pytest_plugins"
 
-# They would change which tests run, or what they import.
-_NOT_OURS = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+# They would change which tests run, or what they import; without bytecode each of the thousands of
+# processes that tests start would compile all that it imports.
+_NOT_OURS = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONDONTWRITEBYTECODE")
 
 
 def on(devices: Sequence[str], *, strict: bool) -> list[str]:
