@@ -96,8 +96,8 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
     # from an extra that only older ones will do.
     limits = [text for d in installed for text in _limits(d)]
     try:
-        create_venv(place / "venv")
-        must([python, *pip.INSTALL, "--quiet", *limits, *wheels])
+        create_venv(place / "venv", with_pip=False)
+        must([*pip.into(python), "--quiet", *limits, *wheels])
     except CommandError as error:
         return Result(name, False, str(error))
     # Away from the source tree, so that only what is installed can be imported.
