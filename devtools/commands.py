@@ -28,7 +28,8 @@ from devtools.workspace import ROOT, CommandError, run
 
 _TEST_HELP = """\
 Runs lint, builds the site, and runs all tests, two parts at a time: the tests of all distributions
-together, those of each one alone, those without one backend, and those of the DMA-BUF lab.
+together (in four parts), those of each one alone, those without one backend, and those of the
+DMA-BUF lab.
 
   --together        all distributions, editable, in .venv, on software devices: lint and every test
   --alone           for each distribution a fresh venv with its wheel, the core's wheel and what
