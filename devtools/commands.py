@@ -28,15 +28,15 @@ from devtools.workspace import ROOT, CommandError, run
 
 _TEST_HELP = """\
 Runs lint, builds the site, and runs all tests, two parts at a time: the tests of all distributions
-together, those of each one alone, those without one backend, and those of the DMA-BUF lab.
+together (in four parts), those of each one alone, those without one backend, and those of the
+DMA-BUF lab.
 
   --together        all distributions, editable, in .venv, on software devices: lint and every test
   --alone           for each distribution a fresh venv with its wheel, the core's wheel and what
                     they depend on; the mappers and the demo also get the backends, without which
-                    they have nothing to do; without the long tests of lifetimes and leaks, and
-                    of a test with many parameters four
+                    they have nothing to do
   --without [NAME]  for each backend, or the one named, a copy of .venv from which it is removed:
-                    what is left must work; four of a test's parameters here, too
+                    what is left must work
   --newer           the FFmpeg backend, the mappers and the demo with the newest PyAV, on a newer
                     Python if one is on PATH or in pyenv, in a fresh venv; only if asked for
   --hardware        the tests of devices, on the devices of this machine; without them they skip
@@ -49,6 +49,12 @@ together, those of each one alone, those without one backend, and those of the D
   --ci              what continuous integration runs: also --fresh and --newer
   --jobs N          parts at a time, each shown whole when it ends; by default as many as CPUs, at
                     most 2; with 1 all is shown as it comes
+
+Alone and without a backend, tests show that they work in that company. So of a test with many
+parameters two are run, and what takes long and is the same in any company is run together alone:
+of the kit the tests of lifetimes, leaks, drop orders, threads, forks, last holders and thousands
+of frames, and what is marked `together`, such as faults that the kit and `samebytes check-plugin`
+must notice, random input, interrupts at any instruction, and programs that hang or are ended.
 
 Without --strict the lab runs only where it can. Where its kernel cannot be had it is `not run`,
 strict or not, and the last lines say why.
@@ -203,7 +209,7 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
     # Where pip offers no CPU build of it, there is nothing that a strict run could ask for.
     may_miss = ["torch"] if environment.why_left_out("torch") else []
     jobs: dict[str, Callable[[], Sequence[Result]]] = {
-        # The longest first: the short ones fill what the two of them leave.
+        # The longest first: the short ones fill what they leave.
         **_together(rest, strict=strict, may_miss=may_miss),
         "alone": lambda: tiers.alone(strict=strict),
         "without": lambda: removal.without(
@@ -225,8 +231,10 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
 def _together(
     rest: list[str], *, strict: bool, may_miss: Sequence[str]
 ) -> dict[str, Callable[[], Sequence[Result]]]:
-    """The jobs of the tests together: two, or one where pytest gets arguments of the caller's."""
-    parts = {"together": rest} if rest else {f"together {k}": v for k, v in tiers.halves().items()}
+    """The jobs of the tests together: parts, or one where pytest gets arguments of the caller's."""
+    parts = {f"together {name}": paths for name, paths in tiers.parts_together().items()}
+    if rest:
+        parts = {"together": rest}
 
     def job(name: str, arguments: list[str]) -> Callable[[], Sequence[Result]]:
         return lambda: [tiers.together(arguments, strict=strict, may_miss=may_miss, name=name)]

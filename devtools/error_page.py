@@ -5,7 +5,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
@@ -226,6 +226,7 @@ class Errors:
         return text.strip().rstrip(":").removesuffix("; ...").strip()
 
 
+@cache
 def errors() -> Errors:
     """Those of this repository."""
     return Errors({d.name: list(_modules(d.path / "src")) for d in DISTRIBUTIONS})

@@ -101,8 +101,8 @@ def _fill(found: Path, python: Path, chosen: Sequence[Distribution]) -> None:
     names = {d.name for d in chosen}
     parts = [part for part in development_parts() if part.name in names]
     requirements = {r for part in parts for r in part.requirements}
-    install = (python, *pip.INSTALL, "--quiet")
-    must([found, "-m", "venv", python.parent.parent])
+    install = [*pip.into(python), "--quiet"]
+    must([found, "-m", "venv", "--without-pip", python.parent.parent])
     must([*install, "--only-binary=:all:", *group_requirements("build"), *sorted(requirements)])
     must([*install, "--no-build-isolation", "--no-deps", *(d.path for d in chosen)])
 

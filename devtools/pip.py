@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from devtools.venv import PYTHON
 from devtools.workspace import ROOT
 
 INSTALL = ("-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off")
@@ -40,6 +41,15 @@ class Installed:
     downloaded: float
     last_lines: str = ""
     from_disk: float = 0
+
+
+def into(python: Path) -> list[str | Path]:
+    """The command that installs into the venv of `python`, which has no pip of its own.
+
+    It compiles nothing: of most packages tests import a small part.
+    """
+    _, module, *words = INSTALL
+    return [PYTHON, "-m", module, "--python", python, *words, "--no-compile"]
 
 
 def install(python: Path, words: Sequence[str | Path]) -> Installed:

@@ -10,13 +10,21 @@ from devtools.environment import why_left_out
 from devtools.results import Crash, Result, summary
 from devtools.workspace import ROOT, SOFTDEVICES, run
 
-_FEW = 4
+_FEW = 2
+# What takes long, and shows the same whoever else is installed and from wherever, is run by the
+# tests together alone. Tests of this repository say so with their mark, those of the kit cannot.
+_TOGETHER_ALONE = "together"
+_OF_THE_KIT = (
+    "test_lifetimes", "test_nothing_stays", "drop_orders", "test_fork", "test_threads",
+    "ends_with_its_last_holder", "thousands_of_frames",
+)  # fmt: skip
 # What takes longest is named, so that a run that has become slow says why.
 _SLOWEST = ("--durations=15", "--durations-min=5")
 PLUGINS = ROOT / "devtools" / "pytest_plugins"
 
-# They would change which tests run, or what they import.
-_NOT_OURS = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+# They would change which tests run, or what they import; without bytecode each of the thousands of
+# processes that tests start would compile all that it imports.
+_NOT_OURS = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONDONTWRITEBYTECODE")
 
 
 def on(devices: Sequence[str], *, strict: bool) -> list[str]:
@@ -39,9 +47,16 @@ def options(*, strict: bool, may_miss: Sequence[str]) -> list[str]:
     return ["-p", "samebytes_strict", "--continue-on-collection-errors", *exceptions]
 
 
-def few() -> list[str]:
-    """The options that run each test with a few of its parameters, not with all."""
-    return ["-p", "samebytes_few", f"--few={_FEW}"]
+def few(expression: str = "") -> list[str]:
+    """The options of a run that asks whether tests can run at all in other company.
+
+    Each test runs with a few of its parameters, and what takes long and does not depend on the
+    company does not run. `expression` says which tests do (pytest's -k); by default all others.
+    """
+    names = f"not ({' or '.join(_OF_THE_KIT)})"
+    chosen = f"({expression}) and {names}" if expression else names
+    marks = f"not {_TOGETHER_ALONE}"
+    return ["-p", "samebytes_few", f"--few={_FEW}", "-m", marks, "-k", chosen]
 
 
 def environment(crash: Crash) -> dict[str, str]:

@@ -20,9 +20,8 @@ _OTHERS = ("cloudpickle", "jax", "ml_dtypes", "torch")
 ALL_DEVICES = ("gpu", "npu", "vaapi", "cuda")
 # Tests of several distributions that take a device as they find it.
 _ACROSS_DEVICES = ("tests/e2e", "tests/matrix/test_device_matrix.py")
-# What takes long, and is the same whoever else is installed and from wherever: the tests together
-# show it. Alone, a distribution shows that its wheel is complete and needs no other.
-_NOT_ALONE = ("lifetimes", "nothing_stays", "drop_orders", "a_fault_is_noticed")
+# The part of the tests together that a folder's tests belong to; of all others it is the rest.
+_PARTS = {"backends": "backends", "contrib": "contrib", "sdk": "sdk", "mappers": "sdk"}
 # Its tests are of the software devices themselves.
 _SOFTDEVICES = "samebytes-softdevices"
 
@@ -38,15 +37,16 @@ def together(
     return pytest_run(name, PYTHON, [*devices, *arguments], strict=strict, may_miss=may_miss)
 
 
-def halves() -> dict[str, list[str]]:
-    """The folders of the tests together, in two parts that take about as long as each other.
+def parts_together() -> dict[str, list[str]]:
+    """The folders of the tests together, in parts that take about as long as each other.
 
     In one piece they would go on alone, on one CPU, when all other parts have ended.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    paths = project["tool"]["pytest"]["ini_options"]["testpaths"]
-    backends = [path for path in paths if path.startswith("backends/")]
-    return {"backends": backends, "rest": [path for path in paths if path not in backends]}
+    parts: dict[str, list[str]] = {}
+    for path in project["tool"]["pytest"]["ini_options"]["testpaths"]:
+        parts.setdefault(_PARTS.get(path.partition("/")[0], "rest"), []).append(path)
+    return parts
 
 
 def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> Result:
@@ -64,7 +64,8 @@ def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str])
 def alone(*, strict: bool) -> list[Result]:
     """Every distribution's tests against its wheel, each in its own fresh venv.
 
-    Of a test with many parameters it runs a few: the tests together run them all.
+    It shows that a wheel is complete and needs no other: of a test with many parameters a few are
+    run, and nothing that takes long and is the same in any company. The tests together run it all.
 
     The wheels are built from the sdists, so a file that an sdist lacks shows here. Both are checked
     as they would be before they are published.
@@ -95,12 +96,16 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
     # from an extra that only older ones will do.
     limits = [text for d in installed for text in _limits(d)]
     try:
-        create_venv(place / "venv")
-        must([python, *pip.INSTALL, "--quiet", *limits, *wheels])
+        create_venv(place / "venv", with_pip=False)
+        must([*pip.into(python), "--quiet", *limits, *wheels])
     except CommandError as error:
         return Result(name, False, str(error))
     # Away from the source tree, so that only what is installed can be imported.
-    shutil.copytree(distribution.path / "tests", place / "tests")
+    shutil.copytree(
+        distribution.path / "tests",
+        place / "tests",
+        ignore=shutil.ignore_patterns("__pycache__"),  # it knows the places in the source tree
+    )
     for shared in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / shared, place)
     result = pytest_run(
@@ -109,8 +114,6 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
         [
             *on(distribution.devices, strict=strict),
             *few(),
-            "-k",
-            f"not ({' or '.join(_NOT_ALONE)})",
             "tests",
         ],
         cwd=place,

@@ -89,14 +89,17 @@ def make_venv() -> Note:
     return note
 
 
-def create_venv(folder: Path) -> None:
+def create_venv(folder: Path, *, with_pip: bool = True) -> None:
     """Make a fresh venv for the Python that runs this.
+
+    Without pip it takes a tenth of a second, not eight; `pip.into` installs there.
 
     Raises:
         CommandError: this Python cannot make one.
     """
     require_ensurepip()
-    must([_base_python(), "-m", "venv", "--clear", folder])
+    options = [] if with_pip else ["--without-pip"]
+    must([_base_python(), "-m", "venv", "--clear", *options, folder])
 
 
 def require_ensurepip() -> None:

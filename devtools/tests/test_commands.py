@@ -9,7 +9,7 @@ from devtools import commands
 from devtools.commands import _chosen_parts, _lab_where_it_can_be, _parser, _together
 from devtools.lab.unavailable import LabUnavailableError, MissingToolError, NoKernelError
 from devtools.results import Result
-from devtools.tiers import halves as halves_of_together
+from devtools.tiers import parts_together
 from devtools.workspace import ROOT
 
 EVERYTHING = {"lint", "together", "alone", "without", "lab"}
@@ -38,12 +38,12 @@ def test_parts(words: str, parts: set[str]) -> None:
     assert _chosen_parts(options, rest) == parts
 
 
-def test_the_tests_together_run_in_two_halves_unless_pytest_gets_arguments() -> None:
-    halves = halves_of_together()
+def test_the_tests_together_run_in_parts_unless_pytest_gets_arguments() -> None:
+    parts = parts_together()
     ini = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    assert sorted(path for half in halves.values() for path in half) == sorted(ini["testpaths"])
-    assert all(halves.values())
-    assert [*_together([], strict=True, may_miss=())] == [f"together {name}" for name in halves]
+    assert sorted(path for paths in parts.values() for path in paths) == sorted(ini["testpaths"])
+    assert {*parts} == {"sdk", "backends", "contrib", "rest"}
+    assert [*_together([], strict=True, may_miss=())] == [f"together {name}" for name in parts]
     assert [*_together(["-x"], strict=True, may_miss=())] == ["together"]
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from devtools import pip
 from devtools.pip import download, install, reason_of, taken_from_disk
+from devtools.venv import create_venv
+from devtools.workspace import must
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,15 @@ def test_what_pip_took_from_a_folder(tmp_path: Path) -> None:
     done = install(Path(sys.executable), words)
     assert done.reason is None
     assert (done.downloaded, done.from_disk) == (0, wheel.stat().st_size)
+
+
+def test_into_a_venv_without_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pip, "PYTHON", Path(sys.executable))
+    wheel = wheel_of_nothing(tmp_path)
+    create_venv(tmp_path / "venv", with_pip=False)
+    must([*pip.into(tmp_path / "venv" / "bin" / "python"), "--no-index", wheel])
+    (site,) = tmp_path.glob("venv/lib/python*/site-packages")
+    assert {path.name for path in site.iterdir()} == {"nothing.bin", "nothing-1.0.dist-info"}
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of a run of pytest."""
 
+import tomllib
+from pathlib import Path
+
 import hypothesis
 import pytest
 
+import samebytes.testing
 from devtools import pytest_run
 from devtools.pytest_run import on
-from devtools.workspace import SOFTDEVICES
+from devtools.results import Crash
+from devtools.workspace import ROOT, SOFTDEVICES
 
 
 def test_software_devices_are_used_where_they_are_installed(
@@ -24,3 +29,30 @@ def test_software_devices_are_used_where_they_are_installed(
 
 def test_no_example_of_hypothesis_is_timed() -> None:
     assert hypothesis.settings().deadline is None
+
+
+@pytest.mark.parametrize("name", pytest_run._OF_THE_KIT)
+def test_what_of_the_kit_is_left_out_in_other_company_is_there(name: str) -> None:
+    """So that a test that is renamed does not make those runs long."""
+    suites = [getattr(samebytes.testing, suite) for suite in samebytes.testing.__all__]
+    assert any(name in test for suite in suites for test in dir(suite) if test.startswith("test_"))
+
+
+def test_the_mark_of_what_is_run_together_alone_is_known() -> None:
+    ini = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert pytest_run._TOGETHER_ALONE in [marker.partition(":")[0] for marker in ini["markers"]]
+
+
+def test_processes_of_tests_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a container's environment says: it would take a tenth more of all tests' time."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    given: dict[str, str] = {}
+
+    def run(*_: object, env: dict[str, str], **__: object) -> int:
+        given.update(env)
+        return 0
+
+    monkeypatch.setattr(pytest_run, "run", run)
+    pytest_run.pytest_run("some", Path("python"), [], strict=False)
+    assert "PYTHONDONTWRITEBYTECODE" not in given
+    assert given.keys() >= pytest_run.environment(Crash(Path(), Path())).keys()

@@ -5,6 +5,8 @@ import pytest
 
 from devtools.pytest_run import PLUGINS, few
 
+Pytester = pytest.Pytester
+
 pytest_plugins = ["pytester"]
 
 TESTS = """
@@ -25,29 +27,50 @@ class TestOther:
 
 def test_one():
     print("<one>")
+
+@pytest.mark.together
+def test_long():
+    print("<long>")
+
+class TestOfTheKit:
+    def test_lifetimes(self):
+        print("<lifetimes>")
 """
 
 
 @pytest.fixture
-def outcome(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.RunResult:
+def pytester_with_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Pytester:
     monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
+    pytester.makeini("[pytest]\nmarkers = together")
     pytester.makepyfile(TESTS)
-    return pytester.runpytest_subprocess("-s", *few())
+    return pytester
 
 
-def test_the_first_the_last_and_some_between(outcome: pytest.RunResult) -> None:
-    outcome.assert_outcomes(passed=4 + 3 + 4 + 1, deselected=5 + 5)
+def test_the_first_and_the_last_and_nothing_that_is_the_same_in_any_company(
+    pytester_with_tests: Pytester,
+) -> None:
+    outcome = pytester_with_tests.runpytest_subprocess("-s", *few())
+    outcome.assert_outcomes(passed=2 + 2 + 2 + 1, deselected=7 + 1 + 7 + 2)
     printed = outcome.stdout.str()
     for name in ("many", "other"):
-        assert [n for n in range(9) if f"<{name} {n}>" in printed] == [0, 2, 5, 8]
-    assert all(f"<few {n}>" in printed for n in range(3))
+        assert [n for n in range(9) if f"<{name} {n}>" in printed] == [0, 8]
+    assert "<one>" in printed
+    assert "<long>" not in printed
+    assert "<lifetimes>" not in printed
 
 
-def test_the_expression_counts_first(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else the few could be those that -k leaves out."""
-    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
-    pytester.makepyfile(TESTS)
-    ran = pytester.runpytest_subprocess("-k", "test_many and (1 or 3 or 4) and not Other", *few())
-    ran.assert_outcomes(passed=3, deselected=19)
+@pytest.mark.parametrize(("most", "kept"), [(1, [0]), (2, [0, 8]), (4, [0, 2, 5, 8])])
+def test_evenly_between(most: int, kept: list[int], pytester_with_tests: Pytester) -> None:
+    printed = pytester_with_tests.runpytest_subprocess(
+        "-s", "-p", "samebytes_few", f"--few={most}"
+    ).stdout.str()
+    assert [n for n in range(9) if f"<many {n}>" in printed] == kept
+    assert "<lifetimes>" in printed
+
+
+def test_the_expression_counts_first(pytester_with_tests: Pytester) -> None:
+    """Else the few could be those that it leaves out."""
+    outcome = pytester_with_tests.runpytest_subprocess(
+        *few("test_many and (1 or 3 or 4) and not Other or lifetimes")
+    )
+    outcome.assert_outcomes(passed=2, deselected=22)

@@ -132,6 +132,7 @@ def test_no_interrupt_leaves_an_access_open(
     assert steps > 30
 
 
+@pytest.mark.together
 def test_an_interrupted_release_ends_what_is_left(memfd: MakeMemfd, calls: list[int]) -> None:
     """Storage calls it again: see Resumable."""
     tensor = frame_from_fds([memfd(), memfd()], "NV12", 32, 32)

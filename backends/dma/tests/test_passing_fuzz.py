@@ -13,12 +13,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from samebytes import Frame, Region, Tensor, metadata
 from samebytes.errors import NoRouteError, SamebytesError
 from samebytes_dma import DMATensor, receive
+
+pytestmark = pytest.mark.together
 
 PLANE: dict[str, Any] = {
     "buffer": 0, "dtype": "uint8", "shape": [16, 16], "strides": [16, 1], "offset": 0,

@@ -516,6 +516,7 @@ def test_no_memory_for_slots(number: int, monkeypatch: pytest.MonkeyPatch) -> No
     samebytes.reset_stats()
 
 
+@pytest.mark.together
 def test_memory_of_others_is_guarded_as_its_owner_made_it() -> None:
     with ring(memory="memfd") as (writer, reader):
         sent(writer, 1)

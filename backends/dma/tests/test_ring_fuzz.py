@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,8 @@ from samebytes_dma import RingReader, RingWriter
 
 from .both_ends import pair, sent
 from .test_passing_fuzz import DOCUMENTS, change
+
+pytestmark = pytest.mark.together
 
 GREETING = struct.Struct("<c4sHH")
 NUMBER = struct.Struct("<cH")

@@ -16,6 +16,8 @@ from samebytes.testing import at_each_step
 from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
 
+pytestmark = pytest.mark.together
+
 
 def _image() -> sb.Frame:
     return sb.frame(av.VideoFrame(64, 48, "yuv420p")).map("cpu", "rw")

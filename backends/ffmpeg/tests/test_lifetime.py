@@ -248,6 +248,7 @@ def _resident() -> int:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.together
 def test_ten_thousand_mappings_leave_nothing() -> None:
     native = av.VideoFrame(320, 240, "yuv420p")
     frame = sb.frame(native)
@@ -343,6 +344,7 @@ def test_the_interpreter_ends_with_living_mappings(case: str) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.together
 def test_freeing_a_codec_in_the_middle_of_its_work_ends() -> None:
     """PyAV waits for the codec's threads with the interpreter held.
 

@@ -22,6 +22,8 @@ from samebytes_cuda._use import give_back
 
 from .conftest import Gpu
 
+pytestmark = pytest.mark.together
+
 KINDS = ("device", "pinned", "managed", "registered", "vmm", "external", "event")
 # NVIDIA's driver takes less than this from what it keeps, which its count of free memory hides.
 LARGE = (32, 1 << 20)

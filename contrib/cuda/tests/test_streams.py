@@ -321,6 +321,7 @@ def test_a_producer_without_streams_is_waited_for(gpu: Any, lend: Any) -> None:
     not WITHOUT_EVENTS.exists(), reason="the tools lie in the repository, and this runs one"
 )
 @pytest.mark.parametrize("driver_waits", [False, True])
+@pytest.mark.together
 def test_the_tests_of_ordering_can_fail(
     gpu: Any, pytestconfig: pytest.Config, driver_waits: bool
 ) -> None:
@@ -343,6 +344,7 @@ def test_the_tests_of_ordering_can_fail(
 
 
 @pytest.mark.slow
+@pytest.mark.together
 def test_ordering_where_the_driver_waits(gpu: Any, again: Again) -> None:
     """NVIDIA's driver waits where it frees or unregisters memory, and a driver may where it makes
     memory too: no order may need it not to, and what only enqueues calls none of these."""

@@ -52,6 +52,7 @@ def _step(tool: Any, name: str, program: str, *more: Any, **options: Any) -> Any
 
 @pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("program", [HANGS, DEAF])
+@pytest.mark.together
 def test_a_step_that_hangs_is_ended_and_the_next_one_runs(
     tool: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str
 ) -> None:
@@ -66,6 +67,7 @@ def test_a_step_that_hangs_is_ended_and_the_next_one_runs(
     assert "begun" in (tmp_path / "hangs.txt").read_text()
 
 
+@pytest.mark.together
 def test_what_no_time_is_left_for(
     tool: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

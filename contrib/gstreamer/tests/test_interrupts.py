@@ -16,6 +16,8 @@ from samebytes_gstreamer._libraries import gst
 from samebytes_gstreamer._loans import held_count
 from samebytes_gstreamer._memory import map_memory
 
+pytestmark = pytest.mark.together
+
 
 def test_a_buffer_over_arrays_may_be_interrupted_at_any_instruction() -> None:
     source = sb.context("cpu").allocate_frame("NV12", 64, 48)

@@ -166,6 +166,7 @@ def test_nothing_stays_of_pipelines() -> None:
         "del buffer, frame",
     ],
 )
+@pytest.mark.together
 def test_the_interpreter_ends_while_gstreamer_holds_memory(end: str) -> None:
     program = f"""
 from fractions import Fraction

@@ -506,6 +506,7 @@ text = "videotestsrc is-live=true ! video/x-raw,format=GRAY8 ! fill"
 """
 
 
+@pytest.mark.together
 def test_the_interpreter_ends_while_elements_work() -> None:
     program = PROGRAM + (
         "pipeline = Gst.parse_launch(text + ' ! fakesink')\n"

@@ -46,6 +46,7 @@ def test_the_generated_element_passes(generate_element: Generate) -> None:
 
 
 @pytest.mark.parametrize("place", ["_probe.py", "_mappers.py"])
+@pytest.mark.together
 def test_what_hangs_is_ended(generate: Generate, place: str) -> None:
     generated = generate("alpha")
     hangs = "        __import__('time').sleep(600)\n"

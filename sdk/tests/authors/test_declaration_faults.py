@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from sdk.tests.authors.conftest import Generated
 
+pytestmark = pytest.mark.together
+
 Generate = Callable[[str], "Generated"]
 # What is changed in which module, the rule that is broken, and a part of what is seen.
 Faults = dict[str, tuple[str, str, str, str, str]]

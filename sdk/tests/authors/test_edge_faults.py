@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from sdk.tests.authors.conftest import Generated
 
+pytestmark = pytest.mark.together
+
 Generate = Callable[[str], "Generated"]
 
 FROM_CPU, TO_CPU = "0", "1"

@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from sdk.tests.authors.conftest import Generated
 
+pytestmark = pytest.mark.together
+
 Generate = Callable[[str], "Generated"]
 
 CLOSE = "close() gives memory back, and only if nobody uses it"

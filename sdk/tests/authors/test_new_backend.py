@@ -121,6 +121,7 @@ def test_every_place_is_filled(kind: str, request: pytest.FixtureRequest) -> Non
 
 @pytest.mark.slow
 @KINDS
+@pytest.mark.together
 def test_it_passes_its_own_tests(kind: str, request: pytest.FixtureRequest) -> None:
     generated = request.getfixturevalue(kind)("shared_pages")
     generated.install()

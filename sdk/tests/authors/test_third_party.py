@@ -154,6 +154,7 @@ def test_it_is_listed_and_diagnosed(middle: Generated, capsys: Capture) -> None:
     assert [hop["target"] for hop in route["hops"]] == ["middle", "right"]
 
 
+@pytest.mark.together
 def test_it_is_checked(middle: Generated, capsys: Capture) -> None:
     middle.install()
     report = printed(capsys, "check-plugin", "middle")
@@ -181,6 +182,7 @@ def test_it_is_checked(middle: Generated, capsys: Capture) -> None:
         ("_between.py", "item.host_array()", "item.nothing", "no attribute 'nothing'"),
     ],
 )
+@pytest.mark.together
 def test_a_broken_version_harms_nobody(
     middle: Generated, capsys: Capture, file: str, old: str, new: str, expected: str
 ) -> None:

@@ -214,6 +214,7 @@ def test_rows_of_a_third_party(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("wheel")
+@pytest.mark.together
 def test_all_is_in_the_report_of_all(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEBYTES_PLUGINS", "wheel")  # whatever else is installed
     sb.refresh()

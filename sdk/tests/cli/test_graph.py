@@ -155,6 +155,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, capsys: Capture) -> None:
     assert "cannot write" in capsys.readouterr().err
 
 
+@pytest.mark.together
 def test_the_same_in_every_process() -> None:
     """Neither the order of sets nor that of the plugins shows in the picture."""
     seen = {

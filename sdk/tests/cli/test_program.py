@@ -241,6 +241,7 @@ COMMANDS = ("list", "list --json", "doctor cpu", "--version", "list --help")
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.together
 def test_a_full_output_is_reported(site: Site, words: str, unbuffered: str) -> None:
     done = shell(site, f"{words} >/dev/full", unbuffered)
     assert done.stderr == "samebytes: cannot write the output: No space left on device\n"
@@ -248,6 +249,7 @@ def test_a_full_output_is_reported(site: Site, words: str, unbuffered: str) -> N
 
 
 @pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.together
 def test_a_closed_output_is_discarded(site: Site, words: str) -> None:
     done = shell(site, f"{words} >&-")
     assert (done.returncode, done.stderr) == (0, "")
@@ -259,6 +261,7 @@ def test_a_closed_output_is_discarded(site: Site, words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"), [("nonsense", "unknown command"), ("list --nonsense", "unrecognized")]
 )
+@pytest.mark.together
 def test_the_status_does_not_depend_on_the_streams(
     site: Site, words: str, said: str, streams: str
 ) -> None:

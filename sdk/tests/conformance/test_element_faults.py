@@ -12,6 +12,8 @@ import pytest
 
 from .trying_faults import Outcomes, trying
 
+pytestmark = pytest.mark.together
+
 # The fault, the suite that is run, and the tests that must fail.
 FAULTS: dict[str, tuple[str, set[str]]] = {
     "none": ("not TestMissing", set()),

@@ -13,6 +13,8 @@ import pytest
 
 from .trying_faults import Outcomes, trying
 
+pytestmark = pytest.mark.together
+
 # Not run for a fault that they are not meant to notice.
 SLOW = {
     "test_any_layout", "test_declaring_is_light", "test_drop_orders", "test_ends_with",

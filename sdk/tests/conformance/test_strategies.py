@@ -17,6 +17,8 @@ from samebytes.formats import known_formats
 from samebytes.testing import ImageLayout, Layout, Layouts, address_of, strategies
 from samebytes.testing._layouts import EXAMPLES, oddities
 
+pytestmark = pytest.mark.together
+
 ODDITIES = list(Layouts.__dataclass_fields__)
 repeatable = settings(derandomize=True, database=None, deadline=None, max_examples=200)
 searching = settings(

@@ -207,6 +207,7 @@ def plain(holder: Any) -> list[Any]:
 
 @settings(deadline=None, max_examples=150)
 @given(metas())
+@pytest.mark.together
 def test_there_and_back(meta: FrameMeta) -> None:
     line = to_json(meta, add_tensor_data=True, add_empty_results=True)
     again = FrameMeta(IMAGE)
@@ -363,6 +364,7 @@ json_values = st.recursive(
 @given(st.dictionaries(st.sampled_from(["objects", "tensors", "timestamp", "tags", "resolution"]),
                        json_values | st.lists(json_values.map(
                            lambda v: {**BOX, **v} if isinstance(v, dict) else v))))  # fmt: skip
+@pytest.mark.together
 def test_any_document(document: dict[str, Any]) -> None:
     meta = FrameMeta(IMAGE)
     try:

@@ -136,6 +136,7 @@ def test_package_that_kills_the_process(site: Site) -> None:
         ),
     ],
 )
+@pytest.mark.together
 def test_probes_that_fail(site: Site, code: str, expected: str) -> None:
     install(site, code)
     result = probe("alpha")
@@ -158,6 +159,7 @@ def test_printing_does_no_harm(site: Site) -> None:
     assert probe("alpha") == ProbeResult(usable=True, details={"1": "2"})
 
 
+@pytest.mark.together
 def test_hanging(site: Site) -> None:
     # It leaves its own number and that of a process it started, which must both be gone after.
     install(

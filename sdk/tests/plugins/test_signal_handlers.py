@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.together
+
 # A handler comes when the module `when` is looked for, which is then being imported by `because`.
 _PREPARE = """
 import signal, sys

@@ -192,6 +192,7 @@ def test_what_waits_inside_of_a_callback_is_refused(model: Any) -> None:
     assert all("callback" in error for error in errors)
 
 
+@pytest.mark.together
 def test_errors_of_a_callback_are_reported(model: Any, reported: list[BaseException]) -> None:
     request = InferRequest(model)
 
@@ -435,6 +436,7 @@ print("end")
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.together
 def test_a_process_ends_well_while_callbacks_start_inferences(
     device: str, request: pytest.FixtureRequest
 ) -> None:

@@ -8,19 +8,40 @@ status and output.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-import samebytes.testing  # noqa: F401 - what the forks share
+import samebytes.testing  # noqa: F401 - as in a test, before the suites
 
 OPTIONS = [
     "-p", "no:cacheprovider", "-q", "--tb=short", "-rfE", "-W", "ignore", "-c", os.devnull,
-    str(Path(__file__).with_name(sys.argv[1])),
 ]  # fmt: skip
+SUITES = str(Path(__file__).with_name(sys.argv[1]))
+
+
+def get_ready() -> None:
+    """Import what each fork would import again, and let its collections pass over all of that.
+
+    A run without tests loads pytest's plugins, and the kit as pytest rewrites it. The toy comes
+    later: its modules ask for the fault when they are imported.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "test_nothing.py")
+        file.write_text("from samebytes.testing import *\n")
+        output = os.dup(1)
+        os.dup2(2, 1)
+        pytest.main([*OPTIONS, str(file)])
+        sys.stdout.flush()
+        os.dup2(output, 1)
+        os.close(output)
+    gc.collect()
+    gc.freeze()
 
 
 def run(fault: str, expression: str) -> tuple[int, str]:
@@ -32,7 +53,7 @@ def run(fault: str, expression: str) -> tuple[int, str]:
         os.dup2(end, 2)
         os.close(output)
         os.environ["TOY_FAULT"] = fault
-        status = pytest.main([*OPTIONS, "-k", expression])
+        status = pytest.main([*OPTIONS, SUITES, "-k", expression])
         sys.stdout.flush()
         os._exit(status)
     os.close(end)
@@ -42,6 +63,7 @@ def run(fault: str, expression: str) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(ended), printed
 
 
+get_ready()
 for each, selected in json.loads(sys.argv[2]).items():
     sys.stdout.write(json.dumps([each, *run(each, selected)]) + "\n")
     sys.stdout.flush()
