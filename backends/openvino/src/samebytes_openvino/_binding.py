@@ -49,12 +49,12 @@ class Bound:
         plugin_copies: bytes that the plugin copies at each inference.
         pin: see `Verdict`.
         batch: what was set as a batch.
-        since: how many inferences there had been when it was set, on a GPU or NPU.
+        ran: whether the last inference used it, on a GPU or NPU.
     """
 
-    __slots__ = ("batch", "given", "pin", "placement", "plugin_copies", "since", "tensor")
+    __slots__ = ("batch", "given", "pin", "placement", "plugin_copies", "ran", "tensor")
 
-    since: int
+    ran: bool
 
     def __init__(
         self,

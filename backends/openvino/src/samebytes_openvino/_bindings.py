@@ -52,8 +52,8 @@ class Bindings:
         must_run_async: an output is bound to memory that OpenVINO's infer() cannot return.
     """
 
-    __slots__ = ("_bound", "_context", "_intake", "_leftovers", "_native", "_rules", "_runs",
-                 "_takes_dense", "must_run_async")  # fmt: skip
+    __slots__ = ("_bound", "_context", "_intake", "_leftovers", "_native", "_rules",
+                 "_runs_alone", "_takes_dense", "must_run_async")  # fmt: skip
 
     def __init__(self, native: Any, context: RemoteContext | None, rules: PlacementRules) -> None:
         self._native = native
@@ -64,8 +64,9 @@ class Bindings:
         # The CPU plugin uses every dense input where it lies.
         self._takes_dense = context is None and rules.own == "in place"
         self.must_run_async = False
-        self._runs = 0
         self._leftovers: Leftovers | None = None
+        # Nobody has the native to run it by itself.
+        self._runs_alone = True
 
     def bind(self, port: Port, value: Any, copy: bool, copied: bool = False) -> None:
         """Give `value` to OpenVINO, and hold it. `InferRequest.set_tensor` lists the errors.
@@ -165,13 +166,36 @@ class Bindings:
             placement = "unknown"
         return Binding(port.kind, port.name, bound.tensor, placement, bound.batch)
 
-    def count_run(self) -> None:
-        """Count the inference that was just started, and what the plugin copied in it."""
-        self._runs += 1
+    def starting(self) -> Sequence[Bound]:
+        """What the inference that is about to start uses, to be passed to `started`.
+
+        What was replaced since the last one counts as used again: the plugin may still have it, or
+        not.
+        """
+        if self._context is None:
+            return ()
         self._leftovers = None
+        used = list(self._bound.values())
+        for bound in used:
+            bound.ran = False
+        return used
+
+    def started(self, used: Sequence[Bound]) -> None:
+        """The inference runs, or has run. Counts what the plugin copied in it.
+
+        Args:
+            used: as `starting` returned it.
+        """
+        for bound in used:
+            bound.ran = True
         for port, bound in self._bound.items():
             if bound.plugin_copies:
                 count_copy(f"openvino -> {port}", bound.plugin_copies)
+
+    def lend_native(self) -> None:
+        """Somebody has the request from now on, and may run it unnoticed."""
+        self._runs_alone = False
+        self._leftovers = None
 
     def let_go(self) -> None:
         """Drop the request, before what was set on it: that stays for as long as OpenVINO uses it.
@@ -223,8 +247,9 @@ class Bindings:
         before = self._bound.get(port)
         self._bound[port] = bound
         if self._context is not None:
-            bound.since = self._runs
-            if before is not None and before.since != self._runs:
+            bound.ran = False
+            # Of what it copies the plugin has only the copy.
+            if before is not None and before.ran and not before.plugin_copies:
                 self._leave(before)
         if port.kind == "output":
             self.must_run_async = any(
@@ -233,7 +258,7 @@ class Bindings:
 
     def _leave(self, before: Bound) -> None:
         """Note what an inference used that was replaced."""
-        if isinstance(before.given, RemoteTensor):
+        if self._runs_alone and isinstance(before.given, RemoteTensor):
             if self._leftovers is None:
                 self._leftovers = Leftovers()
             before.given._replaced(self._leftovers)

@@ -57,7 +57,7 @@ class OutputFrame(Frame):
             request: whose outputs they are.
             context: where all of them lie, or None.
         """
-        native = request.native
+        native = request._inference.native
         kind = cls if context is not None else _MixedOutputFrame
         frame = kind.borrowed(native, context or OPENVINO, FrameMeta(None))
         frame._request, frame._ports = request, request.output_ports
@@ -150,7 +150,7 @@ def outputs_of_item(request: InferRequest, number: int, count: int) -> OutputFra
     """
     ports = request.output_ports
     each = len(ports) // count
-    frame = _ItemOutputs.borrowed(request.native, OPENVINO, FrameMeta(None))
+    frame = _ItemOutputs.borrowed(request._inference.native, OPENVINO, FrameMeta(None))
     frame._request = request
     frame._ports = ports[number * each : (number + 1) * each]
     return frame

@@ -82,9 +82,13 @@ class InferRequest:
     def native(self) -> Any:
         """The openvino.InferRequest. It does not hold what is set on it directly.
 
+        Whoever has it may run it unnoticed. So from then on a tensor of a GPU that is replaced on
+        this request counts as used until the next inference has started.
+
         Raises:
             ClosedError: the request was closed.
         """
+        self._bindings.lend_native()
         return self._inference.native
 
     def set_tensor(self, port: Any, tensor: Any, *, copy: bool = False) -> None:
@@ -243,6 +247,7 @@ class InferRequest:
         self._prepare(inputs, copy)
         # Held here too: a close() in another thread drops them while this one runs.
         bindings = self._bindings
+        used = bindings.starting()
         if self._has_strings or bindings.must_run_async:
             # OpenVINO's infer() would decode and copy strings, and cannot return remote tensors.
             self._inference.start()
@@ -250,7 +255,7 @@ class InferRequest:
         else:
             self._inference.run()
             bindings.flush_outputs()
-        bindings.count_run()
+        bindings.started(used)
         return self.outputs()
 
     def start_async(self, inputs: Any = None, *, copy: bool = False) -> None:
@@ -264,8 +269,9 @@ class InferRequest:
         """
         self._prepare(inputs, copy)
         bindings = self._bindings
+        used = bindings.starting()
         self._inference.start()
-        bindings.count_run()
+        bindings.started(used)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for a running inference.
@@ -361,7 +367,7 @@ class InferRequest:
         self._bindings = Bindings(None, None, HostPlacement("unknown"))
 
     def __enter__(self) -> Self:
-        self.native  # a closed request cannot be entered  # noqa: B018
+        self._inference.native  # a closed request cannot be entered  # noqa: B018
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -401,7 +407,7 @@ class InferRequest:
         self._bindings.bind_batch(port, tensors, copy)
 
     def _tensor_of(self, port: Port) -> Tensor:
-        self.native  # noqa: B018 - a closed request has none
+        self._inference.native  # noqa: B018 - a closed request has none
         self.wait()
         tensor = self._bindings.tensor_of(port)
         if port.kind == "output" and port.shape is None:
@@ -432,7 +438,7 @@ class InferRequest:
     def _check_idle(self) -> None:
         if self._inference.is_ready:
             return
-        self.native  # noqa: B018 - a closed request has none
+        self._inference.native  # noqa: B018 - a closed request has none
         if self._inference.is_idle():
             # Raises what the last inference failed with.
             self._inference.wait(0)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import openvino
 import pytest
+from openvino import opset13 as ops
 
 import samebytes
 from samebytes.errors import BusyError
@@ -304,6 +305,32 @@ def test_a_region_of_what_was_replaced(gpu: Any, inferred: bool) -> None:
         assert reads(gpu, region, 7)
         request.infer()
     del region
+    source.close()
+
+
+@pytest.mark.parametrize("how", ["converted", "run by its native"])
+def test_a_region_of_what_the_plugin_has_let_go(gpu: Any, how: str) -> None:
+    """Where the plugin may hold nothing of the last inference, nothing of it is left out."""
+    dtype = np.float64 if how == "converted" else np.float32
+    x = ops.parameter(list(SHAPE), dtype, name="x")
+    model = openvino.Model([ops.result(ops.add(x, ops.constant(np.ones((), dtype))))], [x])
+    request = InferRequest(compile_model(model, gpu))
+    source = samebytes.context("cpu").allocate(SHAPE, np.dtype(dtype).name)
+    source.native[...] = 7
+    view = source.map(gpu)
+    request.set_tensor("x", view, copy=True)
+    request.infer()
+    region = region_of(gpu, view.native)
+    view.close()
+    del view
+    native = request.native if how == "run by its native" else None
+    request.set_tensor("x", np.zeros(SHAPE, dtype), copy=True)
+    if native is not None:
+        native.infer()
+    with pytest.raises(BusyError):
+        source.close()
+    del region
+    request.infer()
     source.close()
 
 
