@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import threading
 from typing import Any
 
 import numpy as np
@@ -359,10 +360,13 @@ def test_a_registration_outlives_the_mapping_that_made_it(gpu: Any) -> None:
     np.testing.assert_array_equal(gpu.read(second.handle(), 8192), pages.native)
 
 
+@pytest.mark.parametrize(("width", "height"), [(64, 32), (1920, 1080), (3840, 2160)])
 @pytest.mark.parametrize("name", ["NV12", "I420"])
-def test_planes_that_have_pages_in_common(gpu: Any, context: CudaContext, name: str) -> None:
-    """A plane of 1080p ends within a page, and the next one begins there."""
-    frame = samebytes.context("cpu").allocate_frame(name, 1920, 1080)
+def test_planes_that_have_pages_in_common(
+    gpu: Any, context: CudaContext, name: str, width: int, height: int
+) -> None:
+    """A plane of 1080p ends within a page, and the next one begins there; of 4K some do."""
+    frame = samebytes.context("cpu").allocate_frame(name, width, height)
     for number, plane in enumerate(frame.planes):
         plane.native[...] = number
     for order in (1, -1):
@@ -382,6 +386,39 @@ def test_planes_that_have_pages_in_common(gpu: Any, context: CudaContext, name: 
             gpu.read(last.handle(), 16)
             del last
     assert samebytes.stats().copies == 0
+
+
+def test_threads_map_planes_of_one_frame(context: CudaContext) -> None:
+    frame = samebytes.context("cpu").allocate_frame("I420", 1920, 1080)
+    failed: list[Exception] = []
+
+    def use(plane: Any) -> None:
+        try:
+            for _ in range(50):
+                start.wait(10)
+                mapped = plane.map(context, "rw")
+                start.wait(10)  # all are mapped before any is closed
+                mapped.close()
+        except Exception as error:
+            failed.append(error)
+            start.abort()
+
+    start = threading.Barrier(3)
+    threads = [threading.Thread(target=use, args=(plane,)) for plane in frame.planes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not failed
+
+
+def test_of_much_memory_a_small_part_is_registered(context: CudaContext) -> None:
+    whole = samebytes.context("cpu").allocate_frame("GRAY8", 4096, 64)
+    start = whole.planes[0].handle("data")
+    for part, rows in ((whole.crop(16, 8, 32, 2), (8, 10)), (whole.crop(0, 20, 4096, 4), (20, 24))):
+        with part.map(context, "rw"):
+            there = [look_up(start + row * 4096) is not None for row in range(64)]
+        assert there == [rows[0] <= row < rows[1] for row in range(64)]
 
 
 def test_pages_beside_those_that_the_application_registered(gpu: Any, context: CudaContext) -> None:

@@ -15,6 +15,7 @@ from samebytes import Tensor, TensorInfo
 from samebytes.errors import LayoutError, NativeError
 from samebytes.plugins import (
     Access,
+    KeyLocks,
     MemoryMapper,
     Refused,
     Storage,
@@ -34,6 +35,9 @@ __all__ = ["CopyToCuda", "KnownToCuda", "PagesToCuda"]
 
 _PORTABLE, _READ_ONLY = 1, 8
 """CU_MEMHOSTREGISTER_PORTABLE and CU_MEMHOSTREGISTER_READ_ONLY."""
+
+# A plane of chroma is a sixth of its frame.
+_MOST_PARTS = 8
 
 
 class KnownToCuda(MemoryMapper):
@@ -152,7 +156,7 @@ def _pointer_for(target: CudaContext, address: int, low: int) -> int | None:
 
 
 def _pages(item: Tensor, address: int) -> tuple[range, range]:
-    """The addresses of the whole pages that hold the array, and of all pages of its owner."""
+    """The addresses of the whole pages that hold the array, and of those to register with them."""
     page, (low, high) = mmap.PAGESIZE, item.info.extent
     start, end = address + low, address + high
     own = range(start // page * page, -(-end // page) * page)
@@ -163,10 +167,12 @@ def _pages(item: Tensor, address: int) -> tuple[range, range]:
     owned = range(
         -(-storage.address // page) * page, (storage.address + storage.nbytes) // page * page
     )
+    exact = (own.start, own.stop) == (start, end)
     if storage.address and owned.start <= own.start and own.stop <= owned.stop:
-        return own, owned
+        # What has pages to itself needs no others, and a small part of much memory pins little.
+        return own, own if exact or len(owned) > _MOST_PARTS * len(own) else owned
     # The rest of the pages may be somebody else's memory, unless the array's owner owns it too.
-    if (own.start, own.stop) != (start, end):
+    if not exact:
         raise Refused(
             f"{end - start} bytes at {start:#x} are not whole pages of {page}: use memory of "
             'samebytes.context("cpu").allocate()'
@@ -179,6 +185,8 @@ class _Registrations:
 
     def __init__(self) -> None:
         self._living: weakref.WeakValueDictionary[int, Storage] = weakref.WeakValueDictionary()
+        # Threads that map planes of one frame, which would be refused each other's pages.
+        self._making = KeyLocks()
 
     def at(self, address: int, nbytes: int = 1) -> Storage | None:
         """The registration that holds these bytes, all of them."""
@@ -195,29 +203,35 @@ class _Registrations:
         """Register pages, or find the registration that they have.
 
         The driver registers no page twice, and planes of a frame have pages in common. So all
-        pages of their owner are registered with the first plane.
+        pages of their owner are registered with the first plane, or all from that plane on where
+        those before it are registered already.
 
         Args:
             context: of the device.
             own: addresses of the pages that the array lies on.
-            whole: of all pages that its owner has, among them these.
+            whole: those of its owner, among them these; the same where no others are wanted.
             keep: the owner.
 
         Raises:
             Refused: the driver does not take them.
         """
-        known = self.at(own.start, len(own))
-        if known is not None:
-            return known
-        if whole != own:
-            with suppress(Refused):  # some of them are registered, or there are too many
-                return self._register(context, whole, keep)
-        return self._register(context, own, keep)
+        with self._making.of(whole.start):
+            known = self.at(own.start, len(own))
+            if known is not None:
+                return known
+            writable = is_mapped(own.start, len(own), writable=True)
+            for pages in (whole, range(own.start, whole.stop)):
+                if pages != own and is_mapped(pages.start, len(pages), writable=writable):
+                    with suppress(Refused):  # some of them are registered, or there are too many
+                        return self._register(context, pages, writable, keep)
+            return self._register(context, own, writable, keep)
 
-    def _register(self, context: CudaContext, pages: range, keep: object) -> Storage:
+    def _register(
+        self, context: CudaContext, pages: range, writable: bool, keep: object
+    ) -> Storage:
         first, nbytes = pages.start, len(pages)
         flags = _PORTABLE
-        if not is_mapped(first, nbytes, writable=True):
+        if not writable:
             if not context.supports("READ_ONLY_HOST_REGISTER_SUPPORTED"):
                 raise Refused("the device cannot use memory that is mapped read-only")
             flags |= _READ_ONLY
