@@ -11,9 +11,9 @@ from devtools.results import Crash, Result, summary
 from devtools.workspace import ROOT, SOFTDEVICES, run
 
 _FEW = 2
-# What takes long, and shows the same whoever else is installed and from wherever, is run by the
-# tests together alone. Tests of this repository say so with their mark, those of the kit cannot.
-_TOGETHER_ALONE = "together"
+# What takes long, and shows the same whoever else is installed and from wherever, runs only in the
+# tests together. Tests of this repository say so with their mark, those of the kit cannot.
+_ONLY_TOGETHER = "together"
 _OF_THE_KIT = (
     "test_lifetimes", "test_nothing_stays", "drop_orders", "test_fork", "test_threads",
     "ends_with_its_last_holder", "thousands_of_frames",
@@ -53,10 +53,10 @@ def few(expression: str = "") -> list[str]:
     Each test runs with a few of its parameters, and what takes long and does not depend on the
     company does not run. `expression` says which tests do (pytest's -k); by default all others.
     """
-    names = f"not ({' or '.join(_OF_THE_KIT)})"
-    chosen = f"({expression}) and {names}" if expression else names
-    marks = f"not {_TOGETHER_ALONE}"
-    return ["-p", "samebytes_few", f"--few={_FEW}", "-m", marks, "-k", chosen]
+    chosen = ["-k", expression] if expression else []
+    kit = [f"--kit-without={name}" for name in _OF_THE_KIT]
+    marks = f"not {_ONLY_TOGETHER}"
+    return ["-p", "samebytes_few", f"--few={_FEW}", *kit, "-m", marks, *chosen]
 
 
 def environment(crash: Crash) -> dict[str, str]:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PAGE = Path(__file__).parents[1] / "docs/reference/plugin-api.md"
 # In a process of its own: other tests register keys too.
 _ROWS = r"""
@@ -22,6 +24,8 @@ for key in HANDLE_KEYS.values():
 
 
 def test_the_page_has_every_key() -> None:
+    for package in ("samebytes_cuda", "samebytes_ffmpeg", "samebytes_gpu_opencl"):
+        pytest.importorskip(package, reason=f"missing package {package}")
     made = subprocess.run(
         [sys.executable, "-c", _ROWS], check=True, capture_output=True, text=True, timeout=120
     )

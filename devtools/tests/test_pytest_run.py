@@ -40,11 +40,11 @@ def test_what_of_the_kit_is_left_out_in_other_company_is_there(name: str) -> Non
 
 def test_the_mark_of_what_is_run_together_alone_is_known() -> None:
     ini = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    assert pytest_run._TOGETHER_ALONE in [marker.partition(":")[0] for marker in ini["markers"]]
+    assert pytest_run._ONLY_TOGETHER in [marker.partition(":")[0] for marker in ini["markers"]]
 
 
 def test_processes_of_tests_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a container's environment says: children that compile anew take longer."""
+    """Whatever a container's environment says: children that compile again take longer."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     given: dict[str, str] = {}
 

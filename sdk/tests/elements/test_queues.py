@@ -52,7 +52,7 @@ def test_where_the_end_alone_waits_a_frame_waits_for_room(mark: Mark) -> None:
     port.items.popleft()
     port._tickets.get()
     port.put_mark((0, mark))
-    writer = threading.Thread(target=port.put, args=((0, "behind"),))
+    writer = threading.Thread(target=port.put, args=((0, "behind"),), daemon=True)
     writer.start()
     writer.join(0.05)
     assert [item[1] for item in port.items] == [mark]

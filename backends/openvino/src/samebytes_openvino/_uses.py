@@ -85,11 +85,11 @@ def is_known() -> bool:
         return False
     tensor = openvino.Tensor(openvino.Type.u8, openvino.Shape([2]))
     region = partial(openvino.Tensor, tensor, openvino.Coordinate([0]), openvino.Coordinate([1]))
-    return count_follows(tensor, region)
+    return bool(count_follows(tensor, region))
 
 
-def count_follows(native: Any, use: Callable[[], Any]) -> bool:
-    """Whether what is read as the use count of a tensor is that, as far as can be tried.
+def count_follows(native: Any, use: Callable[[], Any]) -> bool | None:
+    """Whether what is read as the use count of a tensor is that; None if it cannot be tried now.
 
     Args:
         native: a tensor.
@@ -98,7 +98,7 @@ def count_follows(native: Any, use: Callable[[], Any]) -> bool:
     try:
         memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False
+        return None
 
     def read(address: int, size: int = 8) -> int:
         return int.from_bytes(os.pread(memory, size, address), sys.byteorder)

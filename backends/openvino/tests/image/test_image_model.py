@@ -374,13 +374,14 @@ def test_explain() -> None:
 def test_whole_rows_are_asked_for_by_the_names_of_inputs() -> None:
     image = ops.parameter([1, 4, 6, 3], np.uint8, name="image")
     model = openvino.Model([ops.result(ops.relu(image))], [image])
-    image.output(0).get_tensor().set_names({"image"})
+    image.output(0).get_tensor().set_names({"image", "image:0"})
     with pytest.raises(UnsupportedObjectError, match=r"such as \{'image': 128\}, not 8"):
         samebytes_openvino.take_whole_rows(model, 8)  # type: ignore[arg-type]  # the point
     with pytest.raises(UnknownNameError, match="did you mean 'image'"):
         samebytes_openvino.take_whole_rows(model, {"imag": 8})
-    samebytes_openvino.take_whole_rows(model, {"image": 8})
-    assert list(model.input("image").shape) == [1, 4, 8, 3]
+    for name, columns in (("image", 8), ("image:0", 16)):
+        samebytes_openvino.take_whole_rows(model, {name: columns})
+        assert list(model.input("image").shape) == [1, 4, columns, 3]
 
 
 def test_public_names() -> None:

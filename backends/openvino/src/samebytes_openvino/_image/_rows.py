@@ -45,14 +45,15 @@ def take_whole_rows(model: Any, columns: Mapping[str, int]) -> None:
             "columns must be a mapping of names to numbers, such as {'image': 128}, not "
             f"{columns!r}"
         )
-    names = [parameter.output(0).any_name for parameter in model.get_parameters()]
+    known = [name for port in model.inputs for name in sorted(port.get_names())]
     for name in columns:
-        if name not in names:
-            raise UnknownNameError("input", name, names)
+        if name not in known:
+            raise UnknownNameError("input", name, known)
     for index, narrow in enumerate(model.get_parameters()):
         old = narrow.output(0)
         shape = list(old.get_shape())
-        used, whole = shape[_COLUMNS], columns.get(old.any_name, shape[_COLUMNS])
+        used = shape[_COLUMNS]
+        whole = next((columns[name] for name in old.get_names() if name in columns), used)
         if used == whole:
             continue
         shape[_COLUMNS] = whole

@@ -98,8 +98,9 @@ def pin_memory(native: Any, storage: Storage, info: TensorInfo) -> Any:
         anchor = _anchored(native, info)
         if anchor is not None:
             known = _pins[id(native)]
-            known.at = counted_at(native)
+            # In this order: without an anchor the count could be gone when it is read.
             known.anchor = anchor
+            known.at = counted_at(native)
     return native
 
 
@@ -123,7 +124,7 @@ def _pin_of(native: Any) -> _Pin | None:
     return known if known is not None and known() is native else None
 
 
-# Their arguments serve at the end of the interpreter, when there are no globals any more.
+# Their arguments serve at the end of the interpreter, when the globals of the module are gone.
 def _end(
     ended: _Pin,
     words: Any = WORDS,
@@ -180,19 +181,23 @@ def _anchored(native: Any, info: TensorInfo) -> Any:
     else:
         make = partial(openvino.RemoteTensor, native, *_first_element(info.ndim))
     try:
-        return make() if _is_counted(type(native), native, make) else None
+        return make() if _is_counted(native, info.dtype.packed, make) else None
     except RuntimeError:  # OpenVINO has no model of such elements, or no such region
         return None
 
 
-_counted: dict[type, bool] = {}
+# By the class of the native and the way its anchor is made.
+_counted: dict[tuple[type, bool], bool] = {}
 
 
-def _is_counted(kind: type, native: Any, make: Callable[[], Any]) -> bool:
-    found = _counted.get(kind)
+def _is_counted(native: Any, packed: bool, make: Callable[[], Any]) -> bool:
+    key = type(native), packed
+    found = _counted.get(key)
     if found is None:
-        found = _counted[kind] = is_known() and count_follows(native, make)
-    return found
+        found = is_known() and count_follows(native, make)
+        if found is not None:  # else it could not be tried now, for want of a descriptor
+            _counted[key] = found
+    return bool(found)
 
 
 @cache
