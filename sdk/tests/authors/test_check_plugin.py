@@ -165,7 +165,7 @@ def test_a_part_that_is_not_there(generate: Generate, capsys: pytest.CaptureFixt
     assert main(["check-plugin", "alpha", "--only", "cpu->alpha"]) == 2
     out, err = capsys.readouterr()
     assert "unknown context or edge of alpha 'cpu->alpha'; did you mean 'cpu -> alpha'" in err
-    assert "declaration:" not in err, "stderr is no terminal"
+    assert "declaration:" not in err, "stderr is not a terminal"
     assert not out
 
 

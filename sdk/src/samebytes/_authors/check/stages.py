@@ -111,7 +111,7 @@ class Check:
                 raise UnknownNameError(f"context or edge of {self._name}", name, known)
 
     def _done(self, subject: str) -> None:
-        """Tell what was found since it was told before."""
+        """Report what was found since the last part."""
         if self._tell is not None:
             self._tell(subject, self.findings[self._reported :])
         self._reported = len(self.findings)

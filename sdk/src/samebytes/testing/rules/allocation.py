@@ -119,8 +119,8 @@ def refused_close_touches_nothing(subject: MemorySubject) -> None:
     "2.7",
     "the planes of an allocated frame share no byte",
     means="what is written to one row or plane shows in another: luma in chroma",
-    do="a pitch is at least the bytes of a row, and a plane begins where the one before has ended: "
-    "image.plane_layouts(pitches, offsets) refuses others",
+    do="a pitch is at least the bytes of a row, as image.plane_layouts(pitches, offsets) checks, and "
+    "a plane begins where the one before has ended",
 )
 def planes_share_no_byte(subject: MemorySubject) -> None:
     """Look at the layouts of the planes, write to all, and read all.
