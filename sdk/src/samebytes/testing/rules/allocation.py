@@ -119,8 +119,8 @@ def refused_close_touches_nothing(subject: MemorySubject) -> None:
     "2.7",
     "the planes of an allocated frame share no byte",
     means="what is written to one row or plane shows in another: luma in chroma",
-    do="a pitch is at least the bytes of a row, as image.plane_layouts(pitches, offsets) checks, and "
-    "a plane begins where the one before has ended",
+    do="a pitch has at least the bytes of a row: image.plane_layouts(pitches, offsets) "
+    "checks that; and a plane begins where the one before has ended",
 )
 def planes_share_no_byte(subject: MemorySubject) -> None:
     """Look at the layouts of the planes, write to all, and read all.
