@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every name that a public module exports is there, also one that is imported when it is used."""
+"""Every name that a public module exports is there, also one that is imported when it is used.
+
+The reference shows it under the name by which it is exported.
+"""
 
 import importlib
+import inspect
+import re
 from collections.abc import Iterator
 
 import pytest
 
-from devtools.workspace import DISTRIBUTIONS
+from devtools.workspace import DISTRIBUTIONS, ROOT
 
 
 def public_modules() -> Iterator[str]:
@@ -33,3 +38,24 @@ def test_what_is_exported_is_there(module: str) -> None:
             raise
         pytest.skip(f"missing package {error.name}")
     assert missing == []
+
+
+def shown() -> Iterator[str]:
+    """What the pages of the reference describe, as "samebytes.plugins.Storage"."""
+    for page in sorted((ROOT / "docs" / "reference" / "api").glob("*.md")):
+        yield from re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", list(shown()))
+def test_the_reference_has_the_name_that_is_exported(path: str) -> None:
+    """The heading is the name by which it was defined, whatever it was imported as."""
+    module, _, name = path.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or "." in error.name:
+            raise
+        pytest.skip(f"missing package {error.name}")
+    # Another name for a method (image_format = ImageFormat.of) is shown as the assignment it is.
+    if (inspect.isfunction(found) or inspect.isclass(found)) and "." not in found.__qualname__:
+        assert found.__name__ == name

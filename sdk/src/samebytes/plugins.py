@@ -59,10 +59,7 @@ from ._core.storage import JointStorage, Resumable, Storage, joint_owner, owners
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
-from ._exchange import DeviceArray
-from ._exchange import check_request as check_dlpack_request
-from ._exchange import device_array as dlpack_array
-from ._exchange import to_capsule as dlpack_capsule
+from ._exchange import DeviceArray, check_dlpack_request, dlpack_array, dlpack_capsule
 from ._lazy import lazy_exports
 from ._plugins.hooks import hookimpl
 from ._plugins.specs import (

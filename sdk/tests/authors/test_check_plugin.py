@@ -147,6 +147,29 @@ def test_the_command(generate: Generate, capsys: pytest.CaptureFixture[str]) -> 
     assert out.splitlines()[-1].startswith("alpha: ")
 
 
+def test_a_part_alone_and_what_is_said_meanwhile(
+    generate: Generate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generate("alpha").install()
+    assert main(["check-plugin", "alpha", "--only", "cpu -> alpha", "--verbose", "--json"]) == 0
+    out, err = capsys.readouterr()
+    findings = json.loads(out)["findings"]  # nothing else is there
+    assert "cpu -> alpha" in {f["subject"] for f in findings}
+    assert not {"alpha", "alpha -> cpu"} & {f["subject"] for f in findings if f["number"] != "6.13"}
+    lines = [line.partition(":") for line in err.splitlines()]
+    assert [subject for subject, *_ in lines] == ["declaration", "cpu -> alpha"]
+    assert all(" passed, 0 failed (" in text for *_, text in lines)
+
+
+def test_a_part_that_is_not_there(generate: Generate, capsys: pytest.CaptureFixture[str]) -> None:
+    generate("alpha").install()
+    assert main(["check-plugin", "alpha", "--only", "cpu->alpha"]) == 2
+    out, err = capsys.readouterr()
+    assert "unknown context or edge of alpha 'cpu->alpha'; did you mean 'cpu -> alpha'" in err
+    assert "declaration:" not in err, "stderr is not a terminal"
+    assert not out
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -195,5 +195,18 @@ def test_a_copy_that_is_none(generate: Generate, edge: str) -> None:
 def test_a_copy(generate: Generate) -> None:
     generated = generate("alpha")
     generated.change("_plugin.py", "Transfer.ALIAS", "Transfer.COPY")
+    generated.change(
+        "_plugin.py", "transfer=Transfer.COPY", 'transfer=Transfer.COPY, access=("r",)'
+    )
     generated.change("_mappers.py", ARRAY, COPIED)
     assert generated.faults("edge", FROM_CPU) == {}
+
+
+def test_a_copy_that_is_written_and_lost(generate: Generate) -> None:
+    """Of three access modes, which is the default."""
+    generated = generate("alpha")
+    generated.change("_plugin.py", "Transfer.ALIAS", "Transfer.COPY")
+    generated.change("_mappers.py", ARRAY, COPIED)
+    faults = generated.faults("edge", FROM_CPU)
+    assert [*faults] == [MAPPING_SHOWS]
+    assert "written to the copy cpu -> alpha is not in the source" in faults[MAPPING_SHOWS]

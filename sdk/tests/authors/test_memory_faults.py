@@ -116,6 +116,14 @@ def test_slots_of_a_pool(generate: Generate) -> None:
     assert "given back while an array over it was alive" in expected
 
 
+def test_a_slot_that_is_given_back_at_once(generate: Generate) -> None:
+    """It is the last of a queue: the next allocations get others."""
+    generated = generate("alpha")
+    generated.change("_memory.py", "def _pages", POOL.replace("range(8)", "range(128)"))
+    faults = generated.faults("context", "alpha")
+    assert "was written to another" in faults["allocated memory is nobody else's while it lives"]
+
+
 @pytest.mark.parametrize(
     ("host_array", "expected"),
     [("        return self.native.array\n", None), (WHOLE, "rows 1 to 63 read as other rows")],

@@ -5,18 +5,28 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Frame
+from samebytes import Context, DType, Frame, FrameMeta, ImageInfo, Tensor, TensorInfo
+from samebytes.plugins import CpuTensor
 from samebytes.testing.rules import CHAPTERS, BrokenRule, NotChecked, all_rules
+from samebytes.testing.rules.allocation import planes_share_no_byte
 from samebytes.testing.rules.book import rule
+from samebytes.testing.rules.dtypes import every_dtype
 from samebytes.testing.rules.planes import planes_keep_their_places
+from samebytes.testing.rules.readonly import (
+    mapping_is_readonly,
+    mapping_is_writable,
+    native_stays_readonly,
+)
 from samebytes.testing.rules.sight import SAMEBYTES
-from samebytes.testing.rules.subjects import Array
+from samebytes.testing.rules.subjects import Array, Item
 
 # What check-plugin does while pytest and hypothesis are not installed.
 WITHOUT_PYTEST = """
@@ -108,3 +118,87 @@ def test_planes_keep_their_places_in_whatever_shapes(swapped: bool) -> None:
             read,
         )
         assert "I420" in seen
+
+
+class PaddedRows:
+    """Where tensors are allocated whose rows are not one after another."""
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        whole = samebytes.context("cpu").allocate((*shape[:-1], shape[-1] + 3), dtype)
+        info = TensorInfo(dtype, shape, whole.strides)  # packed elements have none
+        array = np.ndarray(shape, dtype.carrier, np.asarray(whole.storage), 0, info.strides)
+        return CpuTensor.owned(array, whole.context, whole.storage, info=info)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_element_types_are_kept_in_padded_rows(broken: bool) -> None:
+    def map_(tensor: Tensor) -> Tensor:
+        mapped = tensor.map("cpu")
+        return samebytes.tensor(mapped.native[::-1]) if broken else mapped
+
+    expected = pytest.raises(BrokenRule, match="uint8: the bytes of its array are others")
+    with expected if broken else nullcontext():
+        kept = every_dtype(cast(Context, PaddedRows()), (3, 5), map_)
+        assert {"bool", "uint8", "bfloat16", "complex128"} <= {*kept.split(", ")}
+
+
+class Planes:
+    """Frames of the CPU whose planes lie so, in one piece of memory."""
+
+    sight = SAMEBYTES
+    context = samebytes.context("cpu")
+
+    def __init__(self, strides: list[tuple[int, ...]], offsets: list[int]) -> None:
+        self._places = list(zip(strides, offsets, strict=True))
+
+    def allocate(self) -> Frame:
+        image = ImageInfo.of("NV12", 8, 4)
+        owner = self.context.allocate((200,))
+        memory = np.asarray(owner.storage)
+        natives = tuple(
+            np.ndarray(p.shape, p.dtype, memory, offset, strides)
+            for p, (strides, offset) in zip(image.plane_layouts(), self._places, strict=True)
+        )
+        return Frame.owned(natives, self.context, FrameMeta(image), owner.storage)
+
+    def holders(self, item: Item) -> list[Callable[[], Any]]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("strides", "offsets", "seen"),
+    [
+        ([(8, 1), (8, 2, 1)], [0, 32], None),
+        ([(16, 1), (16, 2, 1)], [0, 64], None),
+        ([(16, 1), (16, 2, 1)], [0, 8], None),  # rows of both in turn
+        ([(8, 1), (6, 2, 1)], [0, 32], "rows or pixels of plane 1 overlap"),
+        ([(4, 1), (8, 2, 1)], [0, 32], "rows or pixels of plane 0 overlap"),
+        ([(8, 1), (8, 2, 1)], [0, 31], "plane 0 has what was written to another plane"),
+    ],
+)
+def test_planes_that_share_bytes(
+    strides: list[tuple[int, ...]], offsets: list[int], seen: str | None
+) -> None:
+    with pytest.raises(BrokenRule, match=seen) if seen else nullcontext():
+        planes_share_no_byte(Planes(strides, offsets))
+
+
+def test_what_its_framework_made_read_only() -> None:
+    array = np.zeros((4, 4), np.uint8)
+    with pytest.raises(BrokenRule, match="is not read-only"):
+        native_stays_readonly(samebytes.tensor(array))
+    array.flags.writeable = False
+    native_stays_readonly(samebytes.tensor(array))
+
+
+def test_views_that_can_or_cannot_be_written() -> None:
+    tensor = samebytes.context("cpu").allocate((4, 4))
+    reading = tensor.map("cpu")
+    mapping_is_readonly(reading, [reading.native])
+    with pytest.raises(BrokenRule, match="view of plane 0 can be written"):
+        mapping_is_readonly(reading, [tensor.native])
+    mapping_is_writable(tensor, [tensor.native])
+    with pytest.raises(BrokenRule, match="view of plane 0 cannot be written"):
+        mapping_is_writable(tensor, [reading.native])
+    with pytest.raises(BrokenRule, match="what was mapped is readonly"):
+        mapping_is_writable(reading, [])

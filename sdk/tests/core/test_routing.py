@@ -307,6 +307,35 @@ def test_access_is_checked_before_the_edge(monkeypatch: pytest.MonkeyPatch) -> N
         readonly.map("alpha", "w")
 
 
+@pytest.mark.parametrize("copy", [False, True])
+def test_writing_to_a_read_only_object_is_refused_before_routes_are(
+    monkeypatch: pytest.MonkeyPatch, copy: bool
+) -> None:
+    """Neither copy=True nor another route would help."""
+    copies, none = edge("cpu", "alpha", Copy, access=("r",)), ()
+    array = np.zeros((4, 4), np.uint8)
+    array.flags.writeable = False
+    tensor, frame = sb.tensor(array), sb.frame(array, format="GRAY8")
+    every = edge("cpu", "alpha", Copy)
+    refusing = edge("cpu", "alpha", RefusesAll)
+    for edges in ((copies,), none, (every,), (refusing,)):
+        install(monkeypatch, *edges)
+        for item in (tensor, frame):
+            with pytest.raises(AccessError, match="read-only cpu"):
+                item.map("alpha", "rw", copy=copy)
+            with pytest.raises(AccessError, match="read-only cpu"):
+                sb.route(item, "alpha", access="w", copy=copy)
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_writing_to_a_read_only_object_is_refused_by_an_edge_alone(copy: bool) -> None:
+    array = np.zeros((4, 4), np.uint8)
+    array.flags.writeable = False
+    spec = edge("cpu", "alpha", Copy)
+    with pytest.raises(AccessError, match="read-only cpu"):
+        Copy(spec, sb.context("cpu"), ALPHA).map(sb.tensor(array), "rw", copy=copy)
+
+
 def test_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch)
     tensor = sb.tensor(np.zeros(3))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from samebytes._dtypes import dtype
-from samebytes._exchange import dlpack, from_foreign, to_capsule
+from samebytes._exchange import dlpack, dlpack_capsule, from_foreign
 from samebytes._exchange._capsule import content
 from samebytes._exchange._dlpack_abi import FLAG_IS_COPIED, FLAG_READ_ONLY
 from samebytes.errors import ExportError, LayoutError
@@ -201,7 +201,7 @@ def test_nothing_is_counted_without_a_copy(exporter: Callable[..., Any]) -> None
 @pytest.mark.parametrize("name", ["float4_e2m1fn", "uint1", "int4", "nf4"])
 def test_packed_types_are_refused(name: str) -> None:
     with pytest.raises(ExportError, match="export the bytes as uint8"):
-        to_capsule(np.zeros(3, np.uint8), dtype(name), max_version=(1, 0))
+        dlpack_capsule(np.zeros(3, np.uint8), dtype(name), max_version=(1, 0))
 
 
 def test_what_consumers_may_ask_of_memory_on_a_device() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from samebytes._dtypes import dtype
-from samebytes._exchange import from_foreign, to_capsule
+from samebytes._exchange import dlpack_capsule, from_foreign
 from samebytes.errors import ExportError
 
 VERSIONS = [None, (1, 0)]
@@ -54,7 +54,7 @@ def test_a_capsule_holds_the_owner(
     owner = Owner()
     gone: list[int] = []
     weakref.finalize(owner, gone.append, 1)
-    held: Any = to_capsule(
+    held: Any = dlpack_capsule(
         np.zeros(4, np.uint16), dtype(name), max_version=max_version, owner=owner
     )
     del owner
@@ -78,7 +78,7 @@ def test_a_thousand_capsules_leave_no_reference(
     owner = Owner()
     before = sys.getrefcount(a), sys.getrefcount(owner)
     for _ in range(1000):
-        capsule = to_capsule(a, dtype(name), max_version=max_version, owner=owner)
+        capsule = dlpack_capsule(a, dtype(name), max_version=max_version, owner=owner)
         if consumed:
             assert consume(capsule)[3] == 3
     capsule = None
@@ -91,7 +91,7 @@ def test_a_refused_export_holds_nothing() -> None:
     before = sys.getrefcount(a)
     for _ in range(100):
         with pytest.raises(ExportError):
-            to_capsule(a, dtype("bfloat16"))
+            dlpack_capsule(a, dtype("bfloat16"))
     gc.collect()
     assert sys.getrefcount(a) == before
 
@@ -110,7 +110,7 @@ def test_capsules_may_die_on_any_thread(name: str) -> None:
     for thread in threads:
         thread.start()
     for i in range(1000):
-        capsule = to_capsule(a, dtype(name), max_version=VERSIONS[i % 2])
+        capsule = dlpack_capsule(a, dtype(name), max_version=VERSIONS[i % 2])
         work.put(consume(capsule) if i % 3 else capsule)
     capsule = None
     for _ in threads:
@@ -126,7 +126,7 @@ def test_a_capsule_that_dies_while_an_exception_is_in_flight() -> None:
     before = sys.getrefcount(a)
 
     def fail() -> None:
-        capsule = to_capsule(a, dtype("bfloat16"))
+        capsule = dlpack_capsule(a, dtype("bfloat16"))
         raise KeyError(type(capsule).__name__)
 
     with pytest.raises(KeyError, match="PyCapsule"):
@@ -140,7 +140,7 @@ def test_living_capsules_and_arrays_at_interpreter_exit() -> None:
         import builtins, sys, threading
         import numpy as np
         from samebytes._dtypes import dtype
-        from samebytes._exchange import from_foreign, to_capsule
+        from samebytes._exchange import from_foreign, dlpack_capsule
 
         class Holder:
             def __init__(self, capsule): self.capsule = capsule
@@ -150,9 +150,11 @@ def test_living_capsules_and_arrays_at_interpreter_exit() -> None:
         a = np.zeros(4, np.uint16)
         for name in ("uint16", "bfloat16"):
             for version in (None, (1, 0)):
-                capsule = to_capsule(a, dtype(name), max_version=version, owner=object())
-                array = from_foreign(Holder(to_capsule(a, dtype(name), max_version=version))).array
+                capsule = dlpack_capsule(a, dtype(name), max_version=version, owner=object())
+                again = dlpack_capsule(a, dtype(name), max_version=version)
+                array = from_foreign(Holder(again)).array
                 key = f"{name}{version}"
+                del again
                 globals()[key] = capsule, array
                 setattr(builtins, key, (capsule, array))
                 setattr(sys, key, (capsule, array))

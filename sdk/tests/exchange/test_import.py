@@ -18,7 +18,7 @@ import pytest
 from samebytes._dtypes import dtype
 from samebytes._exchange import from_foreign
 from samebytes._exchange._dlpack_abi import FLAG_IS_COPIED, FLAG_READ_ONLY
-from samebytes._exchange._from_dlpack import device_array
+from samebytes._exchange._from_dlpack import dlpack_array
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
 DLPACK_CUDA = 2
@@ -410,7 +410,7 @@ def test_hostile_tensors_of_a_device(
     where = {"device": cuda, "claimed_device": cuda}
     producer = raw_producer(**(right | wrong), **where, versioned=versioned)
     with pytest.raises(LayoutError, match=said):
-        device_array(producer, {cuda})
+        dlpack_array(producer, {cuda})
     gc.collect()
     assert producer.deleted == 1
 

@@ -181,12 +181,12 @@ def test_living_tensors_at_interpreter_exit() -> None:
         import builtins
         import numpy as np, torch
         from samebytes._dtypes import dtype
-        from samebytes._exchange import from_foreign, to_capsule
+        from samebytes._exchange import from_foreign, dlpack_capsule
 
         for kind in (torch.float32, torch.bfloat16):
             source = torch.ones(4, dtype=kind)
             got = from_foreign(source)
-            back = torch.from_dlpack(to_capsule(got.array, got.dtype, owner=object()))
+            back = torch.from_dlpack(dlpack_capsule(got.array, got.dtype, owner=object()))
             setattr(builtins, f"kept_{kind}", (got, back))
             globals()[f"kept_{kind}"] = got.array[1:], back[1:]
         print("end of script")

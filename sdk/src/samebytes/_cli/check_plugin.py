@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -31,13 +34,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="how long one child process may take, in seconds (60)",
     )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PART",
+        help='try one context or edge alone, as "cpu -> mine"; may be given several times',
+    )
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="say on stderr what was found after each part, as on a terminal",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Check, print, and fail if a rule is broken."""
     from .._authors.check.stages import check_plugin
 
-    findings = check_plugin(options.name, options.timeout)
+    tell = _Progress() if options.verbose or sys.stderr.isatty() else None
+    findings = check_plugin(options.name, options.timeout, options.only, tell)
     if options.json:
         print(
             json.dumps({"plugin": options.name, "findings": list(map(asdict, findings))}, indent=2)
@@ -59,10 +75,30 @@ def _print(name: str, findings: list[Finding]) -> None:
             if finding.means:
                 print(f"  which means: {finding.means}")
             print(f"  remedy: {finding.remedy}")
+    print(f"\n{name}: {_counts(findings)}")
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    """As "12 passed, 0 failed"."""
     count = Counter(finding.outcome for finding in findings)
-    said = ", ".join(
+    return ", ".join(
         f"{count[outcome]} {outcome}"
         for outcome in ("passed", "warned", "failed", "not checked")
         if count[outcome] or outcome == "failed"
     )
-    print(f"\n{name}: {said}")
+
+
+class _Progress:
+    """Says on stderr what was found of each part, and how long that took: all take minutes."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def __call__(self, subject: str, findings: Sequence[Finding]) -> None:
+        now = time.monotonic()
+        print(
+            f"{subject}: {_counts(findings)} ({now - self._since:.0f} s)",
+            file=sys.stderr,
+            flush=True,
+        )
+        self._since = now

@@ -40,7 +40,9 @@ class MapperSpec:
         summary: how, in half a line, for `explain`: "ROI tensors over the pitched planes".
         level: "tensor" or "frame". A tensor edge also serves frames plane by plane unless
             `per_plane` is False.
-        access: the modes it can serve.
+        access: the modes it can serve. Default: "r", "w" and "rw". An edge that copies serves
+            ("r",) alone, unless it copies back when the mapping is published and when it ends:
+            what is written to a copy does not reach the source.
         formats: names of the only image formats it takes (frames), or None for all.
         opaque: it takes tensors without a linear layout.
         cost: what the router adds up; None for the transfer's usual cost.

@@ -105,10 +105,13 @@ class MemoryMapper:
             A tensor or frame of the edge's target, which keeps `item` alive.
 
         Raises:
+            AccessError: `item` is read-only, and `access` writes.
             NoRouteError: the edge cannot take the object, or not an image of this format.
             CopyRequiredError: it copies, and `copy` is False.
         """
         check_access(access)
+        if access != "r" and item.readonly:
+            raise not_writable(item, access)
         try:
             if isinstance(item, Frame):
                 check_format(self.spec, item)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ._dlpack_abi import DEVICE_CPU
-from ._export import check_request, dlpack, lasting_export, to_capsule
-from ._from_dlpack import DeviceArray, device_array, from_dlpack
+from ._export import check_dlpack_request, dlpack, dlpack_capsule, lasting_export
+from ._from_dlpack import DeviceArray, dlpack_array, from_dlpack
 from ._import import Imported, from_foreign
 from ._tensor import as_array, as_capsule
 
@@ -15,11 +15,11 @@ __all__ = [
     "Imported",
     "as_array",
     "as_capsule",
-    "check_request",
-    "device_array",
+    "check_dlpack_request",
     "dlpack",
+    "dlpack_array",
+    "dlpack_capsule",
     "from_dlpack",
     "from_foreign",
     "lasting_export",
-    "to_capsule",
 ]

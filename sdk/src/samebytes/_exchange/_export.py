@@ -16,7 +16,7 @@ from samebytes.errors import ExportError
 from ._capsule import content
 from ._dlpack_abi import DEVICE_CPU
 
-__all__ = ["dlpack", "lasting_export", "to_capsule"]
+__all__ = ["dlpack", "dlpack_capsule", "lasting_export"]
 
 
 def dlpack(
@@ -55,13 +55,15 @@ def dlpack(
             f"this memory is on the CPU, DLPack device (1, 0), and not on {tuple(dl_device)}: "
             "import it there and copy it with the consumer's own calls"
         )
-    capsule = to_capsule(array, dtype, max_version=max_version, readonly=readonly, copy=bool(copy))
+    capsule = dlpack_capsule(
+        array, dtype, max_version=max_version, readonly=readonly, copy=bool(copy)
+    )
     if copy and on_copy is not None:
         on_copy(array.nbytes)
     return capsule
 
 
-def check_request(
+def check_dlpack_request(
     device: tuple[int, int], dl_device: tuple[int, int] | None, copy: bool | None
 ) -> None:
     """Refuse what the `__dlpack__` of memory on a device cannot do for its consumer.
@@ -84,7 +86,7 @@ def check_request(
         )
 
 
-def to_capsule(
+def dlpack_capsule(
     array: np.ndarray[Any, Any],
     dtype: DType,
     *,
@@ -142,7 +144,7 @@ def lasting_export(
     It holds a view of its own, which has the layout and the read-only state that `array` has now.
 
     Args:
-        array, dtype, readonly: as for `to_capsule`.
+        array, dtype, readonly: as for `dlpack_capsule`.
 
     Returns:
         A function that takes `max_version`; None where numpy lacks the dtype.

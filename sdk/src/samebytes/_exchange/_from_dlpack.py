@@ -31,7 +31,7 @@ from ._dlpack_abi import (
 )
 from ._extent import check_extent
 
-__all__ = ["DeviceArray", "device_array", "from_dlpack"]
+__all__ = ["DeviceArray", "dlpack_array", "from_dlpack"]
 
 _HOST_DEVICES = frozenset({DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST})
 _ON_CPU = int.from_bytes(bytes(DLDevice(DEVICE_CPU, 0)), sys.byteorder)
@@ -64,7 +64,7 @@ class DeviceArray(NamedTuple):
         return self.info.dtype
 
 
-def device_array(obj: Any, devices: Collection[int], stream: Any = None) -> DeviceArray:
+def dlpack_array(obj: Any, devices: Collection[int], stream: Any = None) -> DeviceArray:
     """What `obj` lends by DLPack, where that lies on one of these kinds of device.
 
     Args:

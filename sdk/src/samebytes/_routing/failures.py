@@ -8,8 +8,15 @@ from typing import Any
 
 from .._core.context import Context, Level
 from .._core.frame import Frame
+from .._core.mapper import not_writable
 from .._plugins.discovery import tables
-from ..errors import CopyRequiredError, NoRouteError, RouteError, SamebytesError
+from ..errors import (
+    AccessError,
+    CopyRequiredError,
+    NoRouteError,
+    RouteError,
+    SamebytesError,
+)
 from .route_functions import find_routes, mappers_of, routes_between
 from .search import Edges, copies, usable
 
@@ -25,11 +32,14 @@ Reason = tuple[str, str]
 def failure(
     source: Context, target: Context, level: Level, access: str, copy: bool, why: list[Reason],
     image_format: str | None = None, item: Any = None,
-) -> RouteError:  # fmt: skip
+) -> RouteError | AccessError:  # fmt: skip
     """The error that says why there is no route, or that the only ones copy.
 
-    Of routes that were refused for one reason, it names the cheapest.
+    Of routes that were refused for one reason, it names the cheapest. A read-only object cannot
+    be mapped for writing by any route: then it says that alone.
     """
+    if item is not None and access != "r" and item.readonly:
+        return not_writable(item, access)
     if image_format is None and isinstance(item, Frame) and item.media == "image":
         image_format = item.format.name
     cheapest = {reason: name for name, reason in reversed(why)}

@@ -10,7 +10,7 @@ from typing import Any
 from .._core.access import Access, check_access
 from .._core.context import Context, Level, Target
 from .._core.frame import Frame
-from .._core.mapper import MemoryMapper, Refused
+from .._core.mapper import MemoryMapper, Refused, not_writable
 from .._core.tensor import Tensor
 from .._plugins.discovery import tables
 from ..errors import (
@@ -196,6 +196,7 @@ def route(
             `context()`.
 
     Raises:
+        AccessError: `source` is a read-only object, and `access` writes.
         NoRouteError: there is none; `reasons` says why.
         CopyRequiredError: the only ones copy.
         UnknownNameError: no plugin declares such a memory type.
@@ -204,6 +205,8 @@ def route(
     if level not in (None, "tensor", "frame"):
         raise UnknownNameError("level", str(level), ("tensor", "frame"))
     item = source if isinstance(source, Tensor | Frame) else None
+    if item is not None and access != "r" and item.readonly:
+        raise not_writable(item, access)
     start, level = _start(source, target, level)
     name = ImageFormat.of(format).name if format is not None else None
     if item is not None and name is None and isinstance(item, Frame) and item.media == "image":

@@ -20,9 +20,14 @@ from . import _child
 from ._declared import Declared
 from ._memory import Memory
 from ._objects import choose_tests
-from ._subjects import AllocatedMemory
+from ._subjects import AllocatedMemory, holds
 from ._threads import in_threads
-from .rules.allocation import allocated_as_asked, close_gives_back
+from .rules.allocation import (
+    allocated_as_asked,
+    close_gives_back,
+    living_memory_shares_no_byte,
+    planes_share_no_byte,
+)
 from .rules.contexts import context_closes, one_context
 from .rules.sizes import sizes_of_frames, sizes_of_tensors
 
@@ -131,7 +136,9 @@ class ContextSuite(Declared):
                 context.allocate((4, 4))
             return
         allocated_as_asked(context, (4, 6), "float32")
-        close_gives_back(AllocatedMemory(self.memory, TensorInfo("float32", (4, 6))))
+        memory = AllocatedMemory(self.memory, TensorInfo("float32", (4, 6)))
+        close_gives_back(memory)
+        holds(living_memory_shares_no_byte, memory, self.memory.pool)
         sizes_of_tensors(context)
 
     def test_allocating_frames(self) -> None:
@@ -142,9 +149,13 @@ class ContextSuite(Declared):
                 context.allocate_frame("BGR", 8, 4)
             return
         frame = context.allocate_frame("NV12", 8, 4)
-        assert str(frame.image) == "NV12 8x4"
+        image = frame.image
+        assert str(image) == "NV12 8x4"
         assert frame.context is context
         assert not frame.readonly
         frame.close()
         assert frame.closed
+        memory = AllocatedMemory(self.memory, image)
+        planes_share_no_byte(memory)
+        holds(living_memory_shares_no_byte, memory, self.memory.pool)
         sizes_of_frames(context, "NV12")

@@ -17,7 +17,11 @@ from ._closed import assert_closed
 from ._memory import fill, fill_each, views_of
 from ._objects import ObjectSuite, choose_tests
 from ._subjects import AllocatedMemory
-from .rules.allocation import close_gives_back, refused_close_touches_nothing
+from .rules.allocation import (
+    close_gives_back,
+    planes_share_no_byte,
+    refused_close_touches_nothing,
+)
 from .rules.lifetimes import array_keeps_its_memory
 
 __all__ = ["FrameSuite"]
@@ -48,6 +52,7 @@ class FrameSuite(ObjectSuite):
             test_busy=memory.allocates_frames and memory.natives_hold,
             test_a_refused_close_touches_nothing=memory.allocates_frames and memory.natives_hold,
             test_an_array_keeps_its_memory=memory.allocates_frames,
+            test_allocated_planes_share_no_byte=memory.allocates_frames,
             test_natives_outlive_close=memory.allocates_frames and not memory.natives_hold,
             test_close_while_another_thread_drops=memory.allocates_frames,
             test_formats=memory.allocates_frames and memory.formats is not None,
@@ -158,6 +163,10 @@ class FrameSuite(ObjectSuite):
     def test_a_refused_close_touches_nothing(self, case: ImageInfo) -> None:
         """Rule 2: after a BusyError the frame is as it was; it can be used and closed."""
         refused_close_touches_nothing(AllocatedMemory(self.memory, case))
+
+    def test_allocated_planes_share_no_byte(self, case: ImageInfo) -> None:
+        """Rule 2: rows and planes of an allocated frame lie apart."""
+        planes_share_no_byte(AllocatedMemory(self.memory, case))
 
     def test_an_array_keeps_its_memory(self, case: ImageInfo) -> None:
         """Rule 3: a view of one plane keeps the memory of that plane when the frame was dropped."""

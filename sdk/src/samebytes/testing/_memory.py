@@ -68,6 +68,8 @@ class Memory:
             here.
         readonly_enforced: `view` of what was mapped with access "r" cannot be written.
         allocates, allocates_frames: its context's allocate() and allocate_frame() work.
+        pool: how many natives allocate() can give at a time, all in use; None where memory alone
+            limits it.
         opaque: it has no linear layout (images, tiled surfaces): strides are None.
         layouts: which odd layouts natives over given arrays can have (needs `over`).
         dtypes: the element types that it has, of those numpy has; None: that is not said.
@@ -87,6 +89,7 @@ class Memory:
     readonly_enforced: ClassVar[bool] = True
     allocates: ClassVar[bool] = False
     allocates_frames: ClassVar[bool] = False
+    pool: ClassVar[int | None] = None
     opaque: ClassVar[bool] = False
     layouts: ClassVar[Layouts] = Layouts()
     dtypes: ClassVar[tuple[str, ...] | None] = None

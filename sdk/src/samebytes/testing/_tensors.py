@@ -14,7 +14,6 @@ from hypothesis import given
 import samebytes
 from samebytes import Tensor, TensorInfo
 from samebytes.errors import (
-    AccessError,
     LayoutError,
     NotHostVisibleError,
     SamebytesError,
@@ -29,6 +28,7 @@ from ._objects import ObjectSuite, choose_tests
 from ._subjects import AllocatedMemory, Regions, holds
 from .rules.allocation import close_gives_back, refused_close_touches_nothing
 from .rules.lifetimes import array_keeps_its_memory
+from .rules.readonly import native_stays_readonly
 from .rules.regions import regions
 
 __all__ = ["TensorSuite"]
@@ -202,13 +202,7 @@ class TensorSuite(ObjectSuite):
 
     def test_read_only_natives(self, case: TensorInfo) -> None:
         """Rule 10: what the framework made read-only is read-only here, and stays so."""
-        tensor = self.memory.tensor(self.memory.make_readonly(case))
-        assert tensor.readonly
-        assert tensor.map(tensor.context.node).readonly
-        with pytest.raises(AccessError, match="read-only"):
-            tensor.map(tensor.context.node, "rw")
-        if self.memory.host_visible:
-            assert not np.asarray(tensor).flags.writeable
+        native_stays_readonly(self.memory.tensor(self.memory.make_readonly(case)))
 
     def test_dtypes(self, dtype_name: str) -> None:
         """Rule 5: the declared element types can be allocated; the others are refused."""

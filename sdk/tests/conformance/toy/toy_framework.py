@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samebytes import ImageFormat, ImageInfo
 from samebytes.errors import LayoutError
 from samebytes.plugins import (
     Access,
     Context,
     Frame,
+    FrameMeta,
     HostContext,
     MemoryMapper,
     Refused,
@@ -116,12 +118,36 @@ class ToyContext(HostContext):
         view.flags.writeable = False
         return Buffer(view)
 
+    if "overlap" in FAULT:
+
+        def allocate_frame(self, format_: Any, width: int, height: int) -> Any:
+            image = ImageInfo(ImageFormat.of(format_), width, height)
+            layouts = image.packed_layouts()
+            pages = mmap.mmap(-1, sum(p.span for p in layouts))
+            storage = Storage(
+                pages.close, address=ctypes.addressof(ctypes.c_char.from_buffer(pages)),
+                nbytes=len(pages),
+            )  # fmt: skip
+            narrow = 2 if FAULT == "rows that overlap" else 1
+            natives = tuple(
+                Buffer(
+                    np.ndarray(
+                        p.shape, p.dtype, np.asarray(storage),
+                        0 if FAULT == "planes that overlap" else p.offset,
+                        (p.strides[0] // narrow, *p.strides[1:]),
+                    )
+                )
+                for p in layouts
+            )  # fmt: skip
+            return Frame.owned(natives, self, FrameMeta(image), storage)
+
 
 TOY = ToyContext()
 
 
 clock = count()
-pool = [mmap.mmap(-1, 1 << 16) for _ in range(8)] if "pool" in FAULT else []
+slots = 128 if FAULT == "a slot of a pool that is given back at once" else 8
+pool = [mmap.mmap(-1, 1 << 16) for _ in range(slots)] if "pool" in FAULT else []
 
 
 class ChipTensor(Tensor):
@@ -173,6 +199,11 @@ def new_chip(info: TensorInfo) -> tuple[Chip, Storage]:
     if info.dtype.numpy is None:
         raise LayoutError(f"a Chip has no elements of {info.dtype}")
     chip = Chip(info.shape, info.dtype.carrier)
+    if FAULT == "a slot of a pool that is given back at once":  # the last of a long queue
+        pages = pool[next(clock) % len(pool)]
+        chip.cells = np.ndarray(info.shape, info.dtype.carrier, pages)
+        chip.keep = storage = Storage(partial(give_back, np.zeros(0)), at_exit=True)
+        return chip, storage
     if FAULT == "a slot of a pool that is taken again":
         pages = pool[next(clock) % len(pool)]
         chip.cells = np.ndarray(info.shape, info.dtype.carrier, pages)

@@ -37,7 +37,7 @@ class ToyMemory(ArrayMemory):
     host_visible = declared("host_visible", True, False)
     opaque = declared("opaque", False, True)
     allocates = declared("allocates", False, True)
-    allocates_frames = False
+    allocates_frames = "overlap" in FAULT
     layouts = Layouts(
         scalar=True, empty=True, offset=True, readonly=True,
         pitched=declared("a native's layout", True, False),

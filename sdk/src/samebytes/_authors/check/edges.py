@@ -33,7 +33,7 @@ from ...testing.rules.mappings import (
     writes_to_the_source_show,
 )
 from ...testing.rules.planes import planes_keep_their_places
-from ...testing.rules.readonly import mapping_is_readonly
+from ...testing.rules.readonly import mapping_is_readonly, mapping_is_writable
 from ...testing.rules.regions import regions_map
 from ...testing.rules.sight import SAMEBYTES
 from ...testing.rules.subjects import Item
@@ -74,11 +74,15 @@ def _check_bytes(report: Report, edge: _Edge) -> None:
         subject = f'{name}, access "{access}"'
         if edge.transfer is Transfer.COPY:
             report.tries(copies_are_copies, subject, edge, access)
-            continue
-        report.tries(same_bytes, subject, edge, access)
-        if access != "w":
-            report.tries(writes_to_the_source_show, subject, edge, access)
+        else:
+            report.tries(same_bytes, subject, edge, access)
+            if access != "w":
+                report.tries(writes_to_the_source_show, subject, edge, access)
         if access != "r":
+            with report.trying(mapping_is_writable, subject):
+                mapped = edge.map(edge.item(), access)
+                mapping_is_writable(mapped, SAMEBYTES.views(mapped) or ())
+                del mapped
             report.tries(writes_to_the_mapping_show, subject, edge, access)
             if edge.spec.level == "frame":
                 report.tries(each_plane_is_published, subject, edge, access)

@@ -40,6 +40,7 @@ __all__ = [
     "contexts_of",
     "frame_in",
     "items",
+    "readonly_tensor",
 ]
 
 # One page, and shapes that some frameworks insist on.
@@ -125,6 +126,23 @@ def frame_in(source: Context, format_: str) -> Frame:
         return source.allocate_frame(format_, SIDE, SIDE)
     except SamebytesError:
         return context("cpu").allocate_frame(format_, SIDE, SIDE).map(source, "rw")
+
+
+def readonly_tensor(made: Tensor) -> Tensor:
+    """A tensor over the native of `made` as its framework has it read-only.
+
+    Raises:
+        NotChecked: it has no such thing, or natives of it cannot be wrapped.
+    """
+    from ... import tensor
+
+    native = made.context.readonly_native(made.native)
+    if native is made.native:
+        raise NotChecked("its framework has no read-only natives")
+    try:
+        return tensor(native)
+    except SamebytesError as error:
+        raise NotChecked(f"its natives cannot be wrapped: {error}") from error
 
 
 def _with_gaps(frames: bool) -> Item:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
 from ..._plugins.children import Child, run_child
@@ -14,6 +15,7 @@ from ..._plugins.specs import API, Plugin
 from ..._plugins.tables import PluginRecord
 from ..._plugins.words import unknown_plugin
 from ..._version import __version__
+from ...errors import UnknownNameError
 from ...testing.rules import BrokenRule, Rule
 from ...testing.rules.declaration import entry_point, probe_answers
 from ...testing.rules.mappings import edge_takes_something
@@ -27,16 +29,24 @@ _CHILD = "samebytes._authors.check.child"
 _CRASH = "a crash is a bug in native code, or in how it is called; faulthandler shows where"
 
 
-def check_plugin(name: str, timeout: float) -> list[Finding]:
+def check_plugin(
+    name: str,
+    timeout: float,
+    only: Sequence[str] = (),
+    tell: Callable[[str, Sequence[Finding]], None] | None = None,
+) -> list[Finding]:
     """Try every rule on an installed plugin.
 
     Args:
         timeout: how long a child process may take, in seconds.
+        only: nodes of contexts and names of edges ("cpu -> alpha"), to try these alone once it is
+            clear that the plugin is in use; empty for all.
+        tell: called after each part, with what it was tried on and what was found there.
 
     Raises:
-        UnknownNameError: no plugin of that name is installed.
+        UnknownNameError: no plugin of that name is installed, or it has no such context or edge.
     """
-    return Check(name, timeout).run()
+    return Check(name, timeout, only, tell).run()
 
 
 class Check:
@@ -46,9 +56,18 @@ class Check:
         findings: all until now.
     """
 
-    def __init__(self, name: str, timeout: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        timeout: float,
+        only: Sequence[str] = (),
+        tell: Callable[[str, Sequence[Finding]], None] | None = None,
+    ) -> None:
         self._name = name
         self._timeout = timeout
+        self._only = only
+        self._tell = tell
+        self._reported = 0
         self.findings: list[Finding] = []
 
     def run(self) -> list[Finding]:
@@ -63,16 +82,39 @@ class Check:
         reason = self.probe(declared)
         if reason is not None:
             return self._ended("classes, contexts and edges", reason)
-        self.stage("classes")
-        for node in declared["nodes"]:
+        self._done("declaration")
+        self._check_only(declared)
+        if not self._only:
+            self.stage("classes")
+            self._done("classes")
+        for node in filter(self._wanted, declared["nodes"]):
             self.stage("context", node)
+            self._done(node)
         for number, edge in enumerate(declared["edges"]):
+            if not self._wanted(edge):
+                continue
             unmet = tables["unmet"].get(str(number))
             if unmet is None:
                 self.stage("edge", str(number))
             else:
                 self._add(_finding(edge_takes_something, edge, "not checked", unmet))
+            self._done(edge)
         return self.findings
+
+    def _wanted(self, subject: str) -> bool:
+        return not self._only or subject in self._only
+
+    def _check_only(self, declared: dict[str, Any]) -> None:
+        known = [*declared["nodes"], *declared["edges"]]
+        for name in self._only:
+            if name not in known:
+                raise UnknownNameError(f"context or edge of {self._name}", name, known)
+
+    def _done(self, subject: str) -> None:
+        """Report what was found since the last part."""
+        if self._tell is not None:
+            self._tell(subject, self.findings[self._reported :])
+        self._reported = len(self.findings)
 
     def _entry_point(self) -> str | None:
         """The module that it names, if it is sound."""

@@ -5,23 +5,28 @@ from __future__ import annotations
 
 import gc
 import weakref
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from ..._core.context import Context
 from ..._core.frame import Frame
+from ..._core.info import TensorInfo
 from ..._core.tensor import Tensor
-from ...errors import BusyError, SamebytesError, UnsupportedObjectError
+from ...errors import BusyError, NativeError, SamebytesError, UnsupportedObjectError
 from .book import BrokenRule, NotChecked, rule
-from .subjects import Item, MemorySubject, planes_of, require_same
+from .subjects import Array, Item, MemorySubject, planes_of, require_same
 
-__all__ = ["allocated_as_asked", "close_gives_back", "refused_close_touches_nothing"]
+__all__ = [
+    "allocated_as_asked", "close_gives_back", "living_memory_shares_no_byte",
+    "planes_share_no_byte", "refused_close_touches_nothing",
+]  # fmt: skip
 
-_PASS_THE_STORAGE = (
-    "pass the Storage of allocated memory as owner and as made=(storage,), and base arrays and "
-    "natives on it: numpy.asarray(storage)"
-)
+# How much is held at once where no pool is declared, and at most.
+_HELD, _MOST_HELD = 8, 64
+# How much comes and goes meanwhile where no pool is declared: a queue of slots comes round.
+_ROUNDS = 200
 
 
 @rule(
@@ -52,7 +57,9 @@ def allocated_as_asked(context: Context, shape: tuple[int, ...], dtype: str) -> 
     "2.2",
     "close() gives memory back, and only if nobody uses it",
     means="memory is freed under an array that reads it, or not until the program ends",
-    do=_PASS_THE_STORAGE,
+    do="allocate() returns Tensor.owned(native, context, storage), and allocate_frame() "
+    "Frame.owned(native, context, meta, storage); the native and the arrays over it hold the "
+    "storage: numpy.asarray(storage) is its memory",
 )
 def close_gives_back(subject: MemorySubject) -> None:
     """Close what is held, plane by plane, and then what is not."""
@@ -106,6 +113,82 @@ def refused_close_touches_nothing(subject: MemorySubject) -> None:
             item.close()
         except SamebytesError as error:
             raise BrokenRule(f"after BusyError, it cannot be closed: {error}") from None
+
+
+@rule(
+    "2.7",
+    "the planes of an allocated frame share no byte",
+    means="what is written to one row or plane shows in another: luma in chroma",
+    do="a pitch has at least the bytes of a row: image.plane_layouts(pitches, offsets) "
+    "checks that; and a plane begins where the one before has ended",
+)
+def planes_share_no_byte(subject: MemorySubject) -> None:
+    """Look at the layouts of the planes, write to all, and read all.
+
+    Raises:
+        NotChecked: its elements cannot be seen.
+    """
+    item = subject.allocate()
+    for number, plane in enumerate(planes_of(item)):
+        _require_apart(number, plane.info)
+    for number, view in enumerate(subject.sight.views(item) or ()):
+        if isinstance(view, np.ndarray):
+            _require_apart(number, TensorInfo(view.dtype, view.shape, view.strides))
+    values = subject.sight.write(item, 7)
+    for number, (ours, theirs) in enumerate(zip(values, subject.sight.read(item), strict=True)):
+        require_same([ours], [theirs], f"plane {number} has what was written to another plane")
+
+
+def _require_apart(number: int, info: TensorInfo) -> None:
+    if info.overlaps:
+        raise BrokenRule(
+            f"rows or pixels of plane {number} overlap: {list(info.shape)} with strides "
+            f"{info.strides}"
+        )
+
+
+@rule(
+    "2.8",
+    "allocated memory is nobody else's while it lives",
+    means="two users of allocate() write to the same bytes",
+    do="a slot of a pool is given back by the release of the Storage, and nowhere else: "
+    "Storage(slot.release, address=..., nbytes=...)",
+)
+def living_memory_shares_no_byte(subject: MemorySubject, pool: int | None = None) -> str:
+    """Hold some, let others come and go, and see that what is held has its values.
+
+    Args:
+        pool: how many there are, where they come from a pool that is declared.
+
+    Raises:
+        NotChecked: two cannot live together, or its elements cannot be seen.
+    """
+    held: list[Item] = []
+    values: list[list[Array]] = []
+    number = _HELD if pool is None else min(pool - 1, _MOST_HELD)
+    with suppress(NativeError):  # a pool that is smaller, or that others use too
+        for seed in range(number + 1):
+            held.append(subject.allocate())
+            values.append(subject.sight.write(held[-1], seed))
+    if len(held) < 2:
+        raise NotChecked("no two of them can be had at once")
+    del held[-1], values[-1]  # it makes room for one
+    _require_values(subject, held, values, len(held) + 1)
+    rounds = _ROUNDS if pool is None else pool
+    for turn in range(rounds):
+        other = subject.allocate()
+        subject.sight.write(other, _MOST_HELD + 1 + turn % 100)
+        del other
+    _require_values(subject, held, values, len(held) + 1 + rounds)
+    return f"{len(held) + 1} at once"
+
+
+def _require_values(
+    subject: MemorySubject, held: list[Item], values: list[list[Array]], made: int
+) -> None:
+    for number, (item, written) in enumerate(zip(held, values, strict=True)):
+        otherwise = f"number {number}, which is held, has what was written to another of {made}"
+        require_same(written, subject.sight.read(item), otherwise)
 
 
 def _require_busy(item: Item, number: int) -> None:

@@ -109,9 +109,11 @@ def _filled(source: Context, shape: tuple[int, ...], element: DType) -> tuple[Te
 
 
 def _fill(array: _Array, element: DType) -> bytes:
-    raw = array.reshape(-1).view(np.uint8)
-    raw[...] = np.arange(raw.size) % (2 if element.kind == "bool" else 251)
-    return raw.tobytes()
+    # Dense first: the rows of the array may be padded.
+    raw = np.arange(array.nbytes) % (2 if element.kind == "bool" else 251)
+    values = raw.astype(np.uint8).view(array.dtype).reshape(array.shape)
+    array[...] = values
+    return values.tobytes()
 
 
 def _what_changed(

@@ -49,7 +49,8 @@ def edge_takes_something(candidates: Iterable[Item], take: Callable[[Item], obje
     "1.1",
     "both sides have the same bytes",
     means="users pay for a copy that nobody counts, or read what others do not write",
-    do="make the target's object over the source's pointer or handle; or declare Transfer.COPY",
+    do="make the target's object over the source's pointer or handle, with its layout: strides and "
+    "offset as the source has them; an edge that makes new memory declares Transfer.COPY",
 )
 def same_bytes(subject: MappingSubject, access: Access) -> str:
     """Map without a copy; for an ALIAS, compare addresses and layouts."""
@@ -123,18 +124,20 @@ def writes_to_the_source_show(subject: MappingSubject, access: Access) -> None:
     "what is written to the mapping is in the source",
     means="what users compute is lost",
     do="write back what was written when the mapping is flushed and when it ends: "
-    "Storage(release=, flush=)",
+    'Storage(release=, flush=); an edge that copies and does not do so declares access=("r",)',
 )
 def writes_to_the_mapping_show(subject: MappingSubject, access: Access) -> None:
     """Write through a mapping, and publish it."""
     item = subject.item()
     subject.source.write(item, 90)
     mapped = subject.map(item, access)
+    ends = f"{item.context.node} -> {mapped.context.node}"
     values = subject.target.write(mapped, 2)
     mapped.flush()
     if not subject.source.direct:  # a second mapping may have to wait for the first
         mapped.close()
-    otherwise = f'access "{access}": what is written to the mapping is not in the source'
+    made = f"copy {ends}" if subject.transfer is Transfer.COPY else "mapping"
+    otherwise = f'access "{access}": what is written to the {made} is not in the source'
     require_same(values, subject.source.read(item), otherwise)
 
 

@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 import numpy as np
 
+from ..._core.tensor import Tensor
 from ...errors import AccessError, NoRouteError
 from .book import BrokenRule, rule
-from .subjects import Item, planes_of
+from .subjects import Array, Item, planes_of
 
-__all__ = ["identity_is_readonly", "mapping_is_readonly"]
+__all__ = [
+    "identity_is_readonly", "mapping_is_readonly", "mapping_is_writable", "native_stays_readonly",
+]  # fmt: skip
 
 
 @rule(
@@ -32,9 +38,58 @@ def identity_is_readonly(item: Item) -> None:
     do='for access "r", connect() returns a native object that cannot be written: of an array, a '
     "view with flags.writeable = False",
 )
-def mapping_is_readonly(mapped: Item) -> None:
-    """Look for a way to write to what was mapped for reading."""
+def mapping_is_readonly(mapped: Item, views: Sequence[Array] = ()) -> None:
+    """Look for a way to write to what was mapped for reading.
+
+    Args:
+        views: its elements as its framework shows them, where that can show them read-only.
+    """
     _require_readonly(mapped)
+    for number, view in enumerate(views):
+        if view.flags.writeable:
+            raise BrokenRule(f"the framework's view of plane {number} can be written")
+
+
+@rule(
+    "10.3",
+    "what its framework made read-only is read-only",
+    means="a user writes to memory that is not to be written: the process ends with SIGSEGV or "
+    "SIGBUS, or others see it change",
+    do="wrap() says so: borrowed(native, context, readonly=native.readonly)",
+)
+def native_stays_readonly(tensor: Tensor) -> None:
+    """Look at a tensor over a native object that its framework made read-only."""
+    if not tensor.readonly:
+        raise BrokenRule(f"{tensor!r} is not read-only, and its native object is")
+    _require_readonly(tensor.map(tensor.context, "r"))
+    for access in ("w", "rw"):
+        try:
+            tensor.map(tensor.context, access)
+        except AccessError:
+            continue
+        raise BrokenRule(f'it was mapped with access "{access}"')
+    with suppress(BufferError):  # the CPU cannot read it
+        if np.asarray(tensor).flags.writeable:
+            raise BrokenRule("numpy.asarray() of it can be written")
+
+
+@rule(
+    "10.4",
+    'what is mapped with "w" or "rw" can be written',
+    means="users who asked for writing get an error when they write",
+    do='only for access "r" does connect() return a native object that cannot be written',
+)
+def mapping_is_writable(mapped: Item, views: Sequence[Array]) -> None:
+    """Look at what was mapped for writing.
+
+    Args:
+        views: its elements in place, plane by plane.
+    """
+    if mapped.readonly or any(plane.readonly for plane in planes_of(mapped)):
+        raise BrokenRule("what was mapped is readonly")
+    for number, view in enumerate(views):
+        if not view.flags.writeable:
+            raise BrokenRule(f"the view of plane {number} cannot be written")
 
 
 def _require_readonly(mapped: Item) -> None:
