@@ -6,8 +6,8 @@ evenly between them; the others count as deselected. A tier uses it that asks wh
 at all in other company: one parameter answers that as well as a hundred do, and the tests together
 run all of them.
 
-`--kit-without=NAME` leaves out the tests of `samebytes.testing` whose names contain NAME, for the same
-reason: they take long. Tests that only have such a name stay.
+`--kit-without=NAME` leaves out the tests of `samebytes.testing` whose names contain NAME, for the
+same reason: they take long. Tests that only have such a name stay.
 """
 
 from collections.abc import Sequence
