@@ -26,8 +26,12 @@ def keep_used(held: Any, is_used: Callable[[Any], object]) -> None:
         held: what is kept. Its finalizer may pass it itself.
         is_used: as `in_use` of `samebytes.plugins.keep_while`; it may return a count.
     """
-    waiting.add(id(held))
-    keep_while(partial(_waits, is_used), held)
+    try:
+        waiting.add(id(held))
+        keep_while(partial(_waits, is_used), held)
+    except BaseException:  # of a signal handler: whoever drops it keeps it once more
+        waiting.discard(id(held))
+        raise
 
 
 def _waits(is_used: Callable[[Any], object], held: Any) -> bool:

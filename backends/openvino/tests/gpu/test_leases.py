@@ -20,6 +20,7 @@ import samebytes
 from samebytes.plugins import sweep_loans
 from samebytes.testing import never_interrupted
 from samebytes_openvino import InferRequest, compile_model
+from samebytes_openvino._waiting import waiting
 from samebytes_openvino.intel_gpu import ClContext, VAContext
 
 SHAPE = (1, 16)
@@ -308,6 +309,7 @@ def test_interrupts_while_openvino_uses_a_native(
         sweep_loans()
         gc.collect()
         assert memory() is None, f"interrupted at step {step}"
+        assert not waiting, f"interrupted at step {step}"
         left = tracer.left
         if left >= 0:
             break
