@@ -35,7 +35,8 @@ def at_each_step(
     Args:
         work: without arguments.
         opcodes: a step is an instruction of the interpreter, not a line.
-        finalizers: raise in `__del__` and what it calls, too. Such an exception never reaches the
+        finalizers: raise in `__del__` and what it calls, too, and in functions named `_ended`, as
+            samebytes calls the callbacks of weak references. Such an exception never reaches the
             program, and Python gives nobody the rest to do.
 
     Yields:
@@ -106,7 +107,7 @@ class _Tracer:
 
 def _is_in_a_finalizer(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code.co_name == "__del__":
+        if frame.f_code.co_name in ("__del__", "_ended"):
             return True
         frame = frame.f_back
     return False

@@ -74,6 +74,9 @@ def pin(native: Any, storage: Storage) -> Any:
     """
     known = _pin_of(native)
     if known is None:
+        left = _pins.get(id(native))
+        if left is not None:  # whose end was interrupted before its first line
+            _end(left)
         known = _Pin(native, _ended)
         known.anchor, known.at, known.number = None, NO_USES, id(native)
         known.storage = storage
