@@ -24,8 +24,10 @@ for key in HANDLE_KEYS.values():
 
 
 def test_the_page_has_every_key() -> None:
-    for package in ("samebytes_cuda", "samebytes_ffmpeg", "samebytes_gpu_opencl"):
-        pytest.importorskip(package, reason=f"missing package {package}")
+    for name in ("samebytes-cuda", "samebytes-ffmpeg", "samebytes-gpu-opencl"):
+        pytest.importorskip(
+            name.replace("-", "_"), reason=f"missing package {name}: pip install {name}"
+        )
     made = subprocess.run(
         [sys.executable, "-c", _ROWS], check=True, capture_output=True, text=True, timeout=120
     )

@@ -24,7 +24,7 @@ from openvino import opset13 as ops
 
 import samebytes
 from samebytes.errors import BusyError
-from samebytes.plugins import sweep_loans
+from samebytes.plugins import Storage, sweep_loans
 from samebytes.testing import GuardedMemory, assert_steady
 from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino._remote import _pins
@@ -111,6 +111,16 @@ def guarded(value: float) -> tuple[GuardedMemory, Any]:
     return guard, array
 
 
+def assert_kept_for(context: Any, users: list[Any], guard: GuardedMemory) -> None:
+    """The memory, which holds 7, is there until its last user is gone. Takes the users."""
+    gc.collect()
+    assert not guard.released
+    assert all(reads(context, user, 7) for user in users)
+    users.clear()
+    sweep_loans()
+    assert guard.released
+
+
 def made_over(context: Any, array: Any) -> Any:
     """The native of a tensor that was made by hand over an array, and of which nothing is left."""
     if context.device_name == "NPU":
@@ -149,14 +159,9 @@ def test_close_of_the_source_sees_them(remote: Any, use: Use, make: Callable[[An
 @pytest.mark.parametrize("use", USERS)
 def test_a_drop_leaves_them_the_memory(remote: Any, use: Use) -> None:
     guard, array = guarded(7)
-    user = use(remote, samebytes.tensor(array).map(remote).native)
+    users = [use(remote, samebytes.tensor(array).map(remote).native)]
     del array
-    gc.collect()
-    assert not guard.released
-    assert reads(remote, user, 7)
-    del user
-    sweep_loans()
-    assert guard.released
+    assert_kept_for(remote, users, guard)
 
 
 @pytest.mark.parametrize("use", USERS)
@@ -166,28 +171,42 @@ def test_a_native_that_python_held_longest(remote: Any, use: Use) -> None:
     del array
     gc.collect()
     assert not guard.released
-    user = use(remote, native)
+    users = [use(remote, native)]
     del native
-    gc.collect()
-    assert not guard.released
-    assert reads(remote, user, 7)
-    del user
-    sweep_loans()
-    assert guard.released
+    assert_kept_for(remote, users, guard)
 
 
 @pytest.mark.parametrize("use", USERS)
 def test_tensors_made_by_hand(remote: Any, use: Use) -> None:
     guard, array = guarded(7)
     native = made_over(remote, array)
-    user = use(remote, native)
+    users = [use(remote, native)]
     del array, native
+    assert_kept_for(remote, users, guard)
+
+
+def test_an_end_that_was_interrupted_is_made_up_for(
+    remote: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception before the callback's first line leaves the pin, until its id is used again."""
+
+    class Other:
+        pass
+
+    monkeypatch.setattr(_pins, "_ended", lambda _: None)
+    guard, array = guarded(7)
+    native = made_over(remote, array)
+    users, number = [region_of(remote, native)], id(native)
+    del native, array
     gc.collect()
-    assert not guard.released
-    assert reads(remote, user, 7)
-    del user
-    sweep_loans()
-    assert guard.released
+    monkeypatch.undo()
+    other = Other()
+    left = _pins._pins.pop(number)
+    left.number = id(other)
+    _pins._pins[id(other)] = left
+    del left
+    _pins.pin(other, Storage())
+    assert_kept_for(remote, users, guard)
 
 
 def test_without_a_user_the_memory_goes_at_once(remote: Any) -> None:

@@ -82,7 +82,7 @@ class _Remembered:
 
 
 class Leftovers:
-    """What a request of ours was bound to in its last inference, and is no longer.
+    """The tensors of a request's last inference that have been replaced on it since.
 
     The plugin keeps the tensors of an inference until the next one has started, but does not read
     those that were replaced. It is dropped when that one starts, and with the request.
