@@ -9,7 +9,7 @@ The classes it names are imported when first used; they are made from the rest o
 from __future__ import annotations
 
 from ._core.access import Access, check_access
-from ._core.arrays import PointerArray, array_in
+from ._core.arrays import PointerArray, array_in, arrays_in
 from ._core.closed import read_slot
 from ._core.closing import returns_memory
 from ._core.context import Context, HostContext, Level
@@ -119,6 +119,7 @@ __all__ = [
     "TensorInfo",
     "Transfer",
     "array_in",
+    "arrays_in",
     "bind",
     "bytes_at",
     "check_access",

@@ -32,6 +32,11 @@ class KeptMapping:
         # Of one entry at most: setdefault() is atomic, so two threads agree without a lock.
         self._made: dict[None, Storage] = {}
 
+    @property
+    def is_made(self) -> bool:
+        """Whether somebody wanted it already."""
+        return bool(self._made)
+
     def of(self, buffer: DMABuffer) -> Storage:
         """The owner of the mapping, which ends with its last holder.
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .context import Context
 
-__all__ = ["PointerArray", "array_in", "pinned_array"]
+__all__ = ["PointerArray", "array_in", "arrays_in", "pinned_array"]
 
 
 _NO_BYTES = np.empty(0, np.uint8)
@@ -49,7 +49,26 @@ def array_in(storage: Storage, info: TensorInfo, offset: int = 0) -> np.ndarray[
     Raises:
         ValueError: the array would reach outside of the storage.
     """
-    memory: np.ndarray[Any, Any] = np.asarray(storage) if storage.address else _NO_BYTES
+    return _placed(np.asarray(storage) if storage.address else _NO_BYTES, info, offset)
+
+
+def arrays_in(
+    storage: Storage, places: Iterable[tuple[TensorInfo, int]]
+) -> tuple[np.ndarray[Any, Any], ...]:
+    """The arrays of several layouts in the bytes of one storage, such as the planes of a frame.
+
+    Args:
+        storage: as for `array_in`.
+        places: the layout of each, and its offset in bytes.
+
+    Raises:
+        ValueError: one of them would reach outside of the storage.
+    """
+    memory = np.asarray(storage) if storage.address else _NO_BYTES
+    return tuple([_placed(memory, info, offset) for info, offset in places])
+
+
+def _placed(memory: np.ndarray[Any, Any], info: TensorInfo, offset: int) -> np.ndarray[Any, Any]:
     if info.dtype.packed:
         if info.nbytes and not 0 <= offset <= memory.size - info.nbytes:  # a slice would be short
             raise ValueError(_outside(info, offset, (0, info.nbytes), memory))

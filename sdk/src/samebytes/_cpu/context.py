@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.arrays import array_in
+from .._core.arrays import array_in, arrays_in
 from .._core.context import HostContext
 from .._core.frame import Frame
 from .._core.frame_meta import FrameMeta
@@ -93,10 +93,8 @@ class CpuContext(HostContext[CpuTensor]):
         layouts = image.plane_layouts()
         offsets, nbytes = places_of_planes([p.span for p in layouts])
         storage = allocate_pages(nbytes, zeroed=zeroed)
-        native = tuple(
-            array_in(storage, TensorInfo(p.dtype, p.shape, p.strides), offset)
-            for offset, p in zip(offsets, layouts, strict=True)
-        )
+        infos = (TensorInfo(p.dtype, p.shape, p.strides) for p in layouts)
+        native = arrays_in(storage, zip(infos, offsets, strict=True))
         return Frame.owned(native, self, FrameMeta(image), storage)
 
 

@@ -119,6 +119,9 @@ class RingSource(el.Source):
     live: Annotated[  # type: ignore[misc]  # of each object: a camera, or a file
         bool, el.Doc("frames come when they come; when the writer ends, wait for the next")
     ] = False
+    spin: Annotated[
+        float, el.Range(0), el.Doc("seconds to look for a frame again and again before sleeping")
+    ] = 0.0
 
     _ring: RingReader | None = None
 
@@ -134,8 +137,9 @@ class RingSource(el.Source):
     def open(self, context: Context | None) -> None:
         """Wait for the writer."""
         self._ring = RingReader(
-            self.address, frames=self.frames or None, timeout=self.timeout, live=self.live
-        )
+            self.address, frames=self.frames or None, timeout=self.timeout, live=self.live,
+            spin=self.spin,
+        )  # fmt: skip
 
     def read(self) -> Any:
         """The next frame; None at the end of the stream, and after interrupt().

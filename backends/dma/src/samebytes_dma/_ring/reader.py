@@ -81,6 +81,9 @@ class RingReader:
             socket included; None for what the writer allows.
         timeout: seconds to wait for the writer and for each frame; None without limit.
         live: when the writer has ended, wait for the next one at the same address.
+        spin: for how many seconds a read() that must wait looks again and again before it sleeps.
+            A process that sleeps is woken tens of microseconds late on some machines, an idle
+            virtual one above all; one that spins keeps a CPU busy.
 
     Raises:
         RingRefusedError: the writer takes no more readers.
@@ -97,6 +100,7 @@ class RingReader:
         frames: int | None = None,
         timeout: float | None = 10.0,
         live: bool = False,
+        spin: float = 0.0,
     ) -> None:
         if frames is not None and not 1 <= frames <= MAX_SLOTS:
             raise ValueError(f"frames={frames}: a reader has 1 to {MAX_SLOTS} at a time")
@@ -106,6 +110,7 @@ class RingReader:
         self._address = None if isinstance(address, socket.socket) else address
         self._frames = frames or 0
         self._live = live
+        self._spin = spin
         self._lock = Lock()
         # It is dropped and never closed: another thread may be about to write to its number.
         self._wake: Fd | None = Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -148,6 +153,8 @@ class RingReader:
                 continue
             with self._lock:
                 found = self._next(connection)
+                if found is _NOTHING and self._connection is connection:
+                    connection.received.prepare()
             if found is not _NOTHING:
                 return found
             if self._connection is connection:
@@ -319,6 +326,10 @@ class RingReader:
         if wake is None:
             return
         waiting.register(wake.fileno(), select.POLLIN)
+        if self._spin > 0 and _comes(
+            waiting, self._spin if left is None else min(self._spin, left)
+        ):
+            return
         # An end of which no event comes is found out soon.
         waiting.poll(None if left is None else max(left * 1000, 1))
 
@@ -393,6 +404,15 @@ class RingReader:
             connection.close()
         self._wake = None
         self._address = _PARENTS
+
+
+def _comes(waiting: select.poll, seconds: float) -> bool:
+    """Whether something happens in that time, in which this thread does not sleep."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if waiting.poll(0):
+            return True
+    return False
 
 
 def _deadline(timeout: float | None) -> float | None:

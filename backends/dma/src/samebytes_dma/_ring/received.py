@@ -12,6 +12,7 @@ from samebytes.errors import LayoutError
 from .._buffer import DMABuffer
 from .._context import DMA
 from .._kept import KeptMapping
+from .._mapping import lasting
 from .._passing.describing import read, read_meta
 from .._passing.exchange import buffer_behind, plane_in, tensor_over
 from .._passing.message import Description, MessageError, named
@@ -28,13 +29,16 @@ __all__ = ["Received"]
 class Received:
     """The slots and layouts that one writer has sent, by their numbers."""
 
-    __slots__ = ("_layouts", "_planes", "_slots")
+    __slots__ = ("_latest", "_layouts", "_planes", "_ready", "_slots")
 
     def __init__(self) -> None:
         self._slots: dict[int, DMABuffer] = {}
         self._layouts: dict[int, Description] = {}
         # Of each slot and layout, when they first came together: then they are checked.
         self._planes: dict[tuple[int, int], tuple[DMAPlane, ...]] = {}
+        # What a frame needs that will come in that slot and layout; see prepare().
+        self._ready: dict[tuple[int, int], _Prepared] = {}
+        self._latest: int | None = None
 
     def put_slot(self, number: int, fds: list[Fd]) -> None:
         """The memory of a slot. Frames that lie in the one before keep it.
@@ -79,26 +83,60 @@ class Received:
         if buffer is None:
             ended()
             raise MessageError("frame.slot", f"{header.slot} was not sent")
-        # From here on, whatever happens, the slot goes back.
-        use = SlotUse(buffer, ended, readonly=True)
-        description = self._layouts.get(header.layout)
-        if description is None:
-            raise MessageError("frame.layout", f"{header.layout} was not sent")
-        planes = self._planes.get((header.slot, header.layout))
-        if planes is None:
-            planes = _checked(description, buffer)
-            self._planes[header.slot, header.layout] = planes
-        lent = buffer.lent(use, readonly=True)
-        natives = tuple([plane.moved_to(lent) for plane in planes])
+        # From its release on, whatever happens, the slot goes back.
+        prepared = self._ready.pop((header.slot, header.layout), None)
+        if prepared is not None:
+            use, natives = prepared
+            use.release = ended
+            description = self._layouts[header.layout]
+        else:
+            use = SlotUse(buffer, ended, readonly=True)
+            found = self._layouts.get(header.layout)
+            if found is None:
+                raise MessageError("frame.layout", f"{header.layout} was not sent")
+            description = found
+            planes = self._planes.get((header.slot, header.layout))
+            if planes is None:
+                planes = _checked(description, buffer)
+                self._planes[header.slot, header.layout] = planes
+            natives = _used_by(use, buffer, planes)
+            self._latest = header.layout
         metadata, regions = _meta(body, fds) if body or fds else ({}, [])
         if description.meta is None:
             return DMATensor.borrowed(natives[0], DMA, keep=use, readonly=True)
         meta = FrameMeta(description.meta.info, header.pts, header.time_base, metadata, regions)
         return Frame.borrowed(natives, DMA, meta, keep=use, readonly=True)
 
+    def prepare(self) -> None:
+        """Make now, while no frame is there, most of what the next ones need.
+
+        That is one frame for each slot, in the layout that came last: which slot is the next one
+        is for the writer to say.
+        """
+        for key in [key for key in self._ready if key[1] != self._latest]:
+            del self._ready[key]
+        for key, planes in self._planes.items():
+            if key[1] == self._latest and key not in self._ready:
+                buffer = self._slots[key[0]]
+                use = SlotUse(buffer, None, readonly=True)
+                natives = _used_by(use, buffer, planes)
+                if buffer.kept is not None and buffer.kept.is_made:  # it is read by the CPU here
+                    lasting(natives[0].buffer, "r")
+                self._ready[key] = use, natives
+
     def _forget(self, concerns: Callable[[int, int], bool]) -> None:
         for key in [key for key in self._planes if concerns(*key)]:
             del self._planes[key]
+            self._ready.pop(key, None)
+
+
+_Prepared = tuple[SlotUse, tuple[DMAPlane, ...]]
+
+
+def _used_by(use: SlotUse, buffer: DMABuffer, planes: tuple[DMAPlane, ...]) -> tuple[DMAPlane, ...]:
+    """Planes of a slot as those of one use of it."""
+    lent = buffer.lent(use, readonly=True)
+    return tuple([plane.moved_to(lent) for plane in planes])
 
 
 def _checked(description: Description, buffer: DMABuffer) -> tuple[DMAPlane, ...]:

@@ -66,7 +66,8 @@ class SlotUse(Storage):
 
     Args:
         buffer: of the slot.
-        ended: called once, when the use ends.
+        ended: called once, when the use ends; None for one that has not begun, which gets its
+            `release` later.
         slot: of the writer's, if it is there.
         readonly: it is a reader's.
     """
@@ -76,7 +77,7 @@ class SlotUse(Storage):
     def __init__(
         self,
         buffer: DMABuffer,
-        ended: Callable[[], object],
+        ended: Callable[[], object] | None,
         slot: Slot | None = None,
         *,
         readonly: bool = False,

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reader that waits: what it makes for frames that have not come, and how it looks for them."""
+
+from __future__ import annotations
+
+import gc
+import select
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import samebytes
+from samebytes import Frame
+from samebytes_dma import RingReader, RingTimeoutError, RingWriter
+from samebytes_dma._ring import reader as reading
+from samebytes_dma._ring import received
+
+from .both_ends import join, memfds, ring, sent, value_of
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """One entry for each set of planes that a reader makes."""
+    calls: list[int] = []
+    used_by = received._used_by
+
+    def counted(*given: object) -> object:
+        calls.append(1)
+        return used_by(*given)  # type: ignore[arg-type]  # as it was called
+
+    monkeypatch.setattr(received, "_used_by", counted)
+    yield calls
+    samebytes.reset_stats()
+
+
+def wait(reader: RingReader) -> None:
+    """Have the reader find that nothing has come."""
+    with pytest.raises(RingTimeoutError):
+        reader.read(0)
+
+
+def test_frames_are_prepared_while_a_reader_waits(made: list[int]) -> None:
+    with ring(slots=2) as (writer, reader):
+        for value in (1, 2):  # both slots, one after the other
+            sent(writer, value)
+        first, second = reader.read(), reader.read()
+        assert (value_of(first), value_of(second), len(made)) == (1, 2, 2)
+        del first, second
+        wait(reader)
+        assert len(made) == 4
+        wait(reader)
+        assert len(made) == 4, "they are there already"
+        for value in (3, 4):
+            sent(writer, value)
+        frames = [reader.read(), reader.read()]
+        assert len(made) == 4, "nothing was left to be made"
+        assert [value_of(frame) for frame in frames] == [3, 4]
+        with pytest.raises(RingTimeoutError):  # both are held here: their use has begun
+            writer.acquire(0)
+        frames.clear()
+        writer.acquire(0)
+
+
+def test_a_prepared_frame_is_no_use_of_its_slot() -> None:
+    before = memfds()
+    with ring(slots=2) as (writer, reader):
+        for value in range(5):
+            sent(writer, value)
+            assert value_of(reader.read()) == value
+            wait(reader)
+            writer.wait_until_read(0)
+            assert reader.statistics.held == 0
+    del writer, reader
+    gc.collect()
+    assert memfds() == before
+
+
+def test_slots_that_are_replaced_after_frames_were_prepared() -> None:
+    with RingWriter(slots=2) as writer:
+        reader = join(writer)
+        for size in (8, 64, 640, 16, 640):
+            for value in (1, 2):
+                picture = samebytes.frame(np.full((size, size), value, np.uint8), format="GRAY8")
+                writer.send(picture, copy=True)
+                got = reader.read()
+                assert (got.width, value_of(got)) == (size, value)
+                del got
+                wait(reader)
+        reader.close()
+    samebytes.reset_stats()
+
+
+def test_frames_of_other_layouts_come_after_some_were_prepared(made: list[int]) -> None:
+    with RingWriter(slots=2) as writer:
+        reader = join(writer)
+        for shape in ((4, 6), (6, 4), (6, 4), (4, 6)):
+            picture = np.arange(24, dtype=np.uint8).reshape(shape)
+            writer.send(samebytes.tensor(picture), copy=True)
+            got = reader.read()
+            assert got.shape == shape
+            assert (got.map("cpu").native == picture).all()
+            del got
+            wait(reader)
+        # Each layout was made once when it came, and once for the next; the third came prepared.
+        assert len(made) == 7
+        reader.close()
+    samebytes.reset_stats()
+
+
+def test_each_frame_has_its_own_metadata_and_arrays() -> None:
+    with ring(slots=3) as (writer, reader):
+        held: list[Frame] = []
+        for value in range(3):
+            sent(writer, value)
+            frame = reader.read()
+            frame.metadata["value"] = value
+            held.append(frame)
+            del frame
+            wait(reader)
+        assert [frame.metadata["value"] for frame in held] == [0, 1, 2]
+        assert [value_of(frame) for frame in held] == [0, 1, 2]
+        array = held.pop(1).map("cpu").planes[0].native
+        held.clear()
+        wait(reader)
+        for value in (7, 8):
+            sent(writer, value)
+        with pytest.raises(RingTimeoutError):
+            writer.acquire(0)
+        assert array.max() == 1, "its slot is held by the array alone"
+
+
+class Poll:
+    """select.poll(), which notes for how long it is asked to wait."""
+
+    asked: ClassVar[list[float | None]] = []
+
+    def __init__(self) -> None:
+        self._real = select.poll()
+
+    def register(self, number: int, events: int) -> None:
+        self._real.register(number, events)
+
+    def poll(self, milliseconds: float | None = None) -> object:
+        self.asked.append(milliseconds)
+        return self._real.poll(milliseconds)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """For how many milliseconds a reader waits, each time that it does."""
+    Poll.asked.clear()
+    monkeypatch.setattr(reading, "select", SimpleNamespace(
+        poll=Poll, POLLIN=select.POLLIN, POLLOUT=select.POLLOUT
+    ))  # fmt: skip
+    return Poll.asked
+
+
+@pytest.mark.parametrize("spin", [0.0, 0.01, 60.0])
+def test_a_reader_that_spins_before_it_sleeps(spin: float, asked: list[float | None]) -> None:
+    with RingWriter(format="GRAY8", width=64, height=16) as writer:
+        reader = join(writer, spin=spin, timeout=20)
+        asked.clear()
+        later = threading.Timer(0.1, sent, (writer, 5))
+        later.start()
+        assert value_of(reader.read()) == 5
+        later.join()
+        looked = [milliseconds for milliseconds in asked if milliseconds == 0]
+        slept = [milliseconds for milliseconds in asked if milliseconds != 0]
+        assert bool(looked) is (spin > 0)
+        assert bool(slept) is (spin < 1), "it sleeps when it has spun for so long, and no sooner"
+        stop = threading.Timer(0.05, reader.interrupt)
+        stop.start()
+        assert reader.read() is None
+        stop.join()
+        reader.close()
+
+
+def test_spinning_ends_with_the_time_of_a_read() -> None:
+    with RingWriter(format="GRAY8", width=64, height=16) as writer:
+        reader = join(writer, spin=3600.0)
+        with pytest.raises(RingTimeoutError):
+            reader.read(0.05)
+        reader.close()
