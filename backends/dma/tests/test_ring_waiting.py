@@ -65,7 +65,7 @@ def test_frames_are_prepared_while_a_reader_waits(made: list[int]) -> None:
         writer.acquire(0)
 
 
-def test_a_prepared_frame_is_no_use_of_its_slot() -> None:
+def test_a_prepared_frame_does_not_use_its_slot() -> None:
     before = memfds()
     with ring(slots=2) as (writer, reader):
         for value in range(5):
