@@ -114,7 +114,10 @@ def own_reference(
     if peers is None:
         peers = _Peers()
         ref = weakref.ref(peers)
-        if len(_own) >= _most_dead or _own.setdefault(key, ref) is not ref:
+        # Pools give the same memory again and again, so mostly there is an entry of the dead.
+        if len(_own) >= _most_dead or not (
+            _own.setdefault(key, ref) is ref if entry is None else _replace(key, entry, ref)
+        ):
             peers = _entered(key, peers, ref)
     reference.peers = peers
     return reference
@@ -138,17 +141,16 @@ def _entered(key: _Key, peers: _Peers, ref: weakref.ref[_Peers]) -> _Peers:
         _replace(key, entered, ref)
 
 
-def _replace(key: _Key, dead: weakref.ref[_Peers], by: weakref.ref[_Peers] | None) -> None:
-    """Put an entry in the place of a dead one, unless another thread was faster."""
-    try:
-        with _lock:
-            if _own[key] is dead:
-                if by is None:
-                    del _own[key]
-                else:
-                    _own[key] = by
-    except KeyError:
-        pass  # removed meanwhile
+def _replace(key: _Key, dead: weakref.ref[_Peers], by: weakref.ref[_Peers] | None) -> bool:
+    """Put an entry in the place of a dead one; False if another thread was faster."""
+    with _lock:
+        if _own.get(key) is not dead:
+            return False
+        if by is None:
+            _own.pop(key, None)
+        else:
+            _own[key] = by
+        return True
 
 
 def _count(key: _Key) -> int:

@@ -12,7 +12,7 @@ from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 
 from ._layout import carried_tensor, layout_of, tensor_over
 from ._pinned import PinnedTensor, ReadOnlyTensor
-from ._tensor import OpenVINOTensor, array_of
+from ._tensor import OpenVINOTensor, array_of, data_of
 
 __all__ = ["CpuFrameToOpenVINO", "CpuToOpenVINO", "OpenVINOFrameToCpu", "OpenVINOToCpu"]
 
@@ -79,11 +79,11 @@ class OpenVINOToCpu(MemoryMapper):
         if known is not None and known.dtype.numpy is not None:
             # Its elements stay what they are. Shape and strides are asked for: a tensor that has
             # its own memory can be given another shape, and moves then.
-            array, carried = item.native.data, None
+            array, carried = data_of(item.native), None
         else:
             native: Any = item.native
             if getattr(item, "plain", False):
-                array, carried = native.data, None
+                array, carried = data_of(native), None
             else:
                 array, carried = array_of(native)
                 # Asked once: the elements of a tensor stay what they are.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import openvino
 
 from samebytes.plugins import DType, Tensor, TensorInfo
 
@@ -13,20 +14,24 @@ from ._element_types import from_element_type
 from ._uses import other_uses
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
-    import openvino
-
-__all__ = ["OpenVINOTensor", "array_of"]
+__all__ = ["OpenVINOTensor", "array_of", "data_of"]
 
 # The dtypes of openvino.Tensor.data that stand for other types too: float16 for bf16, int8 for
 # i4, and uint8 for all other types that numpy lacks. By number: a dtype takes long to hash.
 _AMBIGUOUS = frozenset(np.dtype(name).num for name in ("float16", "int8", "uint8"))
 
 
+# What ReadOnlyTensor overrides: whoever maps says itself whether the array may be written.
+data_of: Callable[[Any], Any] = openvino.Tensor.data.fget
+"""A new array over an openvino.Tensor's bytes, which can be written."""
+
+
 def array_of(native: Any) -> tuple[np.ndarray[Any, Any], DType | None]:
     """A new array over an openvino.Tensor's bytes, and what it carries if numpy lacks the type."""
-    array: np.ndarray[Any, Any] = native.data
+    array: np.ndarray[Any, Any] = data_of(native)
     if array.dtype.num in _AMBIGUOUS:
         element = from_element_type(native.element_type)
         if element.numpy is None:
