@@ -19,7 +19,7 @@ from samebytes_dma import RingReader, RingTimeoutError, RingWriter
 from samebytes_dma._ring import reader as reading
 from samebytes_dma._ring import received
 
-from .both_ends import join, memfds, ring, sent, value_of
+from .both_ends import join, memfds, ring, sent, value_of, wait_until
 
 
 @pytest.fixture
@@ -152,30 +152,40 @@ class Poll:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     """For how many milliseconds a reader waits, each time that it does."""
-    Poll.asked.clear()
     monkeypatch.setattr(reading, "select", SimpleNamespace(
         poll=Poll, POLLIN=select.POLLIN, POLLOUT=select.POLLOUT
     ))  # fmt: skip
     return Poll.asked
 
 
-@pytest.mark.parametrize("spin", [0.0, 0.01, 60.0])
-def test_a_reader_that_spins_before_it_sleeps(spin: float, asked: list[float | None]) -> None:
+@pytest.mark.parametrize(
+    ("spin", "looks", "sleeps"), [(0.0, False, True), (0.01, True, True), (60.0, True, False)]
+)
+def test_a_reader_that_spins_before_it_sleeps(
+    spin: float, looks: bool, sleeps: bool, asked: list[float | None]
+) -> None:
     with RingWriter(format="GRAY8", width=64, height=16) as writer:
         reader = join(writer, spin=spin, timeout=20)
-        asked.clear()
-        later = threading.Timer(0.1, sent, (writer, 5))
-        later.start()
-        assert value_of(reader.read()) == 5
-        later.join()
-        looked = [milliseconds for milliseconds in asked if milliseconds == 0]
-        slept = [milliseconds for milliseconds in asked if milliseconds != 0]
-        assert bool(looked) is (spin > 0)
-        assert bool(slept) is (spin < 1), "it sleeps when it has spun for so long, and no sooner"
-        stop = threading.Timer(0.05, reader.interrupt)
-        stop.start()
-        assert reader.read() is None
-        stop.join()
+
+        def asleep() -> bool:
+            return any(milliseconds != 0 for milliseconds in asked)
+
+        def send() -> None:
+            # It goes on looking while nothing comes, or sleeps.
+            assert wait_until(asleep if sleeps else lambda: len(asked) > 10)
+            sent(writer, 5)
+
+        for end in (send, reader.interrupt):
+            asked.clear()
+            other = threading.Timer(0.0, end)
+            other.start()
+            found = reader.read()
+            other.join()
+            if end is send:
+                assert value_of(found) == 5
+                assert (0 in asked, asleep()) == (looks, sleeps)
+            else:
+                assert found is None
         reader.close()
 
 
