@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from samebytes_dma import RingReader, RingWriter
+import pytest
+
+from samebytes_dma import RingReader, RingTimeoutError, RingWriter
 
 PACKETS = socket.SOCK_SEQPACKET
 
@@ -28,6 +30,7 @@ def join(writer: RingWriter, **options: Any) -> RingReader:
     """A reader in this process; the writer serves while it is made."""
     ours, theirs = pair()
     writer.add(ours)
+    writer.serve()  # who has just left is not counted any more
     before = len(writer.statistics.readers)
     done = threading.Event()
 
@@ -71,6 +74,12 @@ def value_of(frame: Any) -> int:
     array = frame.map("cpu").planes[0].native
     assert array.min() == array.max()
     return int(array[0, 0])
+
+
+def wait(reader: RingReader) -> None:
+    """Have a reader find that nothing has come."""
+    with pytest.raises(RingTimeoutError):
+        reader.read(0)
 
 
 def wait_until(true: Callable[[], object], seconds: float = 20) -> bool:

@@ -23,6 +23,7 @@ from samebytes_dma import (
     RingTimeoutError,
     RingWriter,
 )
+from samebytes_dma._ring import elements
 
 from .both_ends import join
 
@@ -157,6 +158,24 @@ def test_stopping_ends_a_write_that_waits(address: str) -> None:
     assert out.stopped
     reader.close()
     sb.reset_stats()
+
+
+def test_what_a_source_asks_of_its_reader(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    asked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    class Reader:
+        def __init__(self, *given: Any, **named: Any) -> None:
+            asked.append((given, named))
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(elements, "RingReader", Reader)
+    options = {"frames": 3, "timeout": 2.5, "live": True, "spin": 0.25}
+    source = el.create("ring.source", address, **options)
+    source.open(None)
+    source.close()
+    assert asked == [((address,), options)]
 
 
 def test_the_ring_of_a_sink() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from samebytes_dma import EndOfStreamError, MessageError, RingReader, RingRefusedError, RingWriter
 
-from .both_ends import join, pair, ring, sent, served, value_of
+from .both_ends import join, pair, ring, sent, served, value_of, wait
 
 CREDENTIALS = 2
 GREETING = struct.Struct("<c4sHH")
@@ -424,6 +424,46 @@ def test_a_slot_that_is_replaced_while_a_frame_uses_it(
         reader.read()
     assert array.sum() == 0
     assert value_of(got) == 0
+
+
+def test_a_slot_that_is_replaced_when_a_frame_of_it_was_prepared(
+    victim: tuple[RingReader, socket.socket],
+) -> None:
+    """The next frame lies in the new memory, and the old one is given up."""
+    reader, theirs = victim
+    theirs.send(NUMBER.pack(b"L", 0) + layout())
+    open_before = descriptors()
+    for sequence in range(1, 6):
+        number = memfd()
+        os.pwrite(number, bytes([sequence]) * 4096, 0)
+        slot(theirs, number)
+        theirs.send(frame(sequence))
+        assert value_of(reader.read()) == sequence
+        wait(reader)
+        assert descriptors() == open_before + 1
+    slot(theirs, memfd(512))
+    theirs.send(frame(6))
+    with pytest.raises(MessageError, match=r"frame\.planes\[0\]"):
+        reader.read()
+
+
+def test_a_layout_that_is_replaced_when_a_frame_of_it_was_prepared(
+    victim: tuple[RingReader, socket.socket],
+) -> None:
+    reader, theirs = victim
+    number = memfd()
+    os.pwrite(number, b"".join(bytes([row]) * 64 for row in range(64)), 0)
+    slot(theirs, number)
+    for sequence, row in enumerate((0, 16, 3), 1):
+        theirs.send(NUMBER.pack(b"L", 0) + layout(offset=row * 64))
+        theirs.send(frame(sequence))
+        array = reader.read().map("cpu").planes[0].native
+        assert array[:, 0].tolist() == list(range(row, row + 16))
+        wait(reader)
+    theirs.send(NUMBER.pack(b"L", 0) + layout(offset=4096 - 64))
+    theirs.send(frame(4))
+    with pytest.raises(MessageError, match=r"frame\.planes\[0\]"):
+        reader.read()
 
 
 def test_a_layout_that_is_replaced(victim: tuple[RingReader, socket.socket]) -> None:

@@ -7,6 +7,8 @@ import gc
 import select
 import threading
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -15,11 +17,12 @@ import pytest
 
 import samebytes
 from samebytes import Frame
-from samebytes_dma import RingReader, RingTimeoutError, RingWriter
+from samebytes.errors import ClosedError
+from samebytes_dma import EndOfStreamError, RingReader, RingTimeoutError, RingWriter
 from samebytes_dma._ring import reader as reading
 from samebytes_dma._ring import received
 
-from .both_ends import join, memfds, ring, sent, value_of, wait_until
+from .both_ends import join, memfds, ring, sent, served, value_of, wait, wait_until
 
 
 @pytest.fixture
@@ -35,12 +38,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     monkeypatch.setattr(received, "_used_by", counted)
     yield calls
     samebytes.reset_stats()
-
-
-def wait(reader: RingReader) -> None:
-    """Have the reader find that nothing has come."""
-    with pytest.raises(RingTimeoutError):
-        reader.read(0)
 
 
 def test_frames_are_prepared_while_a_reader_waits(made: list[int]) -> None:
@@ -109,6 +106,20 @@ def test_frames_of_other_layouts_come_after_some_were_prepared(made: list[int]) 
         assert len(made) == 7
         reader.close()
     samebytes.reset_stats()
+
+
+def test_memory_is_prepared_for_the_cpu_where_the_cpu_has_read() -> None:
+    with ring(slots=2) as (writer, reader):
+        for reads in (False, True):
+            sent(writer, 1)
+            frame = reader.read()
+            if reads:
+                assert value_of(frame) == 1
+            del frame
+            wait(reader)
+            ((use, _),) = reader._connection.received._ready.values()
+            assert (use.holds is not None) is reads
+            del use
 
 
 def test_each_frame_has_its_own_metadata_and_arrays() -> None:
@@ -189,9 +200,84 @@ def test_a_reader_that_spins_before_it_sleeps(
         reader.close()
 
 
-def test_spinning_ends_with_the_time_of_a_read() -> None:
+def test_spinning_ends_with_the_time_of_a_read(asked: list[float | None]) -> None:
     with RingWriter(format="GRAY8", width=64, height=16) as writer:
         reader = join(writer, spin=3600.0)
+        asked.clear()
         with pytest.raises(RingTimeoutError):
             reader.read(0.05)
+        assert len(asked) > 1
+        assert all(time is not None and time <= 1 for time in asked), "no time is left to sleep"
         reader.close()
+
+
+@pytest.mark.parametrize("spin", [0.0, 0.01])
+@pytest.mark.parametrize("end", ["the writer closes", "the writer is gone", "the reader closes"])
+def test_the_end_comes_to_all_threads_that_read(
+    end: str, spin: float, asked: list[float | None]
+) -> None:
+    writer = RingWriter(format="GRAY8", width=64, height=16)
+    reader = join(writer, spin=spin, timeout=None)
+    asked.clear()
+    found: list[object] = []
+
+    def read() -> None:
+        try:
+            found.append(reader.read())
+        except (ClosedError, EndOfStreamError) as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=read, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert wait_until(lambda: asked.count(None) == len(threads))
+    if end == "the writer is gone":
+        writer._abandon()
+    elif end == "the writer closes":
+        writer.close()
+    else:
+        reader.close()
+    for thread in threads:
+        thread.join(20)
+    assert len(found) == len(threads)
+    reader.close()
+    writer.close()
+
+
+def test_threads_that_read_find_the_next_writer_once(tmp_path: Path) -> None:
+    address = str(tmp_path / "ring")
+    write = partial(RingWriter, address, format="GRAY8", width=64, height=16, timeout=20)
+    made: list[RingReader] = []
+    found: list[int] = []
+
+    def connect() -> None:
+        made.append(RingReader(address, live=True, timeout=20))
+
+    def read() -> None:
+        while (frame := made[0].read()) is not None:
+            found.append(value_of(frame))
+
+    with write() as writer:
+        first = threading.Thread(target=connect)
+        first.start()
+        writer.wait_for_readers(1, timeout=20)
+        first.join()
+        threads = [threading.Thread(target=read) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+    with made[0] as reader:
+        for number in range(2):
+            with write() as writer:
+                writer.wait_for_readers(1)
+                for value in range(20):
+                    sent(writer, 100 * number + value)
+                assert served(writer, lambda: len(found) == 20)
+                assert sorted(found) == list(range(100 * number, 100 * number + 20))
+                found.clear()
+                served(writer, lambda: len(writer.statistics.readers) == 1)
+                assert len(writer.statistics.readers) == 1
+                assert reader.statistics.writers == 2 + number
+        reader.interrupt()
+        for thread in threads:
+            thread.join(20)
+        assert not any(thread.is_alive() for thread in threads)

@@ -82,6 +82,27 @@ def test_what_was_given_back_keeps_no_other_thread_from_closing() -> None:
     assert memory.closed
 
 
+@pytest.mark.usefixtures("default_signals")
+def test_a_signal_handler_that_maps_the_same_frame_is_counted() -> None:
+    """It runs in the middle of what its own thread does, which no lock keeps it from."""
+    frame = sb.frame(av.VideoFrame(64, 48, "gray"))
+    mapped: list[sb.Frame] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: mapped.append(frame.map("cpu")))
+    try:
+        for number in range(1500):
+            own = frame.map("cpu")
+            signal.setitimer(signal.ITIMER_REAL, 1e-5 + number % 50 * 1e-6)
+            while not mapped:
+                del own  # then the frame's entry in the table is one of the dead
+                own = frame.map("cpu")
+            assert references_held() == 1 + len(mapped)
+            del own
+            mapped.clear()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture
 def alarms() -> Iterator[None]:
     """SIGALRM raises KeyboardInterrupt, as SIGINT does."""

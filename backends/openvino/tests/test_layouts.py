@@ -259,6 +259,35 @@ def test_read_only_arrays() -> None:
             openvino_tensor(source)
 
 
+def all_arrays_below(array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """An array, and what it is a view of."""
+    found = [array]
+    while isinstance(found[-1].base, np.ndarray):
+        found.append(found[-1].base)
+    return found
+
+
+@pytest.mark.parametrize("of", ["samebytes", "OpenVINO"])
+@pytest.mark.parametrize("what", ["float32", "uint8", "bfloat16", "int4", "NV12", "I420"])
+def test_read_only_arrays_stay_read_only(what: str, of: str) -> None:
+    """Neither they nor what they are views of can be made writable: a write may be a signal."""
+    cpu = samebytes.context("cpu")
+    if what.isupper():
+        mapped = cpu.allocate_frame(what, 64, 32).map("openvino", "rw" if of == "OpenVINO" else "r")
+        arrays = [plane.native for plane in mapped.map("cpu", "r").planes]
+    else:
+        source = cpu.allocate((4, 8), what).map("openvino", "rw" if of == "OpenVINO" else "r")
+        tensor = samebytes.tensor(source.native) if of == "samebytes" else source
+        arrays = [tensor.map("cpu", "r").native]
+        tensor.readonly = True
+        arrays.append(tensor.host_array())
+    for array in arrays:
+        for below in all_arrays_below(array):
+            assert not below.flags.writeable
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                below.flags.writeable = True
+
+
 def test_our_natives_know_that_they_are_read_only() -> None:
     array = np.zeros((4, 8), np.uint8)
     for source in (array, array[:, :5]):

@@ -143,14 +143,19 @@ def _entered(key: _Key, peers: _Peers, ref: weakref.ref[_Peers]) -> _Peers:
 
 def _replace(key: _Key, dead: weakref.ref[_Peers], by: weakref.ref[_Peers] | None) -> bool:
     """Put an entry in the place of a dead one; False if another thread was faster."""
-    with _lock:
-        if _own.get(key) is not dead:
-            return False
-        if by is None:
-            _own.pop(key, None)
-        else:
-            _own[key] = by
-        return True
+    try:
+        with _lock:
+            # Not get(): after a call, a signal handler may run in this thread, and map the same
+            # frame, before its result is looked at.
+            if _own[key] is not dead:
+                return False
+            if by is None:
+                del _own[key]
+            else:
+                _own[key] = by
+    except KeyError:
+        return False  # removed meanwhile
+    return True
 
 
 def _count(key: _Key) -> int:

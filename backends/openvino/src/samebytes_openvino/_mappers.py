@@ -85,7 +85,7 @@ class OpenVINOToCpu(MemoryMapper):
             if getattr(item, "plain", False):
                 array, carried = data_of(native), None
             else:
-                array, carried = array_of(native)
+                array, carried = array_of(native, access == "r")
                 # Asked once: the elements of a tensor stay what they are.
                 item.plain = carried is None
         if access == "r":
@@ -103,12 +103,10 @@ class OpenVINOFrameToCpu(MemoryMapper):
         info = item.meta.info
         if isinstance(info, ImageInfo):
             shapes = [layout.shape for layout in info.plane_layouts()]
-            arrays = [_plane(p, shape) for p, shape in zip(item.planes, shapes, strict=True)]
+            planes = zip(item.planes, shapes, strict=True)
+            arrays = [_plane(plane, shape, access == "r") for plane, shape in planes]
         else:
-            arrays = [_plain(p) for p in item.planes]
-        if access == "r":
-            for array in arrays:
-                array.setflags(False)  # type: ignore[call-arg]  # a third of the cost by place
+            arrays = [_plain(plane, access == "r") for plane in item.planes]
         return tuple(arrays), None, None
 
 
@@ -119,8 +117,8 @@ def _over_plane(plane: Tensor, readonly: bool) -> Any:
     return tensor_over(array, layout_of(array.shape, array.strides, array.dtype), readonly)
 
 
-def _plane(plane: Tensor, shape: tuple[int, ...]) -> Array:
-    array, _ = array_of(plane.native)
+def _plane(plane: Tensor, shape: tuple[int, ...], readonly: bool) -> Array:
+    array, _ = array_of(plane.native, readonly)
     if array.shape != (1, *shape, *((1,) if len(shape) == 2 else ())):
         raise Refused(
             f"a plane has shape {array.shape}, and [1, rows, columns, channels] of it is {shape}"
@@ -128,8 +126,8 @@ def _plane(plane: Tensor, shape: tuple[int, ...]) -> Array:
     return array[0] if len(shape) == 3 else array[0, :, :, 0]
 
 
-def _plain(plane: Tensor) -> Array:
-    array, carried = array_of(plane.native)
+def _plain(plane: Tensor, readonly: bool) -> Array:
+    array, carried = array_of(plane.native, readonly)
     if carried is not None:
         raise Refused(
             f"{carried} is not a numpy type, so a frame of arrays cannot hold it: map its "

@@ -59,6 +59,11 @@ class Connection:
         """How many frames of it are used here."""
         return len(self._held)
 
+    @property
+    def ended(self) -> bool:
+        """Whether no more frames are taken from it."""
+        return self._leaving
+
     def watch(self, writer: int) -> None:
         """It has answered: notice the end of its process, also while another has its socket."""
         self._pidfd = pidfd_of(writer)

@@ -81,7 +81,8 @@ class RingReader:
             socket included; None for what the writer allows.
         timeout: seconds to wait for the writer and for each frame; None without limit.
         live: when the writer has ended, wait for the next one at the same address.
-        spin: for how many seconds a read() that must wait looks again and again before it sleeps.
+        spin: for how many seconds this reader, when it must wait, looks again and again before it
+            sleeps.
             A process that sleeps is woken tens of microseconds late on some machines, an idle
             virtual one above all; one that spins keeps a CPU busy.
 
@@ -112,8 +113,9 @@ class RingReader:
         self._live = live
         self._spin = spin
         self._lock = Lock()
+        self._turn = [object()]  # of the thread that connects
         # It is dropped and never closed: another thread may be about to write to its number.
-        self._wake: Fd | None = Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._wake: Fd | None = _eventfd()
         self._stopped = self._ended = False
         self._received = self._missed = self._writers = 0
         self._connection: Connection | None = None
@@ -163,10 +165,7 @@ class RingReader:
     def interrupt(self) -> None:
         """Let a read that waits return None, and all after it. Any thread may call this."""
         self._stopped = True
-        wake = self._wake
-        if wake is not None:
-            with suppress(OSError):  # its counter is full: it is readable all the same
-                os.eventfd_write(wake.fileno(), 1)
+        _write(self._wake)
 
     @property
     def statistics(self) -> ReadStatistics:
@@ -184,9 +183,9 @@ class RingReader:
     def close(self) -> None:
         """Take no more frames. Those that were read stay valid, and give their slots back."""
         with self._lock:
-            connection, self._connection = self._connection, None
-            self._ended = True
+            self._ended = True  # first, as in _lost()
             self._live = False
+            connection, self._connection = self._connection, None
             if connection is not None:
                 connection.leave()
             if self._wake is not None:
@@ -295,10 +294,10 @@ class RingReader:
 
     def _lost(self, connection: Connection, *, closed: bool) -> Any:
         """The writer has ended: wait for the next one, or say so."""
+        self._ended = not self._live  # first: without a connection another thread makes one
         self._give_up(connection)
         if self._live:
             return _NOTHING
-        self._ended = True
         if closed:
             return None
         raise EndOfStreamError("the writer of the ring ended without closing it")
@@ -307,12 +306,18 @@ class RingReader:
         connection.leave()
         if self._connection is connection:
             self._connection = None
+        # Of several threads one hears of the end: the others wait for a socket that is closed.
+        # They get an eventfd of their own, since what was written once stays readable.
+        wake = self._wake
+        if wake is not None:
+            with suppress(OSError):  # no descriptor is left: they wait until their time is over
+                self._wake = _eventfd()
+                _write(wake)
 
     # Waiting.
 
     def _wait(self, connection: Connection, deadline: float | None) -> None:
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
+        if _left(deadline) == 0:
             raise RingTimeoutError(self._why(connection))
         wake = self._wake
         waiting = select.poll()
@@ -323,15 +328,15 @@ class RingReader:
                 waiting.register(connection.sock.fileno(), select.POLLIN | select.POLLOUT)
         except ValueError:  # another thread has closed it: read() says so
             return
-        if wake is None:
+        # Whoever writes to `wake` has stopped this reader, or ended the connection, before that.
+        if wake is None or self._stopped or connection.ended:
             return
         waiting.register(wake.fileno(), select.POLLIN)
-        if self._spin > 0 and _comes(
-            waiting, self._spin if left is None else min(self._spin, left)
-        ):
+        if self._spin > 0 and _comes(waiting, min(self._spin, _left(deadline))):
             return
         # An end of which no event comes is found out soon.
-        waiting.poll(None if left is None else max(left * 1000, 1))
+        left = _left(deadline)
+        waiting.poll(None if left == _FOREVER else max(left * 1000, 1))
 
     def _why(self, connection: Connection) -> str:
         if connection.held >= connection.credits:
@@ -342,7 +347,22 @@ class RingReader:
         return "no frame came in time"
 
     def _connect(self, deadline: float | None) -> None:
-        """Wait for a writer, and for its welcome."""
+        """Wait for a writer, and for its welcome. One thread does so for all that read."""
+        try:
+            turn = self._turn.pop()
+        except IndexError:
+            left = _left(deadline)
+            if left == 0:
+                raise RingTimeoutError(f"nobody writes to the ring {self._address}") from None
+            time.sleep(min(left, _NAP))
+            return
+        try:
+            if self._connection is None:  # else it was another thread's turn before
+                self._find_writer(deadline)
+        finally:
+            self._turn.append(turn)
+
+    def _find_writer(self, deadline: float | None) -> None:
         assert self._address is not None
         while not self._stopped:
             try:
@@ -376,8 +396,11 @@ class RingReader:
             connection.close()
             raise
         with self._lock:
-            self._connection = connection
-            self._writers += 1
+            if not isinstance(self._address, _Mark):  # else it was closed meanwhile
+                self._connection = connection
+                self._writers += 1
+                return
+        connection.leave()
 
     def _welcomed(self, connection: Connection) -> bool:
         fds: list[Fd] = []
@@ -415,8 +438,27 @@ def _comes(waiting: select.poll, seconds: float) -> bool:
     return False
 
 
+def _eventfd() -> Fd:
+    return Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+
+def _write(wake: Fd | None) -> None:
+    """Make it readable, for good."""
+    if wake is not None:
+        with suppress(OSError):  # its counter is full: it is readable all the same
+            os.eventfd_write(wake.fileno(), 1)
+
+
 def _deadline(timeout: float | None) -> float | None:
     return None if timeout is None else time.monotonic() + timeout
+
+
+def _left(deadline: float | None) -> float:
+    """How many seconds there are until then."""
+    return _FOREVER if deadline is None else max(deadline - time.monotonic(), 0)
+
+
+_FOREVER = float("inf")
 
 
 class _Mark(str):
@@ -425,6 +467,8 @@ class _Mark(str):
     __slots__ = ()
 
 
+# For how long a thread sleeps while another one waits for a writer.
+_NAP = 0.02
 _CLOSED = _Mark("closed")
 _PARENTS = _Mark("of the parent process")
 _NOTHING = object()

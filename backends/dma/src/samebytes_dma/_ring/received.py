@@ -83,7 +83,7 @@ class Received:
         if buffer is None:
             ended()
             raise MessageError("frame.slot", f"{header.slot} was not sent")
-        # From its release on, whatever happens, the slot goes back.
+        # Once the use has its release, the slot goes back whatever happens.
         prepared = self._ready.pop((header.slot, header.layout), None)
         if prepared is not None:
             use, natives = prepared
@@ -100,7 +100,7 @@ class Received:
                 planes = _checked(description, buffer)
                 self._planes[header.slot, header.layout] = planes
             natives = _used_by(use, buffer, planes)
-            self._latest = header.layout
+        self._latest = header.layout
         metadata, regions = _meta(body, fds) if body or fds else ({}, [])
         if description.meta is None:
             return DMATensor.borrowed(natives[0], DMA, keep=use, readonly=True)
@@ -114,20 +114,23 @@ class Received:
         is for the writer to say.
         """
         for key in [key for key in self._ready if key[1] != self._latest]:
-            del self._ready[key]
-        for key, planes in self._planes.items():
-            if key[1] == self._latest and key not in self._ready:
-                buffer = self._slots[key[0]]
-                use = SlotUse(buffer, None, readonly=True)
-                natives = _used_by(use, buffer, planes)
-                if buffer.kept is not None and buffer.kept.is_made:  # it is read by the CPU here
-                    lasting(natives[0].buffer, "r")
-                self._ready[key] = use, natives
+            self._ready.pop(key, None)
+        for key, planes in list(self._planes.items()):
+            if key[1] != self._latest or key in self._ready:
+                continue
+            buffer = self._slots[key[0]]
+            use = SlotUse(buffer, None, readonly=True)
+            prepared = use, _used_by(use, buffer, planes)
+            if buffer.kept is not None and buffer.kept.is_made:  # it is read by the CPU here
+                lasting(prepared[1][0].buffer, "r")
+            # A signal handler may have read meanwhile, and have replaced the slot or the layout.
+            if self._planes.get(key) is planes:
+                self._ready[key] = prepared
 
     def _forget(self, concerns: Callable[[int, int], bool]) -> None:
         for key in [key for key in self._planes if concerns(*key)]:
-            del self._planes[key]
-            self._ready.pop(key, None)
+            self._ready.pop(key, None)  # first: what is ready is among the planes, always
+            self._planes.pop(key, None)
 
 
 _Prepared = tuple[SlotUse, tuple[DMAPlane, ...]]

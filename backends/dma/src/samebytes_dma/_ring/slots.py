@@ -66,8 +66,8 @@ class SlotUse(Storage):
 
     Args:
         buffer: of the slot.
-        ended: called once, when the use ends; None for one that has not begun, which gets its
-            `release` later.
+        ended: called once, when the use ends; None for a use that has not begun: set its
+            `release` when it does.
         slot: of the writer's, if it is there.
         readonly: it is a reader's.
     """

@@ -153,10 +153,7 @@ class NpuToCpu(_WholeTensors):
         info = item.info if item.dtype.numpy is None else None
         native = item.native
         if isinstance(native, PinnedTensor):
-            array, _ = array_of(native)
-            if access == "r":
-                array.setflags(write=False)
-            return array, info, None
+            return array_of(native, access == "r")[0], info, None
         try:
             memory = host_memory(item)
         except NotHostVisibleError as error:

@@ -138,9 +138,8 @@ class ZeroBufferTensor(RemoteTensor):
         """
         native = self.native
         if isinstance(native, PinnedTensor):
-            array, _ = array_of(native)
-        else:
-            array = array_in(host_memory(self), self.info)
+            return array_of(native, self.readonly)[0]
+        array = array_in(host_memory(self), self.info)
         if self.readonly:
             array.flags.writeable = False
         return array
