@@ -77,7 +77,7 @@ def locks(roots: list[Any]) -> tuple[list[str], int]:
             plain.append(f"{path}: {thing!r}")
         if isinstance(thing, ModuleType) or _is_of_another_module(thing, tops):
             continue
-        is_class = isinstance(thing, type) and thing.__module__.startswith("samebytes")
+        is_class = isinstance(thing, type) and str(thing.__module__).startswith("samebytes")
         if is_class or isinstance(thing, CONTAINERS) or is_of_samebytes(thing):
             pending += [
                 (f"{path} -> {type(part).__name__}", part) for part in gc.get_referents(thing)

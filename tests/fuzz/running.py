@@ -20,7 +20,7 @@ from samebytes import Storage
 from samebytes.plugins import sweep_loans
 from samebytes.testing import living_objects
 
-__all__ = ["KINDS", "Finding", "fuzz", "main", "new_seed", "run_seeds"]
+__all__ = ["KINDS", "Finding", "fuzz", "grew", "main", "new_seed", "run_seeds"]
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("steps", "interrupts", "threads")
@@ -75,12 +75,13 @@ def run_seeds(kind: str, first: int, count: int) -> None:
         gc.collect()
         gc.freeze()
         # Once more: by now drivers, caches and pools are there, so nothing may be added. Some of
-        # them fill for a few rounds, such as the contexts that routes remember; a leak goes on.
+        # them fill for a few rounds, such as the contexts that routes remember, or have other
+        # contents every second time; a leak goes on.
         counts = [_left()]
-        while len(counts) < 2 or (len(counts) < _ROUNDS and _grew(*counts[-2:])):
+        while len(counts) < 2 or (len(counts) < _ROUNDS and grew(counts)):
             run(seed)
             counts.append(_left())
-        if _grew(*counts[-2:]):
+        if grew(counts):
             raise AssertionError(f"something is left, round by round: {counts}")
 
 
@@ -146,8 +147,10 @@ def _left() -> dict[str, int]:
     }
 
 
-def _grew(before: dict[str, int], after: dict[str, int]) -> bool:
-    return any(n > before[kind] for kind, n in after.items())
+def grew(counts: Sequence[dict[str, int]]) -> bool:
+    """Whether the last round left more of something than each one before."""
+    *before, last = counts
+    return any(n > max(earlier[kind] for earlier in before) for kind, n in last.items())
 
 
 def _say(line: str) -> None:

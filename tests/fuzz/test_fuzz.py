@@ -13,7 +13,7 @@ from samebytes.errors import BusyError
 
 from . import machine, model
 from .machine import Machine, WrongBytesError
-from .running import KINDS, Finding, fuzz, new_seed
+from .running import KINDS, Finding, fuzz, grew, new_seed
 
 _SEEDS = {"steps": 30, "interrupts": 12, "threads": 20}
 _SECONDS_OF_NEW_SEEDS = 60
@@ -155,6 +155,15 @@ def test_a_fault_is_noticed(
     fault(monkeypatch)
     with pytest.raises((WrongBytesError, samebytes.errors.ClosedError)):
         run_some_seeds()
+
+
+def test_what_is_left_may_change_but_not_grow() -> None:
+    """A cache may hold other things every second time; a leak leaves more each time."""
+    a, b = {"descriptors": 9, "storages": 4}, {"descriptors": 8, "storages": 5}
+    assert not grew([a, b, a])
+    assert not grew([a, a])
+    assert grew([a, b])
+    assert grew([a, b, {"descriptors": 8, "storages": 6}])
 
 
 def test_the_same_seed_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,7 @@ class Received:
         """
         for key in [key for key in self._ready if key[1] != self._latest]:
             self._ready.pop(key, None)
-        for key, planes in list(self._planes.items()):
+        for key, planes in self._planes.copy().items():
             if key[1] != self._latest or key in self._ready:
                 continue
             buffer = self._slots[key[0]]
