@@ -32,8 +32,8 @@ class Connection:
         room: for the packet that is received.
     """
 
-    __slots__ = ("_held", "_known", "_leaving", "_packet", "_pidfd", "_turn", "_unsent", "credits",
-                 "received", "room", "sequence", "sock")  # fmt: skip
+    __slots__ = ("_held", "_known", "_leaving", "_packet", "_pidfd", "_sending", "_unsent",
+                 "credits", "received", "room", "sequence", "sock")  # fmt: skip
 
     def __init__(self, sock: socket.socket, received: Received) -> None:
         self.sock = sock
@@ -48,9 +48,9 @@ class Connection:
         # What comes back, by slot and sequence; None where the reader leaves.
         self._unsent: deque[tuple[int, int] | None] = deque()
         self._packet: bytes | None = None  # of the first of them, if there was no room for it
-        # Whoever takes what is in it may send. No lock: a finalizer cannot wait for one, and must
-        # not go on in the middle of what its own thread does.
-        self._turn = [object()]
+        # Whoever puts a list of its own into it may send. No lock: a finalizer cannot wait for one,
+        # and must not go on in the middle of what its own thread does.
+        self._sending: dict[None, list[None]] = {}
         self._leaving = False
         _open.add(self)
 
@@ -110,18 +110,22 @@ class Connection:
         One thread at a time, in the order of `_unsent`: which frames are kept when the reader
         leaves is what was not given back before that in this order, whatever is dropped meanwhile.
         """
+        me: list[None] = []
         while self._unsent:
             try:
-                turn = self._turn.pop()
-            except IndexError:  # whoever has it looks again
-                return
-            try:
+                if self._sending.setdefault(None, me) is not me:
+                    return  # whoever sends looks again
                 room = self._send_first()
             finally:
-                self._turn.append(turn)
+                # No call is made here: a signal handler's exception comes after those.
+                try:
+                    if self._sending[None] is me:
+                        del self._sending[None]
+                except KeyError:
+                    pass
             if not room:
                 break
-        if self._leaving and self._turn and not self._held:
+        if self._leaving and not self._sending and not self._held:
             self.close()
 
     def _send_first(self) -> bool:

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import ClosedError
@@ -39,6 +40,7 @@ from .messages import (
 )
 from .received import Received
 from .sockets import Address, check, connected, greet
+from .waiting import FOREVER, comes, deadline_of, eventfd, seconds_until, write
 
 if TYPE_CHECKING:
     from typing import Self
@@ -113,13 +115,13 @@ class RingReader:
         self._live = live
         self._spin = spin
         self._lock = Lock()
-        self._turn = [object()]  # of the thread that connects
-        # It is dropped and never closed: another thread may be about to write to its number.
-        self._wake: Fd | None = _eventfd()
+        # The number of the thread that connects, in a list of that call's own.
+        self._connecting: dict[None, list[int]] = {}
+        self._wake: Fd | None = eventfd()
         self._stopped = self._ended = False
         self._received = self._missed = self._writers = 0
         self._connection: Connection | None = None
-        deadline = _deadline(timeout)
+        deadline = deadline_of(timeout)
         try:
             if isinstance(address, socket.socket):
                 check(address)
@@ -139,13 +141,14 @@ class RingReader:
 
         Raises:
             RingTimeoutError: none came. Reading can be tried again.
-            EndOfStreamError: the writer ended without closing the ring; not if it is `live`.
+            EndOfStreamError: the writer ended without closing the ring; not if it is `live`. Of
+                several threads that read, one gets it, and the others get None.
             MessageError: the writer sent something else, or an invalid message. The
                 connection is closed.
             RingRefusedError: `live`, and the next writer takes no more readers.
             ClosedError: the ring was closed, or belongs to the parent of this process.
         """
-        deadline = _deadline(self.timeout if timeout is None else timeout)
+        deadline = deadline_of(self.timeout if timeout is None else timeout)
         while True:
             connection = self._checked()
             if self._stopped or (connection is None and self._ended):
@@ -165,7 +168,7 @@ class RingReader:
     def interrupt(self) -> None:
         """Let a read that waits return None, and all after it. Any thread may call this."""
         self._stopped = True
-        _write(self._wake)
+        write(self._wake)
 
     @property
     def statistics(self) -> ReadStatistics:
@@ -307,17 +310,20 @@ class RingReader:
         if self._connection is connection:
             self._connection = None
         # Of several threads one hears of the end: the others wait for a socket that is closed.
-        # They get an eventfd of their own, since what was written once stays readable.
+        # Where they will wait for the next writer, that takes another eventfd, since what was
+        # written once stays readable.
         wake = self._wake
         if wake is not None:
             with suppress(OSError):  # no descriptor is left: they wait until their time is over
-                self._wake = _eventfd()
-                _write(wake)
+                others, number = wake if self._ended else eventfd(), wake.fileno()
+                self._wake = others
+                # No other call comes in between, and so no signal handler.
+                os.eventfd_write(number, 1)
 
     # Waiting.
 
     def _wait(self, connection: Connection, deadline: float | None) -> None:
-        if _left(deadline) == 0:
+        if seconds_until(deadline) == 0:
             raise RingTimeoutError(self._why(connection))
         wake = self._wake
         waiting = select.poll()
@@ -332,11 +338,11 @@ class RingReader:
         if wake is None or self._stopped or connection.ended:
             return
         waiting.register(wake.fileno(), select.POLLIN)
-        if self._spin > 0 and _comes(waiting, min(self._spin, _left(deadline))):
+        if self._spin > 0 and comes(waiting, min(self._spin, seconds_until(deadline))):
             return
         # An end of which no event comes is found out soon.
-        left = _left(deadline)
-        waiting.poll(None if left == _FOREVER else max(left * 1000, 1))
+        left = seconds_until(deadline)
+        waiting.poll(None if left == FOREVER else max(left * 1000, 1))
 
     def _why(self, connection: Connection) -> str:
         if connection.held >= connection.credits:
@@ -348,26 +354,36 @@ class RingReader:
 
     def _connect(self, deadline: float | None) -> None:
         """Wait for a writer, and for its welcome. One thread does so for all that read."""
+        me = [get_ident()]
         try:
-            turn = self._turn.pop()
-        except IndexError:
-            left = _left(deadline)
-            if left == 0:
-                raise RingTimeoutError(f"nobody writes to the ring {self._address}") from None
-            time.sleep(min(left, _NAP))
-            return
-        try:
-            if self._connection is None:  # else it was another thread's turn before
+            other = self._connecting.setdefault(None, me)
+            if other[0] != me[0]:  # else this thread, or a signal handler in it
+                self._nap(deadline)
+            elif self._connection is None:
                 self._find_writer(deadline)
         finally:
-            self._turn.append(turn)
+            # No call is made here: a signal handler's exception comes after those.
+            try:
+                if self._connecting[None] is me:
+                    del self._connecting[None]
+            except KeyError:
+                pass
+
+    def _nap(self, deadline: float | None) -> None:
+        left = seconds_until(deadline)
+        if left == 0:
+            raise RingTimeoutError(f"nobody writes to the ring {self._address}")
+        time.sleep(min(left, _NAP))
 
     def _find_writer(self, deadline: float | None) -> None:
-        assert self._address is not None
-        while not self._stopped:
+        until = FOREVER if deadline is None else deadline
+        while not self._needs_none():
+            address = self._address
+            assert address is not None
+            if isinstance(address, _Mark):  # read() says so
+                return
             try:
-                until = float("inf") if deadline is None else deadline
-                sock = connected(self._address, until, lambda: self._stopped)
+                sock = connected(address, until, self._needs_none)
             except InterruptedError:
                 return
             except TimeoutError as error:
@@ -382,24 +398,33 @@ class RingReader:
         connection = Connection(sock, Received())
         try:
             greet(sock, pack_join(self._frames))
-            while True:
+            while not self._needs_none():
                 self._wait(connection, deadline)
-                if self._stopped:
-                    connection.close()
-                    return
                 if self._welcomed(connection):
-                    break
+                    self._take_up(connection)
+                    return
+            connection.close()
         except (BrokenPipeError, ConnectionResetError):
             connection.close()
             raise EndOfStreamError("the writer of the ring ended") from None
         except BaseException:
-            connection.close()
+            if self._connection is not connection:
+                connection.close()
             raise
+
+    def _needs_none(self) -> bool:
+        """Whether to connect no more: this reader is to stop, or a signal handler has connected."""
+        return self._stopped or self._connection is not None
+
+    def _take_up(self, connection: Connection) -> None:
         with self._lock:
-            if not isinstance(self._address, _Mark):  # else it was closed meanwhile
+            if self._connection is None:  # else a signal handler has connected this reader
+                # Before anything else: whatever comes from now on, it is this reader's.
                 self._connection = connection
                 self._writers += 1
-                return
+                if not isinstance(self._address, _Mark):
+                    return
+                self._connection = None  # this reader was closed meanwhile
         connection.leave()
 
     def _welcomed(self, connection: Connection) -> bool:
@@ -427,38 +452,6 @@ class RingReader:
             connection.close()
         self._wake = None
         self._address = _PARENTS
-
-
-def _comes(waiting: select.poll, seconds: float) -> bool:
-    """Whether something happens in that time, in which this thread does not sleep."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if waiting.poll(0):
-            return True
-    return False
-
-
-def _eventfd() -> Fd:
-    return Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-
-
-def _write(wake: Fd | None) -> None:
-    """Make it readable, for good."""
-    if wake is not None:
-        with suppress(OSError):  # its counter is full: it is readable all the same
-            os.eventfd_write(wake.fileno(), 1)
-
-
-def _deadline(timeout: float | None) -> float | None:
-    return None if timeout is None else time.monotonic() + timeout
-
-
-def _left(deadline: float | None) -> float:
-    """How many seconds there are until then."""
-    return _FOREVER if deadline is None else max(deadline - time.monotonic(), 0)
-
-
-_FOREVER = float("inf")
 
 
 class _Mark(str):

@@ -113,8 +113,9 @@ class Received:
         That is one frame for each slot, in the layout that came last: which slot is the next one
         is for the writer to say.
         """
-        for key in [key for key in self._ready if key[1] != self._latest]:
-            self._ready.pop(key, None)
+        for key in self._ready.copy():
+            if key[1] != self._latest:
+                self._ready.pop(key, None)
         for key, planes in self._planes.copy().items():
             if key[1] != self._latest or key in self._ready:
                 continue
@@ -124,13 +125,17 @@ class Received:
             if buffer.kept is not None and buffer.kept.is_made:  # it is read by the CPU here
                 lasting(prepared[1][0].buffer, "r")
             # A signal handler may have read meanwhile, and have replaced the slot or the layout.
-            if self._planes.get(key) is planes:
+            # It comes after calls, hence none here.
+            if key in self._planes and self._planes[key] is planes:
                 self._ready[key] = prepared
 
     def _forget(self, concerns: Callable[[int, int], bool]) -> None:
-        for key in [key for key in self._planes if concerns(*key)]:
-            self._ready.pop(key, None)  # first: what is ready is among the planes, always
-            self._planes.pop(key, None)
+        for key in self._planes.copy():
+            if concerns(*key):
+                try:
+                    self._planes.pop(key, None)
+                finally:  # last: nothing is prepared that is not among the planes
+                    self._ready.pop(key, None)
 
 
 _Prepared = tuple[SlotUse, tuple[DMAPlane, ...]]

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a reader waits: until when, without sleeping for a while, and how others end it."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from contextlib import suppress
+
+from samebytes.plugins import Fd
+
+__all__ = ["FOREVER", "comes", "deadline_of", "eventfd", "seconds_until", "write"]
+
+FOREVER = float("inf")
+
+
+def deadline_of(timeout: float | None) -> float | None:
+    """The end of so many seconds from now, as of time.monotonic(); None without one."""
+    return None if timeout is None else time.monotonic() + timeout
+
+
+def seconds_until(deadline: float | None) -> float:
+    """How many seconds are left, at least 0."""
+    return FOREVER if deadline is None else max(deadline - time.monotonic(), 0)
+
+
+def comes(waiting: select.poll, seconds: float) -> bool:
+    """Whether something happens in that time, in which this thread does not sleep."""
+    until = time.monotonic() + seconds
+    while not waiting.poll(0):
+        if time.monotonic() >= until:
+            return False
+    return True
+
+
+def eventfd() -> Fd:
+    """What ends the waiting of threads, once it is written to: for good, since nobody reads it.
+
+    It is dropped and never closed: another thread may be about to write to its number.
+    """
+    return Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+
+def write(wake: Fd | None) -> None:
+    """End the waiting of those who wait for that."""
+    if wake is not None:
+        with suppress(OSError):  # its counter is full: it is readable all the same
+            os.eventfd_write(wake.fileno(), 1)
