@@ -13,7 +13,7 @@ _HEAD = """\
 Every row of `samebytes bench`, written by `python3 dev.py costs` from
 [costs.json](../explanation/costs.json), the record of one run of
 
-<!-- not run: it measures for half an hour and more, and tests do not measure -->
+<!-- not run: it measures for minutes, and tests do not measure -->
 ```sh
 {command}
 ```
