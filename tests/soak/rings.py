@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import gc
 import json
 import os
 import random
@@ -378,6 +379,7 @@ def soak(seconds: float, seed: int = 0) -> RingReport:
 
 
 def _look(report: RingReport) -> None:
+    gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     report.memory.append(pages * os.sysconf("SC_PAGE_SIZE"))
     report.descriptors.append(len(list(Path("/proc/self/fd").iterdir())))
