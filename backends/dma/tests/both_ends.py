@@ -47,6 +47,16 @@ def join(writer: RingWriter, **options: Any) -> RingReader:
         serving.join()
 
 
+def connect(writer: RingWriter, address: str, **options: Any) -> RingReader:
+    """A reader in this process that looks for the writer itself."""
+    made: list[RingReader] = []
+    connecting = threading.Thread(target=lambda: made.append(RingReader(address, **options)))
+    connecting.start()
+    writer.wait_for_readers(1, timeout=20)
+    connecting.join()
+    return made[0]
+
+
 @contextmanager
 def ring(readers: int = 1, **options: Any) -> Iterator[tuple[Any, ...]]:
     """A writer of small pictures, and so many readers."""

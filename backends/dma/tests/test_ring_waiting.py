@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader that waits: what it makes for frames that have not come, and how it looks for them."""
+"""How a reader of a ring waits: among threads, without sleeping, for a writer, interrupted."""
 
 from __future__ import annotations
 
-import gc
 import os
 import select
 import signal
@@ -14,137 +13,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
-import numpy as np
 import pytest
 
-import samebytes
-from samebytes import Frame
 from samebytes.errors import ClosedError
-from samebytes_dma import EndOfStreamError, RingReader, RingTimeoutError, RingWriter
+from samebytes_dma import EndOfStreamError, RingTimeoutError, RingWriter
 from samebytes_dma._ring import reader as reading
-from samebytes_dma._ring import received
 from samebytes_dma._ring.connection import Connection
 
-from .both_ends import join, memfds, ring, sent, served, value_of, wait, wait_until
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """One entry for each set of planes that a reader makes."""
-    calls: list[int] = []
-    used_by = received._used_by
-
-    def counted(*given: object) -> object:
-        calls.append(1)
-        return used_by(*given)  # type: ignore[arg-type]  # as it was called
-
-    monkeypatch.setattr(received, "_used_by", counted)
-    yield calls
-    samebytes.reset_stats()
-
-
-def test_frames_are_prepared_while_a_reader_waits(made: list[int]) -> None:
-    with ring(slots=2) as (writer, reader):
-        for value in (1, 2):  # both slots, one after the other
-            sent(writer, value)
-        first, second = reader.read(), reader.read()
-        assert (value_of(first), value_of(second), len(made)) == (1, 2, 2)
-        del first, second
-        wait(reader)
-        assert len(made) == 4
-        wait(reader)
-        assert len(made) == 4, "they are there already"
-        for value in (3, 4):
-            sent(writer, value)
-        frames = [reader.read(), reader.read()]
-        assert len(made) == 4, "nothing was left to be made"
-        assert [value_of(frame) for frame in frames] == [3, 4]
-        with pytest.raises(RingTimeoutError):  # both are held here: their use has begun
-            writer.acquire(0)
-        frames.clear()
-        writer.acquire(0)
-
-
-def test_a_prepared_frame_does_not_use_its_slot() -> None:
-    before = memfds()
-    with ring(slots=2) as (writer, reader):
-        for value in range(5):
-            sent(writer, value)
-            assert value_of(reader.read()) == value
-            wait(reader)
-            writer.wait_until_read(0)
-            assert reader.statistics.held == 0
-    del writer, reader
-    gc.collect()
-    assert memfds() == before
-
-
-def test_slots_that_are_replaced_after_frames_were_prepared() -> None:
-    with RingWriter(slots=2) as writer:
-        reader = join(writer)
-        for size in (8, 64, 640, 16, 640):
-            for value in (1, 2):
-                picture = samebytes.frame(np.full((size, size), value, np.uint8), format="GRAY8")
-                writer.send(picture, copy=True)
-                got = reader.read()
-                assert (got.width, value_of(got)) == (size, value)
-                del got
-                wait(reader)
-        reader.close()
-    samebytes.reset_stats()
-
-
-def test_frames_of_other_layouts_come_after_some_were_prepared(made: list[int]) -> None:
-    with RingWriter(slots=2) as writer:
-        reader = join(writer)
-        for shape in ((4, 6), (6, 4), (6, 4), (4, 6)):
-            picture = np.arange(24, dtype=np.uint8).reshape(shape)
-            writer.send(samebytes.tensor(picture), copy=True)
-            got = reader.read()
-            assert got.shape == shape
-            assert (got.map("cpu").native == picture).all()
-            del got
-            wait(reader)
-        # Each layout was made once when it came, and once for the next; the third came prepared.
-        assert len(made) == 7
-        reader.close()
-    samebytes.reset_stats()
-
-
-def test_memory_is_prepared_for_the_cpu_where_the_cpu_has_read() -> None:
-    with ring(slots=2) as (writer, reader):
-        for reads in (False, True):
-            sent(writer, 1)
-            frame = reader.read()
-            if reads:
-                assert value_of(frame) == 1
-            del frame
-            wait(reader)
-            ((use, _),) = reader._connection.received._ready.values()
-            assert (use.holds is not None) is reads
-            del use
-
-
-def test_each_frame_has_its_own_metadata_and_arrays() -> None:
-    with ring(slots=3) as (writer, reader):
-        held: list[Frame] = []
-        for value in range(3):
-            sent(writer, value)
-            frame = reader.read()
-            frame.metadata["value"] = value
-            held.append(frame)
-            del frame
-            wait(reader)
-        assert [frame.metadata["value"] for frame in held] == [0, 1, 2]
-        assert [value_of(frame) for frame in held] == [0, 1, 2]
-        array = held.pop(1).map("cpu").planes[0].native
-        held.clear()
-        wait(reader)
-        for value in (7, 8):
-            sent(writer, value)
-        with pytest.raises(RingTimeoutError):
-            writer.acquire(0)
-        assert array.max() == 1, "its slot is held by the array alone"
+from .both_ends import connect, join, ring, sent, served, value_of, wait_until
 
 
 class Poll:
@@ -262,25 +138,18 @@ def test_the_end_comes_to_all_threads_that_read(end: str, asked: list[float | No
 def test_threads_that_read_find_the_next_writer_once(tmp_path: Path) -> None:
     address = str(tmp_path / "ring")
     write = partial(RingWriter, address, format="GRAY8", width=64, height=16, timeout=20)
-    made: list[RingReader] = []
     found: list[int] = []
 
-    def connect() -> None:
-        made.append(RingReader(address, live=True, timeout=20))
-
     def read() -> None:
-        while (frame := made[0].read()) is not None:
+        while (frame := reader.read()) is not None:
             found.append(value_of(frame))
 
     with write() as writer:
-        first = threading.Thread(target=connect)
-        first.start()
-        writer.wait_for_readers(1, timeout=20)
-        first.join()
+        reader = connect(writer, address, live=True, timeout=20)
         threads = [threading.Thread(target=read) for _ in range(6)]
         for thread in threads:
             thread.start()
-    with made[0] as reader:
+    with reader:
         for number in range(2):
             with write() as writer:
                 writer.wait_for_readers(1)
@@ -351,14 +220,9 @@ def test_a_signal_handler_reads_while_its_thread_waits_for_a_writer(tmp_path: Pa
     """It gets the next writer's frame, and the reader has one connection to that."""
     address = str(tmp_path / "ring")
     write = partial(RingWriter, address, format="GRAY8", width=64, height=16, timeout=20)
-    made: list[RingReader] = []
     found: list[int] = []
     with write() as writer:
-        first = threading.Thread(target=lambda: made.append(RingReader(address, live=True)))
-        first.start()
-        writer.wait_for_readers(1, timeout=20)
-        first.join()
-    (reader,) = made
+        reader = connect(writer, address, live=True)
     with write() as writer:
 
         def give() -> None:
@@ -369,16 +233,12 @@ def test_a_signal_handler_reads_while_its_thread_waits_for_a_writer(tmp_path: Pa
         giving = threading.Thread(target=give)
 
         def handle(*_: object) -> None:
+            (tmp_path / "hidden").rename(address)
             giving.start()
             found.append(value_of(reader.read(20)))
 
         Path(address).rename(tmp_path / "hidden")  # until the handler runs
-
-        def alarm(*_: object) -> None:
-            (tmp_path / "hidden").rename(address)
-            handle()
-
-        before = signal.signal(signal.SIGALRM, alarm)
+        before = signal.signal(signal.SIGALRM, handle)
         try:
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             found.append(value_of(reader.read(20)))

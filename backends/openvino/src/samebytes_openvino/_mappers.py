@@ -76,20 +76,16 @@ class OpenVINOToCpu(MemoryMapper):
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The tensor's data."""
         known = item.known_info
-        if known is not None and known.dtype.numpy is not None:
+        if (known is not None and known.dtype.numpy is not None) or getattr(item, "plain", False):
             # Its elements stay what they are. Shape and strides are asked for: a tensor that has
             # its own memory can be given another shape, and moves then.
-            array, carried = data_of(item.native), None
-        else:
-            native: Any = item.native
-            if getattr(item, "plain", False):
-                array, carried = data_of(native), None
-            else:
-                array, carried = array_of(native, access == "r")
-                # Asked once: the elements of a tensor stay what they are.
-                item.plain = carried is None
-        if access == "r":
-            array.setflags(False)
+            array = data_of(item.native)
+            if access == "r":
+                array.setflags(False)
+            return array, None, None
+        array, carried = array_of(item.native, access == "r")
+        # Asked once, as above.
+        item.plain = carried is None
         return array, None if carried is None else item.info, None
 
 

@@ -84,9 +84,8 @@ class RingReader:
         timeout: seconds to wait for the writer and for each frame; None without limit.
         live: when the writer has ended, wait for the next one at the same address.
         spin: for how many seconds this reader, when it must wait, looks again and again before it
-            sleeps.
-            A process that sleeps is woken tens of microseconds late on some machines, an idle
-            virtual one above all; one that spins keeps a CPU busy.
+            sleeps. A process that sleeps is woken tens of microseconds late on some machines, an
+            idle virtual one above all; one that spins keeps a CPU busy.
 
     Raises:
         RingRefusedError: the writer takes no more readers.

@@ -20,6 +20,7 @@ from .errors import RingRefusedError
 from .messages import pack_refused
 from .readers import Reader
 from .sockets import Address, check, listening, send_packet, unlink, user_of
+from .waiting import eventfd, write
 
 __all__ = ["Server"]
 
@@ -68,8 +69,7 @@ class Server:
         self._joined: list[Reader] = []
         self._most = 1
         self._by_number: dict[int, Reader] = {}
-        # It is dropped and never closed: another thread may be about to write to its number.
-        wake = Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        wake = eventfd()
         self._wake: Fd | None = wake
         self._epoll = select.epoll()
         self._epoll.register(wake.fileno(), select.EPOLLIN)
@@ -83,10 +83,7 @@ class Server:
 
     def wake(self) -> None:
         """End a poll(), from any thread."""
-        wake = self._wake
-        if wake is not None:
-            with suppress(OSError):  # its counter is full: it is readable all the same
-                os.eventfd_write(wake.fileno(), 1)
+        write(self._wake)
 
     def poll(self, seconds: float) -> None:
         """Wait until there is something to do."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a reader waits: until when, without sleeping for a while, and how others end it."""
+"""How a reader or writer waits: until when, without sleeping for a while, and what ends it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def comes(waiting: select.poll, seconds: float) -> bool:
 
 
 def eventfd() -> Fd:
-    """What ends the waiting of threads, once it is written to: for good, since nobody reads it.
+    """What ends the waiting of threads, once it is written to and until it is read.
 
     It is dropped and never closed: another thread may be about to write to its number.
     """
