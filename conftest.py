@@ -8,7 +8,8 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 
 import hypothesis
 import pytest
@@ -93,3 +94,45 @@ def default_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def strike(
+    default_signals: None,  # noqa: ARG001 - in force before
+) -> Iterator[Callable[[Callable[[], object]], None]]:
+    """Calls something again and again, and interrupts it 1,000 times as Ctrl-C does.
+
+    Linux gives a few of the signals to threads of C libraries. CPython 3.11 looks for those when
+    the main thread next takes the interpreter, as after a sleep.
+    """
+    lost: list[object] = []
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def repeat(call: Callable[[], object]) -> None:
+        call()  # imports what it needs: an import may lose the exception
+        for number in range(1000):
+            try:
+                # Another interval each time, so that the signal comes at another place.
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 + number * 1e-6)
+                until = time.monotonic() + 10
+                while time.monotonic() < until:
+                    call()
+                    time.sleep(0)  # so that those are handled, too
+            except KeyboardInterrupt:
+                continue
+            pytest.fail(f"the handler's exception did not reach the caller: {lost}")
+        assert not lost, lost
+
+    # The interpreter only reports an exception that a handler raises in a finalizer. Those of
+    # `call` are the test's matter; what other tests left in cycles must not be finalized meanwhile.
+    gc.collect()
+    gc.disable()
+    hook, sys.unraisablehook = sys.unraisablehook, lost.append
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield repeat
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+    sys.unraisablehook = hook
+    gc.enable()

@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -167,48 +167,26 @@ def test_threads_that_read_find_the_next_writer_once(tmp_path: Path) -> None:
         assert not any(thread.is_alive() for thread in threads)
 
 
-@pytest.fixture
-def alarms() -> Iterator[Callable[[Callable[[], object]], None]]:
-    """Calls something again and again, and strikes it with an exception 1,000 times."""
-
-    def strike(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    def struck(call: Callable[[], object]) -> None:
-        for number in range(1000):
-            try:
-                signal.setitimer(signal.ITIMER_REAL, 1e-5 + number % 50 * 1e-6)
-                while True:
-                    call()
-            except KeyboardInterrupt:
-                continue
-
-    before = signal.signal(signal.SIGALRM, strike)
-    yield struck
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
 def test_the_turn_to_connect_is_not_lost_to_an_exception(
-    alarms: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
+    strike: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ring() as (_, reader):
         monkeypatch.setattr(reader, "_find_writer", lambda deadline: None)
         with monkeypatch.context() as without:
             without.setattr(reader, "_connection", None)
-            alarms(lambda: reader._connect(None))
+            strike(lambda: reader._connect(None))
         assert not reader._connecting
 
 
 def test_the_turn_to_send_is_not_lost_to_an_exception(
-    alarms: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
+    strike: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ring() as (writer, reader):
         connection = reader._connection
         with monkeypatch.context() as without:
             without.setattr(Connection, "_send_first", lambda self: False)
             connection._unsent.append((0, 0))
-            alarms(connection.send_unsent)
+            strike(connection.send_unsent)
             connection._unsent.clear()
         assert not connection._sending
         sent(writer, 1)
