@@ -9,6 +9,8 @@ Importing this imports no framework; plugins are looked for when first needed.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import errors, formats
 from ._api import context, frame, refresh, tensor, wrap
 from ._copied import copied
@@ -26,12 +28,15 @@ from ._core.tensor import Tensor
 from ._cpu.context import CpuContext
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
-from ._plugins.listing import PluginInfo, installed_plugins
+from ._lazy import lazy_exports
 from ._routing.route import Route, route
 from ._stats import Stats, reset_stats, stats
 from ._version import __version__
 from .errors import SamebytesError
 from .formats import AudioInfo, ImageFormat, ImageInfo
+
+if TYPE_CHECKING:
+    from ._plugins.listing import PluginInfo, installed_plugins
 
 __all__ = [
     "Access",
@@ -71,3 +76,10 @@ __all__ = [
     "tensor",
     "wrap",
 ]
+
+# What is declared of plugins is imported when it is needed, as the plugins are.
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {"PluginInfo": "._plugins.listing", "installed_plugins": "._plugins.listing"},
+    )

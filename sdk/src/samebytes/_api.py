@@ -17,13 +17,13 @@ from ._cpu.tensor import CpuTensor
 from ._exchange import DEVICE_CPU
 from ._plugins import discovery
 from ._plugins.loading import load_class
-from ._plugins.tables import Tables
 from ._routing import compiled, contexts
 from .errors import LayoutError, UnsupportedObjectError
 from .formats import AudioInfo, ImageFormat
 
 if TYPE_CHECKING:
     from ._core.context import AnyContext
+    from ._plugins.tables import Tables
 
 __all__ = ["context", "frame", "refresh", "tensor", "wrap"]
 

@@ -7,6 +7,7 @@ import importlib
 import os
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .._core.locks import Lock
 from .._core.raising import without_frames
@@ -18,9 +19,11 @@ from ..errors import (
     PluginLoadError,
     UnknownNameError,
 )
-from .distributions import Entry, entries
+from .distributions import entries
 from .failures import described
-from .tables import PluginRecord, Tables
+
+if TYPE_CHECKING:
+    from .tables import PluginRecord, Tables
 
 __all__ = ["GROUP", "forget", "listed", "tables"]
 
@@ -106,6 +109,8 @@ def _check_not_loading() -> None:
 
 
 def _fill(*, strict: bool) -> Tables:
+    from .tables import Tables  # what plugins declare: not before one is needed
+
     found = Tables()
     for record in _records():
         if not record.disabled:
@@ -124,6 +129,8 @@ def _fill(*, strict: bool) -> Tables:
 
 
 def _records() -> Iterator[PluginRecord]:
+    from .tables import PluginRecord
+
     yield PluginRecord("cpu", "samebytes", __version__, "samebytes._cpu.plugin")
     chosen = _names("SAMEBYTES_PLUGINS")
     refused = _names("SAMEBYTES_DISABLE") or frozenset()
@@ -131,18 +138,15 @@ def _records() -> Iterator[PluginRecord]:
     for entry in entries(GROUP):
         names.add(entry.name)
         disabled = (chosen is not None and entry.name not in chosen) or entry.name in refused
-        yield _record(entry, disabled=disabled)
+        error = PluginLoadError(entry.name, entry.problem) if entry.problem else None
+        yield PluginRecord(
+            entry.name, entry.distribution, entry.version, entry.module, error=error,
+            disabled=disabled,
+        )  # fmt: skip
     for name in sorted((chosen or frozenset()) - names):
         unknown = UnknownNameError("plugin", name, names)
         error = PluginLoadError(name, f"SAMEBYTES_PLUGINS names it, but it is an {unknown}")
         yield PluginRecord(name, error=error)
-
-
-def _record(entry: Entry, *, disabled: bool) -> PluginRecord:
-    error = PluginLoadError(entry.name, entry.problem) if entry.problem else None
-    return PluginRecord(
-        entry.name, entry.distribution, entry.version, entry.module, error=error, disabled=disabled
-    )
 
 
 def _names(variable: str) -> frozenset[str] | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from .._core.context import Context, Target
 from .._core.registry import intern
 from .._plugins.discovery import tables
 from .._plugins.distributions import install_hint
 from .._plugins.loading import call, load, load_class
-from .._plugins.specs import ContextSpec
 from .._plugins.words import advice_on, is_word, meant_by
 from ..errors import (
     AmbiguousTargetError,
@@ -20,6 +20,9 @@ from ..errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
+
+if TYPE_CHECKING:
+    from .._plugins.specs import ContextSpec
 
 __all__ = [
     "context",

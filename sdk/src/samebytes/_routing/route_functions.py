@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core.access import Access
 from .._core.closing import take_census
@@ -15,10 +15,12 @@ from .._core.frame import Frame
 from .._core.mapper import Fallback, MemoryMapper, Refused, check_format, frame_hop, tensor_hop
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
-from .._plugins.tables import Edge
 from ..errors import DeviceMismatchError, RouteError, UnknownNameError
 from .contexts import remember, resolve
 from .search import Edges, copies, device_nodes, search_routes, usable, without_needless_detours
+
+if TYPE_CHECKING:
+    from .._plugins.tables import Edge
 
 __all__ = ["Run", "find_routes", "mappers_of", "route_function", "route_name", "routes_between"]
 

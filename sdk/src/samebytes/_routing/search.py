@@ -6,10 +6,13 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from .._core.edge import Transfer
-from .._plugins.specs import ContextSpec
-from .._plugins.tables import Edge
+
+if TYPE_CHECKING:
+    from .._plugins.specs import ContextSpec
+    from .._plugins.tables import Edge
 
 __all__ = [
     "Edges",
@@ -20,7 +23,7 @@ __all__ = [
     "without_needless_detours",
 ]
 
-Edges = tuple[Edge, ...]
+Edges = tuple["Edge", ...]
 """A route, as the edges that it goes over."""
 
 # The longest route of the design has five hops; more would be a mistake of the tables.
