@@ -10,8 +10,8 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
@@ -26,6 +26,7 @@ LOGS = ROOT / "build" / "logs"
 _FORK = multiprocessing.get_context("fork")
 _SECONDS_BETWEEN_LINES = 60.0
 _SECONDS_TO_END = 10.0
+_ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,10 @@ def run_jobs(jobs: Sequence[Job], slots: int, *, logs: Path = LOGS) -> list[Resu
         while waiting or running:
             while waiting and len(running) < slots:
                 job = waiting.pop(0)
-                running.append(_Running.start(job, logs / f"{job.name.replace(' ', '-')}.log"))
+                log = logs / f"{job.name.replace(' ', '-')}.log"
+                with _signals_later():
+                    running.append(_Running.start(job, log))
+                print(f"started {job.name}: its output goes to {log}", flush=True)
             done = wait([r.process.sentinel for r in running], _SECONDS_BETWEEN_LINES)
             if not done:
                 print("\n".join(r.progress() for r in running), flush=True)
@@ -66,6 +70,16 @@ def run_jobs(jobs: Sequence[Job], slots: int, *, logs: Path = LOGS) -> list[Resu
         for one in running:
             one.end()
     return [result for job in jobs for result in ended[job.name]]
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Keep from this thread what ends the process: one just started is not in its list yet."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _results(job: Job) -> Sequence[Result]:
@@ -91,7 +105,6 @@ class _Running:
         process = _FORK.Process(target=_child, args=(job, log, sender), name=job.name)
         process.start()
         sender.close()
-        print(f"started {job.name}: its output goes to {log}", flush=True)
         return cls(job, process, receiver, log)
 
     def progress(self) -> str:
@@ -141,6 +154,7 @@ def _child(job: Job, log: Path, answer: Connection) -> None:
     # In a session of its own it gets Ctrl-C from interrupt() alone, which it must not ignore as
     # what a shell starts in the background does.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,38 +98,72 @@ def test_a_part_does_not_ignore_ctrl_c(tmp_path: Path) -> None:
 
 
 STOPPED = """
-import subprocess, sys
+import os, signal, subprocess, sys, time
 from pathlib import Path
+from devtools import schedule
 from devtools.schedule import Job, run_jobs
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 def work():
     child = subprocess.Popen(["sh", "-c", "trap '' INT TERM; echo $$ > PID; exec sleep 600"])
     child.wait()
 
+NOW
 run_jobs([Job("long", work), Job("short", lambda: [])], 2, logs=Path("logs"))
+"""
+# The signal comes before the process that was forked is known to anything else.
+AT_THE_FORK = """
+class Process(schedule._FORK.Process):
+    def start(self):
+        super().start()
+        deadline = time.monotonic() + 60
+        while not (Path("PID").exists() and Path("PID").read_text().strip()):
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(os.getpid(), NUMBER)
+
+schedule._FORK.Process = Process
 """
 
 
 @pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
-def test_nothing_outlives_a_stop(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("when", ["", AT_THE_FORK], ids=["later", "at the fork"])
+def test_nothing_outlives_a_stop(tmp_path: Path, number: signal.Signals, when: str) -> None:
     """Even a grandchild that ignores Ctrl-C."""
-    program = tmp_path / "program.py"
-    prelude = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(1))\n"
-    program.write_text(prelude + STOPPED.replace("PID", str(tmp_path / "pid")))
+    program, pid_file = tmp_path / "program.py", tmp_path / "pid"
+    text = STOPPED.replace("NOW", when.replace("NUMBER", str(int(number))))
+    program.write_text(text.replace("PID", str(pid_file)))
     root = str(Path(__file__).parents[2])
     process = subprocess.Popen(
         [sys.executable, program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}
     )
-    pid_file = tmp_path / "pid"
-    while not (pid_file.exists() and pid_file.read_text().strip()):
-        assert process.poll() is None
-    process.send_signal(number)
     try:
+        assert wait_until(lambda: pid_file.exists() and pid_file.read_text().strip())
+        if not when:
+            assert process.poll() is None
+            process.send_signal(number)
         assert process.wait(timeout=60) != 0
     finally:
         process.kill()  # one that has ended takes no harm
         process.wait()
-    # One that has ended may wait for the first process of all to notice.
-    status = Path(f"/proc/{int(pid_file.read_text())}/status")
-    assert not status.exists() or "State:\tZ" in status.read_text()
+    assert wait_until(lambda: is_gone(int(pid_file.read_text())))
+
+
+def wait_until(true: Callable[[], object]) -> bool:
+    """Whether it comes true within a minute."""
+    deadline = time.monotonic() + 60
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; it may wait for the first process of all to notice."""
+    try:
+        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
