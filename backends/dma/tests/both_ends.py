@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import socket
@@ -70,6 +71,12 @@ def ring(readers: int = 1, **options: Any) -> Iterator[tuple[Any, ...]]:
                 reader.close()
 
 
+def writer_at(address: str, **options: object) -> RingWriter:
+    """A writer of small pictures, which readers find by its address."""
+    options = {"format": "GRAY8", "width": 64, "height": 16, "timeout": 60, "slots": 4, **options}
+    return RingWriter(address, **options)  # type: ignore[arg-type]
+
+
 def sent(writer: RingWriter, value: int) -> int:
     """Fill a slot with a number, and send it."""
     frame = writer.acquire()
@@ -119,6 +126,12 @@ def started(code: str, *arguments: str, **options: Any) -> subprocess.Popen[str]
     )
 
 
+def said(process: subprocess.Popen[str], lines: int) -> list[str]:
+    """So many lines that a process printed."""
+    assert process.stdout is not None
+    return [process.stdout.readline().strip() for _ in range(lines)]
+
+
 @contextmanager
 def no_descriptors() -> Iterator[None]:
     """This process can open nothing more."""
@@ -130,6 +143,21 @@ def no_descriptors() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def same_descriptors() -> Iterator[None]:
+    """What is open before is open after, and nothing else.
+
+    What earlier tests left to the collector stays meanwhile, whatever it holds open.
+    """
+    gc.disable()
+    try:
+        before = sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names alone
+        yield
+        assert sorted(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above
+    finally:
+        gc.enable()
 
 
 def memfds() -> int:

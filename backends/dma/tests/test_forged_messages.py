@@ -1,104 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a hostile sender may try: it is refused by the field's name, and its descriptors are closed.
-
-The messages are written by hand here, as docs/reference/dma-wire.md describes them.
-"""
+"""What a hostile sender may write: it is refused by the field's name."""
 
 from __future__ import annotations
 
-import copy
-import fcntl
 import json
-import os
-import select
 import socket
-import struct
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from samebytes import Fd, Frame, metadata
+from samebytes import Frame, metadata
 from samebytes.errors import SamebytesError
 from samebytes_dma import DMATensor, EndOfStreamError, MessageError, receive
 
-Sockets = tuple[socket.socket, socket.socket]
-MakeMemfd = Callable[..., int]
-Document = dict[str, Any]
-
-PLANE: Document = {
-    "buffer": 0, "dtype": "uint8", "shape": [32, 64], "strides": [64, 1], "offset": 0,
-    "pitch": None, "modifier": 0,
-}  # fmt: skip
-TENSOR: Document = {"readonly": False, "tensor": PLANE}
-REGION: Document = {
-    "x": 0, "y": 0, "width": 4, "height": 4, "label": "cat", "confidence": 0.5, "metadata": {},
-    "entries": [],
-}  # fmt: skip
-FRAME: Document = {
-    "readonly": False,
-    "frame": {
-        "planes": [PLANE, {**PLANE, "shape": [16, 32, 2], "strides": [64, 2, 1], "offset": 2048}],
-        "image": {"format": "NV12", "width": 64, "height": 32},
-        "pts": 1,
-        "time_base": [1, 30],
-        "regions": [REGION],
-        "metadata": {"a": 1},
-        "entries": [],
-    },
-}
-Y_TILED = 0x0100000000000002  # drm_fourcc.h: I915_FORMAT_MOD_Y_TILED
-ABSENT = object()
-
-
-def message(
-    body: Document | bytes, descriptors: int = 1, *, magic: bytes = b"SBDM", version: int = 1,
-    length: int | None = None,
-) -> bytes:  # fmt: skip
-    """A whole message; a document is written as JSON."""
-    text = body if isinstance(body, bytes) else json.dumps(body).encode()
-    nbytes = len(text) if length is None else length
-    return struct.pack("<4sHHI", magic, version, descriptors, nbytes) + text
-
-
-def changed(document: Document, path: str, value: object) -> Document:
-    """The document with another value at "frame.planes.1.offset"."""
-    new = copy.deepcopy(document)
-    *way, last = path.split(".")
-    inner: Any = new
-    for step in way:
-        inner = inner[int(step) if isinstance(inner, list) else step]
-    if value is ABSENT:
-        del inner[last]
-    elif isinstance(inner, list):
-        inner[int(last)] = value
-    else:
-        inner[last] = value
-    return new
-
-
-@pytest.fixture
-def sealed(memfd: MakeMemfd) -> Callable[..., int]:
-    """Makes memfds as a friend does."""
-
-    def make(size: int = 4096) -> int:
-        fd = memfd(size)
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
-        return fd
-
-    return make
-
-
-def refused(sockets: Sockets, sent: bytes, fds: list[int], trusted: bool = False) -> MessageError:
-    """What receive() says to bytes and descriptors, after which nothing of them is open."""
-    before = sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names alone
-    socket.send_fds(sockets[0], [sent], fds)
-    with pytest.raises(MessageError) as caught:
-        receive(sockets[1], trusted=trusted)
-    assert sorted(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above
-    assert str(caught.value).startswith(f"{caught.value.field}: ")
-    return caught.value
+from .forged_messages import (
+    ABSENT,
+    FRAME,
+    PLANE,
+    REGION,
+    TENSOR,
+    Document,
+    changed,
+    message,
+    refused,
+)
+from .through_sockets import Y_TILED, MakeMemfd, Sockets
 
 
 def test_the_messages_here_are_right(sockets: Sockets, sealed: MakeMemfd) -> None:
@@ -383,51 +308,6 @@ def test_tiled_memory(streams: Sockets, sealed: MakeMemfd) -> None:
         tensor.map("cpu")
 
 
-@pytest.mark.parametrize("count", [0, 2, 64, 65, 253])
-def test_other_descriptors_than_were_announced(
-    sockets: Sockets, sealed: MakeMemfd, count: int
-) -> None:
-    assert refused(sockets, message(TENSOR), [sealed()] * count).field == "descriptors"
-
-
-def test_descriptors_that_nothing_lies_in(sockets: Sockets, sealed: MakeMemfd) -> None:
-    error = refused(sockets, message(TENSOR, 3), [sealed(), sealed(), sealed()])
-    assert error.field == "descriptors[1]"
-
-
-def test_descriptors_all_along_a_message(streams: Sockets, sealed: MakeMemfd) -> None:
-    """A sender could attach some to every byte: no more are taken than a message may have."""
-    ours, theirs = streams
-    fds = [sealed() for _ in range(40)]
-    sent = message(TENSOR)
-    before = sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names alone
-    for start in range(0, len(sent), 50):
-        socket.send_fds(ours, [sent[start : start + 50]], fds)
-    with pytest.raises(MessageError) as caught:
-        receive(theirs)
-    assert caught.value.field == "descriptors"
-    assert sorted(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above
-
-
-def test_a_process_without_room_for_descriptors(sockets: Sockets, sealed: MakeMemfd) -> None:
-    """MSG_CTRUNC: the kernel closes those that it could not hand out."""
-    import resource
-
-    fds = [sealed() for _ in range(3)]
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    highest = max(int(p.name) for p in Path("/proc/self/fd").iterdir())
-    socket.send_fds(sockets[0], [message(TENSOR, 3)], fds)
-    taken = [os.dup(0) for _ in range(highest + 20 - len(os.listdir("/proc/self/fd")))]  # noqa: PTH208 - a count
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(taken) + 2, hard))
-        with pytest.raises(MessageError, match="more than this process may open"):
-            receive(sockets[1])
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        for fd in taken:
-            os.close(fd)
-
-
 def test_messages_that_end_too_soon(sealed: MakeMemfd) -> None:
     sent = message(TENSOR)
     for end in (1, 11, 12, 13, len(sent) - 1):
@@ -457,119 +337,3 @@ def test_packets_of_another_length(sealed: MakeMemfd) -> None:
         ours.close()
         with pytest.raises(EndOfStreamError):
             receive(theirs)
-
-
-@pytest.fixture
-def odd_descriptors(tmp_path: Path) -> Iterator[dict[str, int]]:
-    """Descriptors that are not memory, or memory that can change its size."""
-    path = tmp_path / "bytes"
-    path.write_bytes(bytes(4096))
-    reader, writer = os.pipe()
-    one, other = socket.socketpair()
-    epoll = select.epoll()
-    made = {
-        "a pipe": reader,
-        "a pipe's other end": writer,
-        "a socket": one.detach(),
-        "another socket": other.detach(),
-        "a directory": os.open(tmp_path, os.O_RDONLY),
-        "a device": os.open("/dev/zero", os.O_RDWR),
-        "a file of /proc": os.open("/proc/self/maps", os.O_RDONLY),
-        "a file": os.open(path, os.O_RDWR),
-        "a path": os.open(path, os.O_PATH),
-        "a file for writing": os.open(path, os.O_WRONLY),
-        "an eventfd": os.eventfd(0),
-        "an epoll": os.dup(epoll.fileno()),
-        "a pidfd": os.pidfd_open(os.getpid()),
-    }
-    if Path("/dev/shm").is_dir():
-        shared = Path("/dev/shm") / f"samebytes-test-{os.getpid()}"
-        shared.write_bytes(bytes(4096))
-        made["a file in memory"] = os.open(shared, os.O_RDWR)
-        shared.unlink()
-    epoll.close()
-    yield made
-    for fd in made.values():
-        os.close(fd)
-
-
-def test_descriptors_that_are_not_memory(sockets: Sockets, odd_descriptors: dict[str, int]) -> None:
-    for what, fd in odd_descriptors.items():
-        error = refused(sockets, message(TENSOR), [fd])
-        assert error.field == "descriptors[0]", what
-        assert "neither a DMA-BUF nor a memfd that is sealed" in str(error)
-
-
-def test_trust_is_in_sizes_alone(sockets: Sockets, odd_descriptors: dict[str, int]) -> None:
-    for what, fd in odd_descriptors.items():
-        if what in ("a file", "a file in memory"):
-            socket.send_fds(sockets[0], [message(TENSOR)], [fd])
-            assert receive(sockets[1], trusted=True).map("cpu").native.sum() == 0, what
-        else:
-            error = refused(sockets, message(TENSOR), [fd], trusted=True)
-            assert error.field == "descriptors[0]", what
-
-
-def test_memfds_that_are_not_sealed(sockets: Sockets, memfd: MakeMemfd) -> None:
-    fd = memfd()
-    for seals in (0, fcntl.F_SEAL_GROW, fcntl.F_SEAL_WRITE):
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
-        error = refused(sockets, message(TENSOR), [fd])
-        assert error.field == "descriptors[0]"
-        assert "F_SEAL_SHRINK" in str(error)
-    socket.send_fds(sockets[0], [message(TENSOR)], [fd])
-    trusting = receive(sockets[1], trusted=True)
-    assert trusting.readonly  # F_SEAL_WRITE
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
-    socket.send_fds(sockets[0], [message(TENSOR)], [fd])
-    assert receive(sockets[1]).readonly
-
-
-def test_nobody_can_cut_short_what_was_received(sockets: Sockets, sealed: MakeMemfd) -> None:
-    """Reading on would be a SIGBUS."""
-    fd = sealed()
-    socket.send_fds(sockets[0], [message(TENSOR)], [fd])
-    view = receive(sockets[1]).map("cpu")
-    for size in (0, 4095):
-        with pytest.raises(PermissionError):
-            os.ftruncate(fd, size)
-    assert view.native.sum() == 0
-
-
-def test_memfds_of_huge_pages(sockets: Sockets) -> None:
-    """Who punches a hole into one takes the page away, and reading it would be a SIGBUS."""
-    try:
-        number = os.memfd_create("samebytes-test", os.MFD_HUGETLB | os.MFD_ALLOW_SEALING)
-    except OSError as error:
-        pytest.skip(f"this kernel has no huge pages: {error}")
-    with Fd(number):
-        # Made, it takes no page yet: the machine need not have one.
-        os.ftruncate(number, os.fstatvfs(number).f_bsize)
-        fcntl.fcntl(number, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
-        why = refused(sockets, message(TENSOR), [number])
-        assert why.field == "descriptors[0]"
-        assert "huge pages" in str(why)
-        socket.send_fds(sockets[0], [message(TENSOR)], [number])
-        assert isinstance(receive(sockets[1], trusted=True), DMATensor)
-
-
-def test_names_of_files_do_not_write_to_the_terminal(sockets: Sockets, tmp_path: Path) -> None:
-    path = tmp_path / "a\nb\x1b[2J"
-    path.write_bytes(bytes(4096))
-    with Fd(os.open(path, os.O_RDWR)) as fd:
-        said = str(refused(sockets, message(TENSOR), [fd.fileno()]))
-    assert said.isprintable()
-
-
-def test_an_empty_memfd(sockets: Sockets, sealed: MakeMemfd) -> None:
-    error = refused(sockets, message(TENSOR), [sealed(0)])
-    assert error.field == "descriptors[0]"
-    assert "no bytes" in str(error)
-
-
-def test_one_bad_descriptor_among_good_ones(sockets: Sockets, sealed: MakeMemfd) -> None:
-    second = changed(FRAME, "frame.planes.1.buffer", 1)
-    reader, writer = os.pipe()
-    with Fd(reader), Fd(writer):
-        error = refused(sockets, message(second, 2), [sealed(), reader])
-    assert error.field == "descriptors[1]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import fcntl
+import gc
 import json
 import os
 import socket
@@ -168,6 +169,12 @@ def messages(draw: st.DrawFn) -> bytes:
     length = draw(st.sampled_from([len(body)] * 9 + [0, len(body) + 1, 1 << 31]))
     whole = struct.pack("<4sHHI", magic, version, count, length) + body
     return whole[: draw(st.sampled_from([len(whole)] * 9 + [5]))]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_waits_for_the_collector() -> None:
+    """What earlier modules left to it would close its descriptors at any moment."""
+    gc.collect()
 
 
 def _open_descriptors() -> list[str]:

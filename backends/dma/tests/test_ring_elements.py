@@ -6,8 +6,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,6 @@ def say(frame):
 
 el.Pipeline(el.create("ring.source", sys.argv[1], timeout=60.0), say).run(threads=int(sys.argv[2]))
 """
-
-
-@pytest.fixture
-def address(tmp_path: Path) -> str:
-    return str(tmp_path / "ring")
 
 
 @pytest.fixture
@@ -89,6 +84,31 @@ def test_a_pipeline_in_two_other_processes(
         assert said.splitlines() == [f"{n} picture {n} {n}" for n in range(12)]
         assert other.returncode == 0
     assert sb.stats().copies == (12 if copies else 0)
+    sb.reset_stats()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.parametrize("memory", ["cpu", "dma:memfd"])
+def test_the_end_waits_for_a_slow_reader(address: str, memory: str, threads: int) -> None:
+    read: list[int] = []
+
+    def slow() -> None:
+        with RingReader(address, frames=1, timeout=60.0) as ring:
+            for frame in ring:
+                time.sleep(0.02)
+                read.append(int(frame.map("cpu").planes[0].native[0, 0]))
+                del frame  # the writer sends one at a time
+
+    reading = threading.Thread(target=slow)
+    reading.start()
+    given = pictures(12, memory)
+    sink = el.create("ring.sink", address, copy=memory == "cpu", readers=1, timeout=60.0)
+    el.Pipeline(given, sink).run(threads=threads)
+    for frame in given:  # it has ended, so their memory is the program's again
+        with frame.map("cpu", "rw") as view:
+            view.planes[0].native[...] = 255
+    reading.join(60)
+    assert read == list(range(12))
     sb.reset_stats()
 
 

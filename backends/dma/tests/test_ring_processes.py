@@ -1,36 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rings between processes: who dies, who comes back, who has somebody else's socket, and fork()."""
+"""Rings between processes: who dies, who comes back, and how they find each other."""
 
 from __future__ import annotations
 
-import fcntl
 import os
-import resource
 import signal
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import samebytes
-from samebytes.errors import ClosedError, NativeError
-from samebytes_dma import (
-    EndOfStreamError,
-    RingReader,
-    RingRefusedError,
-    RingTimeoutError,
-    RingWriter,
-)
+from samebytes.errors import ClosedError
+from samebytes_dma import EndOfStreamError, RingReader, RingRefusedError, RingTimeoutError
 
-from .both_ends import join, ring, sent, served, started, value_of, wait_until
-
-forks = pytest.mark.filterwarnings(
-    "ignore:os.fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning"
-)
+from .both_ends import join, ring, said, sent, value_of, wait_until, writer_at
 
 READ = """
 import sys, samebytes_dma
@@ -47,38 +35,6 @@ kept = [ring.read(60) for _ in range(2)]
 print("holds", flush=True)
 time.sleep(600)
 """
-
-
-@pytest.fixture
-def address(tmp_path: Path) -> str:
-    return str(tmp_path / "ring")
-
-
-@pytest.fixture
-def run() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """run(code, *arguments): ended with the test, whatever comes."""
-    running: list[subprocess.Popen[str]] = []
-
-    def start(code: str, *arguments: str, **options: object) -> subprocess.Popen[str]:
-        running.append(started(code, *arguments, **options))
-        return running[-1]
-
-    yield start
-    for process in running:
-        process.kill()
-        process.wait(60)
-        assert process.stdout is not None
-        process.stdout.close()
-
-
-def said(process: subprocess.Popen[str], lines: int) -> list[str]:
-    assert process.stdout is not None
-    return [process.stdout.readline().strip() for _ in range(lines)]
-
-
-def writer_at(address: str, **options: object) -> RingWriter:
-    options = {"format": "GRAY8", "width": 64, "height": 16, "timeout": 60, "slots": 4, **options}
-    return RingWriter(address, **options)  # type: ignore[arg-type]
 
 
 def test_three_readers_in_processes_of_their_own(
@@ -117,38 +73,6 @@ def test_a_reader_that_is_killed_gives_its_slots_back(
         (departure,) = writer.departures
         assert (departure.reason, departure.statistics.lost) == ("ended", 2)
         assert departure.statistics.process == reader.pid
-
-
-KEEPS_ITS_SOCKET = """
-import os, subprocess, sys, samebytes_dma
-ring = samebytes_dma.RingReader(sys.argv[1])
-# Somebody else has the socket from now on, and does nothing with it.
-number = os.dup(ring._connection.sock.fileno())
-os.set_inheritable(number, True)
-child = subprocess.Popen(["sleep", "600"], pass_fds=[number], stdout=subprocess.DEVNULL)
-kept = [ring.read(60) for _ in range(2)]
-print(child.pid, flush=True)
-import time
-time.sleep(600)
-"""
-
-
-def test_a_reader_whose_socket_another_process_keeps(
-    address: str, run: Callable[..., subprocess.Popen[str]]
-) -> None:
-    """Its pidfd says that it is gone; the stream does not end."""
-    with writer_at(address, slots=2) as writer:
-        reader = run(KEEPS_ITS_SOCKET, address)
-        writer.wait_for_readers()
-        for number in range(2):
-            sent(writer, number)
-        (child,) = map(int, said(reader, 1))
-        try:
-            reader.kill()
-            sent(writer, 2)
-            assert [d.reason for d in writer.departures] == ["ended"]
-        finally:
-            os.kill(child, signal.SIGKILL)
 
 
 WRITE = """
@@ -323,185 +247,6 @@ def test_a_peer_that_stops_reading(address: str, run: Callable[..., subprocess.P
         with pytest.raises(RingTimeoutError, match=f"process {stopped.pid} has 2 frames"):
             writer.acquire()
         stopped.kill()
-
-
-def test_much_metadata_for_a_peer_that_does_not_read() -> None:
-    """More than its socket takes: what is left waits with the writer, and arrives."""
-    with ring(slots=16) as (writer, reader):
-        for number in range(16):
-            frame = writer.acquire()
-            frame.metadata["text"] = ["x" * 4000] * 12
-            frame.meta.pts = number
-            writer.send(frame)
-        del frame
-        (about,) = writer.statistics.readers
-        assert about.waiting > 0
-        assert about.waiting + about.held == 16
-        for number in range(16):
-            got = reader.read()
-            assert (got.pts, len(got.metadata["text"])) == (number, 12)
-            writer.serve()
-
-
-def test_readers_cannot_write_what_the_kernel_guards() -> None:
-    with ring(memory="memfd") as (writer, reader):
-        if writer.readers_can_write:
-            pytest.skip("this kernel has no F_SEAL_FUTURE_WRITE: Linux 5.1 is needed")
-        sent(writer, 7)
-        frame = reader.read()
-        number = frame.planes[0].handle("dma_fd")
-        import mmap
-
-        with pytest.raises(PermissionError):
-            mmap.mmap(number, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
-        with pytest.raises(PermissionError):
-            os.pwrite(number, b"x", 0)
-        again = os.open(f"/proc/self/fd/{number}", os.O_RDWR)
-        try:
-            with pytest.raises(PermissionError):
-                mmap.mmap(again, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
-            with pytest.raises(PermissionError):
-                os.ftruncate(again, 0)
-            with pytest.raises(PermissionError):
-                fcntl.fcntl(again, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE)
-        finally:
-            os.close(again)
-        assert value_of(frame) == 7
-        sent(writer, 8)  # the writer goes on
-        assert value_of(reader.read()) == 8
-
-
-FULL = """
-import resource, samebytes_dma
-from samebytes.errors import NativeError
-resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-try:
-    samebytes_dma.RingWriter(shape=(2 << 20,), memory="memfd")
-except NativeError as error:
-    print(error.call, error.code)
-ring = samebytes_dma.RingWriter(memory="memfd", slots=2)
-import numpy, samebytes
-try:
-    ring.send(samebytes.tensor(numpy.zeros(2 << 20, "uint8")), copy=True)
-except NativeError as error:
-    print(error.call, error.code)
-small = samebytes.tensor(numpy.zeros(1 << 19, "uint8"))
-print(ring.send(small, copy=True), ring.statistics.accepted)
-"""
-
-
-def test_no_memory_for_slots(run: Callable[..., subprocess.Popen[str]]) -> None:
-    """An error when slots are allocated, not a signal when they are written."""
-    process = run(FULL)
-    assert said(process, 3) == ["memfd_create 27", "memfd_create 27", "1 1"]
-    assert process.wait(60) == 0
-
-
-def test_no_descriptors_for_slots() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    used = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
-    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 3, hard))
-    try:
-        with pytest.raises((NativeError, OSError)):
-            RingWriter(shape=(4096,), memory="memfd", slots=8)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert len(os.listdir("/proc/self/fd")) == used  # noqa: PTH208 - a count
-
-
-@forks
-def test_fork_while_the_ring_is_open(address: str) -> None:
-    """The child has no part in it, and ends nothing of it; its frames give nothing back."""
-    with writer_at(address, slots=2) as writer:
-        connecting = threading.Thread(target=writer.wait_for_readers)
-        connecting.start()
-        with RingReader(address, timeout=60) as reader:
-            connecting.join()
-            sent(writer, 1)
-            held, ours = reader.read(), writer.acquire()
-            child = os.fork()
-            if not child:
-                try:
-                    for call in (writer.acquire, reader.read, writer.serve):
-                        try:
-                            call()
-                        except ClosedError as error:
-                            os._exit(2) if "parent" not in str(error) else None
-                        else:
-                            os._exit(1)
-                    del held, ours
-                    writer.close()
-                    reader.close()
-                    os._exit(0)
-                finally:
-                    os._exit(99)
-            _, status = os.waitpid(child, 0)
-            assert os.waitstatus_to_exitcode(status) == 0
-            assert Path(address).exists()
-            writer.serve()
-            assert writer.statistics.readers[0].held == 1
-            assert value_of(held) == 1
-            del held, ours
-            for number in range(5):
-                sent(writer, number)
-                assert value_of(reader.read()) == number
-
-
-@forks
-def test_a_forked_child_makes_its_own_reader(address: str) -> None:
-    with writer_at(address) as writer:
-        child = os.fork()
-        if not child:
-            try:
-                with RingReader(address, timeout=60) as reader:
-                    os._exit(0 if value_of(reader.read()) == 6 else 1)
-            finally:
-                os._exit(99)
-        writer.wait_for_readers()
-        sent(writer, 6)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
-
-
-@forks
-def test_a_child_that_lives_on_hides_no_end(address: str) -> None:
-    """fork() in the writer's process: its sockets are closed in the child."""
-    with RingWriter(address, format="GRAY8", width=64, height=16) as writer:
-        connecting = threading.Thread(target=writer.wait_for_readers)
-        connecting.start()
-        with RingReader(address, timeout=60) as reader:
-            connecting.join()
-            ready, go = os.pipe()
-            child = os.fork()
-            if not child:
-                os.close(go)
-                os.read(ready, 1)
-                os._exit(0)
-            os.close(ready)
-            sent(writer, 3)
-            frame = reader.read()
-            reader.close()
-            del frame
-            assert served(writer, lambda: not writer.statistics.readers)
-            os.close(go)
-            os.waitpid(child, 0)
-
-
-def test_nothing_is_left_open(address: str) -> None:
-    def once() -> None:
-        with writer_at(address) as writer:
-            reader = join(writer)
-            for number in range(3):
-                sent(writer, number)
-                value_of(reader.read())
-            reader.close()
-
-    once()
-    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
-    for _ in range(20):
-        once()
-    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - a count
-    assert samebytes.stats().copies == 0
 
 
 def test_a_reader_that_waits_when_the_ring_is_closed_elsewhere() -> None:

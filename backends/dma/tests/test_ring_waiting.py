@@ -19,6 +19,7 @@ from samebytes.errors import ClosedError
 from samebytes_dma import EndOfStreamError, RingTimeoutError, RingWriter
 from samebytes_dma._ring import reader as reading
 from samebytes_dma._ring.connection import Connection
+from samebytes_dma._ring.waiting import LONGEST_LOOK
 
 from .both_ends import connect, join, ring, sent, served, value_of, wait_until
 
@@ -114,7 +115,7 @@ def test_the_end_comes_to_all_threads_that_read(end: str, asked: list[float | No
     try:
         for thread in threads:
             thread.start()
-        assert wait_until(lambda: asked.count(None) == len(threads))
+        assert wait_until(lambda: asked.count(LONGEST_LOOK * 1000) == len(threads))
         if end == "the writer is gone":
             writer._abandon()
         elif end == "the writer closes":

@@ -24,7 +24,9 @@ from .entries import describe_entries, read_entries
 from .message import (
     FRAME,
     IMAGE,
+    MAX_AXES,
     MAX_DESCRIPTORS,
+    MAX_EXTENT,
     META,
     PLANE,
     REGION,
@@ -38,10 +40,8 @@ from .values import Value, plain
 __all__ = ["describe", "describe_layout", "describe_meta", "describe_plane_in", "read", "read_meta"]
 
 _MAX_PLANES = MAX_DESCRIPTORS
-_MAX_AXES = 16
 _MAX_REGIONS = 1024
 _MAX_NAME = 64
-_MAX_EXTENT = (1 << 31) - 1
 # The sum of two of them is a 64-bit number too.
 _MAX_BYTES = (1 << 62) - 1
 _MAX_MODIFIER = (1 << 64) - 1
@@ -151,10 +151,10 @@ def _read_plane(value: Value, descriptors: int) -> PlaneDescription:
     with named(element):
         kind = dtype(element.text(_MAX_NAME))
     # Arrays without elements have no place in memory that could be checked.
-    extents = [n.whole(1, _MAX_EXTENT) for n in shape.items(_MAX_AXES)]
+    extents = [n.whole(1, MAX_EXTENT) for n in shape.items(MAX_AXES)]
     steps = None
     if strides.optional():
-        steps = [n.whole(-_MAX_BYTES, _MAX_BYTES) for n in strides.items(_MAX_AXES)]
+        steps = [n.whole(-_MAX_BYTES, _MAX_BYTES) for n in strides.items(MAX_AXES)]
     elif not (kind.packed or is_tiled(layout)):
         strides.fail("is null, which only tiled memory and packed types have")
     with named(value):
@@ -172,14 +172,14 @@ def _read_image(value: Value) -> ImageInfo:
     format_, width, height = value.members(*IMAGE)
     with named(format_):
         found = ImageFormat.of(format_.text(_MAX_NAME))
-    return ImageInfo(found, width.whole(1, _MAX_EXTENT), height.whole(1, _MAX_EXTENT))
+    return ImageInfo(found, width.whole(1, MAX_EXTENT), height.whole(1, MAX_EXTENT))
 
 
 def _read_time_base(value: Value) -> Fraction:
     parts = value.items(2)
     if len(parts) != 2:
         value.fail("is a numerator and a denominator")
-    return Fraction(parts[0].whole(0, _MAX_EXTENT), parts[1].whole(1, _MAX_EXTENT))
+    return Fraction(parts[0].whole(0, MAX_EXTENT), parts[1].whole(1, MAX_EXTENT))
 
 
 def _read_region(value: Value, read_result: Callable[[Value, bool], DMATensor | None]) -> Region:

@@ -19,14 +19,20 @@ from samebytes.plugins import count_copy, dtype
 
 from .._plane import DMAPlane
 from .._tensor import DMATensor
-from .message import MAX_BODY, TENSOR_PLANE, TENSOR_VALUES, MessageError, named
+from .message import (
+    MAX_AXES,
+    MAX_BODY,
+    MAX_EXTENT,
+    TENSOR_PLANE,
+    TENSOR_VALUES,
+    MessageError,
+    named,
+)
 from .values import Value, plain
 
 __all__ = ["describe_entries", "read_entries"]
 
 _MAX_ENTRIES = 256
-_MAX_AXES = 16
-_MAX_EXTENT = (1 << 31) - 1
 _MAX_NAME = 64
 # As base64; the rest of the message needs room too.
 _MAX_VALUES = MAX_BODY * 3 // 4
@@ -127,7 +133,7 @@ def _read_values(value: Value) -> np.ndarray[Any, Any]:
         kind = dtype(element.text(_MAX_NAME))
         if kind.numpy is None:
             raise LayoutError(f"numpy has no type for {kind}")
-    extents = [n.whole(0, _MAX_EXTENT) for n in shape.items(_MAX_AXES)]
+    extents = [n.whole(0, MAX_EXTENT) for n in shape.items(MAX_AXES)]
     with named(shape):
         info = TensorInfo(kind, extents)
     text = data.text(MAX_BODY)

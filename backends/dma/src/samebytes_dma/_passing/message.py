@@ -18,8 +18,10 @@ __all__ = [
     "FRAME",
     "HEADER_SIZE",
     "IMAGE",
+    "MAX_AXES",
     "MAX_BODY",
     "MAX_DESCRIPTORS",
+    "MAX_EXTENT",
     "META",
     "PLANE",
     "REGION",
@@ -43,6 +45,9 @@ _MAGIC = b"SBDM"
 HEADER_SIZE = _HEADER.size
 VERSION = 1
 MAX_BODY = 1 << 16
+MAX_AXES = 16
+MAX_EXTENT = (1 << 31) - 1
+"""Elements along an axis, and pixels."""
 MAX_DESCRIPTORS = 64
 """The kernel passes 253 at most (SCM_MAX_FD, net/scm.h); no image has more than a few."""
 

@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import call
 from typing import Any
@@ -26,22 +26,37 @@ from .message import (
     unpack_header,
 )
 
-__all__ = ["SCM_CREDENTIALS", "TRUNCATED", "receive_message", "receive_part", "send_message"]
+__all__ = [
+    "ANCILLARY",
+    "CLOEXEC",
+    "CONTROL_TRUNCATED",
+    "SCM_CREDENTIALS",
+    "TRUNCATED",
+    "Ancillary",
+    "Received",
+    "descriptors_in",
+    "receive_message",
+    "receive_part",
+    "send_message",
+    "sender_in",
+]
 
 SCM_CREDENTIALS = 2
 """linux/socket.h: the process, user and group of a sender, which the kernel checks."""
 
-# What recvmsg() returns: the bytes, or how many, the ancillary data, flags, and an address.
-_Received = tuple[Any, list[tuple[int, int, bytes]], int, Any]
+Ancillary = list[tuple[int, int, bytes]]
+Received = tuple[Any, Ancillary, int, Any]
+"""What recvmsg() returns: the bytes, or how many, the ancillary data, flags, and an address."""
 
 _INT_SIZE = array.array("i").itemsize
 # As plain numbers: flags of the enumeration take as long to compare as a packet to receive.
-_CLOEXEC = int(socket.MSG_CMSG_CLOEXEC)
-_CTRUNC = int(socket.MSG_CTRUNC)
+CLOEXEC = int(socket.MSG_CMSG_CLOEXEC)
+CONTROL_TRUNCATED = int(socket.MSG_CTRUNC)
+"""Flag of a packet whose descriptors, or some, did not come along."""
 TRUNCATED = int(socket.MSG_TRUNC)
 """Flag of a packet that was longer than the room for it."""
 # Room for one descriptor too many, and for credentials if the socket was set to pass them.
-_ANCILLARY = socket.CMSG_SPACE(_INT_SIZE * (MAX_DESCRIPTORS + 1)) + socket.CMSG_SPACE(256)
+ANCILLARY = socket.CMSG_SPACE(_INT_SIZE * (MAX_DESCRIPTORS + 1)) + socket.CMSG_SPACE(256)
 
 
 def send_message(sock: socket.socket, body: bytes, descriptors: Sequence[int]) -> None:
@@ -142,30 +157,27 @@ def receive_part(
     """
     receive: Callable[[], Any]
     if isinstance(room, int):
-        receive = partial(sock.recvmsg, room, _ANCILLARY, _CLOEXEC)
+        receive = partial(sock.recvmsg, room, ANCILLARY, CLOEXEC)
     else:
-        receive = partial(sock.recvmsg_into, (room,), _ANCILLARY, _CLOEXEC)
-    received: deque[_Received] = deque()
+        receive = partial(sock.recvmsg_into, (room,), ANCILLARY, CLOEXEC)
+    received: deque[Received] = deque()
     # At each moment the numbers that nobody owns yet are in the one or in the other.
     numbers: deque[int] = deque()
     try:
         received.extend(map(call, (receive,)))  # with nothing between the call and the deque
         got, ancillary, flags, _ = received[0]
         if ancillary:
-            found = _descriptors_in(received)
+            found = descriptors_in(ancillary)
             uninterrupted(partial(numbers.extend, found), received.clear)
             while numbers:
                 fds.append(Fd.returned_by(numbers.popleft))
     except BaseException:
-        for number in (*_descriptors_in(received), *numbers):
+        for number in (*[n for r in received for n in descriptors_in(r[1])], *numbers):
             os.close(number)
         raise
     part = bytes(room[:got]) if isinstance(room, bytearray) else got
-    sender = 0
-    for level, kind, data in ancillary:
-        if (level, kind) == (socket.SOL_SOCKET, SCM_CREDENTIALS):
-            sender = array.array("i", data[:_INT_SIZE])[0]
-    if flags & _CTRUNC or len(fds) > MAX_DESCRIPTORS:
+    sender = sender_in(ancillary)
+    if flags & CONTROL_TRUNCATED or len(fds) > MAX_DESCRIPTORS:
         raise MessageError(
             "descriptors",
             f"received more than {MAX_DESCRIPTORS}, or more than this process may open",
@@ -173,12 +185,20 @@ def receive_part(
     return part, flags, sender
 
 
-def _descriptors_in(received: Iterable[_Received]) -> list[int]:
+def sender_in(ancillary: Ancillary) -> int:
+    """The process that sent its credentials, which the kernel has confirmed; 0 without them."""
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, SCM_CREDENTIALS):
+            return array.array("i", data[:_INT_SIZE])[0]
+    return 0
+
+
+def descriptors_in(ancillary: Ancillary) -> list[int]:
+    """The numbers of the descriptors in there, which nobody owns yet."""
     numbers: list[int] = []
-    for _, ancillary, _, _ in received:
-        for level, kind, data in ancillary:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                numbers += array.array("i", data[: len(data) // _INT_SIZE * _INT_SIZE])
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            numbers += array.array("i", data[: len(data) // _INT_SIZE * _INT_SIZE])
     return numbers
 
 

@@ -19,7 +19,9 @@ from samebytes.plugins import Fd, Lock, in_forked_child
 from .._passing.exchange import prepared, receive
 from .._passing.message import EndOfStreamError
 from .._passing.transport import send_message
+from .._ring.inherited import hold_on
 from .._ring.sockets import user_of
+from .._ring.waiting import LONGEST_LOOK
 
 if TYPE_CHECKING:
     from samebytes import Frame
@@ -105,7 +107,7 @@ class Offers:
             waiting = select.poll()
             waiting.register(listener.fileno(), select.POLLIN)
             waiting.register(wake.fileno(), select.POLLIN)
-            waiting.poll(None if seconds is None else seconds * 1000 + 1)
+            waiting.poll(None if seconds is None else min(seconds, LONGEST_LOOK) * 1000 + 1)
             with suppress(BlockingIOError):
                 os.eventfd_read(wake.fileno())
             with suppress(OSError):  # one that asks badly does not keep others from asking
@@ -137,6 +139,7 @@ class Offers:
 
     def leave_to_the_parent(self) -> None:
         """In a forked child, which has no such thread: others would wait for it."""
+        hold_on(self._offers.values())
         self._offers.clear()
         self._running = False
         self._close()

@@ -58,10 +58,18 @@ class Calls:
         Raises:
             ClosedError: the ring was closed or interrupted, or belongs to the parent process.
         """
-        if self.state != "open":
-            raise ClosedError(f"this ring was {self.state}")
+        self.check_open()
         if self.interrupted:
             raise ClosedError("this ring was interrupted")
+
+    def check_open(self) -> None:
+        """Raise what a call cannot go on for that does not wait.
+
+        Raises:
+            ClosedError: the ring was closed, or belongs to the parent process.
+        """
+        if self.state != "open":
+            raise ClosedError(f"this ring was {self.state}")
 
     def until(
         self, found: Callable[[], T | None], seconds: float, error: Callable[[], Exception]

@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 from collections import deque
-from collections.abc import Callable
 from functools import partial
+from operator import setitem
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import Fd, in_forked_child
+from samebytes.plugins import Fd, Resumable, in_forked_child, uninterrupted
 
-from .messages import MAX_PACKET, pack_done, pack_leave
+from .inbox import Inbox, TakenError
+from .messages import pack_done, pack_leave
 from .sockets import has_ended, pidfd_of, send_packet
 
 if TYPE_CHECKING:
     from .received import Received
+    from .slots import SlotUse
 
 __all__ = ["Connection"]
 
@@ -29,25 +32,27 @@ class Connection:
         received: its slots and layouts.
         credits: how many frames the writer lets this reader have at a time.
         sequence: of the latest frame; 0 before the first.
-        room: for the packet that is received.
+        inbox: what the writer sends.
     """
 
-    __slots__ = ("_held", "_known", "_leaving", "_packet", "_pidfd", "_sending", "_unsent",
-                 "credits", "received", "room", "sequence", "sock")  # fmt: skip
+    __slots__ = ("_held", "_known", "_leaving", "_pidfd", "_process", "_sending",
+                 "_unsent", "credits", "inbox", "received", "sequence", "sock")  # fmt: skip
 
     def __init__(self, sock: socket.socket, received: Received) -> None:
         self.sock = sock
         self.received = received
         self.credits = 0
         self.sequence = 0
-        self.room = bytearray(MAX_PACKET + 1)
+        self.inbox = Inbox(sock)
+        # A forked child sends nothing: its parent would do so again. fork() may come at any moment,
+        # and what other hooks of the child drop may come before its own one here.
+        self._process = os.getpid()
         self._pidfd: Fd | None = None
-        self._held: set[int] = set()
-        # What the writer knows to be held here: it changes when a packet is made.
-        self._known: set[int] = set()
+        self._held: dict[int, None] = {}
+        # What the writer knows to be held here: it changes when a packet is made, or made again.
+        self._known: dict[int, None] = {}
         # What comes back, by slot and sequence; None where the reader leaves.
         self._unsent: deque[tuple[int, int] | None] = deque()
-        self._packet: bytes | None = None  # of the first of them, if there was no room for it
         # Whoever puts a list of its own into it may send. No lock: a finalizer cannot wait for one,
         # and must not go on in the middle of what its own thread does.
         self._sending: dict[None, list[None]] = {}
@@ -87,16 +92,46 @@ class Connection:
             found.append(self._pidfd.fileno())
         return found
 
-    def taken(self, slot: int, sequence: int) -> Callable[[], None]:
-        """A frame is used from now on; what ends that."""
-        self._known.add(sequence)
-        self._held.add(sequence)
-        return partial(self._give_back, slot, sequence)
+    def begin(
+        self,
+        packet: int,
+        slot: int,
+        sequence: int,
+        use: SlotUse,
+    ) -> None:
+        """A frame is used from now on, until the end of `use`.
+
+        Args:
+            packet: by which its packet is taken out of the inbox.
+            slot: where it lies.
+            sequence: its number.
+            use: gives it back.
+
+        Raises:
+            TakenError: the packet is not there any more.
+        """
+        # It gives nothing back before the frame is held.
+        use.release = Resumable(self._give_back, slot, sequence)
+        waiting, known, held = self.inbox.waiting, self._known, self._held
+        received = waiting.get(packet)
+        if received is None:
+            raise TakenError
+        if received[1]:
+            notes = [partial(setitem, noted, sequence, None) for noted in (known, held)]
+            self.inbox.take(packet, *notes)
+        else:
+            # No call is made here: a signal handler's exception comes after those.
+            del waiting[packet]
+            known[sequence] = None
+            held[sequence] = None
+        self.sequence = sequence
 
     def _give_back(self, slot: int, sequence: int) -> None:
         """Called by whichever thread drops the last holder, in a finalizer: it cannot wait."""
-        self._held.discard(sequence)
-        self._unsent.append((slot, sequence))
+        if sequence in self._held:  # else a signal handler came later the first time
+            # No call is made here: a signal handler's exception comes after those.
+            del self._held[sequence]
+            self._unsent += ((slot, sequence),)
         self.send_unsent()
 
     @property
@@ -112,6 +147,8 @@ class Connection:
         """
         me: list[None] = []
         while self._unsent:
+            if self._process != os.getpid():
+                return
             try:
                 if self._sending.setdefault(None, me) is not me:
                     return  # whoever sends looks again
@@ -129,36 +166,32 @@ class Connection:
             self.close()
 
     def _send_first(self) -> bool:
-        if self._packet is None:
-            if not self._unsent:  # another thread was faster
-                return True
-            returned = self._unsent[0]
-            if returned is None:
-                self._packet = pack_leave(list(self._known))
-            else:
-                self._packet = pack_done(*returned)
-                self._known.discard(returned[1])
+        if not self._unsent:  # another thread was faster
+            return True
+        returned = self._unsent[0]
+        if returned is None:
+            packet = pack_leave(list(self._known))
+        else:
+            self._known.pop(returned[1], None)
+            packet = pack_done(*returned)
         try:
-            if not send_packet(self.sock, self._packet):
-                return False
+            return send_packet(self.sock, packet, (), [self._unsent.remove], [returned])
         except OSError:  # the writer is gone, and wants nothing any more
-            pass
-        self._packet = None
-        self._unsent.popleft()
-        return True
+            self._unsent.popleft()
+            return True
 
     def leave(self) -> None:
         """Take no more frames; the socket is closed when those that are used are gone."""
-        if self._leaving:
-            return
-        self._unsent.append(None)
-        self._leaving = True
-        self.send_unsent()
+        if not self._leaving:
+            leaving = partial(setattr, self, "_leaving", True)
+            uninterrupted(partial(self._unsent.append, None), leaving)
+        self.send_unsent()  # also where a signal handler kept it from that the first time
 
     def close(self) -> None:
         """Close the descriptors: whatever is used here, the writer takes back."""
-        _open.discard(self)
         self.sock.close()
+        self.inbox.clear()
+        _open.discard(self)
         if self._pidfd is not None:
             self._pidfd.close()
 

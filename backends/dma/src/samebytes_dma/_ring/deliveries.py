@@ -27,9 +27,12 @@ class Delivery:
         results: memory of inference results, whose descriptors go along.
         holds: what keeps memory of others alive, and a decoder from using it again.
         over: gets that when all readers are done.
+
+    Attributes:
+        readers: the ids of those who have it or await it. The slot is in use until it is empty.
     """
 
-    __slots__ = ("_holds", "_over", "_readers", "layout", "packet", "results", "sequence", "slot")
+    __slots__ = ("_holds", "_over", "layout", "packet", "readers", "results", "sequence", "slot")
 
     def __init__(
         self,
@@ -48,21 +51,15 @@ class Delivery:
         self.results = results
         self._holds = holds
         self._over = over
-        self._readers = 0
+        self.readers: dict[int, None] = {}
 
-    def share(self, readers: int) -> None:
-        """So many readers will have it; until they are done, the slot is in use."""
-        self._readers = readers
-        if readers:
-            self.slot.deliveries += 1
-        else:
-            self._holds = None
+    def settle(self) -> None:
+        """Give up what it holds, if no reader has or awaits it any more.
 
-    def done(self) -> None:
-        """One reader is done with it, or will not get it."""
-        self._readers -= 1
-        if not self._readers:
-            self.slot.deliveries -= 1
-            holds, self._holds = self._holds, None
-            if holds is not None:
-                self._over(holds)
+        Where a signal handler keeps it from that, the slot is free all the same.
+        """
+        if not self.readers:
+            self.slot.deliveries.pop(self.sequence, None)
+            if self._holds is not None:
+                self._over(self._holds)
+                self._holds = None

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from samebytes import Frame
-from samebytes.plugins import Lock
+from samebytes.plugins import Lock, uninterrupted
 
-from .._passing.describing import describe_layout
+from .._passing.describing import describe_layout, read
+from .._passing.values import Value
 from .messages import MAX_LAYOUTS, pack_layout
 from .slot_layout import SlotLayout
 
@@ -74,11 +77,18 @@ class Layouts:
             known = self._known.get(key)
         if known is not None:
             return known
-        body = json.dumps(describe_layout(item), separators=(",", ":")).encode()
+        description = describe_layout(item)
+        # What readers would refuse is refused here.
+        read(Value(description), 1, lambda plane, readonly: None)
+        body = json.dumps(description, separators=(",", ":")).encode()
         with self._lock:
             number, version = len(self._known), 0
+            forget: list[Callable[[], object]] = []
             if number >= MAX_LAYOUTS:  # the oldest one's
-                oldest = self._known.pop(next(iter(self._known)))
-                number, version = oldest.number, oldest.version + 1
+                oldest, layout = next(iter(self._known.items()))
+                number, version = layout.number, layout.version + 1
+                forget.append(partial(self._known.pop, oldest))
             made = Layout(number, version, pack_layout(number, body))
-            return self._known.setdefault(key, made)
+            # At once: with one less known, the next one would get a number that is taken.
+            uninterrupted(*forget, partial(self._known.setdefault, key, made))
+            return self._known[key]

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame, Storage
+from samebytes.plugins import uninterrupted
 
 from .._passing.exchange import buffer_behind
 from .._plane import DMAPlane
@@ -17,7 +17,7 @@ from .calls import Calls
 from .errors import RingTimeoutError
 from .items import buffer_of, is_dma
 from .slot_layout import SlotLayout
-from .slots import Slot, SlotUse, allocate, memory_of
+from .slots import Slot, SlotUse, User, allocate, memory_of
 
 if TYPE_CHECKING:
     from .._allocators import Allocator
@@ -36,7 +36,7 @@ class Pool:
         drops: leave out frames that wait for readers, to get a slot.
     """
 
-    __slots__ = ("_allocator", "_calls", "_drops", "_numbers", "_planes", "adopted", "own")
+    __slots__ = ("_allocator", "_calls", "_drops", "_planes", "adopted", "own")
 
     def __init__(
         self, calls: Calls, allocator: Allocator, own: list[Slot], adopted: list[Slot], drops: bool
@@ -46,7 +46,6 @@ class Pool:
         self._calls = calls
         self._allocator = allocator
         self._drops = drops
-        self._numbers = count()
         # Of each slot and kind of frame, until the slot has another one.
         self._planes: dict[tuple[int, int, SlotLayout], tuple[DMAPlane, ...]] = {}
 
@@ -59,15 +58,13 @@ class Pool:
             ClosedError: the ring was closed or interrupted.
         """
         slot, user = self._until_free(self.own, seconds)
-        try:
-            if slot.buffer is None or slot.buffer.size < slot_layout.nbytes:
-                slot.put(allocate(self._allocator, slot_layout.nbytes))
-            buffer = slot.buffer
-            assert buffer is not None
-            use = SlotUse(buffer, partial(_ended, slot, user, self._calls.server.wake), slot)
-        except BaseException:
-            slot.users.discard(user)
-            raise
+        mine = [user]
+        del user
+        if slot.buffer is None or slot.buffer.size < slot_layout.nbytes:
+            slot.put(allocate(self._allocator, slot_layout.nbytes))
+        buffer = slot.buffer
+        assert buffer is not None
+        use = SlotUse(buffer, partial(_ended, mine, self._calls.server.wake), slot)
         key = (slot.number, slot.version, slot_layout)
         planes = self._planes.get(key)
         if planes is None:
@@ -78,8 +75,8 @@ class Pool:
         lent = buffer.lent(use, readonly=False)
         return slot_layout.item_over(tuple(plane.moved_to(lent) for plane in planes), use)
 
-    def adopt(self, item: DMATensor | Frame, seconds: float) -> tuple[Slot, int]:
-        """The slot of memory of others, and the number of who uses it: the caller.
+    def adopt(self, item: DMATensor | Frame, seconds: float) -> tuple[Slot, User]:
+        """The slot of memory of others, and what the caller holds while it uses it.
 
         Raises:
             RingTimeoutError: as much of it is used as is remembered.
@@ -88,21 +85,20 @@ class Pool:
         """
         buffer = buffer_of(item)
         assert buffer is not None
-        memory, user = memory_of(buffer), next(self._numbers)
+        memory = memory_of(buffer)
         with self._calls, self._calls.lock:
             for slot in self.adopted:
                 owner = None if slot.owner is None else slot.owner()
                 if owner is memory:
-                    slot.users.add(user)
-                    return slot, user
+                    return slot, slot.use()
                 if slot.owner is not None and owner is None and slot.free:
                     slot.put(None)
         checked = buffer_behind(buffer.dup(), "frame", False)
 
         def take(slot: Slot) -> None:
             slot.put(checked, memory)
-            self.adopted.remove(slot)
-            self.adopted.append(slot)  # the newest last
+            # The newest last.
+            uninterrupted(partial(self.adopted.remove, slot), partial(self.adopted.append, slot))
 
         return self._until_free(self.adopted, seconds, take)
 
@@ -127,7 +123,7 @@ class Pool:
     def who(self) -> str:
         """Who has slots, in words."""
         words = [f"process {p} has {n} frames" for p, n in self.holders().items()]
-        own = sum(bool(slot.users) for slot in self.own)
+        own = sum(slot.used_here for slot in self.own)
         if own:
             words.append(f"this process holds {own} slots")
         return ", ".join(words) or "nobody"
@@ -140,8 +136,8 @@ class Pool:
 
     def _until_free(
         self, slots: list[Slot], seconds: float, take: Callable[[Slot], None] | None = None
-    ) -> tuple[Slot, int]:
-        """A slot that nobody used, and the number of who does now: the caller.
+    ) -> tuple[Slot, User]:
+        """A slot that nobody used, and what the caller holds while it uses it.
 
         Args:
             slots: among which.
@@ -149,16 +145,18 @@ class Pool:
             take: what else is to be done before another thread sees the slot.
         """
 
-        def found() -> tuple[Slot, int] | None:
+        def found() -> tuple[Slot, User] | None:
             free = next((slot for slot in slots if slot.free), None)
             if free is None and self._drops:
                 among = set(slots)
-                if self._calls.server.drop_oldest(lambda d: d.slot in among and not d.slot.users):
+                if self._calls.server.drop_oldest(
+                    lambda d: d.slot in among and not d.slot.used_here
+                ):
                     free = next((slot for slot in slots if slot.free), None)
             if free is None:
                 return None
-            user = next(self._numbers)
-            free.users.add(user)
+            user = free.use()
+            free.deliveries.clear()  # those that are over
             if take is not None:
                 take(free)
             return free, user
@@ -174,6 +172,7 @@ class Pool:
         )
 
 
-def _ended(slot: Slot, user: int, wake: Callable[[], object]) -> None:
-    slot.users.discard(user)
+def _ended(users: list[User], wake: Callable[[], object]) -> None:
+    # If a signal handler comes before this, they end with what refers to them.
+    users.clear()
     wake()

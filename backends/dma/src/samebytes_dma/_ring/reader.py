@@ -11,21 +11,22 @@ import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from samebytes.errors import ClosedError
+from samebytes.errors import ClosedError, LayoutError
 from samebytes.plugins import Fd, Lock, in_forked_child
 
 from .._passing.message import EndOfStreamError, MessageError, shown
-from .._passing.transport import TRUNCATED, receive_part
+from .arguments import Address, check_timeout, is_whole
 from .connection import Connection
 from .errors import RingRefusedError, RingTimeoutError
+from .inbox import TakenError
 from .messages import (
     END,
     FRAME,
     LAYOUT,
-    MAX_PACKET,
     MAX_SLOTS,
     REFUSED,
     SLOT,
@@ -39,8 +40,8 @@ from .messages import (
     unpack_welcome,
 )
 from .received import Received
-from .sockets import Address, check, connected, greet
-from .waiting import FOREVER, comes, deadline_of, eventfd, seconds_until, write
+from .sockets import check, connected, greet
+from .waiting import FOREVER, LONGEST_LOOK, comes, deadline_of, eventfd, seconds_until, write
 
 if TYPE_CHECKING:
     from typing import Self
@@ -91,7 +92,9 @@ class RingReader:
         RingRefusedError: the writer takes no more readers.
         RingTimeoutError: no writer connected in time.
         MessageError: the other end is not a writer of a ring.
-        UnsupportedObjectError: another kind of socket.
+        UnsupportedObjectError: another kind of socket, or no address.
+        LayoutError: a number of frames that a reader cannot have.
+        ValueError: a timeout that is not a number.
         OSError: of the socket, for instance PermissionError.
     """
 
@@ -104,15 +107,17 @@ class RingReader:
         live: bool = False,
         spin: float = 0.0,
     ) -> None:
-        if frames is not None and not 1 <= frames <= MAX_SLOTS:
-            raise ValueError(f"frames={frames}: a reader has 1 to {MAX_SLOTS} at a time")
+        if frames is not None and not is_whole(frames, 1, MAX_SLOTS):
+            raise LayoutError(f"frames={frames!r}: a reader has 1 to {MAX_SLOTS} at a time")
+        check_timeout(timeout)
+        check_timeout(spin, "spin")
         if live and isinstance(address, socket.socket):
             raise ValueError("live=True needs an address: nobody connects a socket again")
         self.timeout = timeout
         self._address = None if isinstance(address, socket.socket) else address
         self._frames = frames or 0
         self._live = live
-        self._spin = spin
+        self._spin = spin or 0.0
         self._lock = Lock()
         # The number of the thread that connects, in a list of that call's own.
         self._connecting: dict[None, list[int]] = {}
@@ -147,6 +152,8 @@ class RingReader:
             RingRefusedError: `live`, and the next writer takes no more readers.
             ClosedError: the ring was closed, or belongs to the parent of this process.
         """
+        if timeout is not None:
+            check_timeout(timeout)
         deadline = deadline_of(self.timeout if timeout is None else timeout)
         while True:
             connection = self._checked()
@@ -187,9 +194,11 @@ class RingReader:
         with self._lock:
             self._ended = True  # first, as in _lost()
             self._live = False
-            connection, self._connection = self._connection, None
+            connection = self._connection
             if connection is not None:
                 connection.leave()
+            # Then: where a signal handler came before, close() can be called again.
+            self._connection = None
             if self._wake is not None:
                 self._address = _CLOSED
         self.interrupt()
@@ -235,44 +244,42 @@ class RingReader:
             return _NOTHING
         connection.send_unsent()
         while True:
-            fds: list[Fd] = []
             try:
-                packet, flags, _ = receive_part(connection.sock, connection.room, fds)
-                if not packet:
+                packet = connection.inbox.first()
+                if not packet[1]:
                     return self._lost(connection, closed=False)
-                if flags & TRUNCATED:
-                    raise MessageError("packet", f"has more than {MAX_PACKET} bytes")
-                frame = self._take(connection, packet, fds)
+                frame = self._take(connection, *packet)
+            except TakenError:
+                continue
             except BlockingIOError:
                 if connection.writer_is_gone() and not connection.has_more():
                     return self._lost(connection, closed=False)
                 return _NOTHING
             except ConnectionResetError:
                 continue  # once, where the writer had not read all; its packets are there still
-            except BaseException as error:
-                for fd in fds:
-                    fd.close()
-                if isinstance(error, MessageError):
-                    self._ended = True
-                    self._give_up(connection)
+            except MessageError:
+                self._ended = True
+                self._give_up(connection)
                 raise
             if frame is not None:
                 return frame
-            if packet[0] == END:
+            if packet[1][0] == END:  # it stays there, as long as this connection
                 return self._lost(connection, closed=True)
 
-    def _take(self, connection: Connection, packet: bytes, fds: list[Fd]) -> Any:
+    def _take(self, connection: Connection, number: int, packet: bytes, fds: list[Fd]) -> Any:
         kind = packet[0]
         if kind == FRAME:
             header, body = unpack_frame(packet)
-            return self._frame(connection, header, body, fds)
+            return self._frame(connection, header, body, fds, number)
         if kind == SLOT:
             connection.received.put_slot(unpack_slot(packet), fds)
+            connection.inbox.take(number)
             return None
         if fds:
             raise MessageError("descriptors", f"come with {shown(packet[:1])}")
         if kind == LAYOUT:
             connection.received.put_layout(*unpack_layout(packet))
+            connection.inbox.take(number)
         elif kind == END:
             if len(packet) != 1:
                 raise MessageError("end", f"has {len(packet)} bytes, not 1")
@@ -281,16 +288,20 @@ class RingReader:
         return None
 
     def _frame(
-        self, connection: Connection, header: FrameHeader, body: bytes, fds: list[Fd]
+        self,
+        connection: Connection,
+        header: FrameHeader,
+        body: bytes,
+        fds: list[Fd],
+        number: int,
     ) -> Any:
         sequence = header.sequence
         if sequence <= connection.sequence:
             raise MessageError("frame.sequence", f"{sequence} comes after {connection.sequence}")
-        ended = connection.taken(header.slot, sequence)
-        frame = connection.received.frame(header, body, fds, ended)
-        if connection.sequence:
-            self._missed += sequence - connection.sequence - 1
-        connection.sequence = sequence
+        missed = sequence - connection.sequence - 1 if connection.sequence else 0
+        begin = partial(connection.begin, number, header.slot, sequence)
+        frame = connection.received.frame(header, body, fds, begin)
+        self._missed += missed
         self._received += 1
         return frame
 
@@ -340,11 +351,10 @@ class RingReader:
         if self._spin > 0 and comes(waiting, min(self._spin, seconds_until(deadline))):
             return
         # An end of which no event comes is found out soon.
-        left = seconds_until(deadline)
-        waiting.poll(None if left == FOREVER else max(left * 1000, 1))
+        waiting.poll(max(min(seconds_until(deadline), LONGEST_LOOK) * 1000, 1))
 
     def _why(self, connection: Connection) -> str:
-        if connection.held >= connection.credits:
+        if connection.held >= connection.credits > 0:
             return (
                 f"no frame came in time: this process holds {connection.held} frames, and the "
                 f"writer sends it no more than {connection.credits}; drop some, or copy them"
@@ -427,14 +437,10 @@ class RingReader:
         connection.leave()
 
     def _welcomed(self, connection: Connection) -> bool:
-        fds: list[Fd] = []
         try:
-            packet, _, writer = receive_part(connection.sock, connection.room, fds)
+            number, packet, fds = connection.inbox.first()
         except BlockingIOError:
             return False
-        finally:
-            for fd in fds:
-                fd.close()
         if not packet:
             raise EndOfStreamError("the writer of the ring ended")
         if packet[0] == REFUSED:
@@ -442,7 +448,8 @@ class RingReader:
         if packet[0] != WELCOME or fds:
             raise MessageError("packet", f"{shown(packet)} does not begin a ring")
         connection.credits = unpack_welcome(packet)
-        connection.watch(writer)
+        connection.watch(connection.inbox.sender())
+        connection.inbox.take(number)
         return True
 
     def _abandon(self) -> None:

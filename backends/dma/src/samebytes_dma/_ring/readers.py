@@ -7,12 +7,14 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from operator import call
+from typing import TYPE_CHECKING, Any
 
-from samebytes.plugins import Fd
+from samebytes.plugins import Fd, uninterrupted
 
 from .._passing.message import MessageError, shown
-from .._passing.transport import receive_part
+from .._passing.transport import CLOEXEC, CONTROL_TRUNCATED, Received, sender_in
 from .counts import ReaderStatistics
 from .messages import (
     DONE,
@@ -27,7 +29,7 @@ from .messages import (
     unpack_join,
     unpack_leave,
 )
-from .sockets import greet, has_ended, pidfd_of, send_packet
+from .sockets import CREDENTIALS_SIZE, greet, has_ended, pidfd_of, send_packet
 
 if TYPE_CHECKING:
     from .deliveries import Delivery
@@ -48,6 +50,8 @@ class Reader:
         since: when it connected, as of time.monotonic().
         pending: accepted frames that it was not sent, the oldest first.
         held: those that it was sent and has not given back, by sequence.
+        packets: what was received, until what it says is done. While there is any, its socket need
+            not be readable.
     """
 
     __slots__ = (
@@ -56,12 +60,13 @@ class Reader:
         "_dropped",
         "_layouts",
         "_lost",
-        "_offered",
+        "_receive",
         "_slots",
         "finished",
         "held",
         "joined",
         "leaving",
+        "packets",
         "pending",
         "pidfd",
         "process",
@@ -81,10 +86,19 @@ class Reader:
         self._credits = MAX_SLOTS
         self._slots: dict[int, int] = {}
         self._layouts: dict[int, int] = {}
-        self._offered = self._done = self._dropped = self._lost = 0
+        self._done = self._dropped = self._lost = 0
+        self.packets: list[Any] = []
+        # Room for credentials alone: the kernel closes descriptors that come along.
+        space = socket.CMSG_SPACE(CREDENTIALS_SIZE)
+        self._receive: list[Callable[[], Any]] = [
+            partial(sock.recvmsg, MOST_FROM_READER + 1, space, CLOEXEC)
+        ]
 
     def take_packets(self, welcome: Callable[[Reader], int]) -> bool:
         """Act on what the reader has sent.
+
+        A packet leaves `packets` with the last step of what it says. Where the exception of a
+        signal handler comes before that, the next call goes on with it.
 
         Args:
             welcome: called when it joins; how many frames it may have at a time.
@@ -96,32 +110,28 @@ class Reader:
             MessageError: it sent something that it must not.
         """
         while True:
-            try:
+            if self.packets:
+                packet = self.packets[0]
                 if not self.joined:
-                    packet = self._greeting()
-                else:
-                    # recv() has no buffer for descriptors, so the kernel closes any that are sent.
-                    packet = self.sock.recv(MOST_FROM_READER + 1)
+                    packet = self._greeting(packet)
+                if not packet:
+                    return False
+                self._take(packet, welcome)
+            try:
+                # Without an instruction of Python between the socket and the list.
+                self.packets.extend(map(call, self._receive))
             except BlockingIOError:
                 return not (self.leaving and not self.held)
             except ConnectionResetError:
                 continue  # once, where the reader had not read all; its packets are there still
             except OSError:
                 return False
-            if not packet:
-                return False
-            self._take(packet, welcome)
 
-    def _greeting(self) -> bytes:
-        fds: list[Fd] = []
-        try:
-            packet, _, self.process = receive_part(self.sock, MOST_FROM_READER + 1, fds)
-        finally:
-            for fd in fds:
-                fd.close()
-        if fds:
+    def _greeting(self, received: Received) -> bytes:
+        if received[2] & CONTROL_TRUNCATED:
             raise MessageError("descriptors", "come with the greeting of a reader")
-        return packet
+        self.process = sender_in(received[1])
+        return bytes(received[0])
 
     def _take(self, packet: bytes, welcome: Callable[[Reader], int]) -> None:
         kind = packet[0]
@@ -137,13 +147,20 @@ class Reader:
     def _join(self, wanted: int, welcome: Callable[[Reader], int]) -> None:
         if wanted > MAX_SLOTS:
             raise MessageError("join.credits", f"must be at most {MAX_SLOTS}, not {wanted}")
-        self.pidfd = pidfd_of(self.process)
+        if self.pidfd is None:
+            self.pidfd = pidfd_of(self.process)
         offered = welcome(self)
         self._credits = min(wanted or MAX_SLOTS, MAX_SLOTS)
-        greet(self.sock, pack_welcome(min(offered, self._credits)))
-        self.joined = True
-        # Nobody asks who sent what comes now, and credentials take time with each packet.
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+        greet(
+            self.sock,
+            pack_welcome(min(offered, self._credits)),
+            partial(setattr, self, "joined", True),
+            # recv() has no buffer for descriptors, so the kernel closes any that are sent.
+            partial(setattr, self, "_receive", [partial(self.sock.recv, MOST_FROM_READER + 1)]),
+            partial(self.packets.pop, 0),
+            # Nobody asks who sent what comes now, and credentials take time with each packet.
+            partial(self.sock.setsockopt, socket.SOL_SOCKET, socket.SO_PASSCRED, 0),
+        )
 
     def _return(self, slot: int, sequence: int) -> None:
         delivery = self.held.get(sequence)
@@ -153,25 +170,22 @@ class Reader:
             raise MessageError(
                 "done.slot", f"{slot}, but frame {sequence} is in slot {delivery.slot.number}"
             )
+        me = id(self)
+        # No call is made here: a signal handler's exception comes after those.
         del self.held[sequence]
+        del self.packets[0]
+        del delivery.readers[me]
         self._done += 1
-        delivery.done()
+        delivery.settle()
 
     def _leave(self, kept: list[int]) -> None:
         """It wants no more, and still has some frames."""
         for sequence in kept:
             if sequence not in self.held:
                 raise MessageError("leave", f"{sequence} is not a frame that the reader has")
-        self.leaving = True
-        for sequence in [s for s in self.held if s not in kept]:
-            self._lost += 1
-            self.held.pop(sequence).done()
+        self._lose([s for s in self.held if s not in kept])
         self._forget_pending()
-
-    def offer(self, delivery: Delivery) -> None:
-        """A frame was accepted."""
-        self._offered += 1
-        self.pending.append(delivery)
+        uninterrupted(partial(setattr, self, "leaving", True), partial(self.packets.pop, 0))
 
     def send(self, most: int, may_have: Callable[[Delivery], bool]) -> None:
         """Send what waits, as far as there is room and the reader has fewer than `most` frames.
@@ -186,50 +200,46 @@ class Reader:
         most = min(most, self._credits)
         while self.pending and len(self.held) < most:
             delivery = self.pending[0]
-            if not may_have(delivery):
+            if not may_have(delivery) or not self._send(delivery):
                 return
-            self.held[delivery.sequence] = delivery
-            sent = False
-            try:
-                sent = self._send(delivery)
-            finally:
-                if not sent:
-                    del self.held[delivery.sequence]
-            if not sent:
-                return
-            self.pending.popleft()
 
     def _send(self, delivery: Delivery) -> bool:
         slot, layout = delivery.slot, delivery.layout
         if self._slots.get(slot.number) != slot.version:
             assert slot.buffer is not None
-            if not send_packet(self.sock, pack_slot(slot.number), [slot.buffer.fileno()]):
+            knows = {slot.number: slot.version}
+            fds = [slot.buffer.fileno()]
+            if not send_packet(
+                self.sock, pack_slot(slot.number), fds, [self._slots.update], [knows]
+            ):
                 return False
-            self._slots[slot.number] = slot.version
         if self._layouts.get(layout.number) != layout.version:
-            if not send_packet(self.sock, layout.packet):
+            knows = {layout.number: layout.version}
+            if not send_packet(self.sock, layout.packet, (), [self._layouts.update], [knows]):
                 return False
-            self._layouts[layout.number] = layout.version
-        results = [buffer.fileno() for buffer in delivery.results]
-        return send_packet(self.sock, delivery.packet, results)
+        results = [buffer.fileno() for buffer in delivery.results] if delivery.results else ()
+        return send_packet(
+            self.sock, delivery.packet, results,
+            (self.held.update, self.pending.remove), ({delivery.sequence: delivery}, delivery),
+        )  # fmt: skip
 
     def drop(self, delivery: Delivery) -> None:
         """Leave a frame out that it was not sent."""
-        self.pending.remove(delivery)
-        self._dropped += 1
-        delivery.done()
+        uninterrupted(
+            partial(self.pending.remove, delivery),
+            partial(delivery.readers.pop, id(self)),
+            partial(setattr, self, "_dropped", self._dropped + 1),
+        )
+        delivery.settle()
 
     def is_gone(self) -> bool:
         """Whether its process has ended, while somebody else may hold its socket."""
         return has_ended(self.pidfd)
 
     def end(self) -> None:
-        """What it had and awaited comes back, and counts as lost; its socket is closed."""
-        for sequence in list(self.held):
-            self._lost += 1
-            self.held.pop(sequence).done()
+        """What it had and awaited comes back, and counts as lost."""
+        self._lose(list(self.held))
         self._forget_pending()
-        self.close()
 
     def finish(self) -> None:
         """Tell it that the stream has ended, if it was sent everything and there is room.
@@ -238,7 +248,8 @@ class Reader:
             OSError: it is gone.
         """
         if not (self.pending or self.finished):
-            self.finished = send_packet(self.sock, bytes([END]))
+            noted = partial(setattr, self, "finished")
+            send_packet(self.sock, bytes([END]), (), [noted], [True])
 
     def without_pending(self) -> ReaderStatistics:
         """What became of its frames when the ring ends: what it has stays its own."""
@@ -251,15 +262,27 @@ class Reader:
         if self.pidfd is not None:
             self.pidfd.close()
 
+    def _lose(self, sequences: list[int]) -> None:
+        for sequence in sequences:
+            self._lost_by(partial(self.held.pop, sequence), self.held[sequence])
+
     def _forget_pending(self) -> None:
         while self.pending:
-            self._lost += 1
-            self.pending.popleft().done()
+            self._lost_by(self.pending.popleft, self.pending[0])
+
+    def _lost_by(self, forget: Callable[[], object], delivery: Delivery) -> None:
+        uninterrupted(
+            forget,
+            partial(delivery.readers.pop, id(self)),
+            partial(setattr, self, "_lost", self._lost + 1),
+        )
+        delivery.settle()
 
     @property
     def statistics(self) -> ReaderStatistics:
         """What became of its frames."""
+        waiting, held = len(self.pending), len(self.held)
+        offered = self._done + self._dropped + self._lost + waiting + held
         return ReaderStatistics(
-            self.process, self._offered, self._done, self._dropped, self._lost,
-            len(self.pending), len(self.held),
-        )  # fmt: skip
+            self.process, offered, self._done, self._dropped, self._lost, waiting, held
+        )

@@ -65,7 +65,7 @@ class Received:
         self._layouts[number] = description
 
     def frame(
-        self, header: FrameHeader, body: bytes, fds: list[Fd], ended: Callable[[], object]
+        self, header: FrameHeader, body: bytes, fds: list[Fd], begin: Callable[[SlotUse], object]
     ) -> DMATensor | Frame[DMATensor]:
         """A frame or tensor, read-only, over its slot.
 
@@ -73,7 +73,8 @@ class Received:
             header: where it lies and how.
             body: its metadata, or nothing.
             fds: of memory of results.
-            ended: called once, when its last holder is gone; also if an error is raised.
+            begin: called with the frame's owner, to which it gives what the end of it calls; also
+                if an error is raised afterwards.
 
         Raises:
             MessageError: it lies in no slot, has no layout, reaches outside of the slot, or has
@@ -81,16 +82,16 @@ class Received:
         """
         buffer = self._slots.get(header.slot)
         if buffer is None:
-            ended()
             raise MessageError("frame.slot", f"{header.slot} was not sent")
         # Once the use has its release, the slot goes back whatever happens.
         prepared = self._ready.pop((header.slot, header.layout), None)
         if prepared is not None:
             use, natives = prepared
-            use.release = ended
             description = self._layouts[header.layout]
+            begin(use)
         else:
-            use = SlotUse(buffer, ended, readonly=True)
+            use = SlotUse(buffer, None, readonly=True)
+            begin(use)
             found = self._layouts.get(header.layout)
             if found is None:
                 raise MessageError("frame.layout", f"{header.layout} was not sent")

@@ -10,17 +10,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
+from operator import setitem
 
-from samebytes.plugins import Fd
+from samebytes.plugins import Fd, uninterrupted
 
 from .._passing.message import MessageError
+from .arguments import Address
 from .counts import Departure, ReaderStatistics, total_of
 from .deliveries import Delivery
 from .errors import RingRefusedError
+from .inherited import hold_on
 from .messages import pack_refused
 from .readers import Reader
-from .sockets import Address, check, listening, send_packet, unlink, user_of
-from .waiting import eventfd, write
+from .sockets import check, listening, send_packet, unlink, user_of
+from .waiting import LONGEST_LOOK, eventfd, write
 
 __all__ = ["Server"]
 
@@ -43,6 +47,7 @@ class Server:
         most_slots: how many slots they may have together; None for all.
 
     Attributes:
+        accepted: the number of the latest frame, 0 before the first.
         departures: of the last readers that are gone.
         over: memory of others that readers are done with. The caller drops it, without its lock.
     """
@@ -54,6 +59,7 @@ class Server:
         most_held: Callable[[int], int],
         most_slots: int | None,
     ) -> None:
+        self.accepted = 0
         self.over: deque[object] = deque()
         self.departures: deque[Departure] = deque(maxlen=_MOST_DEPARTURES)
         self._gone = ReaderStatistics(0)
@@ -69,6 +75,8 @@ class Server:
         self._joined: list[Reader] = []
         self._most = 1
         self._by_number: dict[int, Reader] = {}
+        # Somebody may have joined or left since _count().
+        self._uncounted = False
         wake = eventfd()
         self._wake: Fd | None = wake
         self._epoll = select.epoll()
@@ -87,14 +95,17 @@ class Server:
 
     def poll(self, seconds: float) -> None:
         """Wait until there is something to do."""
-        if any(r.pending and len(r.held) < self._most for r in list(self._readers)):
+        readers = list(self._readers)
+        if any(r.packets for r in readers):
+            return
+        if any(r.pending and len(r.held) < self._most for r in readers):
             seconds = min(seconds, _BLOCKED_SECONDS)
         wake = self._wake
         if wake is None:
             return
         # Held here, it still wakes this thread when another one closes the ring.
         with suppress(ValueError, OSError):  # it was closed meanwhile
-            self._epoll.poll(seconds)
+            self._epoll.poll(min(seconds, LONGEST_LOOK))
 
     def add(self, sock: socket.socket) -> None:
         """A connection that a reader has, or will have, the other end of."""
@@ -103,6 +114,8 @@ class Server:
 
     def joined(self) -> list[Reader]:
         """Those who get the next frame."""
+        if self._uncounted:
+            self._count()
         return self._joined
 
     @property
@@ -116,7 +129,13 @@ class Server:
         return self._gone
 
     def serve(self) -> None:
-        """Do what there is to do; nothing waits."""
+        """Do what there is to do; nothing waits.
+
+        Where the exception of a signal handler ends it, the next call does the rest.
+        """
+        for each in self._readers.copy():
+            if each.packets:
+                self._look_at(each)
         if self._full_until is not None and time.monotonic() >= self._full_until:
             self._listen(True)
         wake = -1 if self._wake is None else self._wake.fileno()
@@ -128,18 +147,36 @@ class Server:
                 self._accept(self._listener)
             elif (reader := self._by_number.get(number)) is not None:
                 self._look_at(reader)
-        for reader in [r for r in self._readers if r.pending]:
-            self._send_to(reader)
-        limit = time.monotonic() - _UNJOINED_SECONDS
-        for reader in [r for r in self._readers if not r.joined and r.since < limit]:
-            self._depart(reader, "did not join")
+        for each in self._readers.copy():
+            if each.pending:
+                self._send_to(each)
+            elif not each.joined and each.since < time.monotonic() - _UNJOINED_SECONDS:
+                self._depart(each, "did not join")
 
     def offer(self, delivery: Delivery) -> int:
-        """Send a frame to all who take part; how many these are."""
-        readers = self._joined
-        delivery.share(len(readers))
-        for reader in readers:
-            reader.offer(delivery)
+        """Send a frame to all who take part; how many these are.
+
+        It is accepted for all of them at once, and each gets it, if not now, then in a later call.
+        """
+        readers = self.joined()
+        number, uses = delivery.sequence, delivery.slot.deliveries
+        if len(readers) == 1:
+            (reader,), me = readers, id(readers[0])
+            # No call is made here: a signal handler's exception comes after those.
+            delivery.readers[me] = None
+            uses[number] = delivery.readers
+            reader.pending += (delivery,)
+            self.accepted = number
+        elif readers:
+            delivery.readers.update(dict.fromkeys(map(id, readers)))
+            uninterrupted(
+                partial(setitem, uses, number, delivery.readers),
+                *[partial(reader.pending.append, delivery) for reader in readers],
+                partial(setattr, self, "accepted", number),
+            )
+        else:
+            self.accepted = number
+            delivery.settle()
         for reader in readers:  # one of them may depart meanwhile: that makes another list
             self._send_to(reader)
         return len(readers)
@@ -219,10 +256,17 @@ class Server:
         self._epoll.close()
         self._wake = None
 
+    def leave_to_the_parent(self) -> None:
+        """In a forked child: the same, and nothing that readers have is given back from here."""
+        hold_on([*self._readers, *self.over])
+        self.over.clear()
+        self.close_descriptors()
+
     def _count(self) -> None:
         """Somebody has joined, or takes no more frames, or is gone."""
         self._joined = [r for r in self._readers if r.joined and not r.leaving]
         self._most = self._most_held(len(self._joined))
+        self._uncounted = False
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
@@ -260,12 +304,14 @@ class Server:
             )
         if reader.pidfd is not None:
             self._by_number[reader.pidfd.fileno()] = reader
-            self._epoll.register(reader.pidfd.fileno(), select.EPOLLIN)
+            with suppress(FileExistsError):  # the first time, a signal handler came later
+                self._epoll.register(reader.pidfd.fileno(), select.EPOLLIN)
         return self._most_held(taking_part + 1)
 
     def _look_at(self, reader: Reader) -> None:
         # Asked before its packets are taken: what an ended process gave back is all there.
         gone = reader.is_gone()
+        self._uncounted = True
         try:
             stays = reader.take_packets(self._welcome)
         except RingRefusedError as error:
@@ -283,6 +329,7 @@ class Server:
                 self._depart(reader, "left" if reader.leaving else "ended")
             elif (reader.joined and not reader.leaving) != (reader in self._joined):
                 self._count()
+        self._uncounted = False
 
     def _send_to(self, reader: Reader) -> None:
         try:
@@ -310,18 +357,22 @@ class Server:
     def _depart(self, reader: Reader, reason: str, error: MessageError | None = None) -> None:
         if reader not in self._readers:
             return
-        self._readers.remove(reader)
+        # First: whatever interrupts the rest, what it had comes back.
+        reader.end()
+        statistics, noted = reader.statistics, []
+        if reader.joined:
+            noted.append(partial(setattr, self, "_gone", total_of([self._gone, statistics])))
+        if reader.joined or error is not None:
+            noted.append(partial(self.departures.append, Departure(statistics, reason, error)))
+        for number in [n for n, r in self._by_number.items() if r is reader]:
+            with suppress(OSError):
+                self._epoll.unregister(number)
+        # At once: nobody else gets it any more, and it is counted once.
+        self._uncounted = True
+        uninterrupted(partial(self._readers.remove, reader), *noted, reader.sock.close)
         self._count()
         for number in [n for n, r in self._by_number.items() if r is reader]:
             del self._by_number[number]
-            with suppress(OSError):
-                self._epoll.unregister(number)
-        reader.end()
+        reader.close()
         if self._full_until is not None:  # there are descriptors again
             self._listen(True)
-        if reader.joined:
-            statistics = reader.statistics
-            self._gone = total_of([self._gone, statistics])
-            self.departures.append(Departure(statistics, reason, error))
-        elif error is not None:
-            self.departures.append(Departure(reader.statistics, reason, error))

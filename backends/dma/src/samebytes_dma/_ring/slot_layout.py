@@ -14,6 +14,7 @@ from samebytes.errors import LayoutError, UnsupportedObjectError
 
 from .._buffer import DMABuffer
 from .._context import DMA
+from .._passing.message import MAX_AXES, MAX_DESCRIPTORS, MAX_EXTENT
 from .._plane import DMAPlane
 from .._tensor import DMATensor
 from .slots import SlotUse
@@ -41,6 +42,21 @@ class SlotLayout:
     image: ImageInfo | None = None
     one: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse what has no place in the packets of a ring.
+
+        Raises:
+            LayoutError: it has more planes or axes than those, or a longer one.
+        """
+        if len(self.infos) > MAX_DESCRIPTORS:
+            raise LayoutError(f"{len(self.infos)} planes: a ring carries at most {MAX_DESCRIPTORS}")
+        for info in self.infos:
+            if len(info.shape) > MAX_AXES or max(info.shape, default=0) > MAX_EXTENT:
+                raise LayoutError(
+                    f"{info} has {len(info.shape)} axes, the longest of {max(info.shape)}: a ring "
+                    f"carries at most {MAX_AXES} axes, of at most {MAX_EXTENT} each"
+                )
+
     @classmethod
     def of_image(cls, image: ImageInfo) -> SlotLayout:
         """An image: planes one after another, without gaps."""
@@ -53,7 +69,7 @@ class SlotLayout:
         """Tensors, dense, each at a multiple of 128 bytes.
 
         Raises:
-            LayoutError: one without elements.
+            LayoutError: one without elements, or with more axes than a packet has room for.
         """
         dense = tuple(TensorInfo(info.dtype, info.shape) for info in infos)
         offsets, end = [], 0

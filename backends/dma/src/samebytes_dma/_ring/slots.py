@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import re
 import weakref
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Storage
+from samebytes.plugins import Storage, uninterrupted
 
 from .. import _abi
 from .._buffer import DMABuffer
@@ -20,7 +24,13 @@ from .._kept import KeptMapping
 if TYPE_CHECKING:
     from .._allocators import Allocator
 
-__all__ = ["Slot", "SlotUse", "allocate", "memory_of", "readers_can_write"]
+__all__ = ["Slot", "SlotUse", "User", "allocate", "memory_of", "readers_can_write"]
+
+
+class User:
+    """One that uses a slot in this process."""
+
+    __slots__ = ("__weakref__",)
 
 
 class Slot:
@@ -31,8 +41,9 @@ class Slot:
         version: how often its memory was replaced.
         buffer: the memory, or None while there is none.
         owner: of memory of others: leads to the storage by which it is known again.
-        users: the numbers of those who use it here: frames that acquire() gave, calls of send().
-        deliveries: how many accepted frames of it some reader has or awaits.
+        users: who uses it here: frames that acquire() gave, calls of send(). Each has a `User`,
+            whose end needs no code: a signal handler that raises may come before any.
+        deliveries: the readers that have or await an accepted frame of it, by its sequence.
     """
 
     __slots__ = ("buffer", "deliveries", "number", "owner", "users", "version")
@@ -42,19 +53,42 @@ class Slot:
         self.version = 0
         self.buffer: DMABuffer | None = None
         self.owner: weakref.ref[Storage] | None = None
-        self.users: set[int] = set()
-        self.deliveries = 0
+        self.users: list[weakref.ref[User]] = []
+        self.deliveries: dict[int, dict[int, None]] = {}
 
     @property
     def free(self) -> bool:
         """Whether nobody uses it."""
-        return not (self.users or self.deliveries)
+        for user in self.users:
+            if user() is not None:
+                return False
+        return not (self.deliveries and self.awaited)
+
+    @property
+    def used_here(self) -> bool:
+        """Whether this process uses it."""
+        return any(user() is not None for user in self.users)
+
+    @property
+    def awaited(self) -> bool:
+        """Whether a reader has or awaits a frame of it."""
+        return any(self.deliveries.copy().values())
+
+    def use(self) -> User:
+        """Somebody uses it from now on, until this is dropped."""
+        made = User()
+        others = [user for user in self.users if user() is not None] if self.users else []
+        self.users = [*others, weakref.ref(made)]
+        return made
 
     def put(self, buffer: DMABuffer | None, owner: Storage | None = None) -> None:
         """Give it other memory, which readers are to be sent."""
-        self.buffer = buffer
-        self.owner = None if owner is None else weakref.ref(owner)
-        self.version += 1
+        # At once: another buffer of the same version would not be sent.
+        uninterrupted(
+            partial(setattr, self, "buffer", buffer),
+            partial(setattr, self, "owner", None if owner is None else weakref.ref(owner)),
+            partial(setattr, self, "version", self.version + 1),
+        )
 
 
 class SlotUse(Storage):
@@ -107,6 +141,7 @@ def allocate(allocator: Allocator, nbytes: int) -> DMABuffer:
     fd = allocator.allocate(nbytes)
     buffer = DMABuffer(fd, kept=KeptMapping(writable=True))
     if not buffer.is_dma_buf:
+        _check_available(buffer.size)
         try:
             os.posix_fallocate(fd.fileno(), 0, buffer.size)
         except OSError as error:
@@ -117,6 +152,29 @@ def allocate(allocator: Allocator, nbytes: int) -> DMABuffer:
         buffer.kept.of(buffer)
         _seal(fd.fileno())
     return buffer
+
+
+def _check_available(nbytes: int) -> None:
+    """Refuse what the machine cannot have.
+
+    A memfd has no limit of its own: asked for too many of its pages, the kernel makes room by
+    ending processes, this one or others.
+
+    Raises:
+        NativeError: there is less memory.
+    """
+    try:
+        text = Path("/proc/meminfo").read_text()
+    except OSError:
+        return
+    # proc_meminfo(5): what can be had without swapping, and what swapping adds; in KiB.
+    fields = dict(re.findall(r"^(MemAvailable|SwapFree): +(\d+) kB$", text, re.MULTILINE))
+    available = sum(map(int, fields.values())) * 1024
+    if "MemAvailable" in fields and nbytes > available:
+        raise NativeError(
+            "posix_fallocate", errno.ENOMEM,
+            f"{nbytes} bytes are asked for, and {available} are available",
+        )  # fmt: skip
 
 
 def readers_can_write(buffer: DMABuffer) -> bool:

@@ -7,6 +7,7 @@ with "@" is abstract: it has no file, so the user of the peer is asked for.
 
 from __future__ import annotations
 
+import array
 import errno
 import fcntl
 import os
@@ -17,16 +18,20 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from operator import call
 from pathlib import Path
+from typing import Any
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Fd
+from samebytes.plugins import Fd, uninterrupted
 
 from .._passing.transport import SCM_CREDENTIALS
+from .arguments import Address, name_of
 from .errors import RingRefusedError
 
 __all__ = [
-    "Address",
+    "CREDENTIALS_SIZE",
     "connected",
     "greet",
     "has_ended",
@@ -37,9 +42,8 @@ __all__ = [
     "user_of",
 ]
 
-Address = str | os.PathLike[str]
-
 _CREDENTIALS = struct.Struct("iII")
+CREDENTIALS_SIZE = _CREDENTIALS.size
 _NAP = 0.02
 
 
@@ -52,7 +56,7 @@ def listening(address: Address) -> tuple[socket.socket, os.stat_result | None]:
         RingRefusedError: another process listens there.
         OSError: the system's: no such folder, no permission, too long a path.
     """
-    name = _name(address)
+    name = name_of(address)
     if name.startswith("\0"):
         return _bound(address, name)
     with _one_at_a_time(Path(name).parent):
@@ -138,7 +142,7 @@ def connected(address: Address, deadline: float, stopped: Callable[[], bool]) ->
         InterruptedError: it was stopped.
         OSError: the system's, such as no permission.
     """
-    name = _name(address)
+    name = name_of(address)
     while True:
         sock = _new()
         try:
@@ -164,6 +168,11 @@ def check(sock: socket.socket) -> None:
     Raises:
         UnsupportedObjectError: it is another kind of socket.
     """
+    if not isinstance(sock, socket.socket):
+        raise UnsupportedObjectError(
+            f"sock={sock!r}: a ring needs a socket.socket, as by socket.socketpair("
+            "socket.AF_UNIX, socket.SOCK_SEQPACKET)"
+        )
     if sock.family != socket.AF_UNIX or sock.type != socket.SOCK_SEQPACKET:
         raise UnsupportedObjectError(
             "a ring needs a Unix socket that keeps packets apart, as by socket.socketpair("
@@ -173,23 +182,45 @@ def check(sock: socket.socket) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
 
-def greet(sock: socket.socket, packet: bytes) -> None:
-    """Send the first packet, with the number of this process, which the kernel confirms."""
+def greet(sock: socket.socket, packet: bytes, *then: Callable[[], object]) -> None:
+    """Send the first packet, with the number of this process, which the kernel confirms.
+
+    Args:
+        then: calls of C functions, which note that it was sent, with nothing in between.
+    """
     own = _CREDENTIALS.pack(os.getpid(), os.getuid(), os.getgid())
-    sock.sendmsg([packet], [(socket.SOL_SOCKET, SCM_CREDENTIALS, own)])
+    credentials = (socket.SOL_SOCKET, SCM_CREDENTIALS, own)
+    uninterrupted(partial(sock.sendmsg, [packet], [credentials]), *then)
 
 
-def send_packet(sock: socket.socket, packet: bytes, descriptors: Sequence[int] = ()) -> bool:
+def send_packet(
+    sock: socket.socket,
+    packet: bytes,
+    descriptors: Sequence[int] = (),
+    then: Sequence[Callable[[Any], object]] = (),
+    arguments: Sequence[object] = (),
+) -> bool:
     """Send a packet without waiting. Returns False if the socket's buffer is full.
+
+    Args:
+        sock: the socket.
+        packet: its bytes.
+        descriptors: go along.
+        then: functions written in C, which note that it was sent. No signal handler comes in
+            between, whose exception would have it sent twice, or forgotten.
+        arguments: one for each.
 
     Raises:
         OSError: the peer is gone.
     """
+    send: Callable[[Any], int] = sock.send
+    what: Any = packet
+    if descriptors:
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
+        send, what = partial(sock.sendmsg, [packet]), [rights]
     try:
-        if descriptors:
-            socket.send_fds(sock, [packet], list(descriptors))
-        else:
-            sock.send(packet)
+        # As uninterrupted(), with an argument for each: to bind them takes time with each frame.
+        list(map(call, (send, *then), (what, *arguments)))
     except BlockingIOError:
         return False
     except OSError as error:
@@ -232,11 +263,6 @@ def _new() -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sock.setblocking(False)
     return sock
-
-
-def _name(address: Address) -> str:
-    name = os.fspath(address)
-    return "\0" + name[1:] if name.startswith("@") else name
 
 
 def _is_answered(name: str) -> bool:

@@ -10,9 +10,21 @@ from contextlib import suppress
 
 from samebytes.plugins import Fd
 
-__all__ = ["FOREVER", "comes", "deadline_of", "eventfd", "seconds_until", "write"]
+__all__ = [
+    "FOREVER",
+    "LONGEST_LOOK",
+    "comes",
+    "deadline_of",
+    "eventfd",
+    "seconds_until",
+    "write",
+]
 
 FOREVER = float("inf")
+
+LONGEST_LOOK = 86_400.0
+"""Seconds that one call waits, at most; whoever waits longer calls again. The kernel's calls count
+milliseconds in an int, so more than 24 days is an error there."""
 
 
 def deadline_of(timeout: float | None) -> float | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import weakref
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from samebytes.plugins import count_copy, in_forked_child
 
 from .._allocators import find_allocator
 from .._passing.message import MessageError
+from .arguments import Address, check_timeout, is_whole
 from .calls import Calls
 from .counts import Departure, RingStatistics
 from .deliveries import Delivery
@@ -27,7 +29,7 @@ from .pool import Pool
 from .serving import Server
 from .slot_layout import SlotLayout, copy_into, slot_layout_of
 from .slots import Slot, allocate, readers_can_write
-from .sockets import Address
+from .waiting import FOREVER
 
 if TYPE_CHECKING:
     from typing import Self
@@ -36,6 +38,7 @@ __all__ = ["MOST_OWN", "RingWriter"]
 
 MOST_OWN = 64
 """Slots of the ring's own."""
+_MANY = 1 << 31
 
 
 class RingWriter:
@@ -66,7 +69,7 @@ class RingWriter:
             they lie.
         when_full: "wait": a frame waits for the slowest reader. "drop-oldest": for live sources:
             the oldest frame that a reader was not sent is left out for it, and counted.
-        timeout: how many seconds to wait for a slot.
+        timeout: how many seconds to wait for a slot; None without limit.
         most_readers: how many may take part; None for what the slots allow.
 
     Raises:
@@ -74,6 +77,8 @@ class RingWriter:
         NativeError: the system has no memory for the slots.
         LayoutError: a size that the format cannot have, or an invalid number of slots.
         UnknownNameError, MissingDependencyError: of `memory`.
+        UnsupportedObjectError: an address of another kind.
+        ValueError: a timeout that is not a number.
         OSError: of the socket.
     """
 
@@ -90,16 +95,19 @@ class RingWriter:
         memory: str | None = None,
         adopt: int = 16,
         when_full: Literal["wait", "drop-oldest"] = "wait",
-        timeout: float = 10.0,
+        timeout: float | None = 10.0,
         most_readers: int | None = None,
     ) -> None:
-        if not 2 <= slots <= MOST_OWN or not 1 <= adopt <= MAX_SLOTS - MOST_OWN:
+        if not (is_whole(slots, 2, MOST_OWN) and is_whole(adopt, 1, MAX_SLOTS - MOST_OWN)):
             raise LayoutError(
-                f"slots={slots}, adopt={adopt}: slots must be 2 to {MOST_OWN}, and adopt 1 to "
+                f"slots={slots!r}, adopt={adopt!r}: slots must be 2 to {MOST_OWN}, and adopt 1 to "
                 f"{MAX_SLOTS - MOST_OWN}"
             )
         if when_full not in ("wait", "drop-oldest"):
             raise LayoutError(f'when_full must be "wait" or "drop-oldest", not {when_full!r}')
+        if most_readers is not None and not is_whole(most_readers, 0, _MANY):
+            raise LayoutError(f"most_readers={most_readers!r}: give a number, or None")
+        check_timeout(timeout)
         self.timeout = timeout
         allocator = find_allocator(memory)
         self._slot_layout = slot_layout_of(format, width, height, shape, dtype)
@@ -119,7 +127,8 @@ class RingWriter:
         self._pool = Pool(self._calls, allocator, own, adopted, drops)
         self._layouts = Layouts(self._slot_layout)
         self._in_dma = InDMA()
-        self._sequence = self._accepted = self._copied = self._unread = 0
+        self._copied = self._unread = 0
+        self._process = os.getpid()
         _living.add(self)
 
     def acquire(self, timeout: float | None = None) -> Any:
@@ -167,12 +176,18 @@ class RingWriter:
             MessageError: metadata that is not plain data, or too much of it; or, without
                 copy=True, memory that a reader would refuse: a file, a memfd that is not sealed.
                 Nothing was sent.
-            UnsupportedObjectError: a frame of sound, or of a format that this process alone knows.
+            UnsupportedObjectError: a frame of sound, or of a format that this process alone knows;
+                no tensor or frame of samebytes.
             ClosedError: the ring was closed or interrupted.
         """
         slot = self._pool.slot_of(item)
         if slot is not None:
             return self._deliver(item, slot, meta_of(item), copy, None)
+        if not isinstance(item, Tensor | Frame):
+            raise UnsupportedObjectError(
+                f"a ring sends tensors and frames of samebytes, not a {type(item).__name__}: wrap "
+                "it with samebytes.frame() or samebytes.tensor()"
+            )
         lying = self._in_dma(item)
         if lying is not None:
             try:
@@ -184,7 +199,7 @@ class RingWriter:
                 try:
                     return self._deliver(lying, slot, meta_of(item), copy, (item, lying))
                 finally:
-                    slot.users.discard(user)
+                    del user  # else the traceback of an error would hold it
         if not copy:
             node = item.context.node
             raise CopyRequiredError(
@@ -212,22 +227,28 @@ class RingWriter:
             self._calls.check()
             self._server.add(sock)
 
-    def serve(self, timeout: float = 0.0) -> None:
+    def serve(self, timeout: float | None = 0.0) -> None:
         """Let readers join, take what they give back, and send what waits.
 
         Every other call does so too. This one is for programs that make none for a while.
 
         Args:
-            timeout: seconds to wait for something to do.
+            timeout: seconds to wait for something to do; None for the ring's.
         """
-        if timeout > 0:
-            self._server.poll(timeout)
+        check_timeout(timeout)
+        if timeout is None or timeout > 0:
+            self._server.poll(self._seconds(timeout))
         with self._calls, self._calls.lock:
             self._calls.check()
             self._server.serve()
 
     def fileno(self) -> int:
-        """What becomes readable when serve() has something to do, for event loops."""
+        """What becomes readable when serve() has something to do, for event loops.
+
+        Raises:
+            ClosedError: the ring was closed, or belongs to the parent process.
+        """
+        self._calls.check_open()
         return self._server.fileno()
 
     def wait_for_readers(self, readers: int = 1, timeout: float | None = None) -> None:
@@ -241,6 +262,8 @@ class RingWriter:
             RingTimeoutError: they did not come in time.
             ClosedError: the ring was closed or interrupted.
         """
+        if not is_whole(readers, 0, _MANY):
+            raise LayoutError(f"readers={readers!r}: give how many to wait for")
 
         def found() -> bool | None:
             return len(self._server.joined()) >= readers or None
@@ -286,7 +309,7 @@ class RingWriter:
         """What became of the frames so far."""
         with self._calls, self._calls.lock:
             return RingStatistics(
-                self._accepted, self._copied, self._unread,
+                self._server.accepted, self._copied, self._unread,
                 tuple(r.statistics for r in self._server.readers), self._server.gone,
             )  # fmt: skip
 
@@ -342,11 +365,11 @@ class RingWriter:
         """
         if self._calls.state != "open":
             return
+        seconds = self._seconds(timeout)
         with self._calls, self._calls.lock:
             if self._calls.state == "open":
                 self._server.finish()  # whoever joined now would get the end, and nothing else
         with suppress(RingTimeoutError, ClosedError):
-            seconds = self._seconds(timeout)
             self._calls.until(self._is_settled, seconds, lambda: RingTimeoutError("not settled"))
         with self._calls, self._calls.lock:
             if self._calls.state == "open":
@@ -363,37 +386,41 @@ class RingWriter:
 
     def __del__(self) -> None:
         calls = getattr(self, "_calls", None)  # the constructor may have raised
-        if calls is not None and calls.state == "open":
+        # In a forked child the collector may come before its hook.
+        if calls is not None and calls.state == "open" and self._process == os.getpid():
             calls.state = "closed"
             self._server.close()
 
     def __repr__(self) -> str:
-        return f"<RingWriter {self._calls.state}, {self._accepted} frames>"
+        return f"<RingWriter {self._calls.state}, {self._server.accepted} frames>"
 
     def _seconds(self, timeout: float | None) -> float:
-        return self.timeout if timeout is None else timeout
+        if timeout is not None:
+            check_timeout(timeout)
+        seconds = self.timeout if timeout is None else timeout
+        return FOREVER if seconds is None else seconds
 
     def _is_settled(self) -> bool | None:
         """Everything was sent, all know that it was all, and memory of others is back."""
         finished = self._server.finish()
-        return (finished and not any(slot.deliveries for slot in self._pool.adopted)) or None
+        return (finished and not any(slot.awaited for slot in self._pool.adopted)) or None
 
     def _deliver(
         self, item: Any, slot: Slot, meta: FrameMeta | None, copy: bool, holds: object
     ) -> int:
         layout = self._layouts.of(item)
         body, results = described(meta, copy)
+        if slot.buffer is None:
+            self._calls.check_open()
         assert slot.buffer is not None
         if slot.buffer.is_dma_buf:
             item.wait()
         pts, base = (None, None) if meta is None else (meta.pts, meta.time_base)
         with self._calls, self._calls.lock:
             self._calls.check()
-            header = FrameHeader(slot.number, layout.number, self._sequence + 1, pts, base)
+            header = FrameHeader(slot.number, layout.number, self._server.accepted + 1, pts, base)
             over = self._server.over.append
             delivery = Delivery(header, body, slot, layout, results, holds, over)
-            self._sequence += 1
-            self._accepted += 1
             if not self._server.offer(delivery):
                 self._unread += 1
             # The frame is on its way: what else there is to do comes now.
@@ -405,7 +432,7 @@ class RingWriter:
     def _abandon(self) -> None:
         if self._calls.state == "open":
             self._calls.state = "left to the parent process"
-            self._server.close_descriptors()
+            self._server.leave_to_the_parent()
 
 
 def _most_held(drops: bool, slots: int, adopted: int, readers: int) -> int:
