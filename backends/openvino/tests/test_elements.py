@@ -314,6 +314,21 @@ def test_what_cannot_be_a_batch_is_refused() -> None:
         el.Pipeline(Few(), OpenVINOInfer(mean_of_image(), batch=3, requests=2)).explain()
 
 
+@pytest.mark.parametrize("requests", [1, 3])
+def test_an_error_of_postprocess_names_its_frame(requests: int) -> None:
+    """Not the one that has just come, which is another one where several inferences run."""
+
+    def fails_at_two(frame: Any, _: Any) -> None:
+        if frame.pts == 2:
+            raise ValueError("no boxes")
+
+    infer = OpenVINOInfer(mean_of_image(), postprocess=fails_at_two, requests=requests)
+    pipe = el.Pipeline(grays(), infer)
+    with pytest.raises(ElementError, match=r"(?s)stream 0, pts 2.*ValueError: no boxes") as caught:
+        pipe.run(threads=0)
+    assert (caught.value.stream, caught.value.pts) == (0, 2)
+
+
 def test_an_inference_in_line_that_fails_loses_its_own_batch() -> None:
     def fails(frame: sb.Frame[Any], _: Any) -> None:
         if frame.pts == 2:

@@ -283,6 +283,32 @@ def test_streams_of_other_libraries(gpu: Any, context: CudaContext) -> None:
         tensor.map("cuda", queue=object())
 
 
+@pytest.mark.parametrize("number", [-1, 1 << 64, 2.0, "2"])
+@pytest.mark.parametrize("of", ["itself", "cuda_stream", "__cuda_stream__"])
+def test_what_is_not_the_handle_of_a_stream(context: CudaContext, number: Any, of: str) -> None:
+    queue = number
+    if of != "itself":
+        value = (0, number) if of == "__cuda_stream__" else number
+        queue = type("Stream", (), {of: value})()
+    tensor = context.allocate((4,))
+    frame = context.allocate_frame("GRAY8", 4, 4)
+    for use in (
+        lambda: tensor.map("cpu", copy=True, queue=queue),
+        lambda: tensor.map("cuda", queue=queue),
+        lambda: frame.map("cpu", copy=True, queue=queue),
+        lambda: samebytes.tensor(np.ones(4, np.float32)).map("cuda", copy=True, queue=queue),
+    ):
+        with pytest.raises(UnsupportedObjectError, match="a CUDA stream"):
+            use()
+
+
+def test_a_number_that_is_too_large_for_a_stream(context: CudaContext, lend: Any) -> None:
+    with pytest.raises(ExportError, match="is not a stream"):
+        context.allocate((4,)).__dlpack__(stream=1 << 64)
+    with pytest.raises(LayoutError, match="is not a stream"):
+        samebytes.tensor(lend(16, 1 << 64, "interface"))
+
+
 def test_a_stream_of_another_device(second_gpu: Any, context: CudaContext, lend: Any) -> None:
     stream = second_gpu.stream()
     tensor = context.allocate((4,))

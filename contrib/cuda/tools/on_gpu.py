@@ -134,7 +134,7 @@ def steps(lines: list[str]) -> list[Step]:
         return made
     memcheck = [sanitizer, "--tool", "memcheck", "--error-exitcode", "9",
                 "--report-api-errors", "no", *pytest, "-m", "not slow"]  # fmt: skip
-    first = [f"{TESTS}/{name}" for name in ("test_streams.py", "test_memory.py")]
+    first = [f"{TESTS}/test_{name}.py" for name in ("streams", "memory", "contexts")]
     files = ("bounds", "dma_edges", "registered_pages", "second_device")
     rest = [f"{TESTS}/test_{name}.py" for name in files]
     suites = [f"{TESTS}/test_conformance.py::Test{name}" for name in

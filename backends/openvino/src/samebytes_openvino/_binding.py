@@ -49,12 +49,10 @@ class Bound:
         plugin_copies: bytes that the plugin copies at each inference.
         pin: see `Verdict`.
         batch: what was set as a batch.
-        ran: whether the last inference used it, on a GPU or NPU.
+        ran: whether the last inference used it, on a GPU or NPU; False elsewhere.
     """
 
     __slots__ = ("batch", "given", "pin", "placement", "plugin_copies", "ran", "tensor")
-
-    ran: bool
 
     def __init__(
         self,
@@ -71,3 +69,4 @@ class Bound:
         self.plugin_copies = plugin_copies
         self.pin = pin
         self.batch = batch
+        self.ran = False

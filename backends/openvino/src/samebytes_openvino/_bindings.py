@@ -246,11 +246,9 @@ class Bindings:
     def _hold(self, port: Port, bound: Bound) -> None:
         before = self._bound.get(port)
         self._bound[port] = bound
-        if self._context is not None:
-            bound.ran = False
-            # Of what it copies the plugin has only the copy.
-            if before is not None and before.ran and not before.plugin_copies:
-                self._leave(before)
+        # Of what it copies the plugin has only the copy.
+        if before is not None and before.ran and not before.plugin_copies:
+            self._leave(before)
         if port.kind == "output":
             self.must_run_async = any(
                 p.kind == "output" and self._is_remote(b) for p, b in self._bound.items()

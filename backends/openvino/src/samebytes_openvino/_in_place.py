@@ -41,6 +41,7 @@ class InPlace(Bound):
     plugin_copies = 0
     pin = None
     batch: tuple[Tensor, ...] = ()
+    ran = False
 
     def __init__(self, native: Any, source: Any) -> None:
         self.native = native

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
-import threading
+import contextlib
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Lock
 
 from ._completion import in_callback
+from ._ports import as_index
 from ._request import InferRequest
 
 if TYPE_CHECKING:
@@ -22,6 +25,12 @@ __all__ = ["InferQueue"]
 
 _LOOK = 0.05
 """Seconds between two looks for requests that failed, of which OpenVINO does not call back."""
+
+
+class _Turn:
+    """That of a call of start_async(), which has taken a request or will."""
+
+    __slots__ = ("__weakref__",)
 
 
 class InferQueue:
@@ -39,7 +48,7 @@ class InferQueue:
         userdata: what each request was started with last.
 
     Raises:
-        LayoutError: a negative number of jobs.
+        LayoutError: `jobs` is negative, or no whole number.
         UnsupportedObjectError: `model` is not a compiled model.
     """
 
@@ -49,17 +58,22 @@ class InferQueue:
                 f"{type(model).__name__} is not an openvino.CompiledModel: compile the model "
                 "first, samebytes_openvino.compile_model(model, device)"
             )
-        if jobs < 0:
+        wanted = as_index(jobs)
+        if wanted is None or wanted < 0:
             raise LayoutError(
-                f"jobs must be a number of requests, or 0 for the optimal number, not {jobs}"
+                f"jobs must be a number of requests, or 0 for the optimal number, not {jobs!r}"
             )
-        count = jobs or int(model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
+        count = wanted or int(model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
         self._requests = tuple(InferRequest(model) for _ in range(count))
         self._callback: Callable[[InferRequest, Any], object] | None = None
         self._errors: list[Exception] = []
         self._closed = False
-        self._changed = threading.Condition(Lock())
+        self._lock = Lock()
+        # Something for a thread that waits, when a request may be idle. Not a Condition: an
+        # exception of a signal handler inside its wait() leaves the lock released.
+        self._news: SimpleQueue[None] = SimpleQueue()
         self._idle = deque(range(count))
+        self._turns: list[weakref.ref[_Turn] | None] = [None] * count
         self.userdata: list[Any] = [None] * count
         for number, request in enumerate(self._requests):
             request.on_end(partial(self._ended, number))
@@ -77,12 +91,16 @@ class InferQueue:
             ClosedError: the queue was closed.
             And what `InferRequest.start_async` raises. Then the request is idle again.
         """
-        number = self._take()
-        self.userdata[number] = userdata
+        turn: Any = _Turn()
         try:
+            number = self._take(weakref.ref(turn))
+            self.userdata[number] = userdata
             self._requests[number].start_async(inputs, copy=copy)
+            turn = None  # tracebacks may hold this frame
         except BaseException:
-            self._give_back(number)
+            turn = None
+            with self._lock:
+                self._find_free()
             raise
 
     def set_callback(self, callback: Callable[[InferRequest, Any], object] | None) -> None:
@@ -103,8 +121,8 @@ class InferQueue:
 
     def is_ready(self) -> bool:
         """Whether a request is idle."""
-        with self._changed:
-            self._find_failed()
+        with self._lock:
+            self._find_free()
             return bool(self._idle)
 
     def wait_all(self) -> None:
@@ -119,7 +137,7 @@ class InferQueue:
             raise BusyError("wait_all() inside a callback would wait for this callback")
         for number in range(len(self)):
             self._settle(number, None)
-        with self._changed:
+        with self._lock:
             errors, self._errors = self._errors, []
         if errors:
             first, *others = errors
@@ -135,8 +153,7 @@ class InferQueue:
         self._closed = True
         for request in self._requests:
             request.close()
-        with self._changed:
-            self._changed.notify_all()
+        self._tell()
 
     def __enter__(self) -> Self:
         return self
@@ -161,27 +178,39 @@ class InferQueue:
         state = "closed" if self._closed else f"{len(self._idle)} idle"
         return f"<InferQueue of {len(self)} requests, {state}>"
 
-    def _take(self) -> int:
-        with self._changed:
-            while True:
+    def _take(self, turn: weakref.ref[_Turn]) -> int:
+        while True:
+            with self._lock:
                 if self._closed:
+                    self._tell()
                     raise ClosedError("this InferQueue was closed")
                 if not self._idle:
-                    self._find_failed()
+                    self._find_free()
                 if self._idle:
-                    return self._idle.popleft()
+                    number = self._idle[0]
+                    self._turns[number] = turn  # before it is taken: see _find_free()
+                    self._idle.popleft()
+                    if self._idle:
+                        self._tell()
+                    return number
                 if in_callback():
                     raise BusyError(
                         "no request of the InferQueue is idle, and a callback cannot wait for one: "
                         "start the callback's own request again, or make the queue longer"
                     )
-                self._changed.wait(_LOOK)
+            with contextlib.suppress(Empty):
+                self._news.get(timeout=_LOOK)
+
+    def _tell(self) -> None:
+        """Wake one thread that waits. If there is something for others too, it wakes the next."""
+        if self._news.empty():
+            self._news.put(None)
 
     def _give_back(self, number: int) -> None:
-        with self._changed:
+        with self._lock:
             if number not in self._idle:
                 self._idle.append(number)
-                self._changed.notify()
+                self._tell()
 
     def _ended(self, number: int) -> None:
         """OpenVINO's callback."""
@@ -193,16 +222,25 @@ class InferQueue:
             if request.idle:
                 self._give_back(number)
 
-    def _find_failed(self) -> None:
-        """Make requests idle again whose inference failed, of which nobody calls back."""
+    def _find_free(self) -> None:
+        """Make requests idle again of which nobody calls back.
+
+        Their inference failed or was cancelled, or an exception, which a signal handler may raise
+        before any instruction, came before it began.
+        """
         for number, request in enumerate(self._requests):
-            if number not in self._idle and request.failed:
+            turn = self._turns[number]
+            if number in self._idle or (turn is not None and turn() is not None):
+                continue
+            if request.failed:
                 self._settle(number, 0)
+            elif not request.pending:
+                self._give_back(number)
 
     def _settle(self, number: int, timeout: float | None) -> None:
         try:
             self._requests[number].wait(timeout)
         except RuntimeError as error:
-            with self._changed:
+            with self._lock:
                 self._errors.append(error)
             self._give_back(number)

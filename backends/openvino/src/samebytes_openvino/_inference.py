@@ -9,13 +9,17 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import openvino
+
 from samebytes.errors import BusyError, ClosedError
-from samebytes.plugins import Lock
+from samebytes.plugins import Lock, uninterrupted
 
 from ._busy import REPORTING_BUSY
 from ._completion import calling_back, disarm, in_callback, report, retire, trampoline
+from ._remote._errors import OpenVINOError, last_line
 
 if TYPE_CHECKING:
     from ._remote._shared_queue import Submissions
@@ -27,6 +31,9 @@ _armed: weakref.WeakSet[Inference] = weakref.WeakSet()
 # Those whose callback is still to come: nobody else need hold them until then.
 _awaited: set[Inference] = set()
 _exiting = False
+
+# OpenVINO's method, below the one in Python that could be interrupted when the inference runs.
+_start = super(openvino.InferRequest, openvino.InferRequest).start_async
 
 _LONGEST = 2**31 - 1
 """Milliseconds: wait_for() takes a C int. More than these 24 days waits without a limit."""
@@ -117,20 +124,22 @@ class Inference:
         native = self.native
         if _exiting:
             raise ClosedError("Python is exiting: no new inference can be started")
-        before = self.running, self._unpublished
-        # First, since it may have ended before start_async() has returned.
-        self.running = self._unpublished = True
-        self._starts += 1
-        self._outstanding += 1
-        _running.add(self)
-        if self._called is not None:
-            _awaited.add(self)
+        before = self.running, self._unpublished, self._outstanding
+        begun: list[bool] = []
         try:
+            # First, since it may have ended before start_async() has returned.
+            self.running = self._unpublished = True
+            self._starts += 1
+            self._outstanding += 1
+            _running.add(self)
+            if self._called is not None:
+                _awaited.add(self)
             with REPORTING_BUSY:
-                native.start_async()
+                uninterrupted(partial(_start, native, {}, None), partial(begun.append, True))
         except BaseException as error:
-            self._outstanding -= 1
-            self.running, self._unpublished = before
+            if begun:  # a signal handler's, and the inference is running
+                raise
+            self.running, self._unpublished, self._outstanding = before
             self._forget()
             if self._submissions is not None and isinstance(error, RuntimeError):
                 self._submissions.fail(error)
@@ -181,6 +190,11 @@ class Inference:
             return False
         return _has_returned(self._native) and bool(self._outstanding)
 
+    @property
+    def pending(self) -> bool:
+        """Whether one was started that has not been called back for, or that call is running."""
+        return bool(self._outstanding) or self._calling is not None
+
     def wait(self, timeout: float | None) -> bool:
         """Whether it has ended, after so many seconds at most. `InferRequest.wait` returns more."""
         _milliseconds(timeout)
@@ -210,9 +224,20 @@ class Inference:
         return True
 
     def cancel(self) -> None:
-        """Stop it, and return when it has stopped."""
+        """Stop it, and return when it has stopped.
+
+        Raises:
+            OpenVINOError: the plugin cannot. Then it runs on.
+        """
         if self.running:
-            self.native.cancel()
+            try:
+                self.native.cancel()
+            except RuntimeError as error:
+                raise OpenVINOError(
+                    "InferRequest.cancel",
+                    f"{last_line(error)}. The inference runs on: wait() for its end, or close() "
+                    "the request, which waits too",
+                ) from error
             self.settle()
 
     def release(self) -> None:

@@ -339,8 +339,18 @@ class InferRequest:
         """Whether the last inference failed and wait() has not raised its error yet."""
         return self._inference.has_failed()
 
+    @property
+    def pending(self) -> bool:
+        """Whether an inference has not been called back for, or that call is running."""
+        return self._inference.pending
+
     def cancel(self) -> None:
-        """Stop a running inference, and return when it has stopped. Outputs are undefined then."""
+        """Stop a running inference, and return when it has stopped. Outputs are undefined then.
+
+        Raises:
+            NativeError: the plugin cannot, as the NPU's. Then the inference runs on: wait() for its
+                end, or close() the request, which waits too. A RuntimeError.
+        """
         self._inference.cancel()
 
     def outputs(self) -> OutputFrame:

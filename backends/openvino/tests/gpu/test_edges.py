@@ -257,6 +257,21 @@ def test_copies_are_asked_for_and_counted(context: Any, edge: Any) -> None:
     assert samebytes.stats().copied_bytes == 128
 
 
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "float32", "float64", "bfloat16", "float8_e4m3fn", "int4", "uint1"]
+)
+def test_copies_without_axes(context: Any, edge: Any, dtype: str) -> None:
+    cpu = samebytes.context("cpu")
+    into, out_of = edge("CpuToGpuCopy", cpu, context), edge("GpuToCpuCopy", context, cpu)
+    source = cpu.allocate((), dtype)
+    source.native.reshape(-1).view(np.uint8)[...] = 1
+    there = into.map(source, copy=True)
+    back = out_of.map(there, copy=True)
+    assert there.shape == back.shape == ()
+    assert there.dtype == back.dtype == source.dtype
+    assert back.native.tobytes() == source.native.tobytes()
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "uint4", "bool", "int64"])
 def test_element_types(context: Any, edge: Any, dtype: str) -> None:
     cpu = samebytes.context("cpu")

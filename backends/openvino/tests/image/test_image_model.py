@@ -336,11 +336,19 @@ def test_threads_with_layouts_of_their_own() -> None:
 def test_setting_a_frame_while_it_runs() -> None:
     frame = noise("RGB", 64, 48)
     request = image_model(echo(1500, 1500), frame).create_infer_request()
-    request.start_async(frame)
-    if not request.wait(0):
+    request.set_frame(frame)
+    go_on = threading.Event()
+    # It runs until its callback has returned.
+    request.request.set_callback(lambda _: go_on.wait(60))
+    request.start_async()
+    try:
+        assert not request.wait(0)
         with pytest.raises(BusyError, match="running"):
             request.set_frame(frame)
-    request.wait()
+    finally:
+        go_on.set()
+    assert request.wait(60)
+    request.set_frame(frame)
 
 
 def test_a_request_without_a_frame() -> None:

@@ -17,7 +17,7 @@ import pytest
 from openvino import opset13 as ops
 from openvino.op.util import Variable, VariableInfo
 
-from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.errors import LayoutError, NativeError, UnknownNameError, UnsupportedObjectError
 from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_npu import (
     NpuPropertyError,
@@ -231,6 +231,22 @@ print("done")
 
 
 @pytest.mark.usefixtures("core")
+def test_cancelling_is_refused_and_the_inference_runs_on() -> None:
+    x = ops.parameter([1, 4096], np.float32)
+    model = openvino.Model([ops.result(ops.relu(x))], [x])
+    request = InferRequest(compile_model(model, "NPU"))
+    request.start_async(np.ones((1, 4096), np.float32), copy=True)
+    with pytest.raises(NativeError, match=r"InferRequest.cancel failed: .*wait\(\) for its end"):
+        request.cancel()
+    request.wait()
+    request.cancel()  # nothing runs
+    (y,) = request.outputs()
+    assert (np.asarray(y) == 1).all()
+    request.start_async()
+    request.close()
+
+
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("delay", ["0", "3000"])
 def test_parallel_inference(delay: str) -> None:
     """Threads with several requests each, asynchronous and synchronous, on late devices too."""
@@ -248,7 +264,7 @@ def test_threads_make_contexts_and_tensors(core: Any) -> None:
     from samebytes_openvino.intel_npu import ZeroContext
 
     found: list[Any] = []
-    start = threading.Barrier(4)
+    start = threading.Barrier(4, timeout=60)
 
     def work() -> None:
         start.wait()

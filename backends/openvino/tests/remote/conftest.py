@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import openvino
 import pytest
 
 import samebytes
+from samebytes.plugins import sweep_loans
+from samebytes_openvino._waiting import waiting
 
 
 def _present(kind: str) -> None:
@@ -58,6 +61,16 @@ def cl_context(gpu: Any, cl: Any) -> Any:
     """A cl_context of the user's, on OpenVINO's GPU."""
     shared = cl.Context.from_int_ptr(gpu.handle("cl_context"))
     return cl.Context(shared.devices[:1])
+
+
+@pytest.fixture
+def nothing_waits() -> Any:
+    """Nothing is left that OpenVINO's own objects hold."""
+    before = set(waiting)
+    yield
+    gc.collect()
+    sweep_loans()
+    assert not waiting - before
 
 
 @pytest.fixture

@@ -142,16 +142,20 @@ def test_a_request_starts_again_inside_of_a_callback_on_the_native_request(model
 
 
 def test_wait_returns_when_the_callback_has_returned(model: Any) -> None:
-    request, steps = InferRequest(model), []
+    request, steps, go_on = InferRequest(model), [], threading.Event()
 
     def slowly(_: Any) -> None:
+        go_on.wait(LONG)
         time.sleep(0.05)
         steps.append("called")
 
     request.set_callback(slowly)
     request.start_async()
-    assert not request.wait(0)
-    assert request.wait()
+    try:
+        assert not request.wait(0)
+    finally:
+        go_on.set()
+    assert request.wait(LONG)
     assert steps == ["called"]
 
 
@@ -268,8 +272,9 @@ def test_what_is_not_a_callback(model: Any) -> None:
     for set_callback in (request.set_callback, queue.set_callback):
         with pytest.raises(UnsupportedObjectError, match="callable"):
             set_callback(3)  # type: ignore[arg-type]
-    with pytest.raises(LayoutError, match=r"jobs must be .* not -1"):
-        InferQueue(model, -1)
+    for jobs in (-1, 2.5, "x", None, True):
+        with pytest.raises(LayoutError, match=rf"jobs must be .* not {jobs!r}"):
+            InferQueue(model, jobs)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedObjectError, match="compile_model"):
         InferQueue(openvino.Core())
 

@@ -20,9 +20,10 @@ from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver, fre
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["follow", "handle_of", "precede"]
+__all__ = ["LARGEST_HANDLE", "follow", "handle_of", "precede"]
 
 _PER_THREAD_STREAM = 2
+LARGEST_HANDLE = 2**64 - 1
 _DISABLE_TIMING = 2
 """CU_EVENT_DISABLE_TIMING."""
 _ATTRIBUTES = ("cuda_stream", "ptr", "handle")
@@ -38,26 +39,40 @@ def handle_of(queue: Any) -> int:
             default stream.
 
     Raises:
-        UnsupportedObjectError: it is none of these.
+        UnsupportedObjectError: it is none of these, or no handle: negative, or too large.
     """
     if queue is None:
         return LEGACY_STREAM
+    handle = _number_of(queue)
+    if not 0 <= handle <= LARGEST_HANDLE:
+        raise UnsupportedObjectError(
+            f"{handle} is not the handle of a CUDA stream: pass the stream itself, or None for the "
+            "legacy default stream"
+        )
+    return handle or LEGACY_STREAM
+
+
+def _number_of(queue: Any) -> int:
+    number = queue
     protocol = getattr(queue, "__cuda_stream__", None)
     if protocol is not None:
-        protocol = protocol() if callable(protocol) else protocol
-        return int(protocol[1]) or LEGACY_STREAM
-    if isinstance(queue, c_void_p):
-        return native_pointer(queue, "a CUstream") or LEGACY_STREAM
-    for name in _ATTRIBUTES:
-        handle = getattr(queue, name, None)
-        if isinstance(handle, int):
-            return handle or LEGACY_STREAM
+        number = protocol() if callable(protocol) else protocol
+        number = number[1] if isinstance(number, tuple | list) and len(number) == 2 else None
+    elif isinstance(queue, c_void_p):
+        return native_pointer(queue, "a CUstream")
+    else:
+        for name in _ATTRIBUTES:
+            handle = getattr(queue, name, None)
+            if isinstance(handle, int):
+                return handle
     try:
-        return int(queue) or LEGACY_STREAM
+        if not isinstance(number, float | str | bytes):  # which int() would take, too
+            return int(number)
     except (TypeError, ValueError):
-        raise UnsupportedObjectError(
-            f"a {type(queue).__name__} is not a CUDA stream: pass its handle as an int"
-        ) from None
+        pass
+    raise UnsupportedObjectError(
+        f"a {type(queue).__name__} is not a CUDA stream: pass its handle as an int"
+    )
 
 
 def precede(context: CudaContext, stream: int) -> None:

@@ -13,18 +13,28 @@ import numpy as np
 import samebytes
 from samebytes import Context, Tensor, TensorInfo
 from samebytes.errors import NativeError, UnknownNameError
-from samebytes.plugins import Access, Refused, Storage, count_copy, data_address, ordering_queue
+from samebytes.plugins import (
+    Access,
+    DType,
+    Refused,
+    Storage,
+    count_copy,
+    data_address,
+    ordering_queue,
+)
 
 from .._element_types import element_type, packed_nbytes
 from .._layout import carried_tensor, layout_of, memory_of, tensor_over
 from .._remote._errors import ForeignMemoryError, PropertyError, RegionError, naming
 from .._remote._info import info_of
-from . import _opencl
+from .._remote._values import params_of
+from . import _opencl, _properties
 from ._arguments import handle_of
 from ._checks import check_object, padded_size
 from ._context import ClContext, handle_or_none
 from ._memory import VirtualAddressMemory
 from ._plans import Plan, buffer_plan, cpu_plan, image_plan, usm_plan
+from ._regions import USM
 from ._tensors import GpuTensor, array_over, host_memory
 
 __all__ = [
@@ -40,6 +50,9 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
+
+_ONE = (1,)
+"""The shape in which the element of a tensor without axes is copied."""
 
 
 def gpu(context: Context) -> ClContext:
@@ -188,6 +201,9 @@ def copied_from_array(array: Array, info: TensorInfo, shape: Shape, target: ClCo
         shape: the one that OpenVINO sees.
     """
     _check_element(info)
+    if not info.shape:
+        info = TensorInfo(info.dtype, _ONE)
+        array = array if info.dtype.packed else array.reshape(_ONE)
     try:
         host = _host_tensor(array, info, len(shape) > info.ndim)
     except Refused:
@@ -196,7 +212,7 @@ def copied_from_array(array: Array, info: TensorInfo, shape: Shape, target: ClCo
         host = _host_tensor(np.ascontiguousarray(array), info, len(shape) > info.ndim)
     native = target.create_tensor(info.dtype, shape).native
     with naming("RemoteTensor.copy_from"):
-        native.copy_from(host)
+        _with_an_axis(native, shape, info.dtype, target).copy_from(host)
     return native
 
 
@@ -217,13 +233,29 @@ def copied_to_array(item: GpuTensor, shape: Shape) -> tuple[Array, Storage]:
 def copy_to_array(item: GpuTensor, array: Array) -> None:
     """Read a remote tensor into a dense array of as many elements, which is read-only then."""
     info = item.info
-    seen = array if info.dtype.packed else array.reshape(info.shape)
+    shape = info.shape or _ONE
+    seen = array if info.dtype.packed else array.reshape(shape)
     with naming("RemoteTensor.copy_to"):
         if is_image(info):
             _copy_image(item, seen)
         else:
-            item.native.copy_to(carried_tensor(seen, info.dtype, info.shape, False))
+            native = _with_an_axis(item.native, info.shape, info.dtype, gpu(item.context))
+            native.copy_to(carried_tensor(seen, info.dtype, shape, False))
     array.setflags(write=False)  # nothing is written back
+
+
+def _with_an_axis(native: Any, shape: Shape, element: DType, context: ClContext) -> Any:
+    """A remote tensor for the plugin's copies, which end the process where there are no axes.
+
+    It is `native` itself, or another over the same memory, which it does not keep. A region without
+    axes begins where its memory does.
+    """
+    if shape:
+        return native
+    params = params_of(native)
+    over = _properties.usm if params["SHARED_MEM_TYPE"] in USM else _properties.cl_buffer
+    _, type_, extents = info_of(element, _ONE)
+    return context.make_native(over(int(params["MEM_HANDLE"])), type_, extents)
 
 
 def _copy_image(item: GpuTensor, array: Array) -> None:
@@ -273,6 +305,8 @@ def _with_tail(array: Array) -> Array:
 
 
 def _check(info: TensorInfo) -> None:
+    if not info.size:
+        raise Refused("the tensor is empty")
     if not is_image(info) and not info.is_contiguous:
         raise Refused(
             f"strides {info.strides} of shape {info.shape}: the GPU plugin ignores strides and "
