@@ -312,8 +312,9 @@ def test_the_sink_refuses_what_it_would_have_to_convert(tmp_path: Path) -> None:
 
 def test_one_sink_writes_one_stream(tmp_path: Path) -> None:
     pipe = el.Pipeline([numbers(), numbers()], FFmpegSink(tmp_path / "made.mkv"))
-    with pytest.raises(ElementError, match="one sink writes one stream"):
-        pipe.run(threads=0)
+    with pytest.raises(NegotiationError, match="it takes one stream, and there are 2 sources"):
+        pipe.run()
+    assert not (tmp_path / "made.mkv").exists()
 
 
 def test_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import os
 import subprocess
 import sys
 import weakref
@@ -20,6 +19,7 @@ import pytest
 
 import samebytes as sb
 from samebytes.errors import BusyError, ClosedError
+from samebytes.testing import assert_steady
 from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
 
@@ -243,11 +243,6 @@ def test_a_long_list_is_given_back_although_few_calls_can_be_pending() -> None:
     assert not any(ref() is not None for ref in gone)
 
 
-def _resident() -> int:
-    with open("/proc/self/statm") as statm:  # noqa: PTH123 - a file of the kernel's
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 @pytest.mark.together
 def test_ten_thousand_mappings_leave_nothing() -> None:
     native = av.VideoFrame(320, 240, "yuv420p")
@@ -255,26 +250,17 @@ def test_ten_thousand_mappings_leave_nothing() -> None:
     array = np.zeros((240, 320, 3), np.uint8)
     memory = sb.frame(array, format="BGR")
 
-    def both_ways(count: int) -> None:
-        for _ in range(count):
-            frame.map("cpu", "rw")
-            memory.map("ffmpeg", "rw").map("cpu")
+    def both_ways() -> None:
+        frame.map("cpu", "rw")
+        memory.map("ffmpeg", "rw").map("cpu")
 
-    both_ways(500)
-    gc.collect()
-    watched = (native, array, memory.native[0], frame.native)
-    before = (
-        [sys.getrefcount(w) for w in watched], references_held(), held_count(),
-        len(os.listdir("/proc/self/fd")),  # noqa: PTH208
-    )  # fmt: skip
-    resident = _resident()
-    both_ways(10_000)
-    after = (
-        [sys.getrefcount(w) for w in watched], references_held(), held_count(),
-        len(os.listdir("/proc/self/fd")),  # noqa: PTH208
-    )  # fmt: skip
-    assert after == before
-    assert _resident() - resident < 8 << 20  # one lost frame in ten would be 100 MB
+    watched = {"native": native, "array": array, "plane": memory.native[0], "of": frame.native}
+
+    def counts() -> dict[str, int]:
+        found = {name: sys.getrefcount(item) for name, item in watched.items()}
+        return {**found, "references": references_held(), "held": held_count()}
+
+    assert_steady(both_ways, counts=counts)  # one lost frame in ten would be 100 MB
 
 
 _AT_EXIT = {

@@ -23,7 +23,7 @@ from samebytes_ffmpeg._reference import own_reference, references_held
 
 
 def _together(work: Callable[[int], None], threads: int = 8) -> None:
-    start = threading.Barrier(threads)
+    start = threading.Barrier(threads, timeout=60)
 
     def run(number: int) -> None:
         start.wait()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import samebytes
+import samebytes_gstreamer as sbg
 from samebytes_gstreamer._loans import held_count
 
 
@@ -46,3 +47,12 @@ def memfds_left() -> Callable[[], int]:
     """How many descriptors of memory were opened since the test began."""
     before = _open_descriptors()
     return lambda: _open_descriptors() - before
+
+
+@pytest.fixture(scope="module")
+def registered() -> None:
+    """Registers the elements of sample_elements.py: as sb_ and the name of each."""
+    from .sample_elements import ELEMENTS
+
+    for element in ELEMENTS:
+        sbg.register(element, name=f"sb_{element.name}")

@@ -92,7 +92,7 @@ def test_dropped_by_threads_of_gstreamer() -> None:
 
 
 def test_lent_and_dropped_by_many_threads() -> None:
-    start = threading.Barrier(8)
+    start = threading.Barrier(8, timeout=60)
 
     def work(number: int) -> None:
         start.wait()

@@ -11,9 +11,7 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes.errors import (
-    NegotiationError,
-)
+from samebytes.errors import NegotiationError, SamebytesError
 
 from .pictures import HEIGHT, WIDTH, Collect, Log, add, frame, frames, numbers
 
@@ -213,3 +211,26 @@ def test_an_element_that_maps_frames_to_where_they_are() -> None:
     assert pipe.run().of("Maps").frames_out == 5
     assert maps.found is sb.context("cpu")
     assert maps.pipeline_context("cpu") is sb.context("cpu")  # of no pipeline
+
+
+def test_a_pattern_that_names_no_parameter_of_the_element() -> None:
+    @el.inplace(takes=el.Image(memory="openvino:{device}"))
+    def shown(picture: Any, *, devise: str = "CPU") -> None: ...
+
+    pipe = el.Pipeline(numbers(), shown())
+    for use in (pipe.explain, pipe.run):
+        with pytest.raises(SamebytesError, match=r"'device'.*devise"):
+            use()
+
+
+def test_an_element_that_takes_one_stream() -> None:
+    class File(Collect):
+        one_stream = True
+
+    calls: list[str] = []
+    pipe = el.Pipeline([numbers(), numbers()], Log(calls), File())
+    with pytest.raises(
+        NegotiationError, match=r"'File'.*takes one stream, and there are 2 sources"
+    ):
+        pipe.run()
+    assert "open" not in calls

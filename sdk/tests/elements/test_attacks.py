@@ -229,30 +229,6 @@ def test_a_stream_that_ends_does_not_block_the_event_loop() -> None:
     assert asyncio.run(work()) == 4
 
 
-def test_a_cancelled_task_stops_its_pipeline() -> None:
-    calls: list[str] = []
-
-    async def work() -> None:
-        async def take() -> None:
-            async for _ in el.Pipeline(waiting(), Log(calls)).start():
-                pass
-
-        task = asyncio.create_task(take())
-        await asyncio.sleep(0.05)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    gate = threading.Event()
-
-    def waiting() -> Iterator[Any]:
-        yield frame()
-        gate.wait(0.2)
-
-    asyncio.run(work())
-    assert calls[-1] == "close"
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:os.fork:RuntimeWarning")
 def test_leaving_the_block_in_a_forked_child_closes_nothing() -> None:

@@ -80,11 +80,26 @@ def test_what_had_gone_past_the_element_comes_out(
 ) -> None:
     monkeypatch.setattr(Fails, "concurrent", concurrent)
 
+    ahead, process = threading.Event(), Fails.process
+
+    def runs_ahead() -> Iterator[Any]:
+        for number in range(60):
+            if number == 28:
+                ahead.set()
+            yield frame(number)
+
+    def fails(self: Fails, picture: Any) -> Any:
+        if picture.pts == 20 and threads:
+            assert ahead.wait(60)  # so that frames are under way
+        return process(self, picture)
+
+    monkeypatch.setattr(Fails, "process", fails)
+
     def slow(picture: Any) -> Any:
         time.sleep(0.002)
         return picture
 
-    pipe = el.Pipeline(frames(60), Fails(20), slow, add())
+    pipe = el.Pipeline(runs_ahead(), Fails(20), slow, add())
     out, came = until_it_fails(pipe, "'Fails'", threads=threads, queue=8)
     assert came == list(range(20))
     rows = out.statistics()
@@ -119,7 +134,7 @@ def test_a_source_that_waits_does_not_keep_the_error() -> None:
 
         def read(self) -> Any:
             if self.given:
-                self.event.wait()
+                assert self.event.wait(60)
                 return None
             self.given = True
             return frame(3)
@@ -127,27 +142,32 @@ def test_a_source_that_waits_does_not_keep_the_error() -> None:
         def interrupt(self) -> None:
             self.event.set()
 
-    began = time.monotonic()
+    waits = Waits()
     with pytest.raises(ElementError, match="'Fails'"):
-        el.Pipeline(Waits(), Fails(3)).run()
-    assert time.monotonic() - began < 8
+        el.Pipeline(waits, Fails(3)).run()
+    assert waits.event.is_set()
 
 
 def test_an_element_that_never_returns_does_not_keep_the_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("samebytes.elements._threads._PATIENCE", 0.3)
-    go_on = threading.Event()
+    is_stuck, go_on = threading.Event(), threading.Event()
+    returned = []
 
     def stuck(picture: Any) -> Any:
-        if picture.pts == 5:
-            go_on.wait()
+        if picture.pts == 3:
+            is_stuck.set()
+            returned.append(go_on.wait(60))
         return picture
 
-    threading.Timer(5, go_on.set).start()
-    began = time.monotonic()
-    until_it_fails(el.Pipeline(frames(9), stuck, Fails(2)), "'Fails'")
-    assert time.monotonic() - began < 4
+    def fails(picture: Any) -> None:
+        if picture.pts == 2:
+            assert is_stuck.wait(60)
+            raise ZeroDivisionError
+
+    until_it_fails(el.Pipeline(frames(9), stuck, fails), "'fails'")
+    assert not returned
     go_on.set()
     for thread in threading.enumerate():
         if thread.name.startswith("samebytes"):

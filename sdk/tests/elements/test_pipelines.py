@@ -162,19 +162,21 @@ def test_errors_say_where(threads: int) -> None:
 
 @pytest.mark.parametrize("when_full", ["drop-oldest", "drop-newest"])
 def test_live_sources_drop_before_the_pipeline(when_full: str) -> None:
-    gate = threading.Event()
-    finished = threading.Event()
+    taken, finished, gate = threading.Event(), threading.Event(), threading.Event()
 
     def live() -> Iterator[Any]:
-        yield from frames(50)
+        yield frame(0)
+        assert taken.wait(60)  # from here on there is room for two, and no more
+        yield from (frame(number) for number in range(1, 50))
         finished.set()
 
     def wait(picture: Any) -> Any:
-        gate.wait()
+        taken.set()
+        assert gate.wait(60)
         return picture
 
     with el.Pipeline(live(), wait).start(queue=2, when_full=when_full) as out:
-        assert finished.wait(10)
+        assert finished.wait(60)
         gate.set()
         found = numbers_of(out)
         row = out.statistics().of("wait")
@@ -186,23 +188,23 @@ def test_live_sources_drop_before_the_pipeline(when_full: str) -> None:
 
 def test_async_for() -> None:
     async def work() -> list[int]:
-        ticks = 0
+        ticks = threading.Semaphore(0)
 
         async def tick() -> None:
-            nonlocal ticks
             while True:
-                ticks += 1
+                ticks.release()
                 await asyncio.sleep(0.001)
 
         def slow(picture: Any) -> Any:
-            time.sleep(0.005)
+            while ticks.acquire(blocking=False):
+                pass
+            assert ticks.acquire(timeout=60)  # the loop goes on meanwhile
             return picture
 
         ticking = asyncio.create_task(tick())
         with el.Pipeline(frames(8), slow).start() as out:
             found = [int(picture.pts or 0) async for picture in out]
         ticking.cancel()
-        assert ticks > 8  # the loop went on
         return found
 
     assert asyncio.run(work()) == list(range(8))

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -159,9 +161,9 @@ def test_a_pause_of_the_program_keeps_no_frame(
     rest = Rest(monkeypatch)
     pools = [Pooled(), numbers(count=20)]
     for source, element in zip(pools, (add(), scaled(el.FramePool(frame, maximum=3))), strict=True):
-        with el.Pipeline(source, element).start(threads=threads, pool_timeout=0.02) as out:
+        with el.Pipeline(source, element).start(threads=threads, pool_timeout=0.2) as out:
             came = [next(out).meta.pts]
-            rest.until(12)  # each of them 5 ms after the one before: three times the time-out
+            rest.until(16)  # each of them 25 ms after the one before: twice the time-out
             came += [picture.meta.pts for picture in out]
         assert came == list(range(20))
 
@@ -171,11 +173,11 @@ def test_a_long_call_keeps_no_frame(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def waits(picture: Any) -> Any:
         if picture.pts == 2:
-            rest.until(12)
+            rest.until(16)
         return picture
 
     pipe = el.Pipeline(Pooled(), waits)
-    assert pipe.run(pool_timeout=0.02).of("waits").frames_in == 20
+    assert pipe.run(pool_timeout=0.2).of("waits").frames_in == 20
 
 
 def test_stopping_ends_a_wait_that_has_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +205,22 @@ def test_frames_of_an_elements_pool_that_the_program_keeps(threads: int) -> None
 
 def test_the_error_says_where_frames_wait() -> None:
     kept: list[Any] = []
-    pipe = el.Pipeline(numbers(count=9), scaled(el.FramePool(frame, maximum=1)))
+    ahead = threading.Event()
+
+    def runs_ahead() -> Iterator[Any]:
+        for number in range(9):
+            if number == 6:  # of those before, the program keeps one, and one waits in `scale`
+                ahead.set()
+            yield frame(number)
+
+    acquired = itertools.count()
+
+    class Patient(el.FramePool):
+        def acquire(self) -> Any:
+            assert next(acquired) == 0 or ahead.wait(60)
+            return super().acquire()
+
+    pipe = el.Pipeline(runs_ahead(), scaled(Patient(frame, maximum=1)))
     with (
         pytest.raises(PoolTimeoutError, match=r"in 0.5 s \(in queues: 4 before 'scale'\): drop"),
         pipe.start(pool_timeout=0.5) as out,

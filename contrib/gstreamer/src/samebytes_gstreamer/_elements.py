@@ -88,6 +88,7 @@ class SinkElement(el.Sink):
     """
 
     name = "gstreamer.sink"
+    one_stream = True
     takes: ClassVar[Any] = el.Media(memory="gstreamer|gstreamer:VA")
 
     pipeline: Annotated[str, el.Doc("as for gst-launch-1.0; an appsrc is put at its beginning")]

@@ -18,13 +18,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from .._core.locks import Lock
 from ..errors import UnknownNameError
 from ._current import blocked
 
-__all__ = ["END", "FAILED", "STOP", "WHEN_FULL", "Channel", "Mark", "Port", "Stopped"]
+__all__ = ["END", "FAILED", "STOP", "WHEN_FULL", "Channel", "Mark", "Port", "Stopped", "Taker"]
 
 WHEN_FULL = ("wait", "drop-oldest", "drop-newest")
 
@@ -54,6 +54,16 @@ class Stopped(Exception):  # noqa: N818 - no error: the end of a writer's work
 
 
 Listener = Callable[[], object]
+
+
+class Taker(Protocol):
+    """Who takes items from a channel.
+
+    Attributes:
+        busy: it has one.
+    """
+
+    busy: bool
 
 
 def _tell(listeners: deque[Listener]) -> None:
@@ -186,25 +196,39 @@ class Channel:
         self.ports.append(made)
         return made
 
-    def get(self) -> Any:
-        """The next item, or STOP."""
+    def get(self, taker: Taker | None = None) -> Any:
+        """The next item, or STOP.
+
+        Args:
+            taker: it is busy before the item is gone from here, so that who looks at both finds
+                the item at one of them.
+        """
         while True:
             port = self._tickets.get()
+            if taker is not None:
+                taker.busy = True
             if port is STOP:
                 self._tickets.put(STOP)  # for the other readers
                 return STOP
             try:
                 return port.take()
             except IndexError:
-                continue
+                if taker is not None:
+                    taker.busy = False
 
     async def wait(self, loop: asyncio.AbstractEventLoop) -> None:
         """Return when get() does not wait."""
         while self._tickets.empty():
             came = asyncio.Event()
-            self._listeners.append(partial(loop.call_soon_threadsafe, came.set))
-            if self._tickets.empty():  # still, so whoever puts sees the listener
-                await came.wait()
+            listener = partial(loop.call_soon_threadsafe, came.set)
+            self._listeners.append(listener)
+            try:
+                if self._tickets.empty():  # still, so whoever puts sees the listener
+                    await came.wait()
+            finally:
+                # Cancelled, as by a time-out. What another thread does meanwhile ends the search.
+                with suppress(ValueError, IndexError, RuntimeError):
+                    self._listeners.remove(listener)
 
     def stop(self) -> None:
         """Wake all readers and writers; what waits is dropped."""

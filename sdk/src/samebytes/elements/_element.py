@@ -47,6 +47,8 @@ class Element:
         name: what the element is called in errors and tables; by default the name of its class.
         takes, gives: what it takes and gives, patterns or tuples of patterns, best first.
         concurrent: several threads may call it at the same time, each for another frame.
+        one_stream: it can take the frames of one source only, such as what writes them one after
+            another; a pipeline with several sources is refused.
         live: of a source: frames come when they come, and the next ones do not wait.
         may_copy: of an element that maps frames itself (`maps_to`): its user allowed it to copy.
             A property, where a parameter says so.
@@ -60,6 +62,7 @@ class Element:
     takes: ClassVar[Any] = Media()
     gives: ClassVar[Any] = same()
     concurrent: ClassVar[bool] = False
+    one_stream: ClassVar[bool] = False
     live: ClassVar[bool] = False
     may_copy: ClassVar[bool] = False
     # What users implement: it raises ClosedError after close().

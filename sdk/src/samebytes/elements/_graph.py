@@ -72,6 +72,8 @@ class Step:
             stream, pts: of the frame that it had.
         """
         if isinstance(error, ElementError):
+            if error.stream is None:
+                error.stream = stream
             return error
         said = f"{call}() raised " if call else ""
         failure = ElementError(

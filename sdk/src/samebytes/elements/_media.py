@@ -108,7 +108,7 @@ class Media:
         Args:
             parameters: the values, by name.
         """
-        return replace(self, memory=self.memory.format_map(parameters)) if self.memory else self
+        return replace(self, memory=_filled(self.memory, parameters)) if self.memory else self
 
     def why_not(self, info: FrameInfo) -> str | None:
         """Why these frames are not what the pattern says, wherever they are; None if they are.
@@ -181,7 +181,7 @@ class Image(_Image):
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Image:
         """The same with the values of an element's parameters in place of their names."""
-        memory = self.memory.format_map(parameters)
+        memory = _filled(self.memory, parameters)
         return Image(self.format, memory, self.access, self.width, self.height)
 
     def why_not(self, info: FrameInfo) -> str | None:
@@ -247,3 +247,17 @@ def patterns(declared: Any, what: str) -> tuple[Media, ...]:
             known = ("Image", "Audio", "Tensors", "Media")
             raise UnknownNameError(f"pattern of frames in {what}", repr(one), known)
     return tuple(found)
+
+
+def _filled(memory: str, parameters: Mapping[str, Any]) -> str:
+    """The memory types that a pattern names, with the values of parameters.
+
+    Raises:
+        UnknownNameError: it names a parameter that the element does not have.
+    """
+    try:
+        return memory.format_map(parameters)
+    except KeyError as error:
+        raise UnknownNameError(
+            f"parameter in memory={memory!r}", str(error.args[0]), parameters
+        ) from None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
 import weakref
@@ -198,6 +199,7 @@ class Running:
         self._ending = Lock()
         self._finishing = False
         self.stopped = False
+        _stop_at_exit(self)
 
     def __iter__(self) -> Iterator[Frame]:
         return self
@@ -242,7 +244,9 @@ class Running:
                 if frame is not None:
                     return frame
             failed = workers.failed
-        except BaseException:  # cancelled: there need not be a `with`
+        except asyncio.CancelledError:  # of this wait alone, as by asyncio.wait_for()
+            raise
+        except BaseException:  # Ctrl-C: there need not be a `with`
             self._finish(failed=True)
             raise
         # Elements may take their time to close: not in the event loop.
@@ -318,8 +322,13 @@ class Running:
                 if workers is not None:
                     try:
                         left = workers.stop()
-                    except BaseException:  # Ctrl-C again
-                        left, failed = workers.left(), True
+                    except BaseException:  # Ctrl-C: the rest of it, until that comes again
+                        failed = True
+                        try:
+                            left = workers.stop()
+                        except BaseException:
+                            left = workers.left()
+                            raise
                         raise
             finally:
                 self.stopped = True
@@ -351,3 +360,24 @@ class Running:
         if hasattr(self, "stopped"):
             with suppress(Exception):
                 self.stop()
+
+
+_living: weakref.WeakSet[Running] = weakref.WeakSet()
+
+
+def _stop_living() -> None:
+    """Stop what the program leaves running when it ends.
+
+    A thread that is in a framework's call when the interpreter is gone ends the process by a
+    signal, and nobody would close the elements.
+    """
+    for running in list(_living):
+        with suppress(Exception):
+            running.stop()
+
+
+def _stop_at_exit(running: Running) -> None:
+    _living.add(running)
+    # Those who registered last are called first: before the elements' frameworks go.
+    atexit.unregister(_stop_living)
+    atexit.register(_stop_living)

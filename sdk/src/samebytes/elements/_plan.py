@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .._core.context import Context
 from .._core.raising import throw
+from ..errors import NegotiationError
 from ._graph import Graph, Step
 from ._media import FrameInfo
 from ._negotiation import Link, Negotiation
@@ -51,6 +52,14 @@ class Plan:
 
     def _make(self) -> None:
         graph = self._graph
+        if len(graph.sources) > 1:
+            for step in graph.steps:
+                if step.element.one_stream:
+                    raise NegotiationError(
+                        step.name,
+                        f"it takes one stream, and there are {len(graph.sources)} sources: give "
+                        "each a pipeline of its own",
+                    )
         self._same: dict[tuple[Step, FrameInfo], Link] = {}
         for stream, step in enumerate(graph.sources):
             try:

@@ -75,7 +75,7 @@ class Threads:
         self.remaining = len(run.readers) * max(self._ends, 1)
         for step, stage in run.stages.items():
             count = threads if step.element.concurrent and not _writes(stage) else 1
-            order = _InOrder(stage, self._emitter(step))
+            order = _InOrder(stage, self._emitter(step), alone=count == 1)
             self._orders.append(order)
             for _ in range(count):
                 self._add(step, self._serve, stage, order)
@@ -88,19 +88,25 @@ class Threads:
             thread.start()
 
     def stop(self) -> frozenset[Element]:
-        """End them all.
+        """End them all. Called again after an exception, it goes on where that came.
 
         Returns:
             The elements that did not return in time; their threads are left.
         """
         with self._failing:
+            # Then no element is in a call that must be cut short, and what close() still does,
+            # such as sending what waits, is not to be cut short either.
+            ended = not self.remaining and not self._stopping
             self._stopping = True
         if self._unfinished is not None:
             self._unfinished.cancel()
         self._run.stopping = True
-        self._run.interrupt()
-        for channel in (*self.inputs.values(), self.output):
-            channel.stop()
+        try:
+            if not ended:
+                self._run.interrupt()
+        finally:
+            for channel in (*self.inputs.values(), self.output):
+                channel.stop()
         until = time.monotonic() + _PATIENCE
         try:
             if self._unfinished is not None:
@@ -261,14 +267,14 @@ class Threads:
         self._run.watch.workers.append(worker)
         while True:
             worker.busy = False
-            number, item = order.take(channel)
-            worker.busy = True
+            number, item = order.take(worker)
             if item is STOP:
                 worker.waits = True  # for good
                 return
             stream, frame = item
             del item
             given: Any
+            raised = False
             try:
                 if isinstance(frame, Mark):
                     given = frame
@@ -281,18 +287,21 @@ class Threads:
                         order.emit(of, one)
                         del one
                 else:
-                    given = list(stage.feed(frame, stream))
+                    given = []
+                    for pair in stage.feed(frame, stream):
+                        given.append(pair)
+                        del pair
             except Stopped:
                 raise
             except BaseException as error:
-                dropped = self._run.drops and isinstance(error, ElementError)
-                if not dropped:
+                # What it had given of the frame goes on.
+                raised = not (self._run.drops and isinstance(error, ElementError))
+                if raised:
                     self._fail(error)
-                given = [] if dropped else None
             finally:
                 del frame
             try:
-                order.give(number, stream, given)
+                order.give(number, stream, given, raised)
             except Stopped:
                 raise
             except BaseException as error:  # of end_of_stream()
@@ -304,44 +313,49 @@ class Threads:
 class _InOrder:
     """Lets several threads serve one element, and emits in the order in which frames came.
 
+    Args:
+        stage: the element at work.
+        emit: hands on a frame, or a mark, of a stream.
+        alone: only one thread serves it, and emits at once.
+
     Attributes:
-        alone: only one thread does, and emits at once.
         broken: the element has raised, and nothing goes on any more.
         ended: the streams that have ended.
     """
 
-    def __init__(self, stage: Stage, emit: Callable[[int, Any], None]) -> None:
+    def __init__(self, stage: Stage, emit: Callable[[int, Any], None], *, alone: bool) -> None:
         self._stage = stage
         self.emit = emit
-        self.alone = not stage.step.element.concurrent
+        self.alone = alone
         self._taking, self._giving = Lock(), Lock()
         self._numbers = itertools.count()
         self._next = 0
-        self._done: dict[int, tuple[int, Any]] = {}
+        self._done: dict[int, tuple[int, Any, bool]] = {}
         self.ended: set[int] = set()
         self.broken = False
 
-    def take(self, channel: Channel) -> tuple[int, Any]:
-        """The next item and its number."""
+    def take(self, worker: Worker) -> tuple[int, Any]:
+        """The next item for a worker, which is busy from then on, and its number."""
         if self.alone:
-            return 0, channel.get()
+            return 0, worker.channel.get(worker)
         with self._taking:
-            return next(self._numbers), channel.get()
+            return next(self._numbers), worker.channel.get(worker)
 
-    def give(self, number: int, stream: int, given: Any) -> None:
+    def give(self, number: int, stream: int, given: Any, raised: bool) -> None:
         """Emit what came of an item, once everything before it was emitted.
 
         Args:
-            given: a list of frames with their streams, or a mark; None if the element raised.
+            given: a list of frames with their streams, or a mark.
+            raised: the element raised after that, and nothing goes on any more.
         """
         if self.alone:
-            self._emit(stream, given)
+            self._emit(stream, given, raised)
             return
         if not self._giving.acquire(blocking=False):
             with blocked():
                 self._giving.acquire()
         try:
-            self._done[number] = (stream, given)
+            self._done[number] = (stream, given, raised)
             while self._next in self._done:
                 one = self._done.pop(self._next)
                 self._next += 1
@@ -362,10 +376,8 @@ class _InOrder:
             if isinstance(given, list):
                 self._stage.meter.lose(len(given))
 
-    def _emit(self, stream: int, given: Any) -> None:
-        if given is None:
-            self.broken = True
-        elif isinstance(given, Mark):
+    def _emit(self, stream: int, given: Any, raised: bool) -> None:
+        if isinstance(given, Mark):
             if stream not in self.ended:
                 self._end(stream, given)
         elif self.broken or stream in self.ended:
@@ -377,6 +389,7 @@ class _InOrder:
                 except Stopped:
                     self._stage.meter.lose(len(given) - number - 1)
                     raise
+        self.broken = self.broken or raised
 
     def _end(self, stream: int, mark: Mark) -> None:
         if mark is FAILED or self.broken:

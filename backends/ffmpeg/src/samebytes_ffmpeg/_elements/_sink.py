@@ -39,6 +39,7 @@ class FFmpegSink(Sink):
     """
 
     name = "ffmpeg.sink"
+    one_stream = True
 
     url: Annotated[Path | str, Doc("a file, or what FFmpeg can write to")]
     codec: Annotated[

@@ -11,9 +11,15 @@ import openvino
 
 from samebytes import Context, Frame, Tensor
 from samebytes.elements import Doc, FrameInfo, Image, Range, Tensors, Transform
-from samebytes.errors import ClosedError, ElementError, LayoutError, ParameterError
+from samebytes.errors import (
+    ClosedError,
+    ElementError,
+    LayoutError,
+    MetadataError,
+    ParameterError,
+)
 from samebytes.formats import ImageFormat
-from samebytes.metadata import InferenceResult, add
+from samebytes.metadata import InferenceResult, SourceIdentifier, add, find
 
 from .._compiled import CompiledModel, check_device_name, compile_model, read_model
 from .._image._components import components_of
@@ -314,13 +320,25 @@ class OpenVINOInfer(Transform):
         try:
             request.wait()
         except RuntimeError as error:
+            first = flight.frames[0]
             raise ElementError(
-                self.name, f"the inference failed: {error}", pts=flight.frames[0].meta.pts,
-                parameters=self.changed_parameters,
+                self.name, f"the inference failed: {error}", stream=_stream_of(first),
+                pts=first.meta.pts, parameters=self.changed_parameters,
             ) from error  # fmt: skip
         for number, frame in enumerate(flight.frames):
             outputs = request.outputs() if batch == 1 else outputs_of_item(request, number, batch)
-            self._add(frame, None if flight.results is None else flight.results[number], outputs)
+            try:
+                self._add(
+                    frame, None if flight.results is None else flight.results[number], outputs
+                )
+            except ElementError:
+                raise
+            except Exception as error:
+                # This frame is not the one that has just come.
+                raise ElementError(
+                    self.name, f"{type(error).__name__}: {error}", stream=_stream_of(frame),
+                    pts=frame.meta.pts, parameters=self.changed_parameters,
+                ) from error  # fmt: skip
 
     def _new_request(self, frame: Frame[Any]) -> InferRequest:
         if self._tensors is None:
@@ -351,3 +369,12 @@ class OpenVINOInfer(Transform):
             )
             share_elsewhere(self._images, self._node)
         return self._images.create_infer_request()
+
+
+def _stream_of(frame: Frame[Any]) -> int | None:
+    """The number of a frame's stream, where it says so."""
+    try:
+        source = find(frame, SourceIdentifier)
+    except MetadataError:
+        return None
+    return None if source is None else source.stream_id

@@ -168,7 +168,8 @@ class Host:
         """Let the element work, and push what it gives before the frame itself.
 
         Returns:
-            What became of that, and what is still to be pushed; None if it is just the frame.
+            What became of that, and what is still to be pushed; None if it is just the frame, and
+            buffers go on in place.
         """
         element, taken, original = self.element, self._taken, frame
         assert taken is not None
@@ -205,7 +206,7 @@ class Host:
             view.flush()
         del view
         other = with_results(frame, before)
-        if other is None and frame is original and len(waiting) == 1:
+        if other is None and frame is original and len(waiting) == 1 and self._out_caps is None:
             return _OK, None
         buffer = Outgoing.of(frame) if other is None else other
         if frame is not original:

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines in an event loop: what a cancelled wait, a block and its end do to them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+import samebytes.elements as el
+from samebytes.errors import ElementError
+
+from .pictures import Collect, Log, frame, numbers
+
+
+class Gate(el.Sink):
+    """Its close() waits until the event loop has gone on."""
+
+    takes = el.Image()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._closing, self._go_on = threading.Event(), threading.Event()
+
+    def write(self, picture: Any) -> None: ...
+
+    def close(self) -> None:
+        self._closing.set()
+        assert self._go_on.wait(60)
+
+    async def let_close(self) -> None:
+        """Runs in the event loop, which must go on while the element is being closed."""
+        while not self._closing.is_set():
+            await asyncio.sleep(0)
+        self._go_on.set()
+
+
+def test_a_wait_that_is_over_loses_nothing() -> None:
+    """As with asyncio.wait_for(), which cancels what it waited for."""
+    more = threading.Semaphore(0)
+
+    def camera() -> Iterator[Any]:
+        for number in range(3):
+            assert more.acquire(timeout=60)
+            yield frame(number)
+
+    async def takes() -> None:
+        async with el.Pipeline(camera, Collect()).start() as out:
+            for number in range(3):
+                for _ in range(20):
+                    with pytest.raises(asyncio.TimeoutError):
+                        await asyncio.wait_for(anext(out), 0.001)
+                more.release()
+                assert (await anext(out)).pts == number
+                assert not out._workers.output._listeners  # type: ignore[union-attr]  # has threads
+            with pytest.raises(StopAsyncIteration):
+                await anext(out)
+
+    asyncio.run(takes())
+
+
+def test_a_cancelled_task_stops_its_pipeline() -> None:
+    calls: list[str] = []
+    going_on = threading.Event()
+
+    def waiting() -> Iterator[Any]:
+        yield frame()
+        going_on.wait(60)
+
+    async def work() -> None:
+        took = asyncio.Event()
+
+        async def take() -> None:
+            async for _ in el.Pipeline(waiting(), Log(calls)).start():
+                took.set()
+
+        task = asyncio.create_task(take())
+        await asyncio.wait_for(took.wait(), 60)
+        task.cancel()
+        going_on.set()  # the source has no interrupt()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(work())
+    assert calls[-1] == "close"
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_block_stops_without_blocking_the_loop(cancelled: bool) -> None:
+    gate = Gate()
+
+    async def takes() -> None:
+        async with el.Pipeline(numbers(count=10_000), gate).start() as out:
+            async for _ in out:
+                if cancelled:
+                    task = asyncio.current_task()
+                    assert task is not None
+                    task.cancel()
+                    await asyncio.sleep(0)
+                break
+        assert out.stopped
+
+    async def both() -> None:
+        other = asyncio.create_task(gate.let_close())
+        try:
+            with suppress(asyncio.CancelledError):
+                await asyncio.create_task(takes())
+        finally:
+            await other
+
+    asyncio.run(both())
+
+
+def test_a_block_raises_what_ended_it() -> None:
+    def fails(_: Any) -> Any:
+        raise ZeroDivisionError
+
+    async def waits() -> None:
+        async with el.Pipeline(numbers(), fails).start():
+            pass
+
+    async def raises() -> None:
+        async with el.Pipeline(numbers(), Collect()).start() as out:
+            running.append(out)
+            raise KeyError
+
+    async def without_threads() -> None:
+        async with el.Pipeline(numbers(), Collect()).start(threads=0):
+            pass
+
+    running: list[el.Running] = []
+    with pytest.raises(KeyError):
+        asyncio.run(raises())
+    assert running[0].stopped
+    with pytest.raises(ElementError, match="needs threads"):
+        asyncio.run(without_threads())
+    with suppress(ElementError):  # if the element was faster than the block
+        asyncio.run(waits())

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stops a pipeline: its own end, Ctrl-C while it stops, and the end of the program."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import samebytes.elements as el
+from samebytes.errors import ElementError
+
+from .pictures import Collect, frame, frames
+
+
+class Interrupted(el.Sink):
+    """Notes which of these are called."""
+
+    takes = el.Image()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+
+    def write(self, picture: Any) -> None: ...
+
+    def interrupt(self) -> None:
+        self.calls.append("interrupt")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_what_has_ended_is_not_interrupted(threads: int) -> None:
+    """So that its close() may still send what waits."""
+    sink = Interrupted()
+    el.Pipeline(frames(5), sink).run(threads=threads)
+    assert sink.calls == ["close"]
+
+
+def test_what_is_stopped_early_is_interrupted() -> None:
+    sink = Interrupted()
+    with el.Pipeline(frames(10_000), sink).start() as out:
+        next(out)
+    assert sink.calls == ["interrupt", "close"]
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_ctrl_c_in_interrupt_leaves_no_thread(raised: type[BaseException]) -> None:
+    before = threading.active_count()
+
+    class Strikes(el.Source):
+        gives = el.Image("GRAY8", memory="cpu")
+        closed = 0
+
+        def read(self) -> Any:
+            return frame()
+
+        def interrupt(self) -> None:
+            raise raised
+
+        def close(self) -> None:
+            self.closed += 1
+
+    source, sink = Strikes(), Collect()
+    pipe = el.Pipeline(source, sink)
+    for times in (1, 2):  # it can be started again
+        with pytest.raises(raised), pipe.start() as out:
+            next(out)
+        assert threading.active_count() == before
+        assert source.closed == times
+
+
+def test_ctrl_c_while_an_element_returns_waits_for_it() -> None:
+    """Until it comes again."""
+    going_on, inside = threading.Event(), threading.Event()
+    closed: list[str] = []
+
+    class Busy(el.TransformInplace):
+        takes = el.Image(memory="cpu")
+
+        def process(self, picture: Any) -> None:
+            inside.set()
+            assert going_on.wait(60)
+
+        def close(self) -> None:
+            closed.append("closed")
+
+    out = el.Pipeline(frames(3), Busy()).start()
+    assert inside.wait(60)
+    workers = out._workers
+    assert workers is not None
+    real, calls = workers.stop, 0
+
+    def struck() -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            going_on.set()
+            raise KeyboardInterrupt
+        return real()
+
+    workers.stop = struck  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        out.stop()
+    assert closed == ["closed"]
+
+
+_PROGRAM = """
+import samebytes as sb
+import samebytes.elements as el
+
+def forever():
+    while True:
+        yield sb.context("cpu").allocate_frame("GRAY8", 8, 8)
+
+class Encoder(el.Sink):
+    takes = el.Image(memory="cpu")
+
+    def write(self, picture): ...
+
+    def close(self):
+        print("trailer", flush=True)
+
+out = el.Pipeline(forever, Encoder()).start(threads={threads})
+next(out)
+{end}
+"""
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.parametrize(("end", "status"), [("", 0), ("raise SystemExit(3)", 3)])
+def test_the_end_of_the_program_closes_elements(threads: int, end: str, status: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM.format(threads=threads, end=end)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (status, "trailer\n"), done.stderr
+
+
+class Tiles(el.Transform):
+    """Gives several pictures for each, and raises after those of one."""
+
+    takes = gives = el.Image("GRAY8", memory="cpu")
+    concurrent = True
+    fails_at: int = -1
+
+    def process(self, picture: Any) -> Iterator[Any]:
+        for tile in range(3):
+            yield frame(picture.pts * 10 + tile)
+        if picture.pts == self.fails_at:
+            raise ValueError("after its tiles")
+
+
+@pytest.mark.parametrize("on_error", ["stop", "drop"])
+@pytest.mark.parametrize("threads", [0, 1, 2, 4])
+def test_what_an_element_gave_before_it_raised_goes_on(threads: int, on_error: str) -> None:
+    out = el.Pipeline(frames(3), Tiles(fails_at=1)).start(threads=threads, on_error=on_error)
+    found: list[int | None] = []
+    if on_error == "drop":
+        found += [picture.pts for picture in out]
+        assert found == [0, 1, 2, 10, 11, 12, 20, 21, 22]
+        assert out.statistics().of("Tiles").frames_out == 9
+    else:
+        with pytest.raises(ElementError, match="after its tiles"):
+            found.extend(picture.pts for picture in out)
+        assert found == [0, 1, 2, 10, 11, 12]
+
+
+def test_one_thread_hands_on_each_frame_at_once() -> None:
+    """Not when the element has given them all: there may be more of them than frames in a pool."""
+    taken = threading.Semaphore(0)
+
+    class Endless(Tiles):
+        def process(self, picture: Any) -> Iterator[Any]:
+            for number in range(100):
+                yield frame(number)
+                if number > 8:  # what queues take
+                    assert taken.acquire(timeout=60)
+
+    with el.Pipeline(frames(1), Endless()).start(threads=1) as out:
+        for picture in out:
+            taken.release()
+            assert picture.pts is not None
