@@ -27,6 +27,8 @@ _ALWAYS = (
     "sdk/tests/plugins",
     "sdk/tests/core/test_routing.py",
     "sdk/tests/core/test_routing_contexts.py",
+    "sdk/tests/core/test_routing_frames.py",
+    "sdk/tests/core/test_routing_refusals.py",
 )
 # The rest of the suites is about memory, and the same whoever else is installed; that a plugin
 # declares without importing its framework shows where it is alone.

@@ -31,7 +31,7 @@ def switching_often() -> Iterator[None]:
 
 def in_threads(work: Callable[[int], None]) -> None:
     """Run `work(number)` in several threads that begin at the same moment."""
-    start = threading.Barrier(THREADS)
+    start = threading.Barrier(THREADS, timeout=60)
     errors: list[BaseException] = []
 
     def run(number: int) -> None:

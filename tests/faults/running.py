@@ -41,9 +41,13 @@ def outcomes_of(name: str, *, repeats: int | None = None) -> list[Outcome]:
         command += ["--child", name, "--leave-out", json.dumps(leave_out)]
         if repeats is not None:
             command += ["--repeats", str(repeats)]
-        child = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-        )
+        try:
+            child = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+                timeout=2 * _SECONDS,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:  # else it ends itself, unless it hangs before or after
+            return [*found, Outcome(name, "?", 0, "wrong", f"no end in {2 * _SECONDS} s")]
         lines = [line for line in child.stdout.splitlines() if line.startswith('{"operation"')]
         said = [Outcome(**json.loads(line)) for line in lines]
         found += [outcome for outcome in said if outcome.how]

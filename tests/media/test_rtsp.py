@@ -108,7 +108,7 @@ def test_a_camera_that_comes_back() -> None:
     """The connection is made again at the same address, and times go on."""
     times: list[Fraction] = []
     with camera() as port:
-        running = el.Pipeline(source(port, reconnect=20, pause=0.2)).start()
+        running = el.Pipeline(source(port, reconnect=1000, pause=0.2)).start()
         times += [seconds(next(running)) for _ in range(5)]
     with running:
         # What was on its way comes first. Then the source tries in vain, until there is a server.

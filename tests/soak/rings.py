@@ -2,7 +2,7 @@
 """A ring under load: one writer and three readers as fast as they can, killed at random.
 
 Bytes are right by checksum, every frame that was accepted is accounted for with each reader, and
-memory, descriptors and /dev/shm do not grow. The writer ends now and then too, every third one by
+memory, descriptors and files do not grow. The writer ends now and then too, every third one by
 SIGKILL, and the next one takes its place, with other slots and the other policy.
 """
 
@@ -60,7 +60,8 @@ class RingReport:
         killed_writers, received_of_killed: writers that were sent SIGKILL, and what readers said
             that they checked of theirs.
         wrong: what was not as it must be, one line each.
-        memory, descriptors, shared: of the writer's process, and files in /dev/shm, each second.
+        memory, descriptors, files: of the writer's process, and files where rings have their
+            sockets, each second. Slots are memfds, which are files nowhere.
     """
 
     seconds: float = 0.0
@@ -80,7 +81,7 @@ class RingReport:
     wrong: list[str] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
     descriptors: list[int] = field(default_factory=list)
-    shared: list[int] = field(default_factory=list)
+    files: list[int] = field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [
@@ -94,7 +95,7 @@ class RingReport:
             f"{self.dropped} were left out, and {self.lost} lost with a reader",
             f"{self.received} were checked by readers that lived to say so",
         ]
-        for name in ("memory", "descriptors", "shared"):
+        for name in ("memory", "descriptors", "files"):
             values = getattr(self, name)
             if values:
                 lines.append(
@@ -356,7 +357,7 @@ def soak(seconds: float, seed: int = 0) -> RingReport:
                         readers.step(number)
                         next_event = now + chance.uniform(0.05, 1.0)
                     if now > next_look and not killed:  # that one's ring is not in this process
-                        _look(report)
+                        _look(report, folder)
                         next_look = now + 1
                 writer.end(readers, report)
                 if isinstance(writer, _Writer):
@@ -378,18 +379,17 @@ def soak(seconds: float, seed: int = 0) -> RingReport:
     return report
 
 
-def _look(report: RingReport) -> None:
+def _look(report: RingReport, folder: str) -> None:
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     report.memory.append(pages * os.sysconf("SC_PAGE_SIZE"))
     report.descriptors.append(len(list(Path("/proc/self/fd").iterdir())))
-    shared = Path("/dev/shm")
-    report.shared.append(len(list(shared.iterdir())) if shared.is_dir() else 0)
+    report.files.append(len(list(Path(folder).iterdir())))
 
 
 def check_flat(report: RingReport) -> None:
     """Note what has grown."""
-    for name, allowed in (("memory", _GROWTH), ("descriptors", 2), ("shared", 0)):
+    for name, allowed in (("memory", _GROWTH), ("descriptors", 2), ("files", 0)):
         values = getattr(report, name)
         warm = values[int(len(values) * _WARM) :]
         if len(warm) < 10:

@@ -164,6 +164,11 @@ class Wrapped:
         return argument._obj
 
 
+def terminations(wrapped: Wrapped) -> int:
+    """How often its display was terminated."""
+    return len(wrapped.functions.named("vaTerminate"))
+
+
 @pytest.fixture
 def node(context: VAAPIContext) -> str:
     """The path of the default node."""

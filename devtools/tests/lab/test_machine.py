@@ -74,7 +74,7 @@ def test_time_is_limited(tools: Tools, tmp_path: Path) -> None:
     stand_in(tools, f"echo $$ >{pid}; exec sleep 600")
     with boot(
         tools, Kernel("6.12", tools.busybox, ()), ["true"],
-        cwd=tmp_path, environment={}, size=Size(timeout=0.5),
+        cwd=tmp_path, environment={}, size=Size(timeout=3),
     ) as ended:  # fmt: skip
         assert ended.timed_out
     assert not is_alive(int(pid.read_text()))

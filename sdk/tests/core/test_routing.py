@@ -1,26 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes between made-up memory types: which is taken, and what is said when there is none."""
+"""Routes between made-up memory types: which is taken, what it copies, and what it holds."""
 
 from __future__ import annotations
 
 import threading
-import traceback
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.errors import (
-    AccessError,
-    CopyRequiredError,
-    NoRouteError,
-    UnknownNameError,
-)
-from samebytes.plugins import (
-    Transfer,
-)
+from samebytes.errors import CopyRequiredError, NoRouteError, UnknownNameError
+from samebytes.plugins import Transfer
 
 from .made_up import (
     ALPHA,
@@ -33,7 +24,6 @@ from .made_up import (
     OnlyEven,
     OwnedCopy,
     RefusesAll,
-    Watched,
     edge,
     install,
 )
@@ -186,57 +176,6 @@ def test_copies_are_tried_however_many_ways_without_one_refuse(
     assert sb.tensor(np.zeros((3, 2))).map("beta", copy=True).shape == (3, 2)
 
 
-def test_no_route_carries_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(
-        monkeypatch,
-        edge("cpu", "beta", OnlyEven),
-        edge("cpu", "alpha", Alias),
-        edge("alpha", "beta", RefusesAll),
-        edge("alpha", "beta", Alias, access=("w",), cost=3.0),
-    )
-    with pytest.raises(NoRouteError) as caught:
-        sb.tensor(np.zeros((3, 2))).map("beta")
-    text = str(caught.value)
-    for reason in (
-        "the number of rows is odd",
-        "it never takes anything",
-        'it serves access w, not "r"',
-    ):
-        assert reason in text
-    assert (caught.value.source, caught.value.target) == ("cpu", "beta")
-
-
-@pytest.mark.parametrize("again", [False, True])
-def test_a_refusal_is_shown_alone(monkeypatch: pytest.MonkeyPatch, again: bool) -> None:
-    """How the reasons were found out is of no use to whoever reads the traceback."""
-    install(
-        monkeypatch,
-        edge("cpu", "alpha", Alias),
-        edge("alpha", "beta", RefusesAll),
-        edge("alpha", "beta", Copy),
-    )
-    tensor = sb.tensor(np.zeros((3, 2)))
-    if again:  # when the route has been compiled
-        with pytest.raises(CopyRequiredError):
-            tensor.map("beta")
-    with pytest.raises(CopyRequiredError, match="never takes anything") as caught:
-        tensor.map("beta")
-    shown = "".join(traceback.format_exception(caught.value))
-    assert "Traceback" in shown
-    assert shown.count("Traceback") == 1
-
-
-def test_an_edge_that_copies_and_cannot_serve_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(
-        monkeypatch,
-        edge("cpu", "beta", OnlyEven),
-        edge("cpu", "beta", Copy, access=("r",)),
-    )
-    with pytest.raises(NoRouteError) as caught:
-        sb.tensor(np.zeros((3, 2))).map("beta", "rw")
-    assert 'it copies, and serves access r, not "rw"' in str(caught.value)
-
-
 def test_route_takes_access_by_position_as_map_does(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, edge("cpu", "beta", Alias))
     assert sb.route("cpu", "beta", "rw").access == "rw"
@@ -251,14 +190,6 @@ def test_a_handle_of_the_context_asked_of_its_tensor(monkeypatch: pytest.MonkeyP
     assert caught.value.nearest == ()
     assert "its context has it: use .context.handle('cl_context')" in str(caught.value)
     assert tensor.context.handle("cl_context") == 1
-
-
-def test_no_edge_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, edge("cpu", "alpha", Alias))
-    with pytest.raises(NoRouteError, match="no installed plugin maps tensors to beta"):
-        sb.route("cpu", "beta", level="tensor")
-    with pytest.raises(NoRouteError, match="no installed plugin maps tensors from beta"):
-        sb.route("beta", "alpha", level="tensor")
 
 
 def test_copy_only_when_allowed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,153 +222,6 @@ def test_dense_copy_joins_a_route(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sb.stats().by_edge["cpu -> cpu"].nbytes == 12
     assert sb.tensor(np.zeros((4, 4))).map("alpha", copy=True).shape == (4, 4)
     assert sb.stats().copies == 1
-
-
-def test_access_is_checked_before_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, edge("cpu", "alpha", Alias))
-    array = np.zeros((4, 4), np.uint8)
-    array.flags.writeable = False
-    tensor = sb.tensor(array)
-    for target in ("cpu", "alpha"):
-        with pytest.raises(AccessError, match="read-only cpu"):
-            tensor.map(target, "rw")
-        assert tensor.map(target).readonly
-    readonly = sb.tensor(np.zeros((4, 4), np.uint8)).map("alpha")
-    with pytest.raises(AccessError, match="read-only alpha"):
-        readonly.map("alpha", "w")
-
-
-@pytest.mark.parametrize("copy", [False, True])
-def test_writing_to_a_read_only_object_is_refused_before_routes_are(
-    monkeypatch: pytest.MonkeyPatch, copy: bool
-) -> None:
-    """Neither copy=True nor another route would help."""
-    copies, none = edge("cpu", "alpha", Copy, access=("r",)), ()
-    array = np.zeros((4, 4), np.uint8)
-    array.flags.writeable = False
-    tensor, frame = sb.tensor(array), sb.frame(array, format="GRAY8")
-    every = edge("cpu", "alpha", Copy)
-    refusing = edge("cpu", "alpha", RefusesAll)
-    for edges in ((copies,), none, (every,), (refusing,)):
-        install(monkeypatch, *edges)
-        for item in (tensor, frame):
-            with pytest.raises(AccessError, match="read-only cpu"):
-                item.map("alpha", "rw", copy=copy)
-            with pytest.raises(AccessError, match="read-only cpu"):
-                sb.route(item, "alpha", access="w", copy=copy)
-
-
-@pytest.mark.parametrize("copy", [False, True])
-def test_writing_to_a_read_only_object_is_refused_by_an_edge_alone(copy: bool) -> None:
-    array = np.zeros((4, 4), np.uint8)
-    array.flags.writeable = False
-    spec = edge("cpu", "alpha", Copy)
-    with pytest.raises(AccessError, match="read-only cpu"):
-        Copy(spec, sb.context("cpu"), ALPHA).map(sb.tensor(array), "rw", copy=copy)
-
-
-def test_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch)
-    tensor = sb.tensor(np.zeros(3))
-    with pytest.raises(UnknownNameError, match="did you mean 'alpha'"):
-        tensor.map("alhpa")
-    with pytest.raises(UnknownNameError, match="access mode"):
-        tensor.map("alpha", "x")  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match="a target is"):
-        tensor.map(7)  # type: ignore[call-overload]
-
-
-def test_lifted_edges_serve_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(
-        monkeypatch, edge("cpu", "alpha", Mapped, transfer=Transfer.MAP),
-        edge("alpha", "beta", Alias),
-    )  # fmt: skip
-    frame = sb.frame(np.zeros((6, 4), np.uint8), format="NV12")
-    frame.metadata["note"] = "kept"
-    mapped = frame.map("beta", "rw")
-    assert mapped.parent is frame
-    assert all(p.parent is frame for p in mapped)
-    assert mapped.meta is frame.meta
-    assert [p.shape for p in mapped] == [(4, 4), (2, 2, 2)]
-    mapped.planes[1].native[1, 1, 1] = 8
-    assert frame.planes[1].native[1, 1, 1] == 8
-    held = mapped.planes[1].native
-    with pytest.raises(sb.errors.BusyError):
-        mapped.close()
-    del held
-    mapped.close()
-    assert Mapped.released == ["cpu -> alpha"] * 2
-
-
-def test_a_closed_plane_of_a_lifted_edge_hides_no_holder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The storages are the frame's to end: its planes do not count them once more."""
-    install(monkeypatch, edge("cpu", "alpha", Mapped, transfer=Transfer.MAP))
-    mapped = sb.frame(np.zeros((6, 4), np.uint8), format="NV12").map("alpha", "rw")
-    held = mapped.planes[0].storage
-    mapped.planes[0].close()
-    with pytest.raises(sb.errors.BusyError):
-        mapped.close()
-    assert Mapped.released == []
-    del held
-    mapped.close()
-    assert Mapped.released == ["cpu -> alpha"] * 2
-
-
-def test_an_edge_for_frames_comes_before_a_lifted_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    tensors, frames = edge("cpu", "beta", Alias), edge("cpu", "beta", Watched, level="frame")
-    for order in ((tensors, frames), (frames, tensors)):
-        install(monkeypatch, *order)
-        frame = sb.frame(np.zeros((4, 6), np.uint8), format="GRAY8")
-        assert [h.spec.level for h in sb.route(frame, "beta").hops] == ["frame"]
-
-
-def test_formats_of_an_edge(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(
-        monkeypatch, edge("cpu", "beta", Alias, level="frame", formats=("NV12",)),
-        edge("cpu", "alpha", Alias, level="frame"), edge("alpha", "beta", Alias, level="frame"),
-    )  # fmt: skip
-    nv12 = sb.frame(np.zeros((6, 4), np.uint8), format="NV12")
-    gray = sb.frame(np.zeros((6, 4), np.uint8), format="GRAY8")
-    assert len(sb.route(nv12, "beta").hops) == 1
-    assert len(sb.route(gray, "beta").hops) == 2
-    assert gray.map("beta").native[0].shape == (6, 4)
-    install(monkeypatch, edge("cpu", "beta", Alias, level="frame", formats=("NV12",)))
-    with pytest.raises(NoRouteError, match="it takes NV12, not GRAY8"):
-        sb.route(gray, "beta")
-    with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
-        gray.map("beta")
-
-
-def test_a_copying_edge_is_advised_for_its_formats_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(
-        monkeypatch,
-        edge("cpu", "beta", Alias, transfer=Transfer.COPY, level="frame", formats=("NV12",)),
-    )
-    nv12 = sb.frame(np.zeros((6, 4), np.uint8), format="NV12")
-    gray = sb.frame(np.zeros((6, 4), np.uint8), format="GRAY8")
-    for ask in (lambda: sb.route(nv12, "beta"), lambda: nv12.map("beta")):
-        with pytest.raises(CopyRequiredError, match="pass copy=True"):
-            ask()
-    for copy in (False, True):
-        with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
-            sb.route(gray, "beta", copy=copy)
-        with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
-            gray.map("beta", copy=copy)
-
-
-def test_an_edge_by_hand_takes_the_formats_that_it_declares(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    install(monkeypatch, edge("cpu", "beta", Alias, level="frame", formats=("NV12",)))
-    nv12 = sb.frame(np.zeros((6, 4), np.uint8), format="NV12")
-    (hop,) = sb.route(nv12, "beta").hops
-    assert hop.map(nv12).format.name == "NV12"
-    gray = sb.frame(np.zeros((6, 4), np.uint8), format="GRAY8")
-    with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
-        hop.map(gray)
-    copying = edge("cpu", "beta", Alias, transfer=Transfer.COPY, level="frame", formats=("NV12",))
-    with pytest.raises(NoRouteError, match="takes NV12, not GRAY8"):
-        Alias(copying, gray.context, BETA).map(gray)
 
 
 def test_via_builds_exactly_that_chain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -473,15 +257,6 @@ def test_broken_mapper_is_named_and_gone_round(monkeypatch: pytest.MonkeyPatch) 
     install(monkeypatch, edge("cpu", "beta", Broken))
     with pytest.raises(NoRouteError, match="pip install beta"):
         sb.tensor(np.zeros((2, 2))).map("beta")
-
-
-def test_unmet_requirements_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, edge("cpu", "beta", Alias, requires=("made-up>=2,<3",)))
-    with pytest.raises(NoRouteError, match=r"made-up-dist 1\.5 is here"):
-        sb.route("cpu", "beta", level="tensor")
-    install(monkeypatch, edge("cpu", "beta", Alias, requires=("absent",)))
-    with pytest.raises(NoRouteError, match="plugin 'absent', which is not installed"):
-        sb.route("cpu", "beta", level="tensor")
 
 
 def test_a_key_error_inside_an_edge_is_not_taken_for_a_missing_route(
@@ -533,24 +308,6 @@ def test_refresh_forgets_routes(monkeypatch: pytest.MonkeyPatch) -> None:
         tensor.map("alpha")
 
 
-def test_a_frame_with_one_plane_that_is_refused_is_copied_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    install(monkeypatch, edge("cpu", "alpha", OnlyDense))
-    luma = np.arange(16, dtype=np.uint8).reshape(4, 4)[::-1]
-    chroma = [np.full((2, 2), n, np.uint8) for n in (1, 2)]
-    frame = sb.frame([luma, *chroma], format="I420")
-    with pytest.raises(CopyRequiredError, match="it is not dense"):
-        frame.map("alpha")
-    sb.reset_stats()
-    copied = frame.map("alpha", copy=True)
-    assert sb.stats().by_edge["cpu -> cpu"].nbytes == 24
-    for plane, original in zip(copied, (luma, *chroma), strict=True):
-        assert np.array_equal(plane.native, original)
-        assert plane.native.flags.c_contiguous
-    copied.close()
-
-
 class TestTransit:
     """A node with transit=False: routes begin and end there, and do not lead through."""
 
@@ -586,36 +343,6 @@ class TestTransit:
         route = sb.route(tensor, "beta", via=["gpu:1"])
         assert [c.node for c in route.contexts] == ["cpu", "gpu", "beta"]
         assert route.map(tensor).memory_type == "beta"
-
-
-def test_an_error_names_no_edge_that_leads_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(
-        monkeypatch,
-        edge("cpu", "beta", OnlyEven),
-        edge("cpu", "beta", Copy, access=("r",)),
-        edge("cpu", "gpu", Copy, access=("r",)),
-        edge("alpha", "beta", Alias, access=("r",)),
-    )
-    for copy in (False, True):
-        with pytest.raises(NoRouteError) as caught:
-            sb.tensor(np.zeros((3, 2))).map("beta", "rw", copy=copy)
-        named = [reason.partition(":")[0] for reason in caught.value.reasons]
-        assert named == ["cpu -> beta", "cpu -> beta [made-up]"]
-
-
-def test_one_reason_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(
-        monkeypatch,
-        edge("cpu", "alpha", RefusesAll),
-        edge("alpha", "beta", Alias),
-        edge("alpha", "gpu", Alias),
-        edge("gpu", "beta", Alias),
-        gpu={"devices": None, "derives_from": ()},
-    )
-    for find in (sb.tensor(np.zeros((3, 2))).map, partial(sb.route, sb.tensor(np.zeros((3, 2))))):
-        with pytest.raises(NoRouteError) as caught:
-            find("beta")
-        assert caught.value.reasons == ("cpu -> alpha -> beta: it never takes anything",)
 
 
 @pytest.mark.parametrize("level", ["tensor", "frame"])

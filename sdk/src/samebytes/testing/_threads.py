@@ -17,7 +17,7 @@ _PATIENCE_S = 5.0
 
 def in_threads(number: int, work: Callable[[int], None]) -> None:
     """Run `work(0)`, `work(1)` ... in a thread each; the first error of one is raised here."""
-    start = threading.Barrier(number)
+    start = threading.Barrier(number, timeout=60)
     errors: list[BaseException] = []
 
     def run(which: int) -> None:

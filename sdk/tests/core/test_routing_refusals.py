@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a refused mapping says: every reason, once, and none of an edge that leads elsewhere."""
+
+from __future__ import annotations
+
+import traceback
+from functools import partial
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes.errors import AccessError, CopyRequiredError, NoRouteError, UnknownNameError
+
+from .made_up import ALPHA, Alias, Copy, OnlyEven, RefusesAll, edge, install
+
+pytestmark = pytest.mark.usefixtures("made_up")
+
+
+def test_no_route_carries_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", OnlyEven),
+        edge("cpu", "alpha", Alias),
+        edge("alpha", "beta", RefusesAll),
+        edge("alpha", "beta", Alias, access=("w",), cost=3.0),
+    )
+    with pytest.raises(NoRouteError) as caught:
+        sb.tensor(np.zeros((3, 2))).map("beta")
+    text = str(caught.value)
+    for reason in (
+        "the number of rows is odd",
+        "it never takes anything",
+        'it serves access w, not "r"',
+    ):
+        assert reason in text
+    assert (caught.value.source, caught.value.target) == ("cpu", "beta")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_refusal_is_shown_alone(monkeypatch: pytest.MonkeyPatch, again: bool) -> None:
+    """How the reasons were found out is of no use to whoever reads the traceback."""
+    install(
+        monkeypatch,
+        edge("cpu", "alpha", Alias),
+        edge("alpha", "beta", RefusesAll),
+        edge("alpha", "beta", Copy),
+    )
+    tensor = sb.tensor(np.zeros((3, 2)))
+    if again:  # when the route has been compiled
+        with pytest.raises(CopyRequiredError):
+            tensor.map("beta")
+    with pytest.raises(CopyRequiredError, match="never takes anything") as caught:
+        tensor.map("beta")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "Traceback" in shown
+    assert shown.count("Traceback") == 1
+
+
+def test_an_edge_that_copies_and_cannot_serve_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", OnlyEven),
+        edge("cpu", "beta", Copy, access=("r",)),
+    )
+    with pytest.raises(NoRouteError) as caught:
+        sb.tensor(np.zeros((3, 2))).map("beta", "rw")
+    assert 'it copies, and serves access r, not "rw"' in str(caught.value)
+
+
+def test_no_edge_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "alpha", Alias))
+    with pytest.raises(NoRouteError, match="no installed plugin maps tensors to beta"):
+        sb.route("cpu", "beta", level="tensor")
+    with pytest.raises(NoRouteError, match="no installed plugin maps tensors from beta"):
+        sb.route("beta", "alpha", level="tensor")
+
+
+def test_access_is_checked_before_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "alpha", Alias))
+    array = np.zeros((4, 4), np.uint8)
+    array.flags.writeable = False
+    tensor = sb.tensor(array)
+    for target in ("cpu", "alpha"):
+        with pytest.raises(AccessError, match="read-only cpu"):
+            tensor.map(target, "rw")
+        assert tensor.map(target).readonly
+    readonly = sb.tensor(np.zeros((4, 4), np.uint8)).map("alpha")
+    with pytest.raises(AccessError, match="read-only alpha"):
+        readonly.map("alpha", "w")
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_writing_to_a_read_only_object_is_refused_before_routes_are(
+    monkeypatch: pytest.MonkeyPatch, copy: bool
+) -> None:
+    """Neither copy=True nor another route would help."""
+    copies, none = edge("cpu", "alpha", Copy, access=("r",)), ()
+    array = np.zeros((4, 4), np.uint8)
+    array.flags.writeable = False
+    tensor, frame = sb.tensor(array), sb.frame(array, format="GRAY8")
+    every = edge("cpu", "alpha", Copy)
+    refusing = edge("cpu", "alpha", RefusesAll)
+    for edges in ((copies,), none, (every,), (refusing,)):
+        install(monkeypatch, *edges)
+        for item in (tensor, frame):
+            with pytest.raises(AccessError, match="read-only cpu"):
+                item.map("alpha", "rw", copy=copy)
+            with pytest.raises(AccessError, match="read-only cpu"):
+                sb.route(item, "alpha", access="w", copy=copy)
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_writing_to_a_read_only_object_is_refused_by_an_edge_alone(copy: bool) -> None:
+    array = np.zeros((4, 4), np.uint8)
+    array.flags.writeable = False
+    spec = edge("cpu", "alpha", Copy)
+    with pytest.raises(AccessError, match="read-only cpu"):
+        Copy(spec, sb.context("cpu"), ALPHA).map(sb.tensor(array), "rw", copy=copy)
+
+
+def test_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+    tensor = sb.tensor(np.zeros(3))
+    with pytest.raises(UnknownNameError, match="did you mean 'alpha'"):
+        tensor.map("alhpa")
+    with pytest.raises(UnknownNameError, match="access mode"):
+        tensor.map("alpha", "x")  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="a target is"):
+        tensor.map(7)  # type: ignore[call-overload]
+
+
+def test_unmet_requirements_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "beta", Alias, requires=("made-up>=2,<3",)))
+    with pytest.raises(NoRouteError, match=r"made-up-dist 1\.5 is here"):
+        sb.route("cpu", "beta", level="tensor")
+    install(monkeypatch, edge("cpu", "beta", Alias, requires=("absent",)))
+    with pytest.raises(NoRouteError, match="plugin 'absent', which is not installed"):
+        sb.route("cpu", "beta", level="tensor")
+
+
+def test_an_error_names_no_edge_that_leads_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", OnlyEven),
+        edge("cpu", "beta", Copy, access=("r",)),
+        edge("cpu", "gpu", Copy, access=("r",)),
+        edge("alpha", "beta", Alias, access=("r",)),
+    )
+    for copy in (False, True):
+        with pytest.raises(NoRouteError) as caught:
+            sb.tensor(np.zeros((3, 2))).map("beta", "rw", copy=copy)
+        named = [reason.partition(":")[0] for reason in caught.value.reasons]
+        assert named == ["cpu -> beta", "cpu -> beta [made-up]"]
+
+
+def test_one_reason_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "alpha", RefusesAll),
+        edge("alpha", "beta", Alias),
+        edge("alpha", "gpu", Alias),
+        edge("gpu", "beta", Alias),
+        gpu={"devices": None, "derives_from": ()},
+    )
+    for find in (sb.tensor(np.zeros((3, 2))).map, partial(sb.route, sb.tensor(np.zeros((3, 2))))):
+        with pytest.raises(NoRouteError) as caught:
+            find("beta")
+        assert caught.value.reasons == ("cpu -> alpha -> beta: it never takes anything",)
