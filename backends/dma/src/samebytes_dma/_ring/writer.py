@@ -260,6 +260,7 @@ class RingWriter:
 
         Raises:
             RingTimeoutError: they did not come in time.
+            LayoutError: `readers` is not a number of readers.
             ClosedError: the ring was closed or interrupted.
         """
         if not is_whole(readers, 0, _MANY):
