@@ -5,19 +5,24 @@ from __future__ import annotations
 
 import gc
 import random
+import select
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import samebytes as sb
+from samebytes.testing import at_each_step
 from samebytes_dma import RingTimeoutError, RingWriter
+from samebytes_dma._ring.inbox import TakenError
+from samebytes_dma._ring.readers import Reader
 
-from .both_ends import join, ring, value_of
+from .both_ends import join, ring, sent, served, value_of
 
 CALLS = 700
 LONGEST = 1.2e-4
@@ -151,3 +156,77 @@ def test_a_writer_that_is_interrupted_takes_all_from_one_that_is_gone(
             assert writer.statistics.gone.offered == number + 1
             assert len(writer.departures) == min(number + 1, 64)
         assert all(slot.free for slot in writer._pool.own)
+
+
+def test_a_use_that_was_not_begun_gives_nothing_back() -> None:
+    """A finalizer has taken the packet first: the frame, and the slot, are in use by its use."""
+    with ring() as (writer, reader):
+        sent(writer, 1)
+        frame = reader.read()
+        connection = reader._connection
+        use: Any = SimpleNamespace(release=None)
+        with pytest.raises(TakenError):
+            connection.begin(99, 0, 1, use)
+        if use.release is not None:
+            use.release()
+        assert reader.statistics.held == 1
+        writer.serve()
+        assert writer.statistics.readers[0].held == 1
+        del frame
+
+
+def test_a_packet_that_an_exception_leaves_wakes_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No event comes for it any more."""
+    with ring() as (writer, reader):
+        wait = reader._wait
+
+        def struck(*_: Any) -> Any:
+            raise Stop
+
+        def after_another_thread(*arguments: Any) -> None:
+            monkeypatch.setattr(reader, "_wait", wait)
+            sent(writer, 5)
+            with monkeypatch.context() as here:
+                here.setattr(reader, "_frame", struck)
+                with pytest.raises(Stop):
+                    reader.read()
+            wait(*arguments)
+
+        monkeypatch.setattr(reader, "_wait", after_another_thread)
+        assert value_of(reader.read(20)) == 5
+
+
+def test_what_an_interrupted_writer_leaves_makes_it_readable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As an event loop waits for it."""
+    with ring() as (writer, reader):
+        sent(writer, 5)
+        frame = reader.read()
+        del frame
+
+        def struck(*_: Any) -> Any:
+            raise Stop
+
+        with monkeypatch.context() as here:
+            here.setattr(Reader, "_return", struck)
+            with pytest.raises(Stop):
+                writer.serve(20)
+        assert select.select([writer.fileno()], [], [], 20)[0]
+        writer.serve()
+        assert writer.statistics.readers[0].held == 0
+
+
+def test_a_reader_that_is_interrupted_says_once_that_it_leaves() -> None:
+    with ring() as (writer, reader):
+        sent(writer, 5)
+        kept = reader.read()
+        connection = reader._connection
+        for step in at_each_step(connection.leave, opcodes=True):
+            connection.leave()
+            assert connection._unsent.count(None) <= 1, step
+        writer.serve()
+        assert not writer.departures  # as long as it has a frame
+        del kept
+        assert served(writer, lambda: writer.departures)
+        assert [d.reason for d in writer.departures] == ["left"]

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import atexit
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import samebytes.elements as el
+from samebytes.elements._channel import END, FAILED
+from samebytes.elements._threads import _InOrder
 from samebytes.errors import ElementError
 
 from .pictures import Collect, frame, frames
@@ -50,30 +54,99 @@ def test_what_is_stopped_early_is_interrupted() -> None:
     assert sink.calls == ["interrupt", "close"]
 
 
-@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_ctrl_c_in_interrupt_leaves_no_thread(raised: type[BaseException]) -> None:
-    before = threading.active_count()
+def running_threads() -> list[str]:
+    return [t.name for t in threading.enumerate() if t.name.startswith("samebytes Strikes")]
 
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("times", [1, 9])
+def test_ctrl_c_in_interrupt_leaves_no_thread(times: int, raised: type[BaseException]) -> None:
     class Strikes(el.Source):
+        """Its read() waits for interrupt(), which is interrupted itself: once, or always."""
+
         gives = el.Image("GRAY8", memory="cpu")
-        closed = 0
+        closed = asked = number = 0
+
+        def open(self, context: Any) -> None:
+            self.asked = self.number = 0
+            self._ends = threading.Event()
 
         def read(self) -> Any:
+            self.number += 1
+            assert self.number == 1 or self._ends.wait(60)
             return frame()
 
         def interrupt(self) -> None:
-            raise raised
+            self.asked += 1
+            if self.asked == times or times > 1:
+                self._ends.set()
+            if self.asked <= times:
+                raise raised
+            self._ends.set()
 
         def close(self) -> None:
             self.closed += 1
 
     source, sink = Strikes(), Collect()
     pipe = el.Pipeline(source, sink)
-    for times in (1, 2):  # it can be started again
+    for closed in (1, 2):  # it can be started again
         with pytest.raises(raised), pipe.start() as out:
             next(out)
-        assert threading.active_count() == before
-        assert source.closed == times
+        assert not running_threads()
+        assert source.closed == closed
+
+
+def test_who_stops_it_cuts_a_close_short() -> None:
+    """Where another thread closes what has ended by itself."""
+    closing, cut = threading.Event(), threading.Event()
+
+    class Sends(el.Sink):
+        takes = el.Image()
+
+        def write(self, picture: Any) -> None: ...
+
+        def interrupt(self) -> None:
+            cut.set()
+
+        def close(self) -> None:
+            closing.set()
+            assert cut.wait(60)
+
+    out = el.Pipeline(frames(2), Sends()).start()
+    taking = threading.Thread(target=lambda: list(out))
+    taking.start()
+    assert closing.wait(60)
+    out.stop()
+    taking.join(60)
+    assert out.stopped
+    assert cut.is_set()
+
+
+def test_an_error_at_the_end_of_one_stream_ends_the_others() -> None:
+    """The thread that meets it may have brought a frame of another stream."""
+
+    def end(stream: int) -> Iterator[Any]:
+        raise ValueError(f"at the end of stream {stream}")
+        yield
+
+    stage: Any = SimpleNamespace(end=end, abandon=lambda _: None)
+    emitted: list[Any] = []
+    raised: list[BaseException] = []
+    order = _InOrder(stage, lambda *what: emitted.append(what), raised.append, alone=False)
+    order.give(1, 1, END, raised=False)
+    order.give(0, 0, [(0, "frame")], raised=False)
+    order.give(2, 0, END, raised=False)
+    assert emitted == [(0, "frame"), (1, FAILED), (0, FAILED)]
+    assert [str(error) for error in raised] == ["at the end of stream 1"]
+
+
+def test_starting_many_pipelines_costs_the_same() -> None:
+    before = 0
+    for number in range(6):
+        if number == 2:  # all is imported
+            before = atexit._ncallbacks()
+        el.Pipeline(frames(1), Collect()).run()
+    assert atexit._ncallbacks() == before
 
 
 def test_ctrl_c_while_an_element_returns_waits_for_it() -> None:

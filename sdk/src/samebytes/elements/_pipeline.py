@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import sys
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -313,31 +314,46 @@ class Running:
         if workers is not None and workers.is_one(threading.current_thread()):
             workers.ask_to_stop()  # an element stops its own pipeline: others wait for it
             return
-        with self._ending:  # whoever comes second waits, and finds everything closed
-            if self.stopped or self._finishing:
-                return
-            self._finishing = True
-            left: frozenset[Element] = frozenset()
-            try:
-                if workers is not None:
-                    try:
-                        left = workers.stop()
-                    except BaseException:  # Ctrl-C: the rest of it, until that comes again
-                        failed = True
-                        try:
-                            left = workers.stop()
-                        except BaseException:
-                            left = workers.left()
-                            raise
-                        raise
-            finally:
-                self.stopped = True
-                self._run.close(failed=failed, left=left)
+        if not self._ending.acquire(blocking=False):
+            # Another thread stops it. What that still waits for, as in close(), is cut short.
+            self._run.interrupt()
+            self._ending.acquire()
+        try:  # whoever comes second finds everything closed
+            left = self._close_all(workers, failed=failed)
+        finally:
+            self._ending.release()
         if left and not failed:
             names = [step.name for step in self._run.graph if step.element in left]
             raise ElementError(
                 names[0], "it does not return, so its thread is left: let interrupt() end the call"
             )
+
+    def _close_all(self, workers: Threads | None, *, failed: bool) -> frozenset[Element]:
+        """End the threads and close the elements, once.
+
+        Returns:
+            The elements that did not return.
+        """
+        left: frozenset[Element] = frozenset()
+        if self.stopped or self._finishing:
+            return left
+        self._finishing = True
+        try:
+            if workers is not None:
+                try:
+                    left = workers.stop()
+                except BaseException:  # Ctrl-C: the rest of it, until that comes again
+                    failed = True
+                    try:
+                        left = workers.stop()
+                    except BaseException:
+                        left = workers.left()
+                        raise
+                    raise
+        finally:
+            self.stopped = True
+            self._run.close(failed=failed, left=left)
+        return left
 
     def __enter__(self) -> Self:
         return self
@@ -363,6 +379,7 @@ class Running:
 
 
 _living: weakref.WeakSet[Running] = weakref.WeakSet()
+_modules = 0
 
 
 def _stop_living() -> None:
@@ -372,12 +389,18 @@ def _stop_living() -> None:
     signal, and nobody would close the elements.
     """
     for running in list(_living):
-        with suppress(Exception):
+        try:
             running.stop()
+        except Exception:  # the program has ended: nobody else can say it
+            sys.excepthook(*sys.exc_info())
 
 
 def _stop_at_exit(running: Running) -> None:
+    global _modules  # noqa: PLW0603 - when it was registered last
     _living.add(running)
-    # Those who registered last are called first: before the elements' frameworks go.
-    atexit.unregister(_stop_living)
-    atexit.register(_stop_living)
+    # Those who registered last are called first: before the elements' frameworks go, which may
+    # register when they are imported. Not each time: what was unregistered leaves an empty entry.
+    if len(sys.modules) != _modules:
+        _modules = len(sys.modules)
+        atexit.unregister(_stop_living)
+        atexit.register(_stop_living)

@@ -121,8 +121,17 @@ class Run:
         """Ask every element to return soon. What one raises is raised by close()."""
         for reader in self.readers:
             reader.stop()
+        last: BaseException | None = None
         for step in self.graph:
-            self._interrupt(step)
+            try:
+                self._interrupt(step)
+            except BaseException as error:  # Ctrl-C: the others are asked all the same
+                last = error
+        try:
+            if last is not None:
+                raise last
+        finally:
+            del last  # else its traceback would hold it
 
     def interrupt_sources(self) -> None:
         """Ask the sources alone: what was read may go on."""
@@ -133,11 +142,12 @@ class Run:
     def _interrupt(self, step: Step) -> None:
         if step in self._interrupted:
             return
-        self._interrupted.add(step)
         try:
             step.element.interrupt()
         except Exception as error:
             self._interrupting = self._interrupting or step.failed(error, "interrupt")
+        # After Ctrl-C it is asked again, by the next call.
+        self._interrupted.add(step)
 
     def close(self, *, failed: bool = False, left: frozenset[Element] = frozenset()) -> None:
         """Close every element, last ones first.

@@ -51,6 +51,9 @@ class Threads:
         # What ended the run, if not the end of the streams.
         self._error: BaseException | None = None
         self._stopping = False
+        # stop() was called: where Ctrl-C came in an element's interrupt(), that is called once more
+        # before anybody waits for the element.
+        self._asked = False
         self._failing = Lock()
         self._unfinished: threading.Timer | None = None
         self._ended: set[Reader] = set()
@@ -75,7 +78,7 @@ class Threads:
         self.remaining = len(run.readers) * max(self._ends, 1)
         for step, stage in run.stages.items():
             count = threads if step.element.concurrent and not _writes(stage) else 1
-            order = _InOrder(stage, self._emitter(step), alone=count == 1)
+            order = _InOrder(stage, self._emitter(step), self._fail, alone=count == 1)
             self._orders.append(order)
             for _ in range(count):
                 self._add(step, self._serve, stage, order)
@@ -97,29 +100,36 @@ class Threads:
             # Then no element is in a call that must be cut short, and what close() still does,
             # such as sending what waits, is not to be cut short either.
             ended = not self.remaining and not self._stopping
-            self._stopping = True
+            again, self._stopping = self._asked, True
+            self._asked = True
         if self._unfinished is not None:
             self._unfinished.cancel()
         self._run.stopping = True
-        try:
-            if not ended:
-                self._run.interrupt()
-        finally:
-            for channel in (*self.inputs.values(), self.output):
-                channel.stop()
         until = time.monotonic() + _PATIENCE
         try:
-            if self._unfinished is not None:
-                self._unfinished.join()
-            for thread, _ in self._threads:
-                if thread.ident is not None:
-                    thread.join(max(until - time.monotonic(), 0.0))
+            try:
+                if not ended:
+                    self._run.interrupt()
+            finally:
+                for channel in (*self.inputs.values(), self.output):
+                    channel.stop()
+                if again:
+                    self._join(until)
+            self._join(until)
         finally:
             for channel in (*self.inputs.values(), self.output):
                 channel.stop()  # what was put meanwhile
             for order in self._orders:
                 order.forget()
         return self.left()
+
+    def _join(self, until: float) -> None:
+        """Wait for the threads; at most until then, by time.monotonic()."""
+        if self._unfinished is not None:
+            self._unfinished.join()
+        for thread, _ in self._threads:
+            if thread.ident is not None:
+                thread.join(max(until - time.monotonic(), 0.0))
 
     def left(self) -> frozenset[Element]:
         """The elements whose threads have not ended."""
@@ -300,13 +310,7 @@ class Threads:
                     self._fail(error)
             finally:
                 del frame
-            try:
-                order.give(number, stream, given, raised)
-            except Stopped:
-                raise
-            except BaseException as error:  # of end_of_stream()
-                self._fail(error)
-                order.fail(stream)
+            order.give(number, stream, given, raised)
             del given
 
 
@@ -316,6 +320,7 @@ class _InOrder:
     Args:
         stage: the element at work.
         emit: hands on a frame, or a mark, of a stream.
+        failed: gets what the element raises at the end of a stream.
         alone: only one thread serves it, and emits at once.
 
     Attributes:
@@ -323,9 +328,17 @@ class _InOrder:
         ended: the streams that have ended.
     """
 
-    def __init__(self, stage: Stage, emit: Callable[[int, Any], None], *, alone: bool) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        emit: Callable[[int, Any], None],
+        failed: Callable[[BaseException], None],
+        *,
+        alone: bool,
+    ) -> None:
         self._stage = stage
         self.emit = emit
+        self._failed = failed
         self.alone = alone
         self._taking, self._giving = Lock(), Lock()
         self._numbers = itertools.count()
@@ -363,12 +376,6 @@ class _InOrder:
         finally:
             self._giving.release()
 
-    def fail(self, stream: int) -> None:
-        """The element raised at the end of a stream."""
-        self.broken = True
-        self.ended.add(stream)
-        self.emit(stream, FAILED)
-
     def forget(self) -> None:
         """Let go of what never had its turn."""
         while self._done:
@@ -379,7 +386,15 @@ class _InOrder:
     def _emit(self, stream: int, given: Any, raised: bool) -> None:
         if isinstance(given, Mark):
             if stream not in self.ended:
-                self._end(stream, given)
+                try:
+                    self._end(stream, given)
+                except Stopped:
+                    raise
+                except BaseException as error:  # of end_of_stream()
+                    self._failed(error)  # first: who gets the mark asks for it
+                    self.broken = True
+                    self.ended.add(stream)
+                    self.emit(stream, FAILED)
         elif self.broken or stream in self.ended:
             self._stage.meter.lose(len(given))
         else:

@@ -11,7 +11,7 @@ from functools import partial
 from operator import setitem
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import Fd, Resumable, in_forked_child, uninterrupted
+from samebytes.plugins import Fd, Resumable, in_forked_child
 
 from .inbox import Inbox, TakenError
 from .messages import pack_done, pack_leave
@@ -48,7 +48,9 @@ class Connection:
         # and what other hooks of the child drop may come before its own one here.
         self._process = os.getpid()
         self._pidfd: Fd | None = None
-        self._held: dict[int, None] = {}
+        # By sequence, the id of the SlotUse that gives it back. Another one, made for a packet that
+        # a finalizer or signal handler had taken first, gives nothing back.
+        self._held: dict[int, int] = {}
         # What the writer knows to be held here: it changes when a packet is made, or made again.
         self._known: dict[int, None] = {}
         # What comes back, by slot and sequence; None where the reader leaves.
@@ -110,28 +112,35 @@ class Connection:
         Raises:
             TakenError: the packet is not there any more.
         """
+        me = id(use)
         # It gives nothing back before the frame is held.
-        use.release = Resumable(self._give_back, slot, sequence)
+        use.release = Resumable(self._give_back, slot, sequence, me)
         waiting, known, held = self.inbox.waiting, self._known, self._held
         received = waiting.get(packet)
         if received is None:
             raise TakenError
         if received[1]:
-            notes = [partial(setitem, noted, sequence, None) for noted in (known, held)]
-            self.inbox.take(packet, *notes)
+            notes = (known, None), (held, me)
+            self.inbox.take(packet, *[partial(setitem, at, sequence, what) for at, what in notes])
         else:
             # No call is made here: a signal handler's exception comes after those.
-            del waiting[packet]
+            try:
+                del waiting[packet]
+            except KeyError:
+                raise TakenError from None
             known[sequence] = None
-            held[sequence] = None
+            held[sequence] = me
         self.sequence = sequence
 
-    def _give_back(self, slot: int, sequence: int) -> None:
+    def _give_back(self, slot: int, sequence: int, use: int) -> None:
         """Called by whichever thread drops the last holder, in a finalizer: it cannot wait."""
-        if sequence in self._held:  # else a signal handler came later the first time
-            # No call is made here: a signal handler's exception comes after those.
-            del self._held[sequence]
-            self._unsent += ((slot, sequence),)
+        # No call is made here: a signal handler's exception comes after those.
+        try:
+            if self._held[sequence] == use:
+                del self._held[sequence]
+                self._unsent += ((slot, sequence),)
+        except KeyError:
+            pass  # a signal handler came later the first time
         self.send_unsent()
 
     @property
@@ -183,8 +192,9 @@ class Connection:
     def leave(self) -> None:
         """Take no more frames; the socket is closed when those that are used are gone."""
         if not self._leaving:
-            leaving = partial(setattr, self, "_leaving", True)
-            uninterrupted(partial(self._unsent.append, None), leaving)
+            # No call is made here: neither a signal handler nor a finalizer comes in between.
+            self._leaving = True
+            self._unsent += (None,)
         self.send_unsent()  # also where a signal handler kept it from that the first time
 
     def close(self) -> None:

@@ -65,10 +65,10 @@ class Inbox:
             OSError: what the socket says; or no descriptor is left, and it can be tried again.
         """
         while True:
-            number = self._number
+            number = next(iter(self.waiting), 0)
             received = self.waiting.get(number)
             if received is None:
-                number = self._number = number + 1
+                number = self._number = self._number + 1
                 one = zip((number,), map(call, self._receive))  # noqa: B905 - slower if strict
                 self.waiting.update(one)
                 received = self.waiting.get(number)
@@ -77,7 +77,12 @@ class Inbox:
             got, ancillary, flags, _ = received
             fds: list[Fd] = []
             if ancillary:  # the numbers that came stay here, for one who tries again
-                fds += [Fd.returned_by(os.dup, n) for n in descriptors_in(ancillary)]
+                try:
+                    fds += [Fd.returned_by(os.dup, n) for n in descriptors_in(ancillary)]
+                except OSError:
+                    if number in self.waiting:
+                        raise
+                    continue
             data = bytes(self._room[:got])
             if number not in self.waiting:
                 continue

@@ -163,7 +163,12 @@ class RingReader:
                 self._connect(deadline)
                 continue
             with self._lock:
-                found = self._next(connection)
+                try:
+                    found = self._next(connection)
+                except BaseException:
+                    if connection.inbox.waiting:  # where other threads see no packet coming
+                        self._rouse(again=True)
+                    raise
                 if found is _NOTHING and self._connection is connection:
                     connection.received.prepare()
             if found is not _NOTHING:
@@ -297,6 +302,8 @@ class RingReader:
     ) -> Any:
         sequence = header.sequence
         if sequence <= connection.sequence:
+            if number not in connection.inbox.waiting:
+                raise TakenError
             raise MessageError("frame.sequence", f"{sequence} comes after {connection.sequence}")
         missed = sequence - connection.sequence - 1 if connection.sequence else 0
         begin = partial(connection.begin, number, header.slot, sequence)
@@ -320,12 +327,18 @@ class RingReader:
         if self._connection is connection:
             self._connection = None
         # Of several threads one hears of the end: the others wait for a socket that is closed.
-        # Where they will wait for the next writer, that takes another eventfd, since what was
-        # written once stays readable.
+        self._rouse(again=not self._ended)
+
+    def _rouse(self, *, again: bool) -> None:
+        """Let the threads that wait look at once.
+
+        Args:
+            again: they may wait again, by another eventfd: what was written once stays readable.
+        """
         wake = self._wake
         if wake is not None:
             with suppress(OSError):  # no descriptor is left: they wait until their time is over
-                others, number = wake if self._ended else eventfd(), wake.fileno()
+                others, number = eventfd() if again else wake, wake.fileno()
                 self._wake = others
                 # No other call comes in between, and so no signal handler.
                 os.eventfd_write(number, 1)
@@ -344,8 +357,9 @@ class RingReader:
                 waiting.register(connection.sock.fileno(), select.POLLIN | select.POLLOUT)
         except ValueError:  # another thread has closed it: read() says so
             return
-        # Whoever writes to `wake` has stopped this reader, or ended the connection, before that.
-        if wake is None or self._stopped or connection.ended:
+        # Whoever writes to `wake` has stopped this reader, ended the connection, or left a packet
+        # in the inbox before that.
+        if wake is None or self._stopped or connection.ended or connection.inbox.waiting:
             return
         waiting.register(wake.fileno(), select.POLLIN)
         if self._spin > 0 and comes(waiting, min(self._spin, seconds_until(deadline))):

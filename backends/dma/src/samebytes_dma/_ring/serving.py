@@ -133,6 +133,14 @@ class Server:
 
         Where the exception of a signal handler ends it, the next call does the rest.
         """
+        try:
+            self._serve()
+        except BaseException:
+            if any(each.packets for each in self._readers):
+                self.wake()  # for a loop that waits for fileno()
+            raise
+
+    def _serve(self) -> None:
         for each in self._readers.copy():
             if each.packets:
                 self._look_at(each)

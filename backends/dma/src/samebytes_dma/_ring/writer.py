@@ -411,10 +411,10 @@ class RingWriter:
     ) -> int:
         layout = self._layouts.of(item)
         body, results = described(meta, copy)
-        if slot.buffer is None:
-            self._calls.check_open()
-        assert slot.buffer is not None
-        if slot.buffer.is_dma_buf:
+        buffer = slot.buffer
+        if buffer is None:  # another thread may be closing it just now
+            raise ClosedError("this ring was closed")
+        if buffer.is_dma_buf:
             item.wait()
         pts, base = (None, None) if meta is None else (meta.pts, meta.time_base)
         with self._calls, self._calls.lock:
