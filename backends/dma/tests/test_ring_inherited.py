@@ -16,6 +16,7 @@ import pytest
 from samebytes.errors import ClosedError
 from samebytes_dma import RingReader, RingWriter
 
+from . import both_ends
 from .both_ends import ring, said, sent, served, value_of, writer_at
 
 forks = pytest.mark.filterwarnings(
@@ -39,13 +40,15 @@ time.sleep(600)
 PASSES_ON = """
 import os, sys, warnings
 from importlib import import_module
+from runpy import run_path
 warnings.simplefilter("ignore")
-by, first = sys.argv[1:]
+by, first, both_ends = sys.argv[1:]
 others = ["samebytes_dma._ring.writer", "samebytes_dma._pickling.offers"]
 for name in [*others, "samebytes_dma._ring.reader"][:: 1 if first == "writer" else -1]:
     import_module(name)
 from samebytes_dma._pickling.offers import offer, opened
-from backends.dma.tests.both_ends import ring, sent, served, value_of
+ends = run_path(both_ends)
+ring, sent, served, value_of = map(ends.get, ("ring", "sent", "served", "value_of"))
 with ring(slots=2) as (first, reader), ring(slots=2) as (second, last):
     sent(first, 5)
     way = (second.send if by == "another ring" else offer)(reader.read())
@@ -132,7 +135,7 @@ def test_a_frame_that_is_passed_on_while_its_process_forks(
 
     They run in the order of the imports.
     """
-    process = run(PASSES_ON, by, first)
+    process = run(PASSES_ON, by, first, both_ends.__file__)
     output, _ = process.communicate(timeout=60)
     assert output.split() == ["1", "5", "5", "0"]
 
