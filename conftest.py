@@ -97,18 +97,37 @@ def default_signals() -> Iterator[None]:
 
 
 @pytest.fixture
-def strike(
-    default_signals: None,  # noqa: ARG001 - in force before
-) -> Iterator[Callable[[Callable[[], object]], None]]:
-    """Calls something again and again, and interrupts it 1,000 times as Ctrl-C does.
+def alarms(default_signals: None) -> Iterator[list[str]]:  # noqa: ARG001 - in force before
+    """SIGALRM raises KeyboardInterrupt, as SIGINT does.
+
+    The interpreter only reports an exception that a handler raises in a finalizer: here is what it
+    reports. What other tests left in cycles is finalized before, and nothing of it meanwhile.
 
     Linux gives a few of the signals to threads of C libraries. CPython 3.11 looks for those when
     the main thread next takes the interpreter, as after a sleep.
     """
-    lost: list[object] = []
+    lost: list[str] = []
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
+
+    def report(ignored: sys.UnraisableHookArgs) -> None:
+        lost.append(f"{ignored.exc_type.__name__} in {type(ignored.object).__name__}")  # keeps none
+
+    gc.collect()
+    gc.disable()
+    hook, sys.unraisablehook = sys.unraisablehook, report
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield lost
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+    sys.unraisablehook = hook
+    gc.enable()
+
+
+@pytest.fixture
+def strike(alarms: list[str]) -> Callable[[Callable[[], object]], None]:
+    """Calls something again and again, and interrupts it 1,000 times as Ctrl-C does."""
 
     def repeat(call: Callable[[], object]) -> None:
         call()  # imports what it needs: an import may lose the exception
@@ -119,20 +138,10 @@ def strike(
                 until = time.monotonic() + 10
                 while time.monotonic() < until:
                     call()
-                    time.sleep(0)  # so that those are handled, too
+                    time.sleep(0)  # for a signal that came to another thread
             except KeyboardInterrupt:
                 continue
-            pytest.fail(f"the handler's exception did not reach the caller: {lost}")
-        assert not lost, lost
+            pytest.fail(f"the handler's exception did not reach the caller: {alarms}")
+        assert not alarms, alarms
 
-    # The interpreter only reports an exception that a handler raises in a finalizer. Those of
-    # `call` are the test's matter; what other tests left in cycles must not be finalized meanwhile.
-    gc.collect()
-    gc.disable()
-    hook, sys.unraisablehook = sys.unraisablehook, lost.append
-    before = signal.signal(signal.SIGALRM, interrupt)
-    yield repeat
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-    sys.unraisablehook = hook
-    gc.enable()
+    return repeat

@@ -124,7 +124,7 @@ def test_the_walk_finds_them() -> None:
 
 # jax says so from its first use in this process on; these children use nothing of it.
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS")
 def test_locks_of_all_distributions_are_free_in_a_child() -> None:
     """Those that exist when the test runs, held by another thread while this one forks."""
     every = [thing for module in modules() for thing in vars(module).values()

@@ -18,7 +18,7 @@ LONGEST_END = 600
 """Seconds for what comes before and after: less, unless it hangs."""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="no /proc here")
+@pytest.mark.skipif(sys.platform != "linux", reason="no /proc here: run it on Linux")
 @pytest.mark.slow
 def test_every_frame_is_accounted_for_with_readers_that_are_killed() -> None:
     # Its own process: in that of all tests, memory comes and goes that is not the ring's.

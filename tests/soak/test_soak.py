@@ -21,7 +21,7 @@ SECONDS = float(os.environ.get("SAMEBYTES_SOAK_SECONDS", "60"))
 LONGEST_END = 600
 """Seconds for what comes before and after: less, unless it hangs."""
 
-needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="no /proc here")
+needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="no /proc here: run it on Linux")
 
 
 @needs_proc

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import gc
 import random
 import select
 import signal
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -36,15 +34,12 @@ Interrupt = Callable[[Callable[[], Any]], list[Any]]
 
 
 @pytest.fixture
-def interrupt(default_signals: None) -> Iterator[Interrupt]:  # noqa: ARG001 - in force before
+def interrupt(alarms: list[str]) -> Interrupt:  # noqa: ARG001 - raise in what is called here
     """Makes a call, which a handler's exception ends at some instruction, or which has returned.
 
     One comes for each call, so that it reaches no finalizer of what the call has made.
     """
     chance = random.Random(1)
-
-    def handle(*_: object) -> None:
-        raise Stop
 
     def once(call: Callable[[], Any]) -> list[Any]:
         returned = []
@@ -55,18 +50,10 @@ def interrupt(default_signals: None) -> Iterator[Interrupt]:  # noqa: ARG001 - i
             while time.monotonic() < until:
                 time.sleep(0.0002)
             return returned
-        except Stop:
+        except KeyboardInterrupt:
             return returned
 
-    gc.collect()
-    gc.disable()
-    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
-    before = signal.signal(signal.SIGALRM, handle)
-    yield once
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-    sys.unraisablehook = hook
-    gc.enable()
+    return once
 
 
 def read_all(reader: Any) -> list[Any]:

@@ -95,7 +95,7 @@ def test_a_signal_handler_that_maps_the_same_frame_is_counted() -> None:
             while not mapped:
                 del own  # then the frame's entry in the table is one of the dead
                 own = frame.map("cpu")
-                time.sleep(0)  # for a signal that came to another thread: see `strike`
+                time.sleep(0)  # for a signal that came to another thread: see `alarms`
             assert references_held() == 1 + len(mapped)
             del own
             mapped.clear()

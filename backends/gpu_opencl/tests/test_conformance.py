@@ -43,7 +43,8 @@ needs_usm = pytest.mark.skipif(
     reason="device has no cl_intel_unified_shared_memory",
 )
 needs_images = pytest.mark.skipif(
-    DEVICE is None or not DEVICE.image_support, reason="device has no images"
+    DEVICE is None or not DEVICE.image_support,
+    reason="device has no images: pytest --softdevices=gpu has some",
 )
 # Held, so that natives and tensors of a test are of one cl_context.
 _held: list[Any] = []

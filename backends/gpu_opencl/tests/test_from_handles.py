@@ -75,7 +75,7 @@ def test_images_keep_their_own_layout(
     opencl: Any, mapped: Callable[..., Any], foreign: Callable[..., Any]
 ) -> None:
     if not opencl.native_device.image_support:
-        pytest.skip("device has no images")
+        pytest.skip("device has no images: pytest --softdevices=gpu has some")
     image = opencl.allocate((16, 16), kind="image")
     info = TensorInfo("uint8", (1, 16, 16, 1), opaque=True)
     tensor = mapped(foreign(opencl.native.int_ptr, info, cl_mem=image.handle()))

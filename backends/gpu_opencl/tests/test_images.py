@@ -29,7 +29,7 @@ kernel void run(write_only image2d_t image) {
 @pytest.fixture
 def images(opencl: Any) -> Any:
     if not opencl.native_device.image_support:
-        pytest.skip("device has no images")
+        pytest.skip("device has no images: pytest --softdevices=gpu has some")
     return opencl
 
 
@@ -43,7 +43,7 @@ def offers(context: Any, order: Any) -> bool:
 @pytest.fixture
 def rg_images(images: Any) -> Any:
     if not offers(images, RG):
-        pytest.skip("device has no RG images")
+        pytest.skip("device has no RG images: pytest --softdevices=gpu has some")
     return images
 
 
@@ -136,7 +136,7 @@ def test_planes_of_a_pitched_host_array(
     """NV12 as a decoder has it, to two images, without a copy."""
     context = images_over_buffers
     if not offers(context, RG):
-        pytest.skip("device has no RG images")
+        pytest.skip("device has no RG images: pytest --softdevices=gpu has some")
     whole = samebytes.context("cpu").allocate((48, 512))
     whole.native[...] = 9
     samebytes.reset_stats()

@@ -474,7 +474,7 @@ def test_a_chain_settles_on_one_cl_context(
 ) -> None:
     """In both orders, whether the source's frames are known beforehand or not."""
     if device != "GPU":
-        pytest.skip("no OpenCL in it")
+        pytest.skip(f"{device} has no OpenCL context to settle on: GPU runs this")
     request.getfixturevalue("opencl_plugin")
     seen: set[int] = set()
 

@@ -53,7 +53,8 @@ def test_old_enough_for_host_memory_alone(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.skipif(
-    release(openvino.__version__) < DEVICES_NEED, reason="this OpenVINO is for host memory alone"
+    release(openvino.__version__) < DEVICES_NEED,
+    reason="this OpenVINO is for host memory alone: pip install --upgrade openvino",
 )
 def test_new_enough_for_devices() -> None:
     check_for_devices()

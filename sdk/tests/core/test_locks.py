@@ -21,7 +21,9 @@ FINALIZERS = 200
 PATIENCE = 60.0 + 5 * CHILDREN
 """Seconds: more than a machine takes whose cores are busy with other work; usually one or two."""
 
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")
+needs_fork = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS"
+)
 
 # Threads use what has locks, and this one forks: each child must be able to use it, too.
 FORKING = """

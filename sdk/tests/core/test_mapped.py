@@ -14,7 +14,7 @@ from samebytes.plugins import bytes_at, data_address, is_mapped
 
 PAGE = mmap.PAGESIZE
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="other systems have no /proc/self/maps"
+    sys.platform != "linux", reason="no /proc/self/maps here: run it on Linux"
 )
 
 

@@ -232,7 +232,7 @@ def test_what_interrupt_raises_is_said_after_everything_was_closed(threads: int)
     assert calls[-1] == "close"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:os.fork:RuntimeWarning")
 def test_a_forked_child_closes_nothing() -> None:
     calls: list[str] = []

@@ -48,7 +48,7 @@ class InferQueue:
         userdata: what each request was started with last.
 
     Raises:
-        LayoutError: `jobs` is negative, or no whole number.
+        LayoutError: `jobs` is negative, or not a whole number.
         UnsupportedObjectError: `model` is not a compiled model.
     """
 

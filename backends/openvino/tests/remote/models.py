@@ -10,7 +10,20 @@ import numpy as np
 import openvino
 from openvino import opset13 as ops
 
-__all__ = ["N", "adding_one", "named", "native", "numbers", "nv12_model", "unaligned"]
+import samebytes
+from samebytes_openvino import InferRequest
+
+__all__ = [
+    "N",
+    "adding_one",
+    "first_of",
+    "full",
+    "named",
+    "native",
+    "numbers",
+    "nv12_model",
+    "unaligned",
+]
 
 N = 4096
 """Elements of a test tensor: float32 then are whole pages."""
@@ -76,3 +89,16 @@ def unaligned(shape: Sequence[int] = (1, N)) -> Any:
     memory = np.zeros(size + 128, np.uint8)
     begin = -memory.ctypes.data % 64 + 4
     return memory[begin : begin + size].view(np.float32).reshape(shape)
+
+
+def full(value: float) -> Any:
+    """Memory that every device takes in place."""
+    tensor = samebytes.context("cpu").allocate((1, N), "float32")
+    tensor.native[...] = value
+    return tensor
+
+
+def first_of(request: InferRequest) -> float:
+    """The first element of the output of `adding_one`."""
+    (y,) = request.outputs()
+    return float(y.map("cpu", copy=True).native[0, 0])

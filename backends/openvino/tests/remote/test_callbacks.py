@@ -16,11 +16,10 @@ import openvino
 import pytest
 from openvino import opset13 as ops
 
-import samebytes
 from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
 from samebytes_openvino import InferQueue, InferRequest, compile_model
 
-from .models import N, adding_one
+from .models import adding_one, first_of, full
 
 DEVICES = ["CPU", "GPU", "NPU"]
 LONG = 60
@@ -41,18 +40,6 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
     found: list[BaseException] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda args: found.append(args.exc_value))
     return found
-
-
-def full(value: float) -> Any:
-    """Memory that every device takes in place."""
-    tensor = samebytes.context("cpu").allocate((1, N), "float32")
-    tensor.native[...] = value
-    return tensor
-
-
-def first_of(request: InferRequest) -> float:
-    (y,) = request.outputs()
-    return float(y.map("cpu", copy=True).native[0, 0])
 
 
 def until(condition: Any) -> bool:

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-import samebytes
 from samebytes.testing import at_each_step
 from samebytes_openvino import InferQueue, InferRequest, compile_model
 
-from .models import N, adding_one
+from .models import adding_one, first_of, full
 
 pytestmark = pytest.mark.together
 
@@ -26,18 +25,6 @@ def model(request: pytest.FixtureRequest, device: str) -> Any:
     if device != "CPU":
         request.getfixturevalue(device.lower())
     return compile_model(adding_one(), device)
-
-
-def full(value: float) -> Any:
-    """Memory that every device takes in place."""
-    tensor = samebytes.context("cpu").allocate((1, N), "float32")
-    tensor.native[...] = value
-    return tensor
-
-
-def first_of(request: InferRequest) -> float:
-    (y,) = request.outputs()
-    return float(y.map("cpu", copy=True).native[0, 0])
 
 
 @DEVICES

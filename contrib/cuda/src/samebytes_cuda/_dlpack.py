@@ -9,7 +9,7 @@ from samebytes.errors import ExportError
 from samebytes.plugins import check_dlpack_request, dlpack_capsule
 
 from ._driver import LEGACY_STREAM
-from ._streams import LARGEST_HANDLE, follow
+from ._streams import follow, is_handle
 
 if TYPE_CHECKING:
     from ._array import CudaArray
@@ -97,8 +97,7 @@ def export(
 def _checked_stream(stream: Any) -> int:
     if stream is None:
         return LEGACY_STREAM
-    number = isinstance(stream, int) and not isinstance(stream, bool)
-    if not number or not 0 < stream <= LARGEST_HANDLE:
+    if not is_handle(stream):
         raise ExportError(
             f"{stream!r} is not a stream of DLPack's for CUDA: 1 is the legacy default stream, "
             "2 the thread's default stream, -1 asks for no ordering, and all others are handles"

@@ -21,7 +21,7 @@ from ._context import CudaContext, home_of
 from ._dlpack import CUDA, CUDA_HOST, CUDA_MANAGED
 from ._driver import LEGACY_STREAM
 from ._pointers import Pointer, look_up_all
-from ._streams import LARGEST_HANDLE, precede
+from ._streams import is_handle, precede
 from ._use import CudaStorage, give_back
 
 __all__ = ["Lent", "borrow"]
@@ -154,8 +154,7 @@ def _described(native: Any, described: Any) -> tuple[TensorInfo, int, bool]:
 def _wait_for_stream(home: CudaContext, stream: Any) -> None:
     if stream is None:  # the memory is complete, says the producer
         return
-    number = isinstance(stream, int) and not isinstance(stream, bool)
-    if not number or not 0 < stream <= LARGEST_HANDLE:
+    if not is_handle(stream):
         raise LayoutError(f"{stream!r} is not a stream that an {_INTERFACE} can have")
     precede(home, stream)
 

@@ -20,10 +20,10 @@ from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver, fre
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["LARGEST_HANDLE", "follow", "handle_of", "precede"]
+__all__ = ["follow", "handle_of", "is_handle", "precede"]
 
 _PER_THREAD_STREAM = 2
-LARGEST_HANDLE = 2**64 - 1
+_LARGEST_HANDLE = 2**64 - 1
 _DISABLE_TIMING = 2
 """CU_EVENT_DISABLE_TIMING."""
 _ATTRIBUTES = ("cuda_stream", "ptr", "handle")
@@ -39,17 +39,24 @@ def handle_of(queue: Any) -> int:
             default stream.
 
     Raises:
-        UnsupportedObjectError: it is none of these, or no handle: negative, or too large.
+        UnsupportedObjectError: it is none of these, or a number that cannot be a handle, because it
+            is negative or too large.
     """
     if queue is None:
         return LEGACY_STREAM
     handle = _number_of(queue)
-    if not 0 <= handle <= LARGEST_HANDLE:
+    if not 0 <= handle <= _LARGEST_HANDLE:
         raise UnsupportedObjectError(
             f"{handle} is not the handle of a CUDA stream: pass the stream itself, or None for the "
             "legacy default stream"
         )
     return handle or LEGACY_STREAM
+
+
+def is_handle(stream: Any) -> bool:
+    """Whether that is an int that can be a CUstream, the legacy default stream (0) apart."""
+    number = isinstance(stream, int) and not isinstance(stream, bool)
+    return number and 0 < stream <= _LARGEST_HANDLE
 
 
 def _number_of(queue: Any) -> int:

@@ -111,14 +111,12 @@ class Threads:
                 if not ended:
                     self._run.interrupt()
             finally:
-                for channel in (*self.inputs.values(), self.output):
-                    channel.stop()
+                self.ask_to_stop()
                 if again:
                     self._join(until)
             self._join(until)
         finally:
-            for channel in (*self.inputs.values(), self.output):
-                channel.stop()  # what was put meanwhile
+            self.ask_to_stop()  # what was put meanwhile
             for order in self._orders:
                 order.forget()
         return self.left()
@@ -283,21 +281,18 @@ class Threads:
                 return
             stream, frame = item
             del item
-            given: Any
+            given: Any = []
             raised = False
             try:
                 if isinstance(frame, Mark):
                     given = frame
                 elif order.broken or stream in order.ended:
                     stage.meter.lose(1)
-                    given = []
                 elif order.alone:
-                    given = []
                     for of, one in stage.feed(frame, stream):
                         order.emit(of, one)
                         del one
                 else:
-                    given = []
                     for pair in stage.feed(frame, stream):
                         given.append(pair)
                         del pair

@@ -21,7 +21,7 @@ from .._passing.message import EndOfStreamError
 from .._passing.transport import send_message
 from .._ring.inherited import hold_on
 from .._ring.sockets import user_of
-from .._ring.waiting import LONGEST_LOOK
+from .._ring.waiting import LONGEST_LOOK, eventfd
 
 if TYPE_CHECKING:
     from samebytes import Frame
@@ -76,7 +76,7 @@ class Offers:
         with self._lock:
             if self._listener is None:
                 self._listener = _listening()
-                self._wake = Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+                self._wake = eventfd()
             self._offers[key] = _Offer(body, buffers, item, time.monotonic() + self.seconds)
             if not self._running:
                 self._running = True

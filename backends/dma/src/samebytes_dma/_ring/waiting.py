@@ -49,7 +49,7 @@ def comes(waiting: select.poll, seconds: float) -> bool:
 def eventfd() -> Fd:
     """What ends the waiting of threads, once it is written to and until it is read.
 
-    It is dropped and never closed: another thread may be about to write to its number.
+    A ring drops it and never closes it: another thread may be about to write to its number.
     """
     return Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
 

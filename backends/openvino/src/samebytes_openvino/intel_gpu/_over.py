@@ -245,10 +245,11 @@ def copy_to_array(item: GpuTensor, array: Array) -> None:
 
 
 def _with_an_axis(native: Any, shape: Shape, element: DType, context: ClContext) -> Any:
-    """A remote tensor for the plugin's copies, which end the process where there are no axes.
+    """A remote tensor that the plugin can copy.
 
-    It is `native` itself, or another over the same memory, which it does not keep. A region without
-    axes begins where its memory does.
+    Its copies end the process if a tensor has no axes. So the result is `native` if it has some,
+    and otherwise a tensor of one axis over the same memory, which it does not keep. A region
+    without axes begins where its memory does.
     """
     if shape:
         return native
