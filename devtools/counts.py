@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts of what the code consists of, beside those of an earlier commit.
+
+    python3 -m devtools.counts                  # a table: recorded figures, and those of today
+    python3 -m devtools.counts --record COMMIT  # count that commit, and write devtools/counts.json
+
+Each count is defined by the docstring of the function that makes it. All of them look at files
+called `*.py` outside of hidden folders and of `build`; a *distribution* is a folder of at most two
+names with a pyproject.toml, its *source* is what lies under its `src`, its *tests* what lies under
+its `tests`. Lines are physical lines, blank ones and comments included, so they compare only where
+the formatter and its line length are the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+from devtools.import_circles import circles
+from devtools.workspace import ROOT
+
+RECORD = ROOT / "devtools" / "counts.json"
+_CORE = "sdk/src/samebytes/_core"
+_PLUGINS = "sdk/src/samebytes/plugins.py"
+_CRYPTIC = frozenset({"What", "Whether", "Those", "Who", "Where"})
+_UNCLEAR = _CRYPTIC | {"Which", "How", "When", "That", "Why"}
+_COUNTED_WORDS = {
+    "getrefcount": r"\bgetrefcount\b",
+    "settrace": r"\bsettrace\b",
+    "tracing of opcodes": r"\bf_trace_opcodes\b|\bINSTRUCTION\b",
+    "hand_over, store_result, uninterrupted, Resumable": (
+        r"\b(?:hand_over|store_result|uninterrupted|Resumable)\b"
+    ),
+}
+
+Figures = dict[str, float]
+
+
+class Checkout:
+    """The Python files of one checkout, by their paths in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.texts = {
+            path.relative_to(root).as_posix(): path.read_text("utf-8")
+            for path in sorted(root.rglob("*.py"))
+            if not _is_hidden(path.relative_to(root))
+        }
+        projects = [*root.glob("*/pyproject.toml"), *root.glob("*/*/pyproject.toml")]
+        self.distributions = sorted(
+            path.parent.relative_to(root).as_posix()
+            for path in projects
+            if not _is_hidden(path.relative_to(root)) and (path.parent / "src").is_dir()
+        )
+
+    def under(self, *folders: str) -> dict[str, str]:
+        """Return the files in these folders."""
+        starts = tuple(f"{folder}/" for folder in folders)
+        return {path: text for path, text in self.texts.items() if path.startswith(starts)}
+
+    @property
+    def source(self) -> dict[str, str]:
+        """The files of all distributions' source."""
+        return self.under(*(f"{name}/src" for name in self.distributions))
+
+    @property
+    def tests(self) -> dict[str, str]:
+        """The files of all distributions' tests, and of the folder `tests`."""
+        return self.under("tests", *(f"{name}/tests" for name in self.distributions))
+
+
+def count(root: Path) -> Figures:
+    """Return every count of the checkout at `root`, in the order of the table."""
+    checkout = Checkout(root)
+    figures: Figures = {}
+    for counted in (core, interface, sizes, words, docstrings, import_circles, private_tests):
+        figures.update(counted(checkout))
+    return figures
+
+
+def core(checkout: Checkout) -> Figures:
+    """Lines, AST statements and modules of `samebytes._core`.
+
+    A statement is an `ast.stmt`, at any depth; a docstring is one. `__init__` is a module here.
+    """
+    files = checkout.under(_CORE)
+    return {
+        "_core: lines": lines(files.values()),
+        "_core: AST statements": sum(map(statements, files.values())),
+        "_core: modules": len(files),
+    }
+
+
+def interface(checkout: Checkout) -> Figures:
+    """Names in `__all__` of samebytes.plugins."""
+    for node in ast.parse(checkout.texts[_PLUGINS]).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return {"names of samebytes.plugins": len(ast.literal_eval(node.value))}
+    raise LookupError(f"{_PLUGINS} has no __all__: say here where its names are now")
+
+
+def sizes(checkout: Checkout) -> Figures:
+    """Lines of source and tests, together and by distribution, of `tests`, and of devtools.
+
+    Modules are the files of the source, `__init__` included; their median is of physical lines.
+    Lines of devtools leave out its tests.
+    """
+    source, tests = checkout.source, checkout.tests
+    figures: Figures = {
+        "source: lines": lines(source.values()),
+        "source: AST statements": sum(map(statements, source.values())),
+        "source: modules": len(source),
+        "source: median lines of a module": median(text.count("\n") for text in source.values()),
+        "tests: lines": lines(tests.values()),
+        "tests: AST statements": sum(map(statements, tests.values())),
+    }
+    for name in checkout.distributions:
+        own = checkout.under(f"{name}/src")
+        figures[f"{name}: modules"] = len(own)
+        figures[f"{name}: lines of source"] = lines(own.values())
+        figures[f"{name}: lines of tests"] = lines(checkout.under(f"{name}/tests").values())
+    figures["tests/: lines"] = lines(checkout.under("tests").values())
+    devtools = checkout.under("devtools")
+    figures["devtools: lines"] = lines(
+        text for path, text in devtools.items() if not path.startswith("devtools/tests/")
+    )
+    return figures
+
+
+def words(checkout: Checkout) -> Figures:
+    """Occurrences of words of the census and of tracing, in source and in tests.
+
+    Every whole word counts, in code, comments and docstrings: an import and a use are two.
+    """
+    return {
+        f"{where}: {name}": sum(len(re.findall(pattern, text)) for text in texts.values())
+        for where, texts in (("source", checkout.source), ("tests", checkout.tests))
+        for name, pattern in _COUNTED_WORDS.items()
+    }
+
+
+def docstrings(checkout: Checkout) -> Figures:
+    """Docstrings of modules, classes and functions in the source, and how many open cryptically.
+
+    The opening is the first word. The shorter list is What, Whether, Those, Who and Where; the
+    longer one has Which, How, When, That and Why besides.
+    """
+    openings = Counter(
+        word for text in checkout.source.values() for word in _docstring_openings(text)
+    )
+    total = openings.total()
+    few, many = (
+        sum(openings[word] for word in opening_words) for opening_words in (_CRYPTIC, _UNCLEAR)
+    )
+    return {
+        "docstrings": total,
+        "docstrings that open with What, Whether ... (5 words)": few,
+        "the same in %": round(100 * few / total, 1),
+        "docstrings that open with these or Which, How ... (10 words)": many,
+        "the same 10 words in %": round(100 * many / total, 1),
+    }
+
+
+def import_circles(checkout: Checkout) -> Figures:
+    """Circles of imports among the modules of the source.
+
+    A circle is a strongly connected component of two or more modules: each of them reaches every
+    other one by imports. Imports at import time are those outside of functions; deferred ones
+    stand in functions; those for typing under `if TYPE_CHECKING:`. Each line counts with the
+    kinds of the lines before it. `from package import name` leads to the module package.name
+    where there is one, otherwise to the package; the import of a module does not count as one of
+    the packages that it lies in.
+    """
+    modules = {_module(path): text for path, text in checkout.source.items()}
+    figures: Figures = {}
+    for label, deferred, typing in (
+        ("at import time", False, False),
+        ("with deferred imports", True, False),
+        ("with those for typing too", True, True),
+    ):
+        found = circles(modules, deferred=deferred, typing=typing)
+        figures[f"circles {label}"] = len(found)
+        figures[f"circles {label}: modules of the largest"] = max(map(len, found), default=0)
+    return figures
+
+
+def private_tests(checkout: Checkout) -> Figures:
+    """Share of test modules (`test_*.py`) that import a private module of a distribution.
+
+    A module is private if a part of its name begins with one underscore. An imported name that
+    is private counts as well.
+    """
+    tests = {
+        path: text for path, text in checkout.tests.items() if Path(path).name.startswith("test_")
+    }
+    private = sum(any(map(_is_private, _imported(text))) for text in tests.values())
+    return {
+        "test modules": len(tests),
+        "test modules that import private modules": private,
+        "the same share in %": round(100 * private / len(tests), 1),
+    }
+
+
+def lines(texts: Iterable[str]) -> int:
+    """Return the number of physical lines of all these texts."""
+    return sum(text.count("\n") for text in texts)
+
+
+def statements(text: str) -> int:
+    """Return the number of statements at any depth; 0 for a template that is not Python yet."""
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(_parsed(text)))
+
+
+def table(recorded: Figures, now: Figures, commit: str) -> str:
+    """Return two columns of figures as Markdown."""
+    rows = [f"| | {commit} | now |", "|---|---:|---:|"]
+    for name in dict.fromkeys([*recorded, *now]):
+        cells = (f"{side[name]:,g}" if name in side else "" for side in (recorded, now))
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table, or record the figures of a commit."""
+    parser = argparse.ArgumentParser(prog="python3 -m devtools.counts", description=__doc__)
+    parser.add_argument("--record", metavar="COMMIT", help="count that commit, and keep it")
+    options = parser.parse_args(arguments)
+    if options.record:
+        record = {"commit": options.record, "figures": _count_commit(options.record)}
+        RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        return 0
+    record = json.loads(RECORD.read_text("utf-8"))
+    print(table(record["figures"], count(ROOT), record["commit"]))
+    return 0
+
+
+def _count_commit(commit: str) -> Figures:
+    archive = subprocess.run(
+        ["git", "archive", commit], cwd=ROOT, check=True, stdout=subprocess.PIPE
+    ).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(folder, filter="data")
+        return count(Path(folder))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") or part == "build" for part in path.parts)
+
+
+def _module(path: str) -> str:
+    return path.partition("/src/")[2].removesuffix(".py").replace("/", ".")
+
+
+@cache
+def _parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def _docstring_openings(text: str) -> Iterator[str]:
+    for node in ast.walk(_parsed(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            opening = re.match(r"\w+", ast.get_docstring(node) or "")
+            if ast.get_docstring(node):
+                yield opening.group() if opening else ""
+
+
+def _imported(text: str) -> Iterator[str]:
+    for node in ast.walk(_parsed(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _is_private(name: str) -> bool:
+    parts = name.split(".")
+    ours = parts[0].startswith("samebytes")
+    return ours and any(re.match("_(?!_)", part) for part in parts[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
