@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import av
 import numpy as np
 import pytest
+from av.sidedata.sidedata import Type
 from av.video.frame import PictureType
 from av.video.reformatter import ColorRange, Colorspace
 
 from samebytes.plugins import data_address
-from samebytes_ffmpeg import _avframe_abi, _avutil, _avutil_abi, _pyav
+from samebytes_ffmpeg import _avframe_abi, _avutil, _avutil_abi, _pyav, _side_data
 from samebytes_ffmpeg._hardware.hwcontext_abi import DEVICE_CONTEXTS, FRAMES_CONTEXTS
 
 
@@ -76,6 +78,12 @@ def test_every_known_libavutil_has_contexts_of_devices() -> None:
     assert set(_avframe_abi.AVFRAMES) == set(DEVICE_CONTEXTS) == set(FRAMES_CONTEXTS)
 
 
+def test_side_data_have_the_names_of_pyav() -> None:
+    kinds: list[Any] = list(Type)  # the stubs do not say what the values are
+    names = _side_data.SIDE_DATA_NAMES
+    assert [(kind.value, kind.name) for kind in kinds] == [*enumerate(names[: len(kinds)])]
+
+
 def test_pyav_and_libavutil_agree_with_the_rest_of_an_avframe() -> None:
     """The fields after buf, each of which PyAV or a call of libavutil reads or writes."""
     library = _avutil.PYAV
@@ -92,6 +100,8 @@ def test_pyav_and_libavutil_agree_with_the_rest_of_an_avframe() -> None:
     made = new_side_data(address, 0, 16)
     assert frame.nb_side_data == 1
     assert ctypes.c_void_p.from_address(frame.side_data).value == made
+    ctypes.memset(ctypes.c_void_p.from_address(made + 8).value or 0, 7, 16)
+    assert _side_data.read_side_data(native) == {"PANSCAN": bytes([7] * 16)}
     frame.flags = 1  # AV_FRAME_FLAG_CORRUPT
     assert native.is_corrupt
     frame.flags = 0

@@ -16,6 +16,7 @@ from ._layouts import audio_info
 from ._meaning import interlacing, read_meaning, sample_aspect
 from ._pixel_formats import image_format_named
 from ._pyav import channel_count, fraction, frame_address
+from ._side_data import read_side_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,10 +109,7 @@ def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
         known["interlaced_frame"], known["top_field_first"] = interlacing(frame)
         known["repeat_pict"] = frame.repeat_pict
         known["sample_aspect_ratio"] = sample_aspect(frame)
-    # The iterator of PyAV's container gives the items, and their types since PyAV 19.0.2.
-    container: Any = native.side_data
-    items = (one if hasattr(one, "type") else container[one] for one in container)
-    known["side_data"] = {item.type.name: bytes(item) for item in items}
+    known["side_data"] = read_side_data(native)
     return {"ffmpeg": known, **read_meaning(native)}
 
 
