@@ -17,26 +17,6 @@ __all__ = ["frames_here"]
 
 def frames_here(run: Run) -> Iterator[Frame]:
     """The frames that come out. The sources are read in turn, one frame each."""
-    last = run.graph.last
-
-    def push(step: Step | None, frame: Frame, stream: int) -> Iterator[Frame]:
-        for stage in run.after(step):
-            try:
-                for of, given in stage.feed(frame, stream):
-                    yield from push(stage.step, given, of)
-            except ElementError:
-                if not run.drops:
-                    raise
-        if step is last:
-            run.arrived(frame)
-            yield frame
-
-    def end(step: Step | None, stream: int) -> Iterator[Frame]:
-        for stage in run.after(step):
-            for of, given in stage.end(stream):
-                yield from push(stage.step, given, of)
-            yield from end(stage.step, stream)
-
     reading = deque(run.readers)
     try:
         while reading and not run.stopping:
@@ -48,10 +28,34 @@ def frames_here(run: Run) -> Iterator[Frame]:
                     raise
                 frame = None
             if frame is None:
-                yield from end(None, reader.stream)
+                yield from _end(run, None, reader.stream)
             else:
                 reading.append(reader)
-                yield from push(None, frame, reader.stream)
+                yield from _push(run, None, frame, reader.stream)
                 del frame
     except Stopped:  # a wait for a frame of a pool
         return
+
+
+# Not closures of frames_here(): two that call each other refer to each other, and would keep the
+# run, with all that its elements hold, until the garbage collector runs.
+
+
+def _push(run: Run, step: Step | None, frame: Frame, stream: int) -> Iterator[Frame]:
+    for stage in run.after(step):
+        try:
+            for of, given in stage.feed(frame, stream):
+                yield from _push(run, stage.step, given, of)
+        except ElementError:
+            if not run.drops:
+                raise
+    if step is run.graph.last:
+        run.arrived(frame)
+        yield frame
+
+
+def _end(run: Run, step: Step | None, stream: int) -> Iterator[Frame]:
+    for stage in run.after(step):
+        for of, given in stage.end(stream):
+            yield from _push(run, stage.step, given, of)
+        yield from _end(run, stage.step, stream)

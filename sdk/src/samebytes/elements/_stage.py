@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -71,12 +71,14 @@ class Stage:
         # What several threads do to an element at a time does not tell them apart.
         self._keeps = type(element).frames_kept is not Element.frames_kept
         self._counts_kept = self._keeps and not element.concurrent
+        # Functions, not bound methods: those would refer to the stage, and the stage to them.
+        self._work: Callable[[Stage, Frame, int, Link], Iterator[tuple[int, Frame]]]
         if isinstance(element, Sink):
-            self._work = self._write
+            self._work = Stage._write
         elif isinstance(element, TransformInplace):
-            self._work = self._change
+            self._work = Stage._change
         else:
-            self._work = self._transform
+            self._work = Stage._transform
 
     def feed(self, frame: Frame, stream: int) -> Iterator[tuple[int, Frame]]:
         """Hand one frame to the element; gives what comes of it, each with its stream.
@@ -98,7 +100,7 @@ class Stage:
             if link.writes:
                 yield from self._when_writable(frame, stream, link)
             else:
-                yield from self._work(frame, stream, link)
+                yield from self._work(self, frame, stream, link)
         except Stopped:
             self.meter.lose(self._gone(before))
             raise
@@ -258,7 +260,7 @@ class Stage:
                     stream=stream,
                     pts=frame.meta.pts,
                 ) from CopyRequiredError(node, node, f"{node} -> {node} (make_writable)")
-        yield from self._work(frame, stream, link)
+        yield from self._work(self, frame, stream, link)
 
     def _mapped(self, frame: Frame, link: Link) -> tuple[Frame, Frame]:
         """The frame that goes on, and the one that the element gets."""

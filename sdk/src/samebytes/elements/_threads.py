@@ -119,6 +119,8 @@ class Threads:
             self.ask_to_stop()  # what was put meanwhile
             for order in self._orders:
                 order.forget()
+            if not self.left():
+                self._orders.clear()  # they call this object's methods
         return self.left()
 
     def _join(self, until: float) -> None:

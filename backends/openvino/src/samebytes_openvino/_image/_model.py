@@ -7,24 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from samebytes import Frame, ImageInfo
-from samebytes.errors import (
-    CopyRequiredError,
-    LayoutError,
-    UnknownNameError,
-    UnsupportedObjectError,
-)
+from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
 from .._compiled import CompiledModel
 from .._outputs import OutputFrame
 from .._remote._context import RemoteContext
 from .._remote._core import default_core
-from ._build import Source
 from ._colour import MATRICES, RANGES, ColorMatrix, ColorRange
-from ._components import components_of, without_subsampling
+from ._components import components_of
 from ._explain import explanation, placements
-from ._plan import Plan, Plans, kind_of
+from ._plan import Plans
+from ._planner import Planner
 from ._request import ImageRequest, Resize
-from ._seen import Meaning, Seen, image_of, in_cpu_memory, in_device_memory
+from ._seen import Meaning, image_of
 from ._target import COLORS, Target, input_size_of, layout_of_input, read
 
 __all__ = ["ImageModel", "image_model", "share_elsewhere"]
@@ -121,9 +116,9 @@ def image_model(
     if any(channels) and own.inputs[0].element_type.type_name == "u8":
         raise LayoutError("mean and scale need a model of f32 or f16, but this one takes u8")
     plans = Plans(own, target, device, config, core, batch)
-    made = ImageModel(plans, target, device, resize, Meaning(color_matrix, color_range), batch)
-    made._prepare(example)
-    return made
+    planner = Planner(plans, target, device, resize, Meaning(color_matrix, color_range))
+    planner.prepare(example)
+    return ImageModel(planner, batch)
 
 
 class ImageModel:
@@ -133,37 +128,20 @@ class ImageModel:
     threads, make requests: `create_infer_request()`.
     """
 
-    def __init__(
-        self,
-        plans: Plans,
-        target: Target,
-        device: str | RemoteContext,
-        resize: Resize | None,
-        meaning: Meaning,
-        batch: int,
-    ) -> None:
+    def __init__(self, planner: Planner, batch: int) -> None:
+        self._planner = planner
         self._batch = batch
-        self._plans = plans
-        self._target = target
-        self._device = device
-        self._resize = resize
-        self._meaning = meaning
-        self._plan: Plan | None = None
-        # Where frames of a context go: a name, until the first one showed the context it means.
-        self._contexts: dict[Any, RemoteContext] = {}
-        # For frames that the context cannot share: a name, which means a context that can.
-        self._elsewhere = ""
-        self._own = ImageRequest(self._look, resize, batch, of_model=True)
+        self._own = ImageRequest(planner.look, planner.resize, batch, of_model=True)
 
     @property
     def compiled(self) -> CompiledModel:
         """The compiled model for frames of the layout that was seen last. Its inputs are planes."""
-        return self._planned_last().compiled
+        return self._planner.last.compiled
 
     @property
     def input_size(self) -> tuple[int, int]:
         """(width, height) that the model works at."""
-        return self._target.size
+        return self._planner.target.size
 
     def infer(self, frame: Frame, *, copy: bool = False) -> OutputFrame:
         """Run on a frame: `ImageRequest.infer` of the model's own request.
@@ -187,7 +165,7 @@ class ImageModel:
 
     def create_infer_request(self) -> ImageRequest:
         """Its own request, for inferences that run side by side."""
-        return ImageRequest(self._look, self._resize, self._batch)
+        return ImageRequest(self._planner.look, self._planner.resize, self._batch)
 
     def explain(self, frame: Frame | None = None) -> str:
         """In plain words: where the frame goes, what is converted where, and what is copied.
@@ -196,14 +174,15 @@ class ImageModel:
             frame: the frame to explain. Without it, what holds for all frames of the layout that
                 was seen last is said.
         """
-        resizes = self._resize is not None
-        name = self._device if isinstance(self._device, str) else self._device.device_name
+        planner = self._planner
+        resizes = planner.resize is not None
+        name = planner.device_name
         if frame is None:
-            lines = explanation(self._planned_last(), self._target, name, None, resizes)
+            lines = explanation(planner.last, planner.target, name, None, resizes)
             return "\n".join(lines)
-        plan, seen = self._look(frame, False)
+        plan, seen = planner.look(frame, False)
         size = frame.width, frame.height
-        lines = explanation(plan, self._target, name, size, resizes)
+        lines = explanation(plan, planner.target, name, size, resizes)
         return "\n".join([*lines, placements(plan, frame, seen, resizes)])
 
     def close(self) -> None:
@@ -218,65 +197,8 @@ class ImageModel:
 
     def __repr__(self) -> str:
         width, height = self.input_size
-        name = self._device if isinstance(self._device, str) else self._device.device_name
-        return f"<ImageModel {self._target.color} {width}x{height} on {name}>"
-
-    def _prepare(self, example: Frame | ImageInfo) -> None:
-        """Compile for the example."""
-        if isinstance(example, Frame):
-            try:
-                self._look(example, False)
-            except CopyRequiredError:
-                example = image_of(example)
-            else:
-                return
-        source = Source.dense(example, *self._meaning.of(example, None))
-        self._plan = self._plans.plan_for(self._planned(source), None)
-
-    def _look(self, frame: Frame, copy: bool) -> tuple[Plan, Seen]:
-        """What to do with a frame."""
-        seen = self._see(frame, copy)
-        plan = self._plans.plan_for(self._planned(seen.source), seen.context)
-        self._plan = plan
-        return plan, seen
-
-    def _planned_last(self) -> Plan:
-        assert self._plan is not None, "image_model() plans for the example"
-        return self._plan
-
-    def _planned(self, source: Source) -> Source:
-        """The planes that the model gets: the frame's, or those that `resize` makes of them."""
-        if self._resize is None:
-            return source
-        format_ = source.info.format
-        if any(plane.x_multiple > 1 for plane in format_.planes):
-            raise LayoutError(
-                f"{format_} keeps luma and chroma of neighbouring pixels in one plane, which "
-                "resize= would mix: leave resize= out"
-            )
-        # Chroma is interpolated rather than repeated: that is nearer to resizing colours.
-        made = ImageInfo(without_subsampling(format_), *self.input_size)
-        return Source.dense(made, source.matrix, source.range)
-
-    def _see(self, frame: Frame, copy: bool) -> Seen:
-        kind = kind_of(self._device)
-        refusals: list[str] = []
-        if self._resize is None and kind in ("GPU", "NPU"):
-            known = self._contexts.get(frame.context)
-            targets = (self._target_of(frame), self._elsewhere) if known is None else (known,)
-            for target in filter(None, targets):
-                seen = in_device_memory(frame, target, self._meaning, refusals)
-                if seen is not None:
-                    assert seen.context is not None
-                    self._contexts[frame.context] = seen.context
-                    return seen
-        memory: Literal["", "GPU_BUFFER"] = "GPU_BUFFER" if kind == "GPU" else ""
-        return in_cpu_memory(frame, self._meaning, "" if self._resize else memory, copy)
-
-    def _target_of(self, frame: Frame) -> Any:
-        if isinstance(self._device, RemoteContext):
-            return self._device
-        return f"openvino:{self._device}"
+        planner = self._planner
+        return f"<ImageModel {planner.target.color} {width}x{height} on {planner.device_name}>"
 
 
 def share_elsewhere(model: ImageModel, node: str) -> None:
@@ -289,7 +211,7 @@ def share_elsewhere(model: ImageModel, node: str) -> None:
         model: made for a context.
         node: of its device, for instance "openvino:GPU", which means a context that can.
     """
-    model._elsewhere = node
+    model._planner.elsewhere = node
 
 
 def _channels(what: str, values: float | Sequence[float] | None) -> tuple[float, ...]:

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Planner: which compiled model takes a frame, and in what memory it sees the planes.
+
+An image model and its requests each hold it. Were it the model itself, the model and its own
+request would refer to each other, and be freed by the garbage collector alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from samebytes import Frame, ImageInfo
+from samebytes.errors import CopyRequiredError, LayoutError
+
+from .._remote._context import RemoteContext
+from ._build import Source
+from ._components import without_subsampling
+from ._plan import Plan, Plans, kind_of
+from ._request import Resize
+from ._seen import Meaning, Seen, image_of, in_cpu_memory, in_device_memory
+from ._target import Target
+
+__all__ = ["Planner"]
+
+
+class Planner:
+    """Plans for the frames of one image model.
+
+    Args:
+        plans: compiles, once for each layout.
+        target: the model's input.
+        device: of the model, or the context of its memory.
+        resize: what brings planes to the model's size on the CPU, if the model does not.
+        meaning: how colours are to be read.
+
+    Attributes:
+        elsewhere: a node, for frames that the context cannot share: it means a context that can.
+    """
+
+    def __init__(
+        self,
+        plans: Plans,
+        target: Target,
+        device: str | RemoteContext,
+        resize: Resize | None,
+        meaning: Meaning,
+    ) -> None:
+        self.target = target
+        self.device = device
+        self.resize = resize
+        self.elsewhere = ""
+        self._plans = plans
+        self._meaning = meaning
+        self._last: Plan | None = None
+        # Where frames of a context go: a name, until the first one showed the context it means.
+        self._contexts: dict[Any, RemoteContext] = {}
+
+    @property
+    def device_name(self) -> str:
+        """The device, as OpenVINO calls it."""
+        return self.device if isinstance(self.device, str) else self.device.device_name
+
+    @property
+    def last(self) -> Plan:
+        """The plan for the layout that was seen last."""
+        assert self._last is not None, "image_model() plans for the example"
+        return self._last
+
+    def prepare(self, example: Frame | ImageInfo) -> None:
+        """Compile for the example."""
+        if isinstance(example, Frame):
+            try:
+                self.look(example, False)
+            except CopyRequiredError:
+                example = image_of(example)
+            else:
+                return
+        source = Source.dense(example, *self._meaning.of(example, None))
+        self._last = self._plans.plan_for(self._planned(source), None)
+
+    def look(self, frame: Frame, copy: bool) -> tuple[Plan, Seen]:
+        """Return what to do with a frame, and its planes as the device sees them."""
+        seen = self._see(frame, copy)
+        plan = self._plans.plan_for(self._planned(seen.source), seen.context)
+        self._last = plan
+        return plan, seen
+
+    def _planned(self, source: Source) -> Source:
+        """The planes that the model gets: the frame's, or those that `resize` makes of them."""
+        if self.resize is None:
+            return source
+        format_ = source.info.format
+        if any(plane.x_multiple > 1 for plane in format_.planes):
+            raise LayoutError(
+                f"{format_} keeps luma and chroma of neighbouring pixels in one plane, which "
+                "resize= would mix: leave resize= out"
+            )
+        # Chroma is interpolated rather than repeated: that is nearer to resizing colours.
+        made = ImageInfo(without_subsampling(format_), *self.target.size)
+        return Source.dense(made, source.matrix, source.range)
+
+    def _see(self, frame: Frame, copy: bool) -> Seen:
+        kind = kind_of(self.device)
+        refusals: list[str] = []
+        if self.resize is None and kind in ("GPU", "NPU"):
+            known = self._contexts.get(frame.context)
+            targets = (self._target_of(frame), self.elsewhere) if known is None else (known,)
+            for target in filter(None, targets):
+                seen = in_device_memory(frame, target, self._meaning, refusals)
+                if seen is not None:
+                    assert seen.context is not None
+                    self._contexts[frame.context] = seen.context
+                    return seen
+        memory: Literal["", "GPU_BUFFER"] = "GPU_BUFFER" if kind == "GPU" else ""
+        return in_cpu_memory(frame, self._meaning, "" if self.resize else memory, copy)
+
+    def _target_of(self, frame: Frame) -> Any:
+        if isinstance(self.device, RemoteContext):
+            return self.device
+        return f"openvino:{self.device}"
