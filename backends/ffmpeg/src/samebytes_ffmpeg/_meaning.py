@@ -31,7 +31,15 @@ from ._pyav import frame_address
 if TYPE_CHECKING:
     from av import AudioFrame
 
-__all__ = ["FULL_RANGE_FORMATS", "interlacing", "read_meaning", "sample_aspect", "write_meaning"]
+__all__ = [
+    "FULL_RANGE_FORMATS",
+    "chroma_location",
+    "interlacing",
+    "mark_fields",
+    "read_meaning",
+    "sample_aspect",
+    "write_meaning",
+]
 
 FULL_RANGE_FORMATS = {
     number: f"yuvj{kind}p"
@@ -62,6 +70,12 @@ def interlacing(frame: Any) -> tuple[bool, bool]:
         interlaced |= bool(frame.interlaced_frame)
         top |= bool(frame.top_field_first)
     return interlaced, top
+
+
+def chroma_location(frame: Any) -> str | None:
+    """The chroma location of an AVFrame; None if it is not known."""
+    found = Colorimetry.from_code_points(chroma_location=frame.chroma_location - _CHROMA_BASE)
+    return found.chroma_location
 
 
 def sample_aspect(frame: Any) -> Fraction | None:
@@ -124,7 +138,7 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
         frame.chroma_location = CHROMA_LOCATIONS[colors.chroma_location] + _CHROMA_BASE
     order = field_order_of(metadata)
     if order is not None:
-        _mark_fields(frame, order != "progressive", order == "top")
+        mark_fields(frame, order != "progressive", order == "top")
     repeated = repeat_fields_of(metadata)
     if repeated is not None:
         frame.repeat_pict = repeated
@@ -135,7 +149,8 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
             frame.sample_aspect_ratio[:] = ratio.numerator, ratio.denominator
 
 
-def _mark_fields(frame: Any, interlaced: bool, top: bool) -> None:
+def mark_fields(frame: Any, interlaced: bool, top: bool) -> None:
+    """Mark an AVFrame with what `interlacing` returns."""
     marks = _AV_FRAME_FLAG_INTERLACED | _AV_FRAME_FLAG_TOP_FIELD_FIRST
     frame.flags = (
         frame.flags & ~marks

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
-from av.video.frame import PictureType
 
 from samebytes.formats import AudioInfo, ImageInfo, channel_layout, channel_names
 from samebytes.plugins import FrameMeta
@@ -104,7 +103,7 @@ def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
     known = {name: getattr(native, name) for name in _PROPERTIES if hasattr(native, name)}
     if isinstance(native, VideoFrame):
         frame = AVFrame.from_address(frame_address(native))
-        known["pict_type"] = PictureType(native.pict_type).name
+        known["pict_type"] = _PICTURE_TYPES[frame.pict_type]
         known["chroma_location"] = frame.chroma_location
         known["interlaced_frame"], known["top_field_first"] = interlacing(frame)
         known["repeat_pict"] = frame.repeat_pict
@@ -112,6 +111,9 @@ def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
     known["side_data"] = read_side_data(native)
     return {"ffmpeg": known, **read_meaning(native)}
 
+
+# libavutil/avutil.h: enum AVPictureType
+_PICTURE_TYPES = ("NONE", "I", "P", "B", "S", "SI", "SP", "BI")
 
 _PROPERTIES = (
     "duration", "color_range", "colorspace", "color_primaries", "color_trc", "key_frame",

@@ -31,6 +31,7 @@ __all__ = [
     "AnyFrame",
     "AnyPlane",
     "channel_count",
+    "codec_context_address",
     "end_wait",
     "fraction",
     "frame_address",
@@ -58,6 +59,11 @@ def fraction(ratio: Any) -> Fraction | None:
 def frame_address(native: VideoFrame | AudioFrame) -> int:
     """The AVFrame* of an av frame. It stays the av frame's."""
     return c_void_p.from_address(id(native) + FRAME_POINTER).value or 0
+
+
+def codec_context_address(context: Any) -> int:
+    """The AVCodecContext* of a codec context (`ptr` in av/codec/context.pxd). It stays its own."""
+    return c_void_p.from_address(id(context) + _HEAD).value or 0
 
 
 def frame_of_plane(plane: AnyPlane) -> Any:

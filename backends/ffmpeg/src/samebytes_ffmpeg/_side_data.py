@@ -7,16 +7,17 @@ frame whose side data were read would stay until Python's garbage collector runs
 
 from __future__ import annotations
 
-from ctypes import Structure, c_int, c_size_t, c_void_p, sizeof, string_at
+from ctypes import Structure, c_int, c_size_t, c_void_p, memmove, sizeof, string_at
 from typing import TYPE_CHECKING
 
-from ._avutil import AVFrame
+from ._avutil import PYAV, AVFrame
+from ._owned import made
 from ._pyav import frame_address
 
 if TYPE_CHECKING:
     from av import AudioFrame, VideoFrame
 
-__all__ = ["SIDE_DATA_NAMES", "read_side_data"]
+__all__ = ["SIDE_DATA_NAMES", "AVFrameSideData", "filled", "read_side_data", "set_side_data"]
 
 SIDE_DATA_NAMES = (
     "PANSCAN", "A53_CC", "STEREO3D", "MATRIXENCODING", "DOWNMIX_INFO", "REPLAYGAIN",
@@ -30,10 +31,17 @@ SIDE_DATA_NAMES = (
 """Names of AVFrameSideDataType without AV_FRAME_DATA_, by number; new ones come at the end."""
 
 
-class _AVFrameSideData(Structure):
-    """libavutil/frame.h, as far as it is read: the same in all versions that are known."""
+class AVFrameSideData(Structure):
+    """libavutil/frame.h: the same in all versions that are known."""
 
-    _fields_ = (("type", c_int), ("data", c_void_p), ("size", c_size_t))
+    _fields_ = (
+        ("type", c_int), ("data", c_void_p), ("size", c_size_t), ("metadata", c_void_p),
+        ("buf", c_void_p),
+    )  # fmt: skip
+
+
+_new = PYAV.quick("av_frame_new_side_data", c_void_p, c_void_p, c_int, c_size_t)
+_remove = PYAV.quick("av_frame_remove_side_data", None, c_void_p, c_int)
 
 
 def read_side_data(native: VideoFrame | AudioFrame) -> dict[str, bytes]:
@@ -46,8 +54,32 @@ def read_side_data(native: VideoFrame | AudioFrame) -> dict[str, bytes]:
     for n in range(frame.nb_side_data):
         entry = c_void_p.from_address(frame.side_data + n * sizeof(c_void_p)).value
         assert entry  # the array has no gaps
-        side_data = _AVFrameSideData.from_address(entry)
+        side_data = AVFrameSideData.from_address(entry)
         found[_name(side_data.type)] = string_at(side_data.data, side_data.size)
+    return found
+
+
+def set_side_data(native: VideoFrame | AudioFrame, name: str, content: bytes | None) -> None:
+    """Hang side data on a frame, in place of what it has of that type.
+
+    Args:
+        native: the frame.
+        name: one of SIDE_DATA_NAMES.
+        content: the bytes; None to take it off.
+
+    Raises:
+        NativeError: there is no memory.
+    """
+    frame, number = frame_address(native), SIDE_DATA_NAMES.index(name)
+    _remove(frame, number)
+    if content is not None:
+        filled(made(_new(frame, number, len(content)), "av_frame_new_side_data"), content)
+
+
+def filled(entry: int, content: bytes) -> AVFrameSideData:
+    """An AVFrameSideData* that was made for this content, with it."""
+    found = AVFrameSideData.from_address(entry)
+    memmove(found.data, content, len(content))
     return found
 
 

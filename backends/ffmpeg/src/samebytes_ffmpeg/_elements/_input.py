@@ -15,13 +15,17 @@ import av
 from samebytes.elements import FrameInfo
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
 
+from .._avutil import AVFrame
 from .._pixel_formats import image_format_named
-from .._pyav import end_wait, fraction
+from .._pyav import end_wait, fraction, frame_address
 
 __all__ = ["RATE", "Input", "Waking"]
 
 RATE = Fraction(25)
 """Frames a second of a video that does not say."""
+
+_SAYING_ASPECT = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
+"""Containers of one size and shape, which say it themselves."""
 
 _numbers = itertools.count(1)
 
@@ -77,6 +81,7 @@ class Input:
             self._stream.thread_type = "NONE" if threads == 1 else "AUTO"
             self._said = fraction(self._stream.average_rate)
             self.rate = self._said or fraction(context.framerate) or RATE
+            self._aspect = self._aspect_of_container()
             self._frames: Iterator[av.VideoFrame] = self._decoded()
         except BaseException:
             self.close()
@@ -95,7 +100,10 @@ class Input:
 
     def read(self) -> av.VideoFrame | None:
         """The next frame; None at the end. Raises what PyAV raises."""
-        return next(self._frames, None)
+        found = next(self._frames, None)
+        if found is not None and self._aspect is not None:
+            AVFrame.from_address(frame_address(found)).sample_aspect_ratio[:] = self._aspect
+        return found
 
     def wake(self) -> None:
         """End a read that waits, from another thread."""
@@ -122,6 +130,16 @@ class Input:
         if videos[number].codec_context is None:
             raise ElementError(self._element, "this FFmpeg has no decoder for its video")
         return videos[number]
+
+    def _aspect_of_container(self) -> tuple[int, int] | None:
+        """The sample aspect ratio that the container says, which counts more than that of the
+        bitstream, as in FFmpeg's own programs; None where only the bitstream says one.
+        """
+        if self._container.format.name not in _SAYING_ASPECT:
+            return None
+        # PyAV guesses: it is the container's, else the bitstream's.
+        ratio = self._stream.sample_aspect_ratio
+        return (ratio.numerator, ratio.denominator) if ratio else None
 
     def _decoded(self) -> Iterator[av.VideoFrame]:
         container, stream = self._container, self._stream

@@ -10,6 +10,11 @@ from typing import Any
 import av
 from av.video.frame import PictureType
 
+from samebytes import Frame
+from samebytes.formats import ImageInfo
+
+from ._describing import describe, fields_as_said, properties_of
+
 __all__ = ["Output"]
 
 _MPEG4_MOST = 65535
@@ -42,16 +47,20 @@ class Output:
         return self._stream is not None
 
     def start(
-        self, native: av.VideoFrame, time_base: Fraction | None, codec: str, rate: Fraction,
-        bit_rate: int | None, options: Mapping[str, str],
+        self, frame: Frame[Any], codec: str, rate: Fraction, bit_rate: int | None,
+        options: Mapping[str, str],
     ) -> None:  # fmt: skip
         """Add the stream.
 
         Args:
-            native: a frame like those that follow.
-            time_base: of its time; None if it has none.
+            frame: one like those that follow, in FFmpeg's memory.
+
+        Raises:
+            LayoutError, UnknownNameError: an entry of its metadata is not what it can be.
         """
-        stream = self._container.add_stream(codec, rate=rate, options=dict(options))
+        native, time_base = frame.native, frame.meta.time_base
+        properties = properties_of(native, frame.meta)
+        stream = self._container.add_stream(codec, rate=rate)
         stream.width, stream.height = native.width, native.height
         stream.pix_fmt = native.format.name
         context = stream.codec_context
@@ -59,11 +68,8 @@ class Output:
         if codec == "mpeg4" and base.denominator > _MPEG4_MOST:
             base = Fraction(1, _MPEG4_MOST)
         context.time_base = base
-        context.color_range, context.colorspace = native.color_range, native.colorspace
-        # PyAV exposes these of frames since 15.
-        for name in ("color_primaries", "color_trc"):
-            if hasattr(native, name):
-                setattr(context, name, getattr(native, name))
+        image = ImageInfo.of(frame.image.format, native.width, native.height)
+        context.options.update(describe(stream, codec, properties, image, options))
         if bit_rate is not None:
             stream.bit_rate = bit_rate
         elif codec == "mpeg4":
@@ -72,12 +78,13 @@ class Output:
         self._stream, self._rate, self._time_base = stream, rate, base
         self._like = _likeness(native)
 
-    def write(self, native: av.VideoFrame, pts: int | None, time_base: Fraction | None) -> None:
-        """Encode a frame; the av frame is afterwards as it was.
+    def write(self, frame: Frame[Any]) -> None:
+        """Encode a frame in FFmpeg's memory; the av frame is afterwards as it was.
 
         Raises:
             ValueError: it is of another layout than the first one, or not after the one before.
         """
+        native, pts, time_base = frame.native, frame.meta.pts, frame.meta.time_base
         if self._flushed:
             raise ValueError("the stream has ended: one sink writes one stream")
         if _likeness(native) != self._like:
@@ -102,7 +109,8 @@ class Output:
         # Else the encoder would make it an I-, P- or B-frame as it was in the file it came from.
         native.pict_type = PictureType.NONE
         try:
-            packets = self._stream.encode(native)
+            with fields_as_said(native, frame.meta):
+                packets = self._stream.encode(native)
         finally:
             native.pts, native.pict_type = kept[0], kept[2]
             if kept[1]:

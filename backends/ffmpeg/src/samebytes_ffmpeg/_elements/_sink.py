@@ -106,10 +106,8 @@ class FFmpegSink(Sink):
                 if (reason := why_not_of_range(codec, native, options)) is not None:
                     raise ValueError(reason)
                 rate = _written_as(self.rate) if self.rate else self._rate or RATE
-                output.start(
-                    native, meta.time_base, codec, _countable(rate), self.bit_rate, options
-                )
-            output.write(native, meta.pts, meta.time_base)
+                output.start(frame, codec, _countable(rate), self.bit_rate, options)
+            output.write(frame)
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self._error(f"FFmpeg cannot write the frame: {error}", meta.pts) from error
 

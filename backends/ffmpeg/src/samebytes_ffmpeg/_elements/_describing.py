@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the first frame of a file says of itself, passed on to encoder and container."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import av
+
+from samebytes.formats import ImageInfo, field_order_of
+from samebytes.plugins import FrameMeta
+
+from .._avutil import AVFrame, frame_copy_props
+from .._meaning import chroma_location, interlacing, mark_fields, sample_aspect, write_meaning
+from .._meta import FFmpegMeta
+from .._pyav import frame_address
+from .._side_data import read_side_data
+from ._encoder_side_data import give_side_data
+
+__all__ = ["describe", "fields_as_said", "properties_of"]
+
+_CODING_FIELDS = ("libx264", "mpeg2video", "mpeg4", "prores_ks")
+"""Encoders that code the fields of a picture apart, and say so in their bitstream."""
+
+# libavcodec/avcodec.h
+_AV_CODEC_FLAG_INTERLACED_DCT = 1 << 18
+_AV_CODEC_FLAG_INTERLACED_ME = 1 << 29
+
+
+def properties_of(native: av.VideoFrame, meta: FrameMeta) -> av.VideoFrame:
+    """An av frame without a picture that says what a frame says: its metadata, and what else the
+    av frame is marked with.
+
+    Args:
+        native: the frame in FFmpeg's memory.
+        meta: its FrameMeta.
+
+    Raises:
+        LayoutError, UnknownNameError: an entry of the metadata is not what it can be.
+    """
+    found = av.VideoFrame()
+    frame_copy_props(frame_address(found), frame_address(native))
+    if not isinstance(meta, FFmpegMeta) or meta.metadata_was_read:
+        write_meaning(found, meta.metadata)
+    return found
+
+
+def describe(
+    stream: Any, codec: str, properties: av.VideoFrame, image: ImageInfo,
+    options: Mapping[str, str],
+) -> dict[str, str]:  # fmt: skip
+    """Pass it on to a stream whose encoder is not open yet.
+
+    These are colours, sample aspect ratio, fields, and side data of whole streams: the display
+    matrix, mastering display and so on. What the encoder or the container has no place for, FFmpeg
+    leaves out.
+
+    Args:
+        stream: PyAV's, of a container that is written.
+        codec: FFmpeg's name of the encoder.
+        properties: from `properties_of`.
+        image: format and size of the frames.
+        options: the user's, of the encoder.
+
+    Returns:
+        Options of the encoder, with those of the user, which count more.
+    """
+    context, frame = stream.codec_context, AVFrame.from_address(frame_address(properties))
+    # Not PyAV's own properties, which it has only since 17.
+    context.color_range, context.colorspace = frame.color_range, frame.colorspace
+    context.color_primaries, context.color_trc = frame.color_primaries, frame.color_trc
+    ratio = sample_aspect(frame)
+    if ratio is not None:
+        context.sample_aspect_ratio = ratio
+    said = {}
+    location = chroma_location(frame)
+    if location is not None:
+        said["chroma_sample_location"] = location
+    interlaced, top = interlacing(frame)
+    if interlaced:
+        said["field_order"] = "tt" if top else "bb"
+        if _codes_fields(codec, image, options):
+            context.flags |= _AV_CODEC_FLAG_INTERLACED_DCT | _AV_CODEC_FLAG_INTERLACED_ME
+    give_side_data(context, read_side_data(properties))
+    return {**said, **options}
+
+
+@contextmanager
+def fields_as_said(native: av.VideoFrame, meta: FrameMeta) -> Iterator[None]:
+    """Mark an av frame with the field order of its metadata, and as it was after the block."""
+    order = None
+    if not isinstance(meta, FFmpegMeta) or meta.metadata_was_read:
+        order = field_order_of(meta.metadata)
+    if order is None:
+        yield
+        return
+    frame = AVFrame.from_address(frame_address(native))
+    before = interlacing(frame)
+    mark_fields(frame, order != "progressive", order == "top")
+    try:
+        yield
+    finally:
+        mark_fields(frame, *before)
+
+
+def _codes_fields(codec: str, image: ImageInfo, options: Mapping[str, str]) -> bool:
+    """Whether the encoder can code fields of such pictures."""
+    if codec != "libx264":
+        return codec in _CODING_FIELDS
+    # x264 opens for none whose fields are not whole groups of pixels.
+    whole = not any(image.height % (2 << plane.y_shift) for plane in image.format.planes)
+    return whole and options.get("profile") != "baseline"
