@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,14 @@ def tensors(*, count: int = 3) -> Iterator[sb.Frame[Any]]:
         yield sb.Frame.borrowed(native, tensor.context, sb.FrameMeta(None), keep=tensor)
 
 
+class Watched(np.ndarray[Any, Any]):
+    """An array that weak references see."""
+
+
+def halved(source: Any, target: Any) -> None:
+    target[...] = source[::2, ::2].reshape(target.shape)
+
+
 def value(tensor: sb.Tensor) -> float:
     return float(np.asarray(tensor.map("cpu").native).reshape(-1)[0])
 
@@ -101,6 +110,68 @@ def test_postprocess_reads_the_outputs_where_they_lie(device: str, threads: int)
     found = [one.confidence for (one,) in regions]
     assert found == pytest.approx([20 * number for number in range(6)], abs=0.2)
     assert sb.stats().copied_bytes == 0
+
+
+def check_dropped(
+    infer: OpenVINOInfer, make: Callable[[int], sb.Frame[Any]], held: list[weakref.ref[Any]]
+) -> None:
+    """Without a pipeline, which holds a frame until it is asked for another one."""
+    infer.open(None)
+    came = 0
+    for number in range(4):
+        given = infer.process(make(number))
+        given = [given] if isinstance(given, sb.Frame) else list(given)
+        if number == 3:
+            given += infer.end_of_stream(0) or ()
+        while given:
+            frame = given.pop(0)
+            one = held[frame.meta.pts]
+            assert one() is not None
+            del frame
+            assert one() is None
+            came += 1
+    assert came == 4
+    infer.close()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"postprocess": as_region}, {"requests": 2}, {"batch": 2}, {"resize": halved}],
+    ids=["one", "postprocess", "requests", "batch", "resize"],
+)
+def test_frames_are_dropped_when_their_results_are_out(
+    device: str, parameters: dict[str, Any]
+) -> None:
+    held: list[weakref.ref[Any]] = []
+
+    def guarded(number: int) -> sb.Frame[Any]:
+        memory = sb.context("cpu").allocate((64, 64)).native.view(Watched)
+        held.append(weakref.ref(memory))
+        frame = sb.frame(memory, format="GRAY8")
+        frame.meta.pts = number
+        return frame
+
+    check_dropped(OpenVINOInfer(mean_of_image(), device, **parameters), guarded, held)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"requests": 2}, {"batch": 2}])
+def test_tensors_are_dropped_when_their_results_are_out(
+    device: str, parameters: dict[str, Any]
+) -> None:
+    held: list[weakref.ref[Any]] = []
+    rows = 1 if "batch" in parameters else 4
+
+    def guarded(number: int) -> sb.Frame[Any]:
+        memory = sb.context("cpu").allocate((rows, 8), "float32").native.view(Watched)
+        held.append(weakref.ref(memory))
+        meta = sb.FrameMeta(None, number)
+        return sb.Frame.borrowed((memory,), sb.context("cpu"), meta, keep=memory)
+
+    if device == "GPU":
+        pytest.skip("the GPU plugin has an input until the next inference, and pages are kept")
+    model = doubled()
+    model.reshape([rows, 8])
+    check_dropped(OpenVINOInfer(model, device, **parameters), guarded, held)
 
 
 def test_preparing_the_image_is_part_of_the_model() -> None:

@@ -52,7 +52,7 @@ class Bindings:
         must_run_async: an output is bound to memory that OpenVINO's infer() cannot return.
     """
 
-    __slots__ = ("_bound", "_context", "_intake", "_leftovers", "_native", "_rules",
+    __slots__ = ("_bound", "_context", "_intake", "_leftovers", "_native", "_released", "_rules",
                  "_runs_alone", "_takes_dense", "must_run_async")  # fmt: skip
 
     def __init__(self, native: Any, context: RemoteContext | None, rules: PlacementRules) -> None:
@@ -67,6 +67,8 @@ class Bindings:
         self._leftovers: Leftovers | None = None
         # Nobody has the native to run it by itself.
         self._runs_alone = True
+        # Memory that nobody fills, for inputs whose tensors were released.
+        self._released: dict[Port, Any] = {}
 
     def bind(self, port: Port, value: Any, copy: bool, copied: bool = False) -> None:
         """Give `value` to OpenVINO, and hold it. `InferRequest.set_tensor` lists the errors.
@@ -192,6 +194,28 @@ class Bindings:
             if bound.plugin_copies:
                 count_copy(f"openvino -> {port}", bound.plugin_copies)
 
+    def release_inputs(self) -> None:
+        """Let go of what was set on the inputs. OpenVINO, which cannot, gets unused memory."""
+        for port in [port for port in self._bound if port.kind == "input"]:
+            unused = self._released.get(port)
+            if unused is None:
+                unused = self._released[port] = self._unused(port)
+            self._native.set_input_tensor(port.index, unused)
+            self._replaced(self._bound.pop(port))
+
+    def _unused(self, port: Port) -> Any:
+        """Memory that takes the place of what is bound to a port."""
+        bound = self._bound[port]
+        shape = port.shape
+        if shape is None:
+            found = bound.batch[0] if bound.tensor is None else bound.tensor
+            shape = found.shape
+        make: Any = openvino.Tensor
+        if self._context is not None and self._context.device_name.startswith("NPU"):
+            # The NPU plugin would import memory of others, and no page twice.
+            make = self._context.native.create_host_tensor
+        return make(port.type, openvino.Shape(shape))
+
     def lend_native(self) -> None:
         """Somebody has the request from now on, and may run it unnoticed."""
         self._runs_alone = False
@@ -246,16 +270,17 @@ class Bindings:
     def _hold(self, port: Port, bound: Bound) -> None:
         before = self._bound.get(port)
         self._bound[port] = bound
-        # Of what it copies the plugin has only the copy.
-        if before is not None and before.ran and not before.plugin_copies:
-            self._leave(before)
+        if before is not None:
+            self._replaced(before)
         if port.kind == "output":
             self.must_run_async = any(
                 p.kind == "output" and self._is_remote(b) for p, b in self._bound.items()
             )
 
-    def _leave(self, before: Bound) -> None:
+    def _replaced(self, before: Bound) -> None:
         """Note what an inference used that was replaced."""
+        if not before.ran or before.plugin_copies:
+            return  # of what it copies the plugin has only the copy
         if self._runs_alone and isinstance(before.given, RemoteTensor):
             if self._leftovers is None:
                 self._leftovers = Leftovers()

@@ -190,6 +190,20 @@ class InferRequest:
         for port, plane in zip(ports, planes, strict=True):
             self._bind(port, with_padding(port, plane), copy, copied)
 
+    def release_inputs(self) -> None:
+        """Let go of what was set on the inputs, once an inference has read it.
+
+        Until then the request holds it, and nobody can write to a frame that is mapped for reading.
+        Outputs stay as they are. An input that is not set again has undefined contents.
+
+        Raises:
+            BusyError: an inference is running.
+            ClosedError: the request was closed.
+            RuntimeError: OpenVINO's, if the last inference failed and nobody waited for it.
+        """
+        self._check_idle()
+        self._bindings.release_inputs()
+
     def get_tensor(self, port: Any) -> Tensor:
         """The tensor of an input or output: what was set, or else the request's own memory.
 

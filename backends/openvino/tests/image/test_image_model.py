@@ -241,22 +241,43 @@ def guarded(width: int = 64, height: int = 48) -> tuple[Frame, weakref.ref[Any]]
     return samebytes.frame(memory, format="RGB"), weakref.ref(memory)
 
 
-def test_a_frame_is_held_until_the_next_one() -> None:
+def test_a_request_holds_a_frame_until_the_next_one() -> None:
     model = image_model(echo(), ImageInfo.of("RGB", 64, 48))
+    request = model.create_infer_request()
     frame, held = guarded()
-    model.infer(frame)
+    request.infer(frame)
     del frame
-    gc.collect()
     assert held() is not None
     other, held_too = guarded()
-    model.infer(other)
+    request.infer(other)
     del other
-    gc.collect()
     assert held() is None
     assert held_too() is not None
-    model.close()
-    gc.collect()
+    outputs = request.outputs()
+    request.release_frame()
     assert held_too() is None
+    assert image_of(outputs).max() == 9
+    for again in (request.infer, request.start_async):
+        with pytest.raises(BusyError, match=r"released: call set_frame\(\)"):
+            again()
+    request.infer(noise("RGB", 64, 48))
+    request.infer()
+    third, held_last = guarded()
+    request.set_frame(third)
+    del third
+    request.close()
+    assert held_last() is None
+
+
+def test_a_model_holds_no_frame_after_the_call() -> None:
+    model = image_model(echo(), ImageInfo.of("RGB", 64, 48))
+    for _ in range(2):
+        frame, held = guarded()
+        outputs = model.infer(frame)
+        del frame
+        assert held() is None
+        assert image_of(outputs).max() == 9
+    model.close()
     with pytest.raises(ClosedError, match=r"this ImageModel was closed.*create_infer_request"):
         model.infer(noise("RGB", 64, 48))
     image_of(model.create_infer_request().infer(noise("RGB", 64, 48)))  # others are not affected

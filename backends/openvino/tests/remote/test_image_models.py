@@ -172,7 +172,10 @@ def test_two_models_whose_frames_share_a_page() -> None:
     first, second = (
         samebytes.frame(half.reshape(96, 64), format="GRAY8") for half in memory.reshape(2, -1)
     )
-    one, other = (image_model(echo(64, 96), first, device="NPU") for _ in range(2))
+    models = [image_model(echo(64, 96), first, device="NPU") for _ in range(2)]
+    for model, frame in zip(models, (first, second), strict=True):  # which they do not hold
+        model.infer(frame)
+    one, other = (model.create_infer_request() for model in models)
     one.infer(first)
     with pytest.raises(CopyRequiredError, match="last frame of a request") as refused:
         other.infer(second)

@@ -55,8 +55,7 @@ class OpenVINOInfer(Transform):
     the frame.
 
     Several threads run as many requests, `Pipeline.start(threads=4)`; on an NPU one, since frames
-    of a decoder share pages, which it imports once. Each holds the frame of its last inference
-    until the next one, or until the pipeline has stopped.
+    of a decoder share pages, which it imports once. A frame is held until its result is out.
 
     With `requests` of 2 and more, one thread starts so many inferences and goes on; with `batch`,
     each takes so many frames, of whichever streams they are. Frames go on in the order in which
@@ -207,6 +206,7 @@ class OpenVINOInfer(Transform):
             request = bound(idle, (frame,), copy=self.copy)
             results = self._results(request)
             outputs = request.infer()
+            request.release_inputs()
             self._add(frame, None if results is None else results[0], outputs)
         return frame
 
@@ -319,6 +319,7 @@ class OpenVINOInfer(Transform):
         request, batch = flight.inferring, self.batch
         try:
             request.wait()
+            request.release_inputs()
         except RuntimeError as error:
             first = flight.frames[0]
             raise ElementError(

@@ -146,7 +146,7 @@ class ImageModel:
     def infer(self, frame: Frame, *, copy: bool = False) -> OutputFrame:
         """Run on a frame: `ImageRequest.infer` of the model's own request.
 
-        The request holds the frame until the next call. The next call overwrites the outputs.
+        The frame is not held after the call. The next call overwrites the outputs.
 
         Args:
             frame: of any memory type that can be mapped to the device or to the CPU.
@@ -161,7 +161,9 @@ class ImageModel:
             ClosedError: the model was closed.
             And the errors of `ImageRequest.set_frame` and `InferRequest.infer`.
         """
-        return self._own.infer(frame, copy=copy)
+        outputs = self._own.infer(frame, copy=copy)
+        self._own.release_frame()
+        return outputs
 
     def create_infer_request(self) -> ImageRequest:
         """Its own request, for inferences that run side by side."""

@@ -45,8 +45,8 @@ class ImageRequest:
     """One inference of an ImageModel at a time; several of them run side by side.
 
     Made by `ImageModel.create_infer_request()`. It holds the frame that was set until the next one
-    is set, or until it is closed or dropped; with `resize=` the frame is read when it is set, and
-    not held. One request is used by one thread at a time.
+    is set, or until `release_frame()`, or until it is closed or dropped; with `resize=` the frame
+    is read when it is set, and not held. One request is used by one thread at a time.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class ImageRequest:
         self._request: InferRequest | None = None
         self._spare: dict[str, Tensor] = {}
         self._targets: list[Array] = []
+        self._released = False
         self._closed = False
 
     @property
@@ -150,6 +151,7 @@ class ImageRequest:
             for index in range(plan.inputs_of(len(looks)).start, len(plan.names)):
                 request.set_input_tensor(index, self._empty(request, plan, index))
         self._plan, self._request = plan, request
+        self._released = False
 
     def _empty(self, request: InferRequest, plan: Plan, index: int) -> Tensor:
         """Memory in the place of a frame that a batch lacks."""
@@ -157,6 +159,21 @@ class ImageRequest:
         assert port.shape is not None, "planes have fixed shapes"
         place = plan.compiled.context or samebytes.context("cpu")
         return place.allocate(port.shape, "uint8")
+
+    def release_frame(self) -> None:
+        """Let go of the frame, once an inference has read it: `InferRequest.release_inputs`.
+
+        Somebody else may then write to it. The outputs stay. Where no frame is held, it does
+        nothing.
+
+        Raises:
+            BusyError: an inference is running.
+            ClosedError: this request was closed.
+        """
+        self._check_open()
+        if self._request is not None:
+            self._request.release_inputs()
+        self._released = self._resize is None
 
     def infer(self, frame: Frame | None = None, *, copy: bool = False) -> OutputFrame:
         """Set a frame, unless it is left out, run, and return the outputs.
@@ -171,8 +188,7 @@ class ImageRequest:
         Raises:
             The errors of `set_frame` and of `InferRequest.infer`.
         """
-        if frame is not None:
-            self.set_frame(frame, copy=copy)
+        self._set_or_keep(frame, copy)
         return self.request.infer()
 
     def start_async(self, frame: Frame | None = None, *, copy: bool = False) -> None:
@@ -182,8 +198,7 @@ class ImageRequest:
             frame: of the format that the model was made for; None runs on the last one again.
             copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
         """
-        if frame is not None:
-            self.set_frame(frame, copy=copy)
+        self._set_or_keep(frame, copy)
         self.request.start_async()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -215,6 +230,12 @@ class ImageRequest:
             self._request.close()
         self._request = self._plan = None
         self._spare, self._targets = {}, []
+
+    def _set_or_keep(self, frame: Frame | None, copy: bool) -> None:
+        if frame is not None:
+            self.set_frame(frame, copy=copy)
+        elif self._released:
+            raise BusyError("the frame was released: call set_frame() or infer(frame) first")
 
     def _check_open(self) -> None:
         if not self._closed:

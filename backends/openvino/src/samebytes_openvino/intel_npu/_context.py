@@ -438,8 +438,8 @@ def _pages_taken(_: Imported) -> PropertyError:
     return PropertyError(
         "MEM_HANDLE",
         "it shares a page with other memory that the NPU holds at the moment, for a tensor, or for "
-        "the last frame of a request or image model: close that first, or give it pages of its "
-        'own, as samebytes.context("cpu").allocate() does',
+        "the last frame of a request: release or close that first, or give it pages of its own, "
+        'as samebytes.context("cpu").allocate() does',
     )
 
 
