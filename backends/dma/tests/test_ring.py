@@ -13,6 +13,7 @@ import pytest
 import samebytes
 from samebytes import Region, metadata
 from samebytes.errors import AccessError, ClosedError, LayoutError, UnsupportedObjectError
+from samebytes.testing import assert_no_garbage
 from samebytes_dma import (
     EndOfStreamError,
     MessageError,
@@ -51,6 +52,24 @@ def test_a_frame_arrives_with_all_that_it_has() -> None:
         view = got.map("cpu")
         assert [int(plane.native.min()) for plane in view] == [10, 11]
         assert [int(plane.native.max()) for plane in view] == [10, 11]
+
+
+@pytest.mark.parametrize("copy", [True, False], ids=["copied", "adopted"])
+def test_packets_leave_nothing_to_the_garbage_collector(copy: bool) -> None:
+    with ring(format="NV12") as (writer, reader):
+        kept = samebytes.context("cpu" if copy else "dma").allocate_frame("NV12", 64, 16)
+
+        def once() -> None:
+            writer.send(kept, copy=copy)
+            writer.serve()
+            with reader.read() as got:
+                assert got.metadata is not None
+            writer.serve()
+
+        for _ in range(100):
+            once()
+        assert_no_garbage(once)
+    samebytes.reset_stats()
 
 
 def test_a_tensor() -> None:

@@ -13,6 +13,7 @@ import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_void_p
+from functools import cache
 from typing import Any
 
 import av
@@ -53,6 +54,12 @@ class Mapped(c_void_p):
         self.library.frame_free(byref(self))
 
 
+@cache
+def hwframe_map(library: Libavutil) -> Any:
+    """FFmpeg's own way to look at a frame of a device."""
+    return library.slow("av_hwframe_map", c_int, c_void_p, c_void_p, c_int)
+
+
 @contextmanager
 def uncounted(library: Libavutil, address: int) -> Iterator[c_void_p]:
     """A frame like another one, which FFmpeg does not see as a reference to that one's buffer."""
@@ -88,7 +95,7 @@ class DeviceFrames(Memory):
     def views(self, native: Any) -> tuple[Array, ...]:
         library, address = place_of(native)
         image = samebytes.frame(native).image
-        call = library.slow("av_hwframe_map", c_int, c_void_p, c_void_p, c_int)
+        call = hwframe_map(library)
         mapped = Mapped(library.frame_alloc())
         mapped.library = library
         shown = library.AVFrame.from_address(mapped.value or 0)

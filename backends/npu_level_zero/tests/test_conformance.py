@@ -7,6 +7,7 @@ import ctypes
 import mmap
 import weakref
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,12 @@ Array = np.ndarray[Any, Any]
 PAGE = mmap.PAGESIZE
 
 
+@cache
+def loader() -> ctypes.CDLL:
+    """The library itself, beside the backend's own view of it."""
+    return ctypes.CDLL(LIBRARY_NAME)
+
+
 class Owner:
     """Frees USM when it is gone, and until then holds what it was allocated in."""
 
@@ -56,7 +63,7 @@ class HostUSM(Memory):
 
     def allocate(self, nbytes: int) -> tuple[int, Owner]:
         """Memory, and what frees it when it is gone."""
-        library, context = ctypes.CDLL(LIBRARY_NAME), self.level_zero()
+        library, context = loader(), self.level_zero()
         handle = ctypes.c_void_p(context.handle("ze_context"))
         size, made = (ctypes.c_size_t(nbytes), ctypes.c_size_t(64)), ctypes.c_void_p()
         self.call(library, handle, size, ctypes.c_void_p(context.handle("ze_device")), made)

@@ -7,6 +7,7 @@ import ctypes
 import mmap
 import os
 import weakref
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,12 @@ from samebytes_vaapi._formats import format_of
 from samebytes_vaapi._library import LIBRARY_NAME
 
 Array = np.ndarray[Any, Any]
+
+
+@cache
+def libva() -> ctypes.CDLL:
+    """The library itself, beside the backend's own view of it."""
+    return ctypes.CDLL(LIBRARY_NAME)
 
 
 class Owner:
@@ -63,7 +70,7 @@ class Surfaces(Memory):
         return context
 
     def make_frame(self, image: ImageInfo) -> VASurface:
-        library, context = ctypes.CDLL(LIBRARY_NAME), self.vaapi()
+        library, context = libva(), self.vaapi()
         display, owner = ctypes.c_void_p(context.handle("va_display")), Owner(context)
         format_, made = format_of(image.format), ctypes.c_uint32()
         attribute = VASurfaceAttrib(
@@ -80,7 +87,7 @@ class Surfaces(Memory):
         return context.import_surface(made.value, image, keep=owner)
 
     def views(self, native: VASurface) -> tuple[Array, ...]:
-        library, descriptor = ctypes.CDLL(LIBRARY_NAME), VADRMPRIMESurfaceDescriptor()
+        library, descriptor = libva(), VADRMPRIMESurfaceDescriptor()
         display = ctypes.c_void_p(native.display)
         flags = va.VA_EXPORT_SURFACE_READ_WRITE | va.VA_EXPORT_SURFACE_SEPARATE_LAYERS
         status = library.vaExportSurfaceHandle(

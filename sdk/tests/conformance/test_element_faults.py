@@ -25,6 +25,7 @@ FAULTS: dict[str, tuple[str, set[str]]] = {
     "state that threads share": ("TestMean", {"test_threads"}),
     "a frame that is held": ("TestMean", {"test_stopped_in_the_middle"}),
     "a list that grows": ("TestMean", {"test_thousands_of_frames"}),
+    "a cycle for each frame": ("TestMean", {"test_thousands_of_frames"}),
     "writes to what it reads": ("TestMean", {"test_what_it_only_reads"}),
     "a new frame": ("TestMean", {"test_frames_go_on_in_place"}),
     "another size than announced": ("TestHalf", {

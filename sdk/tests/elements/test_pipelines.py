@@ -7,6 +7,7 @@ import asyncio
 import gc
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
+from samebytes.testing.rules.garbage import collector_off
 
 from .pictures import HEIGHT, WIDTH, Collect, add, frame, frames, numbers
 
@@ -134,6 +136,43 @@ def test_threads_of_one_element_keep_the_order(concurrent: bool) -> None:
     with el.Pipeline(frames(24), Slow()).start(threads=3) as out:
         assert numbers_of(out) == list(range(24))
     assert (max(at_once) > 1) is concurrent
+
+
+def test_threads_do_not_run_away_from_the_slowest() -> None:
+    """As where the first frame compiles a model: what others make of theirs waits for it."""
+    threads, others = 2, []
+    enough = threading.Event()
+
+    class SlowAtFirst(el.Transform):
+        concurrent = True
+
+        def process(self, picture: Any) -> Any:
+            if picture.pts:
+                others.append(picture.pts)
+                if len(others) == 2 * threads - 1:
+                    enough.set()
+            else:
+                assert enough.wait(20)
+                time.sleep(0.1)  # to see whether they go on
+                found.append(len(others))
+            return picture
+
+    found: list[int] = []
+    with el.Pipeline(frames(100), SlowAtFirst()).start(threads=threads) as out:
+        assert numbers_of(out) == list(range(100))
+    assert found == [2 * threads - 1]
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_pipeline_goes_without_the_garbage_collector(threads: int) -> None:
+    with collector_off():
+        elements = [add(by=1), Collect()]
+        gone = [weakref.ref(element) for element in elements]
+        pipe = el.Pipeline(frames(6), *elements)
+        with pipe.start(threads=threads) as out:
+            gone += [weakref.ref(picture) for picture in out]
+        del pipe, elements, out
+        assert [ref() for ref in gone] == [None] * len(gone)
 
 
 @THREADS

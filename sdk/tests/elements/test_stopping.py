@@ -132,7 +132,7 @@ def test_an_error_at_the_end_of_one_stream_ends_the_others() -> None:
     stage: Any = SimpleNamespace(end=end, abandon=lambda _: None)
     emitted: list[Any] = []
     raised: list[BaseException] = []
-    order = _InOrder(stage, lambda *what: emitted.append(what), raised.append, alone=False)
+    order = _InOrder(stage, lambda *what: emitted.append(what), raised.append, threads=2)
     order.give(1, 1, END, raised=False)
     order.give(0, 0, [(0, "frame")], raised=False)
     order.give(2, 0, END, raised=False)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any
 
 from samebytes.errors import MissingDependencyError, NativeError
@@ -80,8 +81,9 @@ class Library:
         return self._functions[name](*arguments)
 
 
+@cache  # of what was opened: an error is not remembered
 def open_library(name: str, package: str) -> ctypes.CDLL:
-    """Open a library of the system.
+    """Open a library of the system; one object for each.
 
     Args:
         name: of the file.

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from ctypes import byref, c_int, c_void_p, cast
+from ctypes import byref, c_int, c_void_p
 
 from samebytes.errors import LayoutError, MissingDependencyError, UnknownNameError
 from samebytes.plugins import Fd, bytes_at
@@ -146,7 +146,8 @@ def _messages(library: Library, pointer: int) -> Iterator[list[str]]:
         return
     hear = VAMessageCallback(lambda _, text: said.append(text.decode(errors="replace").strip()))
     library.ask("vaSetInfoCallback", pointer, None, None)
-    library.ask("vaSetErrorCallback", pointer, cast(hear, c_void_p), None)
+    # Not ctypes.cast(), after which the function refers to itself.
+    library.ask("vaSetErrorCallback", pointer, c_void_p.from_buffer(hear), None)
     try:
         yield said
     finally:

@@ -202,8 +202,10 @@ class Element:
         vars(self).pop("run_failed", None)
 
     def _set_closed(self) -> None:
+        message = f"{self.name}.{self._samebytes_work}() was called after close()"
+
         def closed(*_: Any) -> NoReturn:
-            raise ClosedError(f"{self.name}.{self._samebytes_work}() was called after close()")
+            raise ClosedError(message)
 
         vars(self)[self._samebytes_work] = closed
         self._leave_pipeline()

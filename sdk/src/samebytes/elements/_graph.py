@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,12 +21,14 @@ class Step:
     Attributes:
         element: what the user wrote.
         name: unique in the pipeline: "blur", "blur#2".
-        before: the step that it takes frames from; None for a source.
         after: the steps that take its frames; several share them, and may only read.
         depth: how many branches it lies in.
     """
 
-    __slots__ = ("after", "before", "depth", "element", "name")
+    # Weak, as `after` refers the other way: else a pipeline that is dropped would wait for the
+    # garbage collector, with its models. The graph holds all steps.
+    _before: weakref.ref[Step] | None
+    __slots__ = ("__weakref__", "_before", "after", "depth", "element", "name")
 
     def __init__(self, element: Element, name: str, before: Step | None, depth: int) -> None:
         self.element = element
@@ -33,6 +36,15 @@ class Step:
         self.before = before
         self.after: list[Step] = []
         self.depth = depth
+
+    @property
+    def before(self) -> Step | None:
+        """The step that it takes frames from; None for a source."""
+        return None if self._before is None else self._before()
+
+    @before.setter
+    def before(self, step: Step | None) -> None:
+        self._before = None if step is None else weakref.ref(step)
 
     @property
     def shares(self) -> tuple[Step, ...]:

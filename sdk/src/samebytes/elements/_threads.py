@@ -7,7 +7,6 @@ had gone past it goes on to the end, as it would in a plain loop; then the error
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -78,7 +77,7 @@ class Threads:
         self.remaining = len(run.readers) * max(self._ends, 1)
         for step, stage in run.stages.items():
             count = threads if step.element.concurrent and not _writes(stage) else 1
-            order = _InOrder(stage, self._emitter(step), self._fail, alone=count == 1)
+            order = _InOrder(stage, self._emitter(step), self._fail, threads=count)
             self._orders.append(order)
             for _ in range(count):
                 self._add(step, self._serve, stage, order)
@@ -144,6 +143,8 @@ class Threads:
         self._stopping = True
         for channel in (*self.inputs.values(), self.output):
             channel.stop()
+        for order in self._orders:
+            order.stop()
 
     def frames(self) -> Iterator[Frame]:
         """The frames that come out, until all streams have ended."""
@@ -318,9 +319,11 @@ class _InOrder:
         stage: the element at work.
         emit: hands on a frame, or a mark, of a stream.
         failed: gets what the element raises at the end of a stream.
-        alone: only one thread serves it, and emits at once.
+        threads: how many serve it. Together they are at most twice as many frames ahead of the
+            slowest, such as one for which the model is compiled: what they made of them waits.
 
     Attributes:
+        alone: only one thread serves it, and emits at once.
         broken: the element has raised, and nothing goes on any more.
         ended: the streams that have ended.
     """
@@ -331,15 +334,17 @@ class _InOrder:
         emit: Callable[[int, Any], None],
         failed: Callable[[BaseException], None],
         *,
-        alone: bool,
+        threads: int,
     ) -> None:
         self._stage = stage
         self.emit = emit
         self._failed = failed
-        self.alone = alone
+        self.alone = threads == 1
         self._taking, self._giving = Lock(), Lock()
-        self._numbers = itertools.count()
-        self._next = 0
+        self._most = 2 * threads
+        self._taken = self._next = 0
+        self._moved = threading.Condition(Lock())
+        self._stopped = False
         self._done: dict[int, tuple[int, Any, bool]] = {}
         self.ended: set[int] = set()
         self.broken = False
@@ -349,7 +354,19 @@ class _InOrder:
         if self.alone:
             return 0, worker.channel.get(worker)
         with self._taking:
-            return next(self._numbers), worker.channel.get(worker)
+            with self._moved:
+                self._moved.wait_for(self._may_take)
+            number, self._taken = self._taken, self._taken + 1
+            return number, worker.channel.get(worker)
+
+    def _may_take(self) -> bool:
+        return self._taken - self._next < self._most or self._stopped
+
+    def stop(self) -> None:
+        """Let nobody wait any more: the channel says that it has stopped."""
+        with self._moved:
+            self._stopped = True
+            self._moved.notify_all()
 
     def give(self, number: int, stream: int, given: Any, raised: bool) -> None:
         """Emit what came of an item, once everything before it was emitted.
@@ -368,7 +385,9 @@ class _InOrder:
             self._done[number] = (stream, given, raised)
             while self._next in self._done:
                 one = self._done.pop(self._next)
-                self._next += 1
+                with self._moved:
+                    self._next += 1
+                    self._moved.notify_all()
                 self._emit(*one)
         finally:
             self._giving.release()

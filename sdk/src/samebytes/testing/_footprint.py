@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import resource
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,15 +14,15 @@ from typing import NamedTuple, TypeVar
 
 from samebytes import Context, Storage
 
-__all__ = ["Counts", "assert_nothing_left", "assert_steady", "living_objects"]
+from .rules.garbage import garbage_of, in_excess
+
+__all__ = ["Counts", "assert_no_garbage", "assert_nothing_left", "assert_steady", "living_objects"]
 
 _T = TypeVar("_T")
 
 # A leak of one object for each of 10,000 calls shows up at ten times these.
-_MAX_BLOCKS = 1_000
-_MAX_OBJECTS = 1_000
+_MOST = {"objects": 1_000, "blocks": 1_000, "rss": 4 << 20}
 _ROUNDS = 3
-_MAX_RSS = 4 << 20
 
 Counts = Callable[[], Mapping[str, int]]
 """How many native objects live, by kind: `Memory.native_counts`."""
@@ -56,25 +57,30 @@ def _no_counts() -> Mapping[str, int]:
 
 
 def assert_steady(
-    action: Callable[[], object], times: int = 10_000, *, counts: Counts = _no_counts
+    action: Callable[[], object],
+    times: int = 10_000,
+    *,
+    counts: Counts = _no_counts,
+    by_hand: Callable[[], object] | None = None,
 ) -> None:
-    """Call `action` many times and see that nothing of it stays.
+    """Call `action` many times and see that nothing of it stays, nor waits for the collector.
 
     Allowed: no descriptor, no native object that `counts` counts; 1,000 objects and memory blocks,
-    and 4 MiB, for all calls together, since caches and allocators fill up on the way. Resident
-    memory also moves by itself in a large process: a round in which it grew is followed by
-    another, up to three. A leak grows in each.
+    and 4 MiB, for all calls together, since caches and allocators fill up on the way. Buffers of
+    files and resident memory go up and down by themselves: a round in which something grew is
+    followed by another, up to three. A leak grows in each.
 
     Args:
         action: what is repeated.
         times: how often.
         counts: gives the number of living native objects of each kind.
+        by_hand: see assert_no_garbage.
 
     Raises:
         AssertionError: more than that stayed.
     """
-    for _ in range(times // 10):  # caches fill, allocators take their arenas
-        action()
+    # Meanwhile caches fill, and allocators take their arenas.
+    assert_no_garbage(action, times // 10, by_hand=by_hand)
     growth = []
     for _ in range(_ROUNDS):
         before, natives = _footprint(), dict(counts())
@@ -83,12 +89,35 @@ def assert_steady(
         after = _footprint()
         assert dict(counts()) == natives, "native objects stay"
         assert after.descriptors == before.descriptors
-        assert after.objects - before.objects < _MAX_OBJECTS
-        assert after.blocks - before.blocks < _MAX_BLOCKS
-        growth.append(after.rss - before.rss)
-        if growth[-1] < _MAX_RSS:
+        grown = {name: getattr(after, name) - getattr(before, name) for name in _MOST}
+        if all(grown[name] < most for name, most in _MOST.items()):
             return
-    raise AssertionError(f"resident memory grew by {growth} bytes in {_ROUNDS} rounds of {times}")
+        growth.append(grown)
+    raise AssertionError(f"growth in each of {_ROUNDS} rounds of {times} calls: {growth}")
+
+
+def assert_no_garbage(
+    action: Callable[[], object],
+    times: int = 1_000,
+    *,
+    by_hand: Callable[[], object] | None = None,
+) -> None:
+    """Call `action` many times without Python's collector and see that nothing waits for it.
+
+    A reference cycle keeps frames and buffers until the collector runs, which does not know how
+    large they are. What is made once, or for every third call, is not one.
+
+    Args:
+        action: what is repeated. Call it once before if its first call fills caches.
+        times: how often.
+        by_hand: the same with the frameworks alone; what that leaves behind is theirs, and allowed.
+
+    Raises:
+        AssertionError: at least every second call left an object of one type, more than by hand.
+    """
+    theirs = garbage_of(by_hand, times) if by_hand else Counter[str]()
+    left = in_excess(garbage_of(action, times), theirs, times)
+    assert not left, f"{times} calls left to the garbage collector: {left}"
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from ._child import ChildResult, run_method
 from ._contexts import ContextSuite
 from ._device_view import DeviceView
 from ._elements import ElementSuite
-from ._footprint import assert_nothing_left, assert_steady, living_objects
+from ._footprint import assert_no_garbage, assert_nothing_left, assert_steady, living_objects
 from ._frames import FrameSuite
 from ._guard import GuardedMemory
 from ._interrupts import Interrupted, at_each_step, never_interrupted
@@ -40,6 +40,7 @@ __all__ = [
     "TensorSuite",
     "address_of",
     "array_of",
+    "assert_no_garbage",
     "assert_nothing_left",
     "assert_steady",
     "at_each_step",

@@ -115,6 +115,9 @@ class Mean(el.Transform):
         frame.metadata["mean"] = float(pixels.mean()) * self.scale + number
         if FAULT == "a frame that is held":
             self.held = [frame]
+        if FAULT == "a cycle for each frame":
+            cycle: list[Any] = [frame.pts]
+            cycle.append(cycle)
         if FAULT == "a list that grows":
             self.held.append([frame.pts])
         if FAULT == "writes to what it reads":

@@ -45,6 +45,7 @@ def library_at(path: str) -> Libavutil:
 _known: list[Libavutil] = [PYAV]
 
 
+@cache  # of what was found: an error is not remembered
 def system_library() -> Libavutil:
     """The libavutil of the system.
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ..._core.holder import Holder
 from ..._core.storage import Storage
 from .._footprint import living_objects
 from .book import BrokenRule, rule
+from .garbage import collector_off, garbage_of, in_excess
 
 __all__ = ["nothing_stays_of_a_mapping", "nothing_stays_of_memory"]
 
@@ -58,9 +60,7 @@ def _require_nothing_left(action: Callable[[], object], nbytes: int = 0) -> None
     """
     for _ in range(4):
         action()
-    gc.collect()
-    gc.disable()
-    try:
+    with collector_off():
         before, space = _living(), _address_space()
         for _ in range(_ROUNDS):
             action()
@@ -68,14 +68,17 @@ def _require_nothing_left(action: Callable[[], object], nbytes: int = 0) -> None
         gc.collect()
         left = _grown(before)
         taken = _address_space() - space
-    finally:
-        gc.enable()
     if left:
         raise BrokenRule(f"after {_ROUNDS} times there are {_said(left)} more")
     if grown:
         raise BrokenRule(
             f"after {_ROUNDS} times there were {_said(grown)} more until the garbage collector "
             "ran: a reference cycle holds them"
+        )
+    if garbage := in_excess(garbage_of(action, _ROUNDS), Counter(), _ROUNDS):
+        raise BrokenRule(
+            f"after {_ROUNDS} times the garbage collector found {_said(garbage)}: a reference "
+            "cycle holds them"
         )
     if nbytes and taken > _ROUNDS * nbytes // 2:
         raise BrokenRule(
