@@ -11,13 +11,13 @@ that others hold without a word. Other buffers than the one that came are pushed
 from __future__ import annotations
 
 import atexit
+import mmap
 import traceback
 import weakref
 from typing import Any, ClassVar
 
 from samebytes.errors import ElementError
 
-from .._allocation import pages
 from .._gi import GLib, Gst, GstBase
 from .host import Host
 from .properties import Values
@@ -74,7 +74,9 @@ def _close(self: Any) -> None:
 def _ask_for_pages(self: Any, query: Any) -> None:
     """Devices share whole pages of the CPU's memory: ask those before for such."""
     if self.on_devices:
-        query.add_allocation_param(None, pages())
+        params = Gst.AllocationParams()
+        params.align = mmap.PAGESIZE - 1
+        query.add_allocation_param(None, params)
 
 
 def _end(self: Any, pad: Any) -> bool:

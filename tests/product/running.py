@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One case: the pipeline is made and run, and everything is compared with the plain loop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes.errors import ElementError
+
+from .accounts import account, check_copies
+from .cases import Case
+from .drawing import COLOR, draw
+from .elements import Collect, addresses, boxes_of, read, write
+from .ends import ENDS
+from .material import Planes
+from .models import MARK, Box, boxes_by_hand, element_for
+from .room import Room
+from .rules import copies_needed
+from .sources import SOURCES
+
+__all__ = ["Plain", "Seen", "check", "plain", "run"]
+
+
+@dataclass
+class Plain:
+    """What the plain loop has of the frames of a source, which can begin with any if it is live.
+
+    Attributes:
+        pictures: the planes, without boxes.
+        drawn: the same with boxes.
+        boxes: one in each picture.
+    """
+
+    pictures: list[Planes]
+    drawn: list[Planes]
+    boxes: list[Box]
+
+
+def plain(case: Case, room: Room) -> Plain:
+    """The frames of a case, by a loop over the frameworks themselves.
+
+    Args:
+        case: of whose pipeline.
+        room: where the source is.
+    """
+    source = SOURCES[case.source]
+    pictures: list[Planes] = room.once(f"pictures of {source.name}", lambda: source.by_hand(room))
+    if case.access == "rw":
+        pictures = [[planes[0] + np.uint8(1), *planes[1:]] for planes in pictures]
+    if case.model == "none":
+        boxes = [MARK] * len(pictures)
+    else:
+        full = source.full_range
+        boxes = room.once(
+            f"boxes of {source.name}, {case.access == 'rw'}",
+            lambda: boxes_by_hand(pictures, full_range=full),
+        )
+    drawn = [
+        draw(planes, box, full_range=source.full_range)
+        for planes, box in zip(pictures, boxes, strict=True)
+    ]
+    return Plain(pictures, drawn, boxes)
+
+
+def check(case: Case, room: Room) -> None:
+    """Run a case; where it needs a copy, see also that it is refused if that is not permitted.
+
+    Args:
+        case: the case.
+        room: of the run.
+
+    Raises:
+        AssertionError: something is not as it should be.
+        SamebytesError: of the pipeline.
+    """
+    needed = copies_needed(case)
+    for who in needed:
+        others = [one for one in needed if one != who]
+        with pytest.raises(ElementError, match="copy"):
+            run(case, room, others)
+    run(case, room, needed)
+
+
+@dataclass
+class Seen:
+    """What somebody has seen of the frames.
+
+    Attributes:
+        who: for errors.
+        pictures, boxes: of each frame, as far as they are known.
+        moved: whether the bytes were elsewhere than where the element behind the source saw them.
+    """
+
+    who: str
+    pictures: list[Planes] | None = None
+    boxes: list[list[Box]] | None = None
+    moved: list[bool] | None = None
+
+
+def run(case: Case, room: Room, permit: Collection[str] = ()) -> None:
+    """Run it, and see that everything is as the plain loop has it.
+
+    Args:
+        case: the case.
+        room: of the run.
+        permit: who may copy: "pipeline", "model", "ring".
+
+    Raises:
+        AssertionError: something is not.
+        SamebytesError: of the pipeline.
+    """
+    source = SOURCES[case.source]
+    want = plain(case, room)
+    height, width = want.pictures[0][0].shape
+    sb.reset_stats()
+    program = Seen("the program", [], [], [])
+    with source.start(room) as first, ENDS[case.end](room, "ring" in permit) as end:
+        end.size = (width, height)
+        model = element_for(case.model, width, height, copy="model" in permit)
+        items, collect = _after_model(case, end.element)
+        pipeline = el.Pipeline(first, *_touch(case), model, *items, copy="pipeline" in permit)
+        full = "drop-oldest" if source.live else "wait"
+        try:
+            with pipeline.start(threads=int(case.threads), when_full=full) as out:
+                kept = _take(out, program, keep="branch" in case.writer)
+                explained = out.explain()
+        except ElementError as error:
+            if program.pictures:
+                text = f"refused after {len(program.pictures)} frames"
+                raise AssertionError(text) from error
+            raise
+        rows = out.statistics()
+        for planes, frame in zip(program.pictures or (), kept, strict=False):
+            assert _equal(planes, _planes_of(frame)), "the program's frames changed later"
+        del kept
+    copied = sb.stats()
+    sb.reset_stats()
+    seen = [program, Seen("the end", end.pictures, end.boxes)]
+    order = _order_of(program, want.drawn if case.writer == "draw" else want.pictures)
+    if collect is not None:
+        by = "the reader" if case.writer == "reader" else "the branch"
+        seen.append(Seen(by, collect.pictures, collect.boxes, collect.moved))
+    for one in seen:
+        drawn = case.writer == "draw" or one.who == "the branch"
+        _compare(one, order, want.drawn if drawn else want.pictures, want.boxes)
+    account(rows, len(order), live=source.live, threads=int(case.threads))
+    check_copies(explained, rows, copied, permit)
+    assert not any(program.moved or ()), f"the program's frames are copies:\n{explained}"
+    if collect is not None and case.access != "as it comes":
+        assert set(collect.moved) <= {case.writer != "reader"}, (collect.moved, explained)
+
+
+def _touch(case: Case) -> list[el.Element]:
+    if case.access == "as it comes":
+        return []
+    return [write() if case.access == "rw" else read()]
+
+
+def _after_model(case: Case, end: el.Element | None) -> tuple[list[Any], Collect | None]:
+    drawing = el.create("opencv.draw", color=COLOR, labels=False)
+    collect = Collect() if case.writer in ("reader", "branch", "last branch") else None
+    ends = [] if end is None else [end]
+    items: dict[str, list[Any]] = {
+        "none": ends,
+        "reader": [collect, *ends],
+        "draw": [drawing, *ends],
+        "branch": [[drawing, collect], *ends],
+        "last branch": [*ends, [drawing, collect]],
+    }
+    return items[case.writer], collect
+
+
+def _take(out: Any, program: Seen, *, keep: bool) -> list[sb.Frame]:
+    """Note what comes out; the frames themselves, if they are to be kept."""
+    assert program.pictures is not None
+    assert program.boxes is not None
+    assert program.moved is not None
+    kept = []
+    for frame in out:
+        program.pictures.append(_planes_of(frame))
+        program.boxes.append(boxes_of(frame))
+        before = frame.metadata.get("addresses")
+        program.moved.append(before is not None and before != addresses(frame.map("cpu")))
+        if keep:
+            kept.append(frame)
+        del frame
+    return kept
+
+
+def _planes_of(frame: sb.Frame) -> Planes:
+    return [plane.native.copy() for plane in frame.map("cpu").planes]
+
+
+def _order_of(program: Seen, wanted: list[Planes]) -> list[int]:
+    """Which of the frames came, by their bytes."""
+    order = []
+    for number, planes in enumerate(program.pictures or ()):
+        found = [one for one, other in enumerate(wanted) if _equal(planes, other)]
+        assert found, f"frame {number} of the program is none of the plain loop's"
+        order.append(found[0])
+    return order
+
+
+def _compare(one: Seen, order: list[int], wanted: list[Planes], boxes: list[Box]) -> None:
+    for what, found in (("pictures", one.pictures), ("boxes", one.boxes)):
+        assert found is None or len(found) == len(order), f"{one.who}: {len(found)} {what}"
+    for number, expected in enumerate(order):
+        if one.pictures is not None:
+            same = _equal(one.pictures[number], wanted[expected])
+            assert same, f"{one.who}: the bytes of frame {number} differ from the plain loop's"
+        if one.boxes is not None:
+            found_, want_ = one.boxes[number], [boxes[expected]]
+            assert found_ == want_, f"{one.who}: the boxes of frame {number}: {found_}, {want_}"
+
+
+def _equal(planes: Planes, others: Planes) -> bool:
+    """Whether the numbers are equal; a sink may have written NV12 as I420."""
+    if len(planes) == len(others):
+        return all(map(np.array_equal, planes, others))
+    y, uv = others
+    return _equal(planes, [y, uv[..., 0], uv[..., 1]])
