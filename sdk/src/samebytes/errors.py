@@ -33,9 +33,10 @@ Attributes hold the details, and the message says what to do.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from ._core.secrets import shown, without_secrets
 
 __all__ = [
     "AccessError",
@@ -68,7 +69,18 @@ __all__ = [
 
 
 class SamebytesError(Exception):
-    """The root: `except SamebytesError` catches whatever samebytes raises."""
+    """The root: `except SamebytesError` catches whatever samebytes raises.
+
+    Passwords, tokens and keys are left out of its message and notes, and of what its attributes
+    hold of parameters and of other texts.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(without_secrets(args) if args else args))
+
+    def add_note(self, note: str, /) -> None:
+        """Add a line to what a traceback shows of it."""
+        super().add_note(without_secrets(note))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By default the message alone is passed to the constructor, which wants its parts: a
@@ -153,7 +165,8 @@ class UnknownNameError(SamebytesError, LookupError):
             hint: what else to do, added to the message.
             nearest: what to suggest, where the caller knows better than the spelling suggests.
         """
-        super().__init__(kind, name)
+        # Not by way of the root's, which takes longer: some edges raise this for each frame.
+        Exception.__init__(self, kind, name := without_secrets(name))
         self.kind = kind
         self.name = name
         self._known = tuple(known)
@@ -182,7 +195,7 @@ class UnknownNameError(SamebytesError, LookupError):
         else:
             advice = ""
         hint = f" {self._hint}" if self._hint else ""
-        return f"unknown {self.kind} {self.name!r}{advice}{hint}"
+        return without_secrets(f"unknown {self.kind} {self.name!r}{advice}{hint}")
 
 
 class DeviceMismatchError(SamebytesError, ValueError):
@@ -198,7 +211,7 @@ class NativeError(SamebytesError, RuntimeError):
     """
 
     def __init__(self, call: str, code: int, meaning: str = "") -> None:
-        self.call = call
+        self.call = without_secrets(call)
         self.code = code
         failed = f"{call} failed with {code}" if code else f"{call} failed"
         super().__init__(f"{failed}{': ' + meaning if meaning else ''}")
@@ -226,21 +239,12 @@ class ElementError(SamebytesError):
         self.element = element
         self.stream = stream
         self.pts = pts
-        self.parameters = dict(parameters or {})
+        self.parameters = without_secrets(dict(parameters or {}))
         places = [f"stream {stream}"] if stream is not None else []
         places += [f"pts {pts}"] if pts is not None else []
-        places += [f"{name}={_shown(value)}" for name, value in self.parameters.items()]
+        places += [f"{name}={shown(value)}" for name, value in self.parameters.items()]
         where = f" ({', '.join(places)})" if places else ""
         super().__init__(f"element {element!r}{where}: {message}")
-
-
-def _shown(value: object) -> str:
-    """A parameter in an error: without the password of a URL, and not a model's whole text."""
-    text = re.sub(r"(://[^/@:\s]*):[^/@\s]*@", r"\1:...@", repr(value))
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-_LONGEST = 100
 
 
 class ParameterError(ElementError, ValueError):
@@ -263,9 +267,9 @@ class ParameterError(ElementError, ValueError):
             says: the message, where it is not about the value.
         """
         self.parameter = parameter
-        self.value = value
+        self.value = without_secrets({parameter: value})[parameter]
         self.expected = expected
-        what = says or f"parameter {parameter!r} must be {expected}, not {_shown(value)}"
+        what = says or f"parameter {parameter!r} must be {expected}, not {shown(self.value)}"
         super().__init__(element, what)
 
 
@@ -286,7 +290,7 @@ class NegotiationError(ElementError):
         **place: Any,
     ) -> None:
         self.before = before
-        self.reasons = tuple(reasons)
+        self.reasons = without_secrets(tuple(reasons))
         lines = "".join(f"\n  - {reason}" for reason in self.reasons)
         super().__init__(element, f"{message}{lines}", **place)
 
@@ -316,7 +320,7 @@ class NoRouteError(RouteError):
     """
 
     def __init__(self, source: str, target: str, reasons: Sequence[str], what: str = "") -> None:
-        self.reasons = tuple(reasons)
+        self.reasons = without_secrets(tuple(reasons))
         lines = "".join(f"\n  - {r}" for r in self.reasons)
         super().__init__(f"no route from {source} to {target}{what}{lines}", source, target)
 
@@ -331,7 +335,7 @@ class CopyRequiredError(RouteError):
 
     def __init__(self, source: str, target: str, edge: str, reasons: Sequence[str] = ()) -> None:
         self.edge = edge
-        self.reasons = tuple(reasons)
+        self.reasons = without_secrets(tuple(reasons))
         lines = "".join(f"\n  - {r}" for r in self.reasons)
         super().__init__(
             f"the route from {source} to {target} needs a copy (edge {edge}); "

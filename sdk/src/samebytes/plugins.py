@@ -55,6 +55,7 @@ from ._core.owned_pointer import (
 )
 from ._core.pointers import data_address, native_pointer
 from ._core.registry import ContextRegistry, intern, living_contexts
+from ._core.secrets import without_secrets, without_secrets_in
 from ._core.storage import JointStorage, Resumable, Storage, joint_owner, owners_of_planes
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
@@ -160,6 +161,8 @@ __all__ = [
     "sweep_loans",
     "uninterrupted",
     "untrack",
+    "without_secrets",
+    "without_secrets_in",
 ]
 
 

@@ -9,6 +9,7 @@ import weakref
 from typing import Any
 
 from samebytes.errors import ClosedError, NativeError, SamebytesError, UnsupportedObjectError
+from samebytes.plugins import without_secrets, without_secrets_in
 
 from ._gi import Gst
 
@@ -34,7 +35,7 @@ class PipelineError(NativeError):
     """
 
     def __init__(self, call: str, code: int, meaning: str = "", debug: str = "") -> None:
-        self.debug = debug
+        self.debug = without_secrets(debug)
         super().__init__(call, code, f"{meaning} ({debug})" if debug else meaning)
 
 
@@ -186,6 +187,7 @@ def _made(description: Any) -> Any:
     try:
         made = Gst.parse_launch(description)
     except Exception as error:  # GLib.Error, which gi makes for each domain
+        without_secrets_in(error)
         code = getattr(error, "code", 0)
         text = getattr(error, "message", str(error))
         raise PipelineError("gst_parse_launch", code, f"{text} (in {description!r})") from error

@@ -14,6 +14,8 @@ from typing import Any
 import ray
 import ray.exceptions
 
+from samebytes.plugins import without_secrets_in
+
 from ._errors import ClusterError, PlacementTimeoutError
 from ._stages import Stage
 from ._worker import Worker
@@ -93,7 +95,7 @@ def wait_for(actor: Any, stage: Stage, timeout: float) -> str:
         raise ClusterError(
             f"the actor of {stage.name} did not start; is samebytes-ray installed on all nodes? "
             f"{error}"
-        ) from error
+        ) from without_secrets_in(error)
 
 
 def dismiss(actor: Any) -> None:

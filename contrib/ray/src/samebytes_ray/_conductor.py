@@ -14,7 +14,7 @@ import ray.exceptions
 
 import samebytes.elements as el
 from samebytes.errors import ElementError, SamebytesError
-from samebytes.plugins import Lock
+from samebytes.plugins import Lock, without_secrets_in
 
 from ._errors import WorkerDiedError
 from ._posts import Call, Parcel, Post, raised
@@ -95,7 +95,7 @@ class Conductor:
         try:
             return post.open(info)
         except ray.exceptions.RayActorError as error:
-            raise _died(post, error) from error
+            raise _died(post, error) from without_secrets_in(error)
 
     def stop(self, *, failed: bool) -> None:
         """Stop now; what is under way is lost."""

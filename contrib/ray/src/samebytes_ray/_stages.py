@@ -10,6 +10,7 @@ import ray.cloudpickle
 
 import samebytes.elements as el
 from samebytes.errors import ElementError, NegotiationError, UnsupportedObjectError
+from samebytes.plugins import without_secrets_in
 
 __all__ = ["Actor", "Stage", "arrange"]
 
@@ -101,7 +102,7 @@ class Stage:
                     _name(item),
                     f"it cannot be pickled, so no actor can run it: {error}; make in open() what "
                     "cannot be pickled",
-                ) from error
+                ) from without_secrets_in(error)
         self.pickled = ray.cloudpickle.dumps(self.items)
 
 

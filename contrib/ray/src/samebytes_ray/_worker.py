@@ -18,6 +18,7 @@ import ray.cloudpickle
 import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ElementError
+from samebytes.plugins import without_secrets_in
 
 from ._frames import described, frame_of, planes_of
 
@@ -263,6 +264,7 @@ class Worker:
             self._says.put(True)
 
     def _failure(self, error: BaseException) -> Failure:
+        without_secrets_in(error)
         cause = error.__cause__
         stack = "".join(traceback.format_exception(cause or error))
         if not isinstance(error, ElementError):

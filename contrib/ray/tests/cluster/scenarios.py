@@ -7,6 +7,7 @@ import os
 import signal
 import tempfile
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,19 @@ def an_element_that_raises() -> None:
     assert "process" in e.value.__notes__[0]
     assert 'raise ZeroDivisionError("no such picture")' in e.value.__notes__[0]
     assert diary.read_text() == "True"
+
+
+def what_is_secret_is_shown_nowhere() -> None:
+    address = "rtsp://me:" + "s3cr" + "et@camera"
+
+    def unreachable(_: sb.Frame) -> None:
+        raise OSError(5, f"cannot reach {address}", address) from ValueError(address)
+
+    with pytest.raises(ElementError) as e:
+        sbr.Pipeline(Pictures(), unreachable).run()
+    texts = "".join([*traceback.format_exception(e.value), *e.value.__notes__])
+    assert "me:...@camera" in texts
+    assert "s3cr" + "et" not in texts
 
 
 def frames_that_raise_can_be_left_out() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from .. import __version__
+from .._core.secrets import without_secrets, without_secrets_in
 from .._plugins.loading import call
 from ..errors import AmbiguousTargetError, SamebytesError, UnknownNameError
 from .commands import CommandModule, available
@@ -108,6 +109,6 @@ def _tell(error: BaseException, message: str) -> None:
     # Where standard error takes nothing either, the status says it.
     with suppress(OSError):
         if os.environ.get("SAMEBYTES_TRACEBACK") == "1":
-            traceback.print_exception(error)
+            traceback.print_exception(without_secrets_in(error))
         else:
-            print(f"samebytes: {message}", file=sys.stderr)
+            print(f"samebytes: {without_secrets(message)}", file=sys.stderr)

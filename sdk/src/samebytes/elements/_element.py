@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from .._core.secrets import shown, without_secrets
 from .._routing.contexts import context
 from ..errors import ClosedError, ElementError, ParameterError
 from . import _parameters
@@ -215,7 +216,8 @@ class Element:
         self._in_use = False
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        parameters = without_secrets(self.parameters)
+        values = ", ".join(f"{name}={shown(value, None)}" for name, value in parameters.items())
         return f"{type(self).__name__}({values})"
 
     def __deepcopy__(self, memo: Any) -> NoReturn:

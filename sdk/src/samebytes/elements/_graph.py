@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .._core.secrets import without_secrets_in
 from ..errors import ElementError, UnsupportedObjectError
 from ._element import Element, Sink, Source, TransformInplace
 from ._functions import element_of
@@ -83,6 +84,7 @@ class Step:
             call: the method, where that is not the one of each frame.
             stream, pts: of the frame that it had.
         """
+        without_secrets_in(error)
         if isinstance(error, ElementError):
             if error.stream is None:
                 error.stream = stream

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .._core.secrets import without_secrets
 from .._core.tensor import Tensor
 from .._dtypes import dtype
 from ..errors import MetadataError, SamebytesError
@@ -203,7 +204,7 @@ class SourceIdentifier(Entry):
         pts: presentation time in nanoseconds, or None.
         region_id: `Detection.id` of the region that was cut out of the picture, or None.
         object_id: `ObjectId.id` of the object in it, or None.
-        uri: of the stream, as text for people; "" if it has none.
+        uri: of the stream, as text for people, without a password; "" if it has none.
 
     Raises:
         MetadataError: an invalid value.
@@ -221,7 +222,7 @@ class SourceIdentifier(Entry):
         self._set("stream_id", whole(self.stream_id, self._name("stream_id"), 0))
         for field in ("pts", "region_id", "object_id"):
             self._set(field, optional_whole(getattr(self, field), self._name(field)))
-        self._set("uri", text(self.uri, self._name("uri")))
+        self._set("uri", without_secrets(text(self.uri, self._name("uri"))))
 
 
 @dataclass(frozen=True, slots=True)

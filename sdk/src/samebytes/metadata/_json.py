@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from .._core.frame_meta import FrameMeta, Region
+from .._core.secrets import without_secrets
 from ..errors import MetadataError
 from ..formats import ImageInfo
 from ._entries import Classification, InferenceResult, ObjectId, SourceIdentifier
@@ -110,7 +111,7 @@ def to_dict(
     if times is not None and times.pts is not None:
         document["timestamp"] = times.pts
     if (tags := meta.metadata.get("tags")) is not None:
-        document["tags"] = tags
+        document["tags"] = without_secrets(tags)
     if objects:
         document["objects"] = objects
     if results:

@@ -14,6 +14,7 @@ import av
 
 from samebytes.elements import FrameInfo
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
+from samebytes.plugins import without_secrets_in
 
 from .._avutil import AVFrame
 from .._pixel_formats import image_format_named
@@ -73,7 +74,9 @@ class Input:
         try:
             self._container: Any = av.open(name, options=dict(options), timeout=limit)
         except (av.FFmpegError, OSError) as error:
-            raise ElementError(element, f"FFmpeg cannot open it: {error}") from error
+            raise ElementError(element, f"FFmpeg cannot open it: {error}") from without_secrets_in(
+                error
+            )
         try:
             self._stream: Any = self._find(number)
             context = self._stream.codec_context

@@ -15,6 +15,7 @@ from samebytes import Context, Frame
 from samebytes.elements import Doc, FrameInfo, Range, Sink
 from samebytes.errors import ElementError
 from samebytes.formats import ImageInfo
+from samebytes.plugins import without_secrets_in
 
 from ._encoders import Encodable, encoder_for, why_not_of_range
 from ._input import RATE
@@ -91,7 +92,7 @@ class FFmpegSink(Sink):
         try:
             self._output = Output(url, self.format, self.container_options or {})
         except (av.FFmpegError, OSError, ValueError) as error:
-            raise self._error(f"FFmpeg cannot create it: {error}") from error
+            raise self._error(f"FFmpeg cannot create it: {error}") from without_secrets_in(error)
 
     def write(self, frame: Frame[Any]) -> None:
         """Encode a frame."""
@@ -109,7 +110,9 @@ class FFmpegSink(Sink):
                 output.start(frame, codec, _countable(rate), self.bit_rate, options)
             output.write(frame)
         except (av.FFmpegError, OSError, ValueError) as error:
-            raise self._error(f"FFmpeg cannot write the frame: {error}", meta.pts) from error
+            raise self._error(
+                f"FFmpeg cannot write the frame: {error}", meta.pts
+            ) from without_secrets_in(error)
 
     def end_of_stream(self, stream: int) -> Iterable[Frame[Any]] | None:
         """Write what the encoder still holds."""

@@ -12,6 +12,7 @@ import av
 
 from samebytes.elements import Doc, FrameInfo, Image, Range, Source
 from samebytes.errors import ElementError
+from samebytes.plugins import without_secrets_in
 
 from ._clock import Clock
 from ._input import Input
@@ -109,7 +110,7 @@ class FFmpegSource(Source):
                     self._clock.set(frame, self._input.rate)
                     return frame
             except (av.FFmpegError, OSError, ElementError) as error:
-                failed = error
+                failed = without_secrets_in(error)
             if self._stopping:
                 return None
             self._let_go()

@@ -17,6 +17,7 @@ import weakref
 from typing import Any, ClassVar
 
 from samebytes.errors import ElementError
+from samebytes.plugins import without_secrets_in
 
 from .._gi import GLib, Gst, GstBase
 from .host import Host
@@ -219,7 +220,7 @@ class Writing(GstBase.BaseSink):  # type: ignore[misc]  # gi has no types
 
 def post(element: Any, error: BaseException, call: str) -> None:
     """Put an error on the bus, with the traceback for developers."""
-    text = str(error)
+    text = str(without_secrets_in(error))
     if not isinstance(error, ElementError):
         raised = f"{call} raised {type(error).__name__}: {error}" if call else text
         text = str(ElementError(element.made_of.name, raised))
