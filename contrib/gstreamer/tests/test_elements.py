@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,53 @@ def fill(frame: Any) -> None:
     frame.planes[0].native[...] = 9
 
 
-def test_a_frame_that_others_may_write() -> None:
-    pipe = el.Pipeline(source(f"videotestsrc num-buffers=3 ! {GRAY}", access="rw"), fill())
-    assert [frame.map("cpu").planes[0].native[0, 0] for frame in pipe.start()] == [9, 9, 9]
+@el.inplace(takes=el.Image("GRAY8", memory="cpu"))
+def look(frame: Any) -> None:
+    assert not frame.planes[0].native.flags.writeable
+
+
+TWICE = f"videotestsrc num-buffers=12 ! {GRAY} ! tee name=t ! queue ! appsink t. ! queue name=q"
+FORGETS = "enable-last-sample=false"
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+@pytest.mark.parametrize("before", [list, lambda: [look()], lambda: [lambda frame: frame]])
+@pytest.mark.parametrize(
+    ("text", "access"),
+    [
+        *product(
+            (f"videotestsrc num-buffers=12 ! {GRAY}", f"{TWICE} ! fakesink {FORGETS}"),
+            (None, "r", "rw"),
+        ),
+        # Elements that refer to a frame until there are newer ones, as decoders do.
+        *product((f"{TWICE} min-threshold-buffers=3 ! fakesink {FORGETS}",), (None, "r")),
+    ],
+)
+def test_what_writes_waits_until_it_may(
+    text: str, before: Any, access: str | None, threads: int
+) -> None:
+    pipe = el.Pipeline(source(text, access=access), *before(), fill())
+    with pipe.start(threads=threads) as out:
+        assert [frame.map("cpu").planes[0].native[0, 0] for frame in out] == [9] * 12
+        assert sum(row.copied_bytes for row in out.statistics()) == 0
+    assert sb.stats().copies == 0
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_frame_that_an_element_keeps(threads: int) -> None:
+    keeps = f"{TWICE} ! fakesink enable-last-sample=true"  # the last one
+    with pytest.raises(ElementError, match=r"pts 366666666.*still reads it.*copy=True"):
+        el.Pipeline(source(keeps), look(), fill()).run(threads=threads)
+    with el.Pipeline(source(keeps), look(), fill(), copy=True).start(threads=threads) as out:
+        assert len(list(out)) == 12
+        copied = [row.copied_bytes for row in out.statistics()]
+    assert copied == [0, 0, 64 * 48]
+    assert sb.stats().copied_bytes == 64 * 48
+
+
+def test_memory_that_is_read_only_for_good_is_refused_with_the_first_frame() -> None:
+    frame = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
+    lent = frame.map("gstreamer", "r")
+    assert lent.readonly
+    with pytest.raises(ElementError, match="read-only"):
+        el.Pipeline([lent], fill()).run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -188,6 +188,47 @@ class Maps(el.Transform):
     def process(self, picture: Any) -> Any:
         assert picture.context is self.found
         return picture
+
+
+reads = el.inplace(takes=el.Image(memory="cpu"))(lambda picture: None)
+makes = el.transform(takes=el.Image(memory="cpu"), gives=el.Image("GRAY8", memory="cpu"))(
+    lambda picture: frame()
+)
+
+
+@pytest.mark.parametrize(
+    ("items", "copy", "wanted"),
+    [
+        ([], False, "r"),
+        ([reads(), Collect()], False, "r"),
+        ([add()], False, "rw"),
+        ([reads(), lambda picture: picture, Collect(), add()], False, "rw"),
+        ([makes(), add()], False, "r"),  # other frames
+        ([[reads()], Collect()], False, "r"),
+        ([[add()], reads()], True, "r"),  # a copy
+        ([reads(), [Collect()], reads(), add()], True, "r"),
+    ],
+)
+def test_sources_are_said_whether_their_frames_are_written(
+    items: list[Any], copy: bool, wanted: str
+) -> None:
+    class Asked(el.Source):
+        seen: ClassVar[list[str]] = []
+
+        def negotiate(self, wanted: Any) -> None:
+            self.seen.append(self.wanted_access)
+
+        def open(self, context: Any) -> None:
+            self.seen.append(self.wanted_access)
+
+        def read(self) -> Any:
+            return None
+
+    source = Asked()
+    assert source.wanted_access == "r"
+    el.Pipeline(source, *items, copy=copy).run(threads=0)
+    assert source.seen == [wanted] * 2
+    assert source.wanted_access == "r"
 
 
 def test_an_element_that_maps_frames_itself_is_refused_what_it_cannot_reach() -> None:

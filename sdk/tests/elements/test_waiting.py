@@ -43,6 +43,29 @@ def test_writers_wait_for_the_decoder(threads: int) -> None:
     Decoded.busy.clear()
 
 
+@THREADS
+def test_copies_of_frames_that_somebody_reads_are_counted_by_the_element(threads: int) -> None:
+    with el.Pipeline(decoded(9, 20), add(), hold=2, copy=True).start(threads=threads) as out:
+        assert values(out) == list(range(1, 10))
+        copied = out.statistics().of("add").copied_bytes
+    assert copied == sb.stats().copied_bytes > 0
+    Decoded.busy.clear()
+
+
+@THREADS
+def test_the_last_frames_are_released_after_the_end(threads: int) -> None:
+    def read() -> Iterator[Any]:
+        for picture in decoded(5, 2):
+            yield picture
+            last = picture.pts
+        Decoded.busy.add(last)
+        threading.Timer(0.05, Decoded.busy.clear).start()
+
+    with el.Pipeline(read, add()).start(threads=threads) as out:
+        assert values(out) == list(range(1, 6))
+    assert sb.stats().copies == 0
+
+
 class Pooled(el.Source):
     """A source with a pool of surfaces, which fails if it has none left."""
 

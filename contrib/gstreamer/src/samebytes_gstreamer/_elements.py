@@ -9,11 +9,14 @@ import samebytes.elements as el
 from samebytes import Context
 from samebytes.errors import ClosedError
 
-from ._pipeline import PipelineTimeoutError
+from ._pipeline import Deadline, PipelineTimeoutError
 from ._sink import GStreamerSink
 from ._source import GStreamerSource
 
 __all__ = ["SinkElement", "SourceElement"]
+
+_SOON = 0.05
+"""Seconds in which a streaming thread that does not refer to its frames has released one."""
 
 
 class SourceElement(el.Source):
@@ -34,20 +37,23 @@ class SourceElement(el.Source):
     max_buffers: Annotated[int, el.Range(1), el.Doc("how many unread frames may wait")] = 4
     sync: Annotated[bool, el.Doc("wait until the time of each frame has come")] = False
     access: Annotated[
-        Literal["r", "rw"], el.Doc("rw: wait with each frame until it can be written")
-    ] = "r"
+        Literal["r", "rw"] | None,
+        el.Doc("rw: wait with each frame until it can be written; None: as the pipeline needs it"),
+    ] = None
     live: Annotated[  # type: ignore[misc]  # of each object: a camera, or a file
         bool, el.Doc("frames come when they come: a camera, a network stream")
     ] = False
 
     _source: GStreamerSource | None = None
+    _released_soon = False
 
     def open(self, context: Context | None) -> None:
         """Make the pipeline and play it."""
         self._source = GStreamerSource(
             self.pipeline, name=self.appsink or None, timeout=self.timeout,
-            max_buffers=self.max_buffers, sync=self.sync, access=self.access,
+            max_buffers=self.max_buffers, sync=self.sync, access=self.access or "r",
         ).__enter__()  # fmt: skip
+        self._released_soon = self.access is None and self.wanted_access != "r"
 
     def read(self) -> Any:
         """The next frame; None at the end of the stream, and after interrupt().
@@ -60,10 +66,18 @@ class SourceElement(el.Source):
         assert source is not None
         while True:
             try:
-                return source.read()
+                frame = source.read()
+                break
             except PipelineTimeoutError:
                 if not self.live:
                     raise
+        if self._released_soon and frame is not None:
+            try:
+                source.await_release(frame, Deadline(_SOON, "no release"))
+            except PipelineTimeoutError:
+                # As of a decoder that refers to it: frames wait before the element that writes.
+                self._released_soon = False
+        return frame
 
     def interrupt(self) -> None:
         """End a read that waits."""

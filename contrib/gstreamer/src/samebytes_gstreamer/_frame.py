@@ -13,7 +13,7 @@ from ._caps import Description, caps_for, describe
 from ._gi import Gst, pointer_of
 from ._libraries import gst
 from ._loans import sweep
-from ._memory import is_writable, references
+from ._memory import is_readonly, is_writable, references
 from ._meta import GStreamerMeta, read_meta
 from ._metas import metas_of
 from ._places import places_of, whole_picture
@@ -90,6 +90,16 @@ class GStreamerFrame(Frame):
     @readonly.setter
     def readonly(self, value: bool) -> None:
         _slot.__set__(self, value)
+
+    @property
+    def may_become_writable(self) -> bool:  # type: ignore[override]  # not of every buffer
+        """Whether elements that hold the buffer may release it; not if its memory is read-only."""
+        if read_slot(_slot, self):
+            return False
+        native = self.native
+        buffer = buffer_in(native)
+        memories = range(gst.gst_buffer_n_memory(buffer))
+        return not any(is_readonly(gst.gst_buffer_peek_memory(buffer, n)) for n in memories)
 
     @property
     def writable(self) -> bool:

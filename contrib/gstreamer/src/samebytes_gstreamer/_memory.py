@@ -27,6 +27,7 @@ __all__ = [
     "is_behind_descriptor",
     "is_dmabuf",
     "is_plain",
+    "is_readonly",
     "is_va",
     "is_writable",
     "kind_of",
@@ -106,6 +107,11 @@ def sink_let_go(buffer: int) -> None:
         _in_sinks.pop(buffer, None)
 
 
+def is_readonly(memory: int) -> bool:
+    """Whether a GstMemory* is marked as one that nobody may write to."""
+    return bool(GstMiniObject.from_address(memory).flags & GST_MEMORY_FLAG_READONLY)
+
+
 def is_writable(memory: int, buffer: int = 0) -> bool:
     """Whether nobody else would notice a write.
 
@@ -116,7 +122,7 @@ def is_writable(memory: int, buffer: int = 0) -> bool:
         memory: a GstMemory*.
         buffer: the GstBuffer* that it is in, if known.
     """
-    if GstMiniObject.from_address(memory).flags & GST_MEMORY_FLAG_READONLY:
+    if is_readonly(memory):
         return False
     if gst.gst_mini_object_is_writable(memory):
         return True

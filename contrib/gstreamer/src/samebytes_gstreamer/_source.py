@@ -147,12 +147,21 @@ class GStreamerSource:
         return self._sink.try_pull_sample(int(seconds * Gst.SECOND))
 
     def _wait_until_writable(self, frame: GStreamerFrame, deadline: Deadline) -> None:
-        """The streaming thread that brought a buffer holds it a little longer."""
+        try:
+            self.await_release(frame, deadline)
+        except PipelineTimeoutError as error:
+            raise AccessError(f"a frame cannot be written: {ADVICE}") from error
+
+    def await_release(self, frame: GStreamerFrame, deadline: Deadline) -> None:
+        """Return when a frame can be written, or after interrupt().
+
+        The streaming thread that brought a buffer holds it a little longer.
+
+        Raises:
+            PipelineTimeoutError: elements hold it for longer than that.
+        """
         while not (frame.writable or self._interrupted):
-            try:
-                time.sleep(min(deadline.step(), _BLINK))
-            except PipelineTimeoutError as error:
-                raise AccessError(f"a frame cannot be written: {ADVICE}") from error
+            time.sleep(min(deadline.step(), _BLINK))
 
     def _let_go(self) -> None:
         if self._taken:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from .._core.access import Access
 from .._core.secrets import shown, without_secrets
 from .._routing.contexts import context
 from ..errors import ClosedError, ElementError, ParameterError
@@ -213,6 +214,7 @@ class Element:
 
     def _leave_pipeline(self) -> None:
         vars(self).pop("_contexts", None)
+        vars(self).pop("wanted_access", None)
         self._in_use = False
 
     def __repr__(self) -> str:
@@ -230,11 +232,16 @@ class Source(Element):
     Class attributes:
         pool_size: how many frames it can have out at a time, where only the open source knows: a
             property then. Others say it in `negotiate`, as `FrameInfo.pool`. None: no such limit.
+
+    Attributes:
+        wanted_access: from `negotiate` on, what the pipeline does with the frames: "rw" if an
+            element may write into them, else "r". What the program does is not known.
     """
 
     _samebytes_work: ClassVar[str] = "read"
     gives: ClassVar[Any] = Media()
     pool_size: ClassVar[int | None] = None
+    wanted_access: ClassVar[Access] = "r"
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
         """What the source will give. Called once before `open`: the place to read a file's header.

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .._core.access import Access
 from .._core.secrets import without_secrets_in
 from ..errors import ElementError, UnsupportedObjectError
 from ._element import Element, Sink, Source, TransformInplace
@@ -55,6 +56,11 @@ class Step:
             return ()
         siblings = tuple(step for step in before.after if step is not self)
         return siblings if not before.passes_on else (*siblings, *before.shares)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may write into the frames that it takes, rather than into copies of them."""
+        return not self.shares and any(taken.access != "r" for taken in self.element._takes)
 
     @property
     def passes_on(self) -> bool:
@@ -170,6 +176,11 @@ class Graph:
             self.steps.append(step)
         return step
 
+    @property
+    def access(self) -> Access:
+        """What becomes of the frames of the sources: "rw" if a step may write into them."""
+        return "rw" if _is_written(self.first) else "r"
+
     def take(self) -> None:
         """Make the elements this pipeline's own, until they are closed.
 
@@ -187,3 +198,7 @@ class Graph:
     def __iter__(self) -> Iterator[Step]:
         yield from self.sources
         yield from self.steps
+
+
+def _is_written(steps: Sequence[Step]) -> bool:
+    return any(step.writes or (step.passes_on and _is_written(step.after)) for step in steps)

@@ -62,6 +62,7 @@ class Plan:
                     )
         self._same: dict[tuple[Step, FrameInfo], Link] = {}
         for stream, step in enumerate(graph.sources):
+            vars(step.element)["wanted_access"] = graph.access
             try:
                 info = self.given[step] = self._negotiation.source(step)
             except Exception as error:

@@ -17,6 +17,7 @@ from .._stats import copied_here
 from ..errors import CopyRequiredError, ElementError, NegotiationError, UnsupportedObjectError
 from ._channel import Stopped
 from ._copying import make_writable, own_copy
+from ._current import is_stopping
 from ._element import Element, Sink, Source, TransformInplace
 from ._gate import Gate
 from ._graph import Step
@@ -28,6 +29,10 @@ from ._statistics import Meter
 __all__ = ["Stage", "announced", "wrapped"]
 
 _clock = time.perf_counter_ns
+
+_AT_THE_END, _NAP = 1.0, 0.001
+"""Seconds that a stream's last frames may take until nobody reads them: others see the end when
+the source does, and release them in threads of their own."""
 
 
 class Stage:
@@ -118,7 +123,9 @@ class Stage:
         """
         try:
             # They stay where they wait until their turn: what stops it here is to count them.
+            until = time.monotonic() + _AT_THE_END
             while waiting := self._waiting.get(stream):
+                _await_release(waiting[0], until)
                 frame = waiting.popleft()
                 try:
                     yield from self._write_now(frame, stream, self.links[stream])
@@ -249,7 +256,9 @@ class Stage:
     def _write_now(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
         if frame.readonly and not link.private:
             if link.copy:
+                copied = copied_here()
                 frame = _instead_of(frame, make_writable(frame))
+                self.meter.copies(copied_here() - copied)
             elif frame.may_become_writable:
                 node = frame.context.node
                 raise ElementError(
@@ -362,6 +371,14 @@ class Stage:
         source: Any = origin[0]
         late = source in self._sources and source.stream not in self._ended
         return source.stream if late else stream
+
+
+def _await_release(frame: Frame, until: float) -> None:
+    """Return when a frame can be written to, or at that time (monotonic)."""
+    while frame.readonly and time.monotonic() < until:
+        if is_stopping():
+            raise Stopped
+        time.sleep(_NAP)
 
 
 def _instead_of(frame: Frame, copy: Frame) -> Frame:

@@ -175,6 +175,11 @@ class Meter:
             self.copied += copied
         return now
 
+    def copies(self, copied: int) -> None:
+        """So many bytes were copied before a call."""
+        with self._counting:
+            self.copied += copied
+
     def gave(self) -> None:
         """One frame goes on."""
         with self._counting:
