@@ -16,12 +16,18 @@ from samebytes.formats import (
     COLOR_PRIMARIES,
     COLOR_RANGES,
     COLOR_TRANSFERS,
+    MASTERING_PRIMARIES,
+    ROTATIONS,
     Colorimetry,
     channel_layout,
     channel_names,
+    content_light_of,
     duration_of,
     field_order_of,
+    mastering_display_of,
+    mirrored_of,
     repeat_fields_of,
+    rotation_of,
     sample_aspect_of,
 )
 
@@ -68,6 +74,26 @@ def test_entries_about_time_and_fields() -> None:
     assert sample_aspect_of({"sample_aspect_ratio": Fraction(4, 3)}) == Fraction(4, 3)
 
 
+LUMINANCE = {"min_luminance": 0.0001, "max_luminance": 1000}
+
+
+def test_entries_about_upright_pictures_and_high_dynamic_range() -> None:
+    assert (rotation_of({}), mirrored_of({})) == (None, None)
+    assert (mastering_display_of({}), content_light_of({})) == (None, None)
+    assert [rotation_of({"rotation": n}) for n in ROTATIONS] == list(ROTATIONS)
+    assert mirrored_of({"mirrored": True}) is True
+    primaries = dict.fromkeys(MASTERING_PRIMARIES, Fraction(1, 3))
+    for display in (LUMINANCE, primaries, {**primaries, **LUMINANCE}):
+        found = mastering_display_of({"mastering_display": display})
+        assert found is not None
+        assert found.keys() == display.keys()
+    assert mastering_display_of({"mastering_display": LUMINANCE}) == {
+        "min_luminance": Fraction(1, 10000), "max_luminance": 1000,
+    }  # fmt: skip
+    levels = {"max": 1000, "average": 0}
+    assert content_light_of({"content_light": levels}) == levels
+
+
 @pytest.mark.parametrize(
     ("read", "key", "values"),
     [
@@ -75,6 +101,28 @@ def test_entries_about_time_and_fields() -> None:
         (repeat_fields_of, "repeat_fields", (-1, True, 1.0, 2**31, "1")),
         (duration_of, "duration", (-1, Fraction(-1, 2), 0.04, True, "1")),
         (sample_aspect_of, "sample_aspect_ratio", (0, -1, 1.5, "4:3", True)),
+        (rotation_of, "rotation", (45, -90, 360, True, False, "90", 90.0)),
+        (mirrored_of, "mirrored", (0, 1, "yes")),
+        (
+            mastering_display_of,
+            "mastering_display",
+            (
+                (),
+                "G(1,2)",
+                {},
+                {"red_x": 1},
+                {**LUMINANCE, "red_x": 1},
+                {"min_luminance": "1", "max_luminance": 1},
+                {"min_luminance": -1, "max_luminance": 1},
+                {"min_luminance": float("nan"), "max_luminance": 1},
+                dict.fromkeys(MASTERING_PRIMARIES, 2),
+            ),
+        ),
+        (
+            content_light_of,
+            "content_light",
+            ((1, 2), {"max": 1}, {"max": 1, "average": 2**16}, {"max": 1.5, "average": 1}),
+        ),
     ],
 )
 def test_entries_that_are_something_else(read: Any, key: str, values: tuple[Any, ...]) -> None:

@@ -27,6 +27,7 @@ from samebytes.formats import (
 
 from ._avutil import AVFrame, get_pix_fmt
 from ._pyav import frame_address
+from ._side_data_entries import entries_in, write_side_data
 
 if TYPE_CHECKING:
     from av import AudioFrame
@@ -55,6 +56,14 @@ _LIMITED, _FULL = 1, 2
 # enum AVChromaLocation counts from 1, as 0 is unspecified; H.273 counts from 0.
 _CHROMA_BASE = 1
 
+# Field of AVFrame, entry, table, what FFmpeg counts from, and the number of "not specified".
+_COLOR_FIELDS = (
+    ("color_primaries", "color_primaries", COLOR_PRIMARIES, 0, 2),
+    ("color_trc", "color_transfer", COLOR_TRANSFERS, 0, 2),
+    ("colorspace", "color_matrix", COLOR_MATRICES, 0, 2),
+    ("chroma_location", "chroma_location", CHROMA_LOCATIONS, _CHROMA_BASE, 0),
+)
+
 # libavutil/frame.h: since FFmpeg 6.1. Up to 7 there are fields as well.
 _AV_FRAME_FLAG_INTERLACED = 1 << 3
 _AV_FRAME_FLAG_TOP_FIELD_FIRST = 1 << 4
@@ -74,8 +83,18 @@ def interlacing(frame: Any) -> tuple[bool, bool]:
 
 def chroma_location(frame: Any) -> str | None:
     """The chroma location of an AVFrame; None if it is not known."""
-    found = Colorimetry.from_code_points(chroma_location=frame.chroma_location - _CHROMA_BASE)
-    return found.chroma_location
+    return _colors(frame).chroma_location
+
+
+def _colors(frame: Any) -> Colorimetry:
+    full = frame.format in FULL_RANGE_FORMATS or frame.color_range == _FULL
+    return Colorimetry.from_code_points(
+        full_range=full if full or frame.color_range == _LIMITED else None,
+        primaries=frame.color_primaries,
+        transfer=frame.color_trc,
+        matrix=frame.colorspace,
+        chroma_location=frame.chroma_location - _CHROMA_BASE,
+    )
 
 
 def sample_aspect(frame: Any) -> Fraction | None:
@@ -84,8 +103,13 @@ def sample_aspect(frame: Any) -> Fraction | None:
     return Fraction(over, under) if over > 0 and under > 0 else None
 
 
-def read_meaning(native: VideoFrame | AudioFrame) -> dict[str, Any]:
-    """The entries of an av frame. What is not specified has none."""
+def read_meaning(native: VideoFrame | AudioFrame, side_data: Mapping[str, bytes]) -> dict[str, Any]:
+    """The entries of an av frame. What is not specified has none.
+
+    Args:
+        native: the av frame.
+        side_data: its own, as `read_side_data` returns it.
+    """
     found: dict[str, Any] = {}
     duration = getattr(native, "duration", None)
     if duration and native.time_base:
@@ -93,14 +117,7 @@ def read_meaning(native: VideoFrame | AudioFrame) -> dict[str, Any]:
     if not isinstance(native, VideoFrame):
         return found
     frame = AVFrame.from_address(frame_address(native))
-    full = frame.format in FULL_RANGE_FORMATS or frame.color_range == _FULL
-    found |= Colorimetry.from_code_points(
-        full_range=full if full or frame.color_range == _LIMITED else None,
-        primaries=frame.color_primaries,
-        transfer=frame.color_trc,
-        matrix=frame.colorspace,
-        chroma_location=frame.chroma_location - _CHROMA_BASE,
-    ).entries()
+    found |= _colors(frame).entries()
     interlaced, top = interlacing(frame)
     if interlaced:
         found["field_order"] = "top" if top else "bottom"
@@ -109,44 +126,40 @@ def read_meaning(native: VideoFrame | AudioFrame) -> dict[str, Any]:
     ratio = sample_aspect(frame)
     if ratio is not None:
         found["sample_aspect_ratio"] = ratio
-    return found
+    return found | entries_in(side_data)
 
 
 def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) -> None:
-    """Mark an av frame of ours with the entries that there are.
+    """Mark an av frame of ours with the entries, and with no others than there are.
 
     Raises:
         LayoutError, UnknownNameError: an entry is not what it can be.
     """
     duration = duration_of(metadata)
     # PyAV lets it be written since 15.
-    if duration is not None and native.time_base and hasattr(native, "duration"):
-        native.duration = round(duration / Fraction(native.time_base))
+    if native.time_base and hasattr(native, "duration"):
+        native.duration = round((duration or 0) / Fraction(native.time_base))
     if not isinstance(native, VideoFrame):
         return
     frame = AVFrame.from_address(frame_address(native))
-    colors = Colorimetry.of(metadata)
-    if colors.color_range is not None:
-        frame.color_range = _FULL if colors.color_range == "full" else _LIMITED
-    if colors.color_primaries is not None:
-        frame.color_primaries = COLOR_PRIMARIES[colors.color_primaries]
-    if colors.color_transfer is not None:
-        frame.color_trc = COLOR_TRANSFERS[colors.color_transfer]
-    if colors.color_matrix is not None:
-        frame.colorspace = COLOR_MATRICES[colors.color_matrix]
-    if colors.chroma_location is not None:
-        frame.chroma_location = CHROMA_LOCATIONS[colors.chroma_location] + _CHROMA_BASE
-    order = field_order_of(metadata)
-    if order is not None:
-        mark_fields(frame, order != "progressive", order == "top")
-    repeated = repeat_fields_of(metadata)
-    if repeated is not None:
-        frame.repeat_pict = repeated
-    ratio = sample_aspect_of(metadata)
-    if ratio is not None:
-        ratio = ratio.limit_denominator(_INT - 1)
-        if ratio.numerator < _INT:
-            frame.sample_aspect_ratio[:] = ratio.numerator, ratio.denominator
+    _write_colors(frame, Colorimetry.of(metadata))
+    order = field_order_of(metadata) or "progressive"
+    mark_fields(frame, order != "progressive", order == "top")
+    frame.repeat_pict = repeat_fields_of(metadata) or 0
+    ratio = (sample_aspect_of(metadata) or Fraction(0)).limit_denominator(_INT - 1)
+    if ratio.numerator < _INT:
+        frame.sample_aspect_ratio[:] = ratio.numerator, ratio.denominator
+    write_side_data(native, metadata)
+
+
+def _write_colors(frame: Any, colors: Colorimetry) -> None:
+    """Mark an AVFrame. Numbers of FFmpeg's that have no name here stay where there is no entry."""
+    there = _colors(frame)
+    frame.color_range = {"full": _FULL, "limited": _LIMITED}.get(colors.color_range or "", 0)
+    for field, key, table, base, unspecified in _COLOR_FIELDS:
+        name = getattr(colors, key)
+        if name != getattr(there, key):
+            setattr(frame, field, unspecified if name is None else table[name] + base)
 
 
 def mark_fields(frame: Any, interlaced: bool, top: bool) -> None:

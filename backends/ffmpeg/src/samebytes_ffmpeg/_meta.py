@@ -36,9 +36,10 @@ class FFmpegMeta(FrameMeta):
     `metadata["ffmpeg"]` holds FFmpeg's own properties of the frame. For images: `color_range`,
     `colorspace`, `color_primaries`, `color_trc`, `chroma_location` (FFmpeg's numbers), `key_frame`,
     `pict_type` ("I", "P", "B" ...), `interlaced_frame`, `top_field_first`, `repeat_pict`,
-    `sample_aspect_ratio` (a Fraction, or None), `rotation` (degrees, from the display matrix) and
-    `duration` (in units of the time base). For sound: `duration`. For both: `side_data`, a dict of
-    names of AVFrameSideDataType without AV_FRAME_DATA_ -> a copy of the bytes.
+    `sample_aspect_ratio` (a Fraction, or None), `rotation` (degrees counter-clockwise, from the
+    display matrix; the shared entry is clockwise) and `duration` (in units of the time base). For
+    sound: `duration`. For both: `side_data`, a dict of names of AVFrameSideDataType without
+    AV_FRAME_DATA_ -> a copy of the bytes.
     """
 
     __slots__ = ("_notes", "native")
@@ -108,8 +109,8 @@ def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
         known["interlaced_frame"], known["top_field_first"] = interlacing(frame)
         known["repeat_pict"] = frame.repeat_pict
         known["sample_aspect_ratio"] = sample_aspect(frame)
-    known["side_data"] = read_side_data(native)
-    return {"ffmpeg": known, **read_meaning(native)}
+    side_data = known["side_data"] = read_side_data(native)
+    return {"ffmpeg": known, **read_meaning(native, side_data)}
 
 
 # libavutil/avutil.h: enum AVPictureType

@@ -24,10 +24,11 @@ from ._formats import (
     video_format_name,
 )
 from ._gi import Gst, GstAudio, GstVideo, pointer_of
+from ._hdr import hdr_text, read_hdr
 from ._interlacing import check_mode, interlacing_text
 from ._libraries import gst
 
-__all__ = ["Description", "Sound", "caps_for", "describe"]
+__all__ = ["Description", "Sound", "caps_as_said", "caps_for", "describe"]
 
 _KEPT = 64
 _DMABUF = "memory:DMABuf"
@@ -152,6 +153,7 @@ def _picture(caps: Any, structure: Any) -> Description:
     meaning: dict[str, Any] = dict(colors.entries())
     if details["pixel_aspect_ratio"]:
         meaning["sample_aspect_ratio"] = details["pixel_aspect_ratio"]
+    meaning |= read_hdr(structure)
     return Description(
         image=image,
         pitches=tuple(info.stride)[:count],
@@ -259,6 +261,28 @@ def caps_for(
     rate = _rational(details, "framerate")
     if rate is not None:
         text += f",framerate={rate.numerator}/{rate.denominator}"
+    text += _said_text(info, known, details)
+    text += interlacing_text(known, details)
+    caps = Gst.Caps.from_string(text)
+    if caps is None:
+        raise LayoutError(f"the frame's metadata does not give valid caps: {text!r}")
+    return caps
+
+
+# Fields of caps that say what entries of the metadata say, but for those of fields.
+_SAID_FIELDS = (
+    "pixel-aspect-ratio", "colorimetry", "chroma-site", "mastering-display-info",
+    "content-light-level",
+)  # fmt: skip
+_SAID_KEYS = (
+    "color_range", "color_primaries", "color_transfer", "color_matrix", "chroma_location",
+    "sample_aspect_ratio", "mastering_display", "content_light",
+)  # fmt: skip
+
+
+def _said_text(info: ImageInfo, known: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """The fields of caps that are in _SAID_FIELDS, each after a comma."""
+    text = ""
     ratio = sample_aspect_of(known) or _rational(details, "pixel_aspect_ratio")
     if ratio and ratio.numerator < _INT > ratio.denominator:
         text += f",pixel-aspect-ratio={ratio.numerator}/{ratio.denominator}"
@@ -269,14 +293,37 @@ def caps_for(
     site = chroma_site_text(colors)
     if site is not None:
         text += f",chroma-site={site}"
-    text += interlacing_text(known, details)
-    caps = Gst.Caps.from_string(text)
-    if caps is None:
-        raise LayoutError(f"the frame's metadata does not give valid caps: {text!r}")
-    return caps
+    return text + hdr_text(known)
 
 
-def _rational(known: dict[str, Any], key: str) -> Fraction | int | None:
+def caps_as_said(caps: Any, said: Description, metadata: Mapping[str, Any]) -> Any:
+    """The caps of a buffer, with what was changed in the metadata of its frame since.
+
+    Args:
+        caps: Gst.Caps that came with the buffer.
+        said: what they say.
+        metadata: of the frame.
+
+    Raises:
+        LayoutError, UnknownNameError: as `caps_for`.
+    """
+    image, meaning = said.image, said.meaning
+    if image is None or all(metadata.get(key) == meaning.get(key) for key in _SAID_KEYS):
+        return caps
+    private = metadata.get("gstreamer")
+    details = dict(private) if isinstance(private, dict) else {}
+    if "sample_aspect_ratio" not in metadata:
+        details.pop("pixel_aspect_ratio", None)
+    structure = caps.get_structure(0).copy()  # to PyGObject it is a copy anyway
+    for name in _SAID_FIELDS:
+        structure.remove_field(name)
+    rest = Gst.Caps.new_empty()
+    rest.append_structure(structure)
+    rest.set_features(0, caps.get_features(0).copy())
+    return Gst.Caps.from_string(rest.to_string() + _said_text(image, metadata, details))
+
+
+def _rational(known: Mapping[str, Any], key: str) -> Fraction | int | None:
     value = known.get(key)
     if value is None:
         return None

@@ -9,7 +9,7 @@ from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Frame, Tensor, read_slot
 
-from ._caps import Description, caps_for, describe
+from ._caps import Description, caps_as_said, caps_for, describe
 from ._gi import Gst, pointer_of
 from ._libraries import gst
 from ._loans import sweep
@@ -130,8 +130,10 @@ class GStreamerFrame(Frame):
         said = meta.description if isinstance(meta, GStreamerMeta) else None
         if isinstance(native, Gst.Sample):
             caps = native.get_caps()
-            if caps is not None and (said is None or said == describe(caps)):
+            if caps is not None and said is None:
                 return caps
+            if caps is not None and said == describe(caps):
+                return caps_as_said(caps, said, meta.metadata)
         info = meta.info
         if info is None:
             raise LayoutError(

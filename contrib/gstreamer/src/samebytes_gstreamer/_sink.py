@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from copy import deepcopy
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from ._frame_rate import rate_of, with_rate
 from ._gi import Gst, GstApp, pointer_of
 from ._libraries import app, gst
 from ._pipeline import Deadline, Pipeline, PipelineError
-from ._tags import tag_event
+from ._tags import tag_event, with_orientation
 
 if TYPE_CHECKING:
     from typing import Self
@@ -106,7 +107,8 @@ class GStreamerSink:
     def write(self, frame: Frame, timeout: float | None = None) -> None:
         """Hand a frame to the pipeline, which holds it until it is done with it.
 
-        Tags in `metadata["gstreamer"]["tags"]` go before it, where they are new.
+        Tags in `metadata["gstreamer"]["tags"]` go before it, where they are new, with the
+        `image-orientation` of `metadata["rotation"]` and `metadata["mirrored"]`.
 
         Args:
             frame: of any memory type that maps to "gstreamer" without a copy.
@@ -135,7 +137,7 @@ class GStreamerSink:
             self._tell_caps(with_rate(own.caps, self._rate_of(own.meta)))
         self._pipeline.play()
         self._wait_for_room(self.timeout if timeout is None else timeout)
-        self._send_tags(own.metadata.get("gstreamer"))
+        self._send_tags(own.metadata)
         # Elements write in place into what nobody else holds, so no object of Python's may.
         pointer = gst.gst_mini_object_ref(own.handle("gst_buffer"))
         if own is not frame:
@@ -192,8 +194,10 @@ class GStreamerSink:
             self._source.set_property("caps", caps)
             self._caps = caps
 
-    def _send_tags(self, details: Any) -> None:
-        tags = details.get("tags") if isinstance(details, dict) else None
+    def _send_tags(self, metadata: Mapping[str, Any]) -> None:
+        details = metadata.get("gstreamer")
+        given = details.get("tags") if isinstance(details, dict) else None
+        tags = with_orientation(given, metadata)
         if tags is None or tags == self._tags:
             return
         self._tags = deepcopy(tags)

@@ -15,7 +15,7 @@ from ._frame import GStreamerFrame
 from ._gi import Gst, pointer_of
 from ._memory import sink_let_go, sink_took
 from ._pipeline import Deadline, Pipeline, PipelineTimeoutError
-from ._tags import TagReader
+from ._tags import TagReader, orientation_in
 from ._tensor import ADVICE
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class GStreamerSource:
     def read(self, timeout: float | None = None) -> GStreamerFrame | None:
         """The next frame; None when the stream has ended, or was interrupted.
 
-        Tags of the stream that came before it are in `metadata["gstreamer"]["tags"]`.
+        Tags of the stream that came before it are in `metadata["gstreamer"]["tags"]`, and what
+        `image-orientation` says is in `metadata["rotation"]` and `metadata["mirrored"]`.
 
         Args:
             timeout: in seconds, instead of the source's.
@@ -135,6 +136,7 @@ class GStreamerSource:
         tags = self._tags.read()
         if tags:
             frame.metadata["gstreamer"]["tags"] = tags
+            frame.metadata.update(orientation_in(tags))
         if self._access != "r":
             self._wait_until_writable(frame, deadline)
         return frame

@@ -6,11 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from samebytes.formats import ROTATIONS, mirrored_of, rotation_of
+
 from ._gi import GObject, Gst
 
-__all__ = ["TagReader", "tag_event"]
+__all__ = ["TagReader", "orientation_in", "tag_event", "with_orientation"]
 
 _PLAIN = (bool, int, float, str)
+
+# gst/gsttaglist.h: GST_TAG_IMAGE_ORIENTATION: the picture is mirrored, then turned clockwise.
+_ORIENTATION = "image-orientation"
+_ORIENTATIONS = {
+    f"{'flip-' if mirrored else ''}rotate-{rotation}": (rotation, mirrored)
+    for rotation in ROTATIONS
+    for mirrored in (False, True)
+}
 
 
 class TagReader:
@@ -56,6 +66,35 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Gst.DateTime):
         return value.to_iso8601_string()
     return value if isinstance(value, _PLAIN) else None
+
+
+def orientation_in(tags: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of `frame.metadata` that tags say."""
+    said = tags.get(_ORIENTATION)
+    if not isinstance(said, str) or said not in _ORIENTATIONS:
+        return {}
+    rotation, mirrored = _ORIENTATIONS[said]
+    return {"rotation": rotation, **({"mirrored": True} if mirrored else {})}
+
+
+def with_orientation(tags: Any, metadata: Mapping[str, Any]) -> Any:
+    """Tags that say what the entries of a frame's metadata say.
+
+    Args:
+        tags: of metadata["gstreamer"].
+        metadata: of the frame.
+
+    Raises:
+        LayoutError: an entry is not what it can be.
+    """
+    rotation, mirrored = rotation_of(metadata), mirrored_of(metadata)
+    held = dict(tags) if isinstance(tags, Mapping) else {}
+    if rotation is None and not mirrored:
+        if orientation_in(held):  # the entry was deleted
+            held[_ORIENTATION] = "rotate-0"
+    else:
+        held[_ORIENTATION] = f"{'flip-' if mirrored else ''}rotate-{rotation or 0}"
+    return held or tags
 
 
 def tag_event(tags: Any) -> Any:

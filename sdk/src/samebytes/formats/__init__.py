@@ -23,10 +23,19 @@ from samebytes.formats._color import (
 from samebytes.formats._drm import drm_layer_fourccs, image_format_of_drm_layers
 from samebytes.formats._fields import (
     FIELD_ORDERS,
+    ROTATIONS,
     duration_of,
     field_order_of,
+    mirrored_of,
     repeat_fields_of,
+    rotation_of,
     sample_aspect_of,
+)
+from samebytes.formats._hdr import (
+    LUMINANCES,
+    MASTERING_PRIMARIES,
+    content_light_of,
+    mastering_display_of,
 )
 from samebytes.formats._image import ImageFormat, known_formats
 from samebytes.formats._info import ImageInfo
@@ -40,6 +49,9 @@ __all__ = [
     "COLOR_RANGES",
     "COLOR_TRANSFERS",
     "FIELD_ORDERS",
+    "LUMINANCES",
+    "MASTERING_PRIMARIES",
+    "ROTATIONS",
     "AudioInfo",
     "Colorimetry",
     "ImageFormat",
@@ -48,13 +60,17 @@ __all__ = [
     "PlaneLayout",
     "channel_layout",
     "channel_names",
+    "content_light_of",
     "drm_layer_fourccs",
     "duration_of",
     "field_order_of",
     "image_format",
     "image_format_of_drm_layers",
     "known_formats",
+    "mastering_display_of",
+    "mirrored_of",
     "repeat_fields_of",
+    "rotation_of",
     "sample_aspect_of",
 ]
 

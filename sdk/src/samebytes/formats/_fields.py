@@ -5,6 +5,8 @@ sample_aspect_ratio     Fraction: width of a pixel by its height
 duration                Fraction: seconds for which the frame is shown, or heard
 field_order             "progressive", "top" or "bottom": the field that is shown first
 repeat_fields           int: how many fields longer than usual the picture is shown
+rotation                0, 90, 180 or 270: degrees by which to turn it clockwise to be upright
+mirrored                bool: its left and right are to be exchanged before it is turned
 """
 
 from __future__ import annotations
@@ -17,10 +19,22 @@ from samebytes.errors import LayoutError, UnknownNameError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["FIELD_ORDERS", "duration_of", "field_order_of", "repeat_fields_of", "sample_aspect_of"]
+__all__ = [
+    "FIELD_ORDERS",
+    "ROTATIONS",
+    "duration_of",
+    "field_order_of",
+    "mirrored_of",
+    "repeat_fields_of",
+    "rotation_of",
+    "sample_aspect_of",
+]
 
 FIELD_ORDERS = ("progressive", "top", "bottom")
 """metadata["field_order"]: not interlaced, or interlaced with the top or bottom field first."""
+
+ROTATIONS = (0, 90, 180, 270)
+"""metadata["rotation"]: degrees clockwise."""
 
 
 def field_order_of(metadata: Mapping[str, Any]) -> str | None:
@@ -55,6 +69,40 @@ def repeat_fields_of(metadata: Mapping[str, Any]) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
         raise LayoutError(f"metadata['repeat_fields'] must be a number of fields, not {value!r}")
     return value
+
+
+def rotation_of(metadata: Mapping[str, Any]) -> int | None:
+    """metadata["rotation"], or None.
+
+    Args:
+        metadata: that of a frame.
+
+    Raises:
+        LayoutError: it is not in ROTATIONS.
+    """
+    value = metadata.get("rotation")
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value not in ROTATIONS:
+        raise LayoutError(
+            f"metadata['rotation'] is 0, 90, 180 or 270 degrees clockwise, not {value!r}"
+        )
+    return value
+
+
+def mirrored_of(metadata: Mapping[str, Any]) -> bool | None:
+    """metadata["mirrored"], or None.
+
+    Args:
+        metadata: that of a frame.
+
+    Raises:
+        LayoutError: it is neither True nor False.
+    """
+    value = metadata.get("mirrored")
+    if value is None or isinstance(value, bool):
+        return value
+    raise LayoutError(f"metadata['mirrored'] is True or False, not {value!r}")
 
 
 def duration_of(metadata: Mapping[str, Any]) -> Fraction | None:

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What frames say of their orientation, shape and light goes into pipelines, and comes out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes_gstreamer as sbg
+from samebytes.errors import LayoutError
+from samebytes.formats import ROTATIONS
+from samebytes_gstreamer._gi import Gst, GstVideo
+from samebytes_gstreamer._tags import orientation_in, with_orientation
+
+DISPLAY = {
+    "red_x": Fraction(17, 25), "red_y": Fraction(8, 25), "green_x": Fraction(53, 200),
+    "green_y": Fraction(69, 100), "blue_x": Fraction(3, 20), "blue_y": Fraction(3, 50),
+    "white_x": Fraction(3127, 10000), "white_y": Fraction(329, 1000),
+    "min_luminance": Fraction(1, 10000), "max_luminance": Fraction(1000),
+}  # fmt: skip
+LIGHT = {"max": 1000, "average": 400}
+DISPLAY_TEXT = "34000:16000:13250:34500:7500:3000:15635:16450:10000000:1"
+
+QUARTERS = np.repeat(np.repeat(np.array([[20, 90], [160, 230]], np.uint8), 16, 0), 24, 1)
+
+
+def picture(**said: Any) -> sb.Frame[Any]:
+    frame = sb.context("cpu").allocate_frame("GRAY8", 48, 32)
+    frame.planes[0].native[...] = QUARTERS
+    frame.metadata.update(said)
+    frame.meta.pts, frame.meta.time_base = 0, Fraction(1, 25)
+    return frame
+
+
+def read(pipeline: str) -> dict[str, Any]:
+    with sbg.GStreamerSource(pipeline) as source:
+        return dict(next(iter(source)).metadata)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("rotation", ROTATIONS)
+def test_videoflip_turns_a_picture_upright(rotation: int, mirrored: bool, tmp_path: Path) -> None:
+    made = tmp_path / "upright.gray"
+    with sbg.GStreamerSink(
+        f"videoflip video-direction=auto ! video/x-raw,format=GRAY8 ! filesink location={made}"
+    ) as sink:
+        sink.write(picture(rotation=rotation, mirrored=mirrored))
+    upright = np.rot90(QUARTERS[:, ::-1] if mirrored else QUARTERS, -rotation // 90)
+    np.testing.assert_array_equal(np.fromfile(made, np.uint8).reshape(upright.shape), upright)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("rotation", ROTATIONS)
+def test_the_tag_of_a_stream_becomes_entries(rotation: int, mirrored: bool) -> None:
+    tag = f"{'flip-' if mirrored else ''}rotate-{rotation}"
+    said = read(f"videotestsrc num-buffers=1 ! taginject tags=image-orientation={tag}")
+    assert (said["rotation"], said.get("mirrored", False)) == (rotation, mirrored)
+    assert said["gstreamer"]["tags"]["image-orientation"] == tag
+
+
+def test_an_orientation_that_was_deleted_is_not_passed_on() -> None:
+    tags = {"image-orientation": "rotate-90", "title": "a"}
+    assert with_orientation(tags, {"rotation": 180}) == {**tags, "image-orientation": "rotate-180"}
+    assert with_orientation(tags, {}) == {**tags, "image-orientation": "rotate-0"}
+    assert with_orientation({"title": "a"}, {}) == {"title": "a"}
+    assert with_orientation(None, {"mirrored": True}) == {"image-orientation": "flip-rotate-0"}
+    assert with_orientation(None, {"rotation": 0}) == {"image-orientation": "rotate-0"}
+    assert with_orientation(None, {"mirrored": False}) is None
+    with pytest.raises(LayoutError, match="rotation"):
+        with_orientation(None, {"rotation": 45})
+
+
+@pytest.mark.parametrize(
+    "tags", [{}, {"image-orientation": "askew"}, {"image-orientation": ["rotate-90"]}]
+)
+def test_tags_that_say_no_orientation(tags: dict[str, Any]) -> None:
+    assert orientation_in(tags) == {}
+
+
+def test_high_dynamic_range_goes_into_caps_and_comes_out() -> None:
+    frame = picture(mastering_display=DISPLAY, content_light=LIGHT)
+    mapped: Any = frame.map("gstreamer")
+    structure = mapped.caps.get_structure(0)
+    assert structure.get_string("mastering-display-info") == DISPLAY_TEXT
+    assert structure.get_string("content-light-level") == "1000:400"
+    again = sbg.frame_of(mapped.native, mapped.caps).metadata
+    assert (again["mastering_display"], again["content_light"]) == (DISPLAY, LIGHT)
+
+
+def test_gstreamer_reads_the_display_as_it_was_written() -> None:
+    """By its own parser."""
+    mapped: Any = picture(mastering_display=DISPLAY).map("gstreamer")
+    found = GstVideo.VideoMasteringDisplayInfo()
+    assert found.from_caps(mapped.caps)
+    assert (found.white_point.x, found.white_point.y) == (15635, 16450)
+    assert found.max_display_mastering_luminance == 10_000_000
+    assert found.min_display_mastering_luminance == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mastering-display-info=1:2:3",
+        "mastering-display-info=a:b:c:d:e:f:g:h:i:j",
+        "mastering-display-info=65535:1:1:1:1:1:1:1:1:1",
+        "content-light-level=1000",
+        "content-light-level=(string)70000:1",
+    ],
+)
+def test_caps_that_cannot_be_give_nothing(text: str) -> None:
+    caps = f"video/x-raw,format=GRAY8,width=48,height=32,{text}"
+    buffer = Gst.Buffer.new_allocate(None, 48 * 32, None)
+    assert not {"mastering_display", "content_light"} & set(sbg.frame_of(buffer, caps).metadata)
+
+
+def test_primaries_without_luminances_cannot_be_said() -> None:
+    part = {key: value for key, value in DISPLAY.items() if "luminance" not in key}
+    mapped: Any = picture(mastering_display=part).map("gstreamer")
+    assert not mapped.caps.get_structure(0).has_field("mastering-display-info")
+
+
+def test_entries_that_were_changed_count_more_than_the_caps_of_a_sample() -> None:
+    caps = (
+        "video/x-raw,format=I420,width=64,height=48,framerate=25/1,pixel-aspect-ratio=4/3,"
+        f"colorimetry=bt709,multiview-mode=mono,mastering-display-info={DISPLAY_TEXT}"
+    )
+    buffer = Gst.Buffer.new_allocate(None, 64 * 48 * 3 // 2, None)
+    native = Gst.Sample.new(buffer, Gst.Caps.from_string(caps), None, None)
+    frame: Any = sb.frame(native)
+    assert frame.caps.is_equal(native.get_caps())
+    frame.metadata["color_range"] = "full"
+    frame.metadata["content_light"] = LIGHT
+    del frame.metadata["sample_aspect_ratio"], frame.metadata["mastering_display"]
+    said: Any = sbg.frame_of(buffer, frame.caps)
+    kept = ("color_range", "color_matrix", "content_light", "sample_aspect_ratio")
+    assert {key: said.metadata[key] for key in kept} == {
+        "color_range": "full", "color_matrix": "bt709", "content_light": LIGHT,
+        "sample_aspect_ratio": 1,
+    }  # fmt: skip
+    assert "mastering_display" not in said.metadata
+    structure = frame.caps.get_structure(0)
+    assert structure.get_string("multiview-mode") == "mono"
+    assert said.metadata["gstreamer"]["framerate"] == 25
