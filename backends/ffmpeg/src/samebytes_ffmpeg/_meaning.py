@@ -155,7 +155,8 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
 def _write_colors(frame: Any, colors: Colorimetry) -> None:
     """Mark an AVFrame. Numbers of FFmpeg's that have no name here stay where there is no entry."""
     there = _colors(frame)
-    frame.color_range = {"full": _FULL, "limited": _LIMITED}.get(colors.color_range or "", 0)
+    if colors.color_range is not None or frame.color_range in (_FULL, _LIMITED):
+        frame.color_range = {"full": _FULL, "limited": _LIMITED}.get(colors.color_range or "", 0)
     for field, key, table, base, unspecified in _COLOR_FIELDS:
         name = getattr(colors, key)
         if name != getattr(there, key):
