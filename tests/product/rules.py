@@ -55,8 +55,8 @@ class Known:
         return all(case.values[axis] in values for axis, values in self.values.items())
 
 
+_GSTREAMER = ("GStreamer", "registered")
 _SHARED = ("branch", "last branch")
-_HAPPENS_TO = ("1", "2")
 
 KNOWN: tuple[Known, ...] = (
     Known("a branch at the end writes into the program's frames", {"writer": ("last branch",)}),
@@ -66,25 +66,13 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known("explain() does not say that ring.sink copies", {}, needs="ring"),
     Known(
-        "copy=True does not help who writes into read-only frames",
-        {"source": ("ring", "Ray"), "access": ("rw",)},
-    ),
-    Known(
-        "copy=True does not help who writes into read-only frames",
-        {"source": ("ring", "Ray"), "writer": ("draw",)},
-    ),
-    Known(
-        "what a branch lacks is said after the main line has given frames",
-        {"writer": ("branch",), "threads": _HAPPENS_TO},
+        "frames of GStreamer are still held by who made them or read them",
+        {"source": _GSTREAMER, "access": ("rw",)},
         sometimes=True,
     ),
     Known(
-        "memory of GStreamer is not aligned as the GPU wants it",
-        {"source": ("GStreamer", "registered"), "model": ("GPU",)},
-    ),
-    Known(
-        "a frame of GStreamer is mapped by the element before, so the next one cannot write",
-        {"source": ("GStreamer", "registered"), "writer": ("draw",)},
+        "frames of GStreamer are still held by who made them or read them",
+        {"source": _GSTREAMER, "writer": ("draw",)},
         sometimes=True,
     ),
 )

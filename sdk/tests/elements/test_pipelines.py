@@ -96,6 +96,37 @@ def test_a_branch_writes_to_a_copy_if_that_is_allowed(threads: int) -> None:
 
 
 @THREADS
+def test_a_branch_that_writes_is_refused_before_anything_is_read(threads: int) -> None:
+    read: list[int] = []
+
+    def source() -> Any:
+        for one in frames(3):
+            read.append(1)
+            yield one
+
+    with pytest.raises(NegotiationError, match=r"(?s)'add'.*shared with '<lambda>'.*copy=True"):
+        el.Pipeline(source(), [add()], lambda one: one).start(threads=threads)
+    assert not read
+
+
+@THREADS
+def test_read_only_frames_are_written_in_a_copy_if_that_is_allowed(threads: int) -> None:
+    array = np.zeros((HEIGHT, WIDTH), np.uint8)
+    array.flags.writeable = False
+    given = [sb.frame(array, format="GRAY8") for _ in range(3)]
+    with pytest.raises(NegotiationError, match=r"(?s)'add'.*read-only, as.*copy=True"):
+        el.Pipeline(given, add()).run(threads=threads)
+    changed = Collect()
+    pipe = el.Pipeline(given, add(by=10), changed, copy=True)
+    with pipe.start(threads=threads) as out:
+        assert len(list(out)) == 3
+        assert "COPIES each frame first: it is read-only" in out.explain()
+    rows = out.statistics()
+    assert (changed.values, bool(array.any())) == ([10, 10, 10], False)
+    assert sb.stats().copied_bytes == rows.of("add").copied_bytes == 3 * WIDTH * HEIGHT
+
+
+@THREADS
 def test_branches_get_nothing_that_can_be_written_to(threads: int) -> None:
     def writes(picture: Any) -> None:
         picture.planes[0].native[...] = 0

@@ -44,7 +44,7 @@ class Link:
         target: the context to map to; None where the frames are taken as they come.
         access: of the mapping.
         copy: whether a copy was allowed.
-        private: each frame is copied first, since others read it.
+        private: each frame is copied first, since others read it or it is read-only.
         gives: the frames that the step will give.
         route: how the frames get there; None where they are there already, or where no route takes
             frames of this layout and the element has ways of its own.
@@ -177,6 +177,20 @@ class Negotiation:
             stream=stream if several else None,
         )  # fmt: skip
 
+    def check_shared(self, step: Step) -> None:
+        """See whether a step may write as it must, whatever frames come.
+
+        Raises:
+            NegotiationError: it writes into frames that others get too, and copies are not allowed.
+        """
+        reasons = [_why_private(step, taken, None) for taken in step.element._takes]
+        if reasons and all(reasons) and not self.copy:
+            assert step.before is not None
+            raise NegotiationError(
+                step.name, f"it writes into the frames of {step.before.name!r}", step.before.name,
+                reasons,
+            )  # fmt: skip
+
     def _link(self, step: Step, given: FrameInfo, option: _Option, frame: Frame | None) -> Link:
         element, taken = step.element, option.taken
         target, found, own = None, None, None
@@ -226,13 +240,10 @@ class Negotiation:
         element._contexts = self.contexts
         for taken in element._takes:
             reason = taken.why_not(given)
-            private = bool(step.shares) and taken.access != "r"
+            why = _why_private(step, taken, frame)
+            private = bool(why)
             if reason is None and private and not self.copy:
-                others = " and ".join(repr(other.name) for other in step.shares)
-                reason = (
-                    f"the frame is shared with {others}, so nobody may write to it: "
-                    "write before the branch, or allow a copy (copy=True)"
-                )
+                reason = why
             if reason is not None:
                 yield _Option(inf, taken, "", private, f"{taken}: {reason}")
                 continue
@@ -316,6 +327,24 @@ class Negotiation:
                 for next_ in step.after
             )
         return self._after[key]
+
+
+def _why_private(step: Step, taken: Media, frame: Frame | None) -> str:
+    """Why a step that writes needs frames of its own; "" where it does not."""
+    if taken.access == "r":
+        return ""
+    if step.shares:
+        others = " and ".join(repr(other.name) for other in step.shares)
+        return (
+            f"the frame is shared with {others}, so nobody may write to it: write before the "
+            "branch, or allow a copy (copy=True)"
+        )
+    if frame is not None and frame.readonly and not frame.may_become_writable:
+        return (
+            "the frame is read-only, as those of other processes are: take one that can be "
+            "written, or allow a copy (copy=True)"
+        )
+    return ""
 
 
 def _seen(frame: Frame, access: Access) -> Access:

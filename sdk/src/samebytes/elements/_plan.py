@@ -70,6 +70,9 @@ class Plan:
             if info is not None:
                 for next_ in graph.first:
                     self._follow(next_, info, stream)
+        for step in graph.steps:
+            if not self.links_of(step):  # agreed on with the first frame
+                self._negotiation.check_shared(step)
 
     def _follow(self, step: Step, info: FrameInfo, stream: int) -> None:
         link = self._same.get((step, info))
@@ -138,7 +141,8 @@ def _words(step: Step, link: Link | None) -> Iterator[str]:
     itself = "" if own is None or own.node == where else f", and maps it to {own.node} itself"
     yield f'{step.name} takes it in {where}, access "{link.access}"{itself}'
     if link.private:
-        yield "  COPIES each frame first: others read the same one"
+        why = "others read the same one" if step.shares else "it is read-only"
+        yield f"  COPIES each frame first: {why}"
     if link.route is not None and link.route.hops:
         for line in link.route.explain().splitlines():
             if line.startswith("  whether your"):
