@@ -140,6 +140,49 @@ def test_a_batch(frame: Frame) -> None:
         metadata.meta_of_batch([other, other], [8])
 
 
+QUARTER, TURN = (0, 1, 0, -1, 0, 1), (-1, 0, 1, 0, -1, 1)
+MIRROR, PART = (-1, 0, 1, 0, 1, 0), (0.25, 0, 0.1, 0, 0.5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("size", "matrix", "ratio", "order", "rotation"),
+    [
+        ((200, 100), None, Fraction(4, 3), "top", 90),
+        ((50, 100), None, Fraction(16, 3), "top", 90),
+        ((200, 50), None, Fraction(2, 3), "progressive", 90),
+        ((67, 33), None, Fraction(4, 3) * Fraction(200 * 33, 100 * 67), "progressive", 90),
+        ((200, 100), PART, Fraction(2, 3), "progressive", 90),
+        ((100, 200), QUARTER, Fraction(3, 4), "progressive", None),
+        ((200, 100), TURN, Fraction(4, 3), "progressive", None),
+        ((200, 100), MIRROR, Fraction(4, 3), "progressive", None),
+    ],
+)
+def test_shape_and_orientation_of_a_warped_picture(
+    frame: Frame, size: Any, matrix: Any, ratio: Fraction, order: str, rotation: int | None
+) -> None:
+    """The display shows the same parts in the same proportions."""
+    said = {
+        "sample_aspect_ratio": Fraction(4, 3), "field_order": "top", "repeat_fields": 1,
+        "rotation": 90, "mirrored": True, "color_matrix": "bt709", "chroma_location": "left",
+    }  # fmt: skip
+    frame.metadata.update(said)
+    transform = AffineTransform() if matrix is None else AffineTransform(matrix)
+    found = metadata.meta_of_warped(frame, size[0], size[1], transform).metadata
+    assert (found["sample_aspect_ratio"], found["field_order"]) == (ratio, order)
+    assert (found.get("rotation"), found.get("mirrored")) == (rotation, rotation and True)
+    assert ("repeat_fields" in found) == (order == "top")
+    assert (found["color_matrix"], found["chroma_location"]) == ("bt709", "left")
+    assert frame.metadata.items() >= said.items()
+
+
+def test_a_warped_picture_of_unknown_shape_says_none(frame: Frame) -> None:
+    found = metadata.meta_of_warped(frame, 10, 100, AffineTransform(QUARTER)).metadata
+    assert not {"sample_aspect_ratio", "field_order", "rotation"} & set(found)
+    frame.metadata["sample_aspect_ratio"] = "4:3"
+    with pytest.raises(LayoutError, match="sample_aspect_ratio"):
+        metadata.meta_of_warped(frame, 10, 100)
+
+
 @pytest.mark.parametrize("name", ["x", "y", "width", "height"])
 @pytest.mark.parametrize("value", [1.5, np.float32(2), "3", None])
 def test_a_region_is_of_whole_pixels(name: str, value: Any) -> None:

@@ -6,6 +6,7 @@ docs/reference/metadata.md has the rules as a table.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .._core.frame_meta import FrameMeta, Region
 from .._numbers import integer
 from ..errors import MetadataError
-from ..formats import ImageInfo
+from ..formats import ImageInfo, sample_aspect_of
 from ._affine import AffineTransform
 from ._checks import sequence
 from ._entries import Entry, SourceIdentifier
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from .._core.frame import Frame
 
 __all__ = ["meta_of_batch", "meta_of_part", "meta_of_warped"]
+
+_FINEST = 1000
+"""The denominator of a sample aspect ratio that was not only scaled, at most."""
 
 
 def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: int) -> FrameMeta:
@@ -76,6 +80,10 @@ def meta_of_warped(
     A picture that was only scaled shows what the frame shows, and all is kept. Of others the rules
     are those of a part. Regions are new ones, around the corners of what they were.
 
+    A sample aspect ratio becomes that of the new pixels. Where rows were mixed, the picture is
+    progressive. A picture that was turned by a quarter or mirrored is shown as it is then: without
+    `rotation` and `mirrored`.
+
     Args:
         frame: what it was made of.
         width, height: of the new picture, in pixels.
@@ -84,6 +92,7 @@ def meta_of_warped(
     Raises:
         MetadataError: the frame is not an image, its list of entries holds something else, or the
             new picture shows a line or a point of it.
+        LayoutError: metadata["sample_aspect_ratio"] is not what it can be.
     """
     meta = meta_of(frame)
     image = image_of(meta)
@@ -101,7 +110,36 @@ def meta_of_warped(
         size = None if whole else (width, height)
         regions.append(_placed(r, left, top, right, bottom, size))
     entries = entries_of(meta) if whole else _entries_of_part(meta, transform)
-    return _made(meta, ImageInfo(image.format, width, height), entries, regions)
+    made = _made(meta, ImageInfo(image.format, width, height), entries, regions)
+    if not whole or height != image.height:
+        made.metadata.pop("repeat_fields", None)
+        if "field_order" in made.metadata:
+            made.metadata["field_order"] = "progressive"
+    _shape(made.metadata, image, width, height, transform)
+    return made
+
+
+def _shape(
+    metadata: dict[str, Any], image: ImageInfo, width: int, height: int, transform: AffineTransform
+) -> None:
+    """Change what it says of the shape of pixels, and of what is up."""
+    from fractions import Fraction  # with decimal, which importing samebytes does not need
+
+    a, b, _, d, e, _ = transform.matrix
+    ratio = sample_aspect_of(metadata)
+    # What a step of one pixel across, and one down, is in the frame, in heights of its pixels.
+    wide = image.width * (ratio or 1)
+    across = a * wide / width, d * image.height / width
+    down = b * wide / height, e * image.height / height
+    if ratio is not None:
+        exact = ratio * Fraction(image.width * height, image.height * width)
+        found = Fraction(math.hypot(*across) / math.hypot(*down)).limit_denominator(_FINEST)
+        whole = transform == AffineTransform()
+        metadata["sample_aspect_ratio"] = exact if whole else found
+    mirrored = a * e - b * d < 0
+    if mirrored or across[0] < abs(across[1]):
+        for key in ("rotation", "mirrored"):
+            metadata.pop(key, None)
 
 
 def _entries_of_part(meta: FrameMeta, part: AffineTransform) -> list[Entry]:
