@@ -219,7 +219,7 @@ class InferQueue:
             if callback is not None:
                 callback(request, self.userdata[number])
         finally:
-            if request.idle:
+            if not request.outstanding:
                 self._give_back(number)
 
     def _find_free(self) -> None:

@@ -178,10 +178,16 @@ class Inference:
         return not (self.running or self._unpublished or self._native is None)
 
     def is_idle(self) -> bool:
-        """Whether none is running. A callback of the last one may not have returned yet."""
+        """Whether none is running. A callback of the last one may not have returned yet.
+
+        It has begun, though: between the end of an inference and its callback, which the NPU
+        plugin leaves waiting where the one before it has not returned, the outputs are awaited.
+        """
         if not self.running or (self._called is not None and not self._outstanding):
             return True
-        return _has_returned(self.native) or not self._is_busy()
+        if _has_returned(self.native):
+            return True
+        return self._called is None and not self._is_busy()
 
     def has_failed(self) -> bool:
         """Whether one that should have been called back for has ended without."""
@@ -189,6 +195,11 @@ class Inference:
         if not waited_for or self._native is None:
             return False
         return _has_returned(self._native) and bool(self._outstanding)
+
+    @property
+    def outstanding(self) -> bool:
+        """Whether one was started that has not been called back for."""
+        return bool(self._outstanding)
 
     @property
     def pending(self) -> bool:

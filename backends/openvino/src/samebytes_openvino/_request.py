@@ -345,13 +345,18 @@ class InferRequest:
 
     @property
     def idle(self) -> bool:
-        """Whether no inference is running; a callback may still be."""
+        """Whether no inference is running, nor waits for its callback; a callback may be."""
         return self._inference.closed or self._inference.is_idle()
 
     @property
     def failed(self) -> bool:
         """Whether the last inference failed and wait() has not raised its error yet."""
         return self._inference.has_failed()
+
+    @property
+    def outstanding(self) -> bool:
+        """Whether an inference has not been called back for."""
+        return self._inference.outstanding
 
     @property
     def pending(self) -> bool:

@@ -328,6 +328,70 @@ def test_a_queues_request_starts_again_inside_of_the_callback(model: Any) -> Non
     assert calls[0] in (40, 41)
 
 
+def has_ended(request: InferRequest) -> bool:
+    """Whether OpenVINO would let its inputs be set: its callback may still be to come."""
+    try:
+        request.native.get_input_tensor(0)
+    except RuntimeError as error:
+        return "busy" not in str(error)
+    return True
+
+
+@pytest.mark.parametrize("kind", ["request", "queue"])
+def test_a_restarted_inference_is_awaited_until_its_own_callback(
+    npu: Any, kind: str, reported: list[BaseException]
+) -> None:
+    """The NPU's ends while the callback that started it is running, and its callback waits."""
+    model = compile_model(adding_one(), "NPU")
+    seen: list[Any] = []
+    request: Any = None
+
+    def again(userdata: Any) -> None:
+        seen.append((userdata, first_of(request), queue.is_ready() if queue else request.pending))
+        if len(seen) == 1:
+            request.start_async(full(5), copy=True)
+            assert until(lambda: has_ended(request))
+            assert not request.idle
+            with pytest.raises(BusyError):
+                request.start_async(full(6), copy=True)
+
+    queue = InferQueue(model, 1) if kind == "queue" else None
+    if queue is not None:
+        request = queue[0]
+        queue.set_callback(lambda _request, userdata: again(userdata))
+        queue.start_async(full(1), "mine", copy=True)
+        queue.start_async(full(7), "the next", copy=True)
+        queue.wait_all()
+        assert seen == [("mine", 2.0, False), ("mine", 6.0, False), ("the next", 8.0, False)]
+    else:
+        request = InferRequest(model)
+        request.set_callback(again, "mine")
+        request.start_async(full(1), copy=True)
+        assert until(lambda: len(seen) == 2)
+        request.wait()
+        assert seen == [("mine", 2.0, True), ("mine", 6.0, True)]
+    assert not reported
+
+
+def test_each_callback_of_a_queue_sees_its_own_inference(model: Any) -> None:
+    """Each starts its request once more, as soon as it can."""
+    seen: list[tuple[int, float]] = []
+    for jobs in (1, 3):
+        queue, again = InferQueue(model, jobs), set()
+
+        def once_more(request: InferRequest, value: int, again: set[int] = again) -> None:
+            seen.append((value, first_of(request)))
+            if value not in again:
+                again.add(value)
+                request.start_async()
+
+        queue.set_callback(once_more)
+        for value in range(40):
+            queue.start_async(full(value), value, copy=True)
+        queue.wait_all()
+    assert sorted(seen) == sorted((value, value + 1.0) for value in [*range(40)] * 4)
+
+
 def test_errors_of_a_queues_callback_are_reported(
     model: Any, reported: list[BaseException]
 ) -> None:
