@@ -17,7 +17,10 @@ import pytest
 
 import samebytes
 from samebytes.plugins import sweep_loans
+from samebytes_openvino import compile_model
 from samebytes_openvino._waiting import waiting
+
+from .models import DEVICES, adding_one
 
 
 def _present(kind: str) -> None:
@@ -150,3 +153,19 @@ def arguments_of(tmp_path: Path) -> Callable[[str], list[tuple[list[int], list[i
         return list(zip(expected, executed, strict=True))
 
     return run
+
+
+@pytest.fixture(params=DEVICES)
+def model(request: pytest.FixtureRequest) -> Any:
+    """`adding_one`, compiled for each device; numbers up to 100 come out exact on all of them."""
+    if request.param != "CPU":
+        request.getfixturevalue(request.param.lower())
+    return compile_model(adding_one(), request.param)
+
+
+@pytest.fixture
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
+    """The errors that went to sys.unraisablehook."""
+    found: list[BaseException] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: found.append(args.exc_value))
+    return found

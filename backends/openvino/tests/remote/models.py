@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +16,8 @@ import samebytes
 from samebytes_openvino import InferRequest
 
 __all__ = [
+    "DEVICES",
+    "LONG",
     "N",
     "adding_one",
     "first_of",
@@ -23,8 +27,12 @@ __all__ = [
     "numbers",
     "nv12_model",
     "unaligned",
+    "until",
 ]
 
+DEVICES = ["CPU", "GPU", "NPU"]
+LONG = 60
+"""Seconds: what is waited for comes at once, or never."""
 N = 4096
 """Elements of a test tensor: float32 then are whole pages."""
 
@@ -102,3 +110,12 @@ def first_of(request: InferRequest) -> float:
     """The first element of the output of `adding_one`."""
     (y,) = request.outputs()
     return float(y.map("cpu", copy=True).native[0, 0])
+
+
+def until(condition: Any) -> bool:
+    """Whether it comes true within LONG; garbage is collected meanwhile."""
+    end = time.monotonic() + LONG
+    while not condition() and time.monotonic() < end:
+        gc.collect()
+        time.sleep(0.005)
+    return bool(condition())
