@@ -168,6 +168,35 @@ def test_stopping_ends_a_read_that_waits(address: str, live: bool) -> None:
         assert out.stopped
 
 
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_source_waits_while_an_element_is_busy(address: str, threads: int, live: bool) -> None:
+    """All slots may be under way, as while a model is compiled for the first frame."""
+
+    def busy(frame: sb.Frame) -> sb.Frame:
+        if frame.pts == 0:
+            time.sleep(0.5)  # several times as long as the source waits
+            send(1)
+        return frame
+
+    def send(number: int) -> None:
+        filled = writer.acquire()
+        filled.meta.pts = number
+        writer.send(filled)
+
+    def send_first() -> None:
+        writer.wait_for_readers()
+        send(0)
+
+    with RingWriter(address, format="GRAY8", width=64, height=48) as writer:
+        source = el.create("ring.source", address, timeout=0.1, live=live)
+        joining = threading.Thread(target=send_first)
+        joining.start()
+        with el.Pipeline(source, busy).start(threads=threads) as out:
+            assert [next(out).pts for _ in range(2)] == [0, 1]
+        joining.join()
+
+
 def test_stopping_ends_a_write_that_waits(address: str) -> None:
     with el.Pipeline(
         pictures(20), el.create("ring.sink", address, slots=2, copy=True, readers=1, timeout=60.0),

@@ -15,6 +15,7 @@ import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import ClosedError, ElementError, ParameterError
+from samebytes_gstreamer._gi import Gst
 
 GRAY = "video/x-raw,format=GRAY8,width=64,height=48,framerate=30/1"
 
@@ -94,6 +95,44 @@ def test_a_source_without_frames_fails_in_time_unless_it_is_live() -> None:
     assert not running.stopped
     running.stop()
     assert set(threading.enumerate()) <= set(before)
+
+
+class Compiling:
+    """Takes several times as long as the source waits, and lets it have the next frame then."""
+
+    def __init__(self, push: Any) -> None:
+        self._push = push
+        self.frames = 0
+
+    def __call__(self, frame: Any) -> Any:
+        self.frames += 1
+        if self.frames == 1:
+            time.sleep(0.5)
+            self._push()
+        return frame
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_a_source_waits_while_an_element_is_busy(by_hand: bool, threads: int) -> None:
+    native = Gst.parse_launch(f"appsrc name=a format=time caps={GRAY} ! appsink name=b")
+    appsrc = native.get_by_name("a")
+
+    def push() -> None:
+        appsrc.emit("push-buffer", Gst.Buffer.new_wrapped(bytes(64 * 48)))
+        if compiling.frames:
+            appsrc.emit("end-of-stream")
+
+    compiling = Compiling(push)
+    made = sbg.GStreamerSource(native, timeout=0.1)
+    first: Any = made
+    if not by_hand:
+        first = source("unused", timeout=0.1)
+        vars(first)["open"] = lambda context: vars(first).update(_source=made)
+    push()
+    with el.Pipeline(first, compiling).start(threads=threads) as out:
+        assert len(list(out)) == 2
+    made.close()
 
 
 def test_interrupting_ends_a_read_that_waits() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -15,6 +16,8 @@ import pytest
 
 import samebytes.elements as el
 from samebytes.errors import ParameterError
+
+from .pictures import frames
 
 
 class Color(Enum):
@@ -235,6 +238,22 @@ def test_a_parameter_that_would_hide_what_elements_have() -> None:
         takes: ClassVar[Any] = el.Image()
 
     assert not Declares.declared_parameters()
+
+
+class Brighter:
+    """An object that is called; its annotations are those of the method."""
+
+    def __call__(self, picture: Any, *, by: Annotated[int, el.Range(0, 9)] = 2) -> Any:
+        picture.planes[0].native[...] += by
+        return picture
+
+
+@pytest.mark.parametrize("called", [Brighter(), Brighter().__call__, partial(Brighter(), by=2)])
+def test_objects_that_are_called(called: Any) -> None:
+    with el.Pipeline(frames(2), called).start(threads=0) as out:
+        assert [picture.planes[0].native[0, 0] for picture in out] == [2, 3]
+    with pytest.raises(ParameterError, match=r"'by' must be.*0 to 9"):
+        el.transform(takes=el.Image(memory="cpu", access="rw"))(called)(by=10)
 
 
 def test_functions_declare_keyword_only_ones() -> None:

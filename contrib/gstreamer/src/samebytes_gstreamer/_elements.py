@@ -25,7 +25,7 @@ class SourceElement(el.Source):
         el.Pipeline(el.create("gstreamer.source", "filesrc location=in.mp4 ! decodebin"), ...)
 
     A source that is `live` waits for frames as long as the pipeline runs; others fail after
-    `timeout`.
+    `timeout`, which counts only while no frame of the pipeline moves.
     """
 
     name = "gstreamer.source"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,12 @@ _BLINK = 0.0005
 _APPSINK = re.compile(r"\bappsink\b")
 
 
+def _clock(patience: float) -> Any:
+    """An el.Clock. Without a pipeline of samebytes None: its modules take a while to import."""
+    elements = sys.modules.get("samebytes.elements")
+    return None if elements is None else elements.Clock(patience)
+
+
 class GStreamerSource:
     """The frames that arrive at the appsink of a pipeline.
 
@@ -43,7 +50,9 @@ class GStreamerSource:
         pipeline: as for gst-launch-1.0; where it names no appsink, one is put at its end. Or a
             Gst.Pipeline of yours, which is played and stopped here.
         name: of the appsink, where there are several.
-        timeout: how long to wait for a frame, in seconds.
+        timeout: how long to wait for a frame, in seconds. In a pipeline of samebytes only the time
+            counts in which none of its frames moves: while a model is compiled for the first one,
+            elements that have few buffers may give no other.
         max_buffers: how many unread frames may be waiting.
         sync: wait with each frame until its time has come, as a player does.
         access: "rw" waits with each frame until no element holds it any more, so that it can be
@@ -114,11 +123,22 @@ class GStreamerSource:
             LayoutError: the frame has a format that has no layout here.
             ClosedError: the source was closed.
         """
+        if timeout is not None:
+            return self._read(timeout)
+        clock = _clock(self.timeout)
+        while True:
+            try:
+                return self._read(self.timeout)
+            except PipelineTimeoutError:
+                if clock is None or clock.is_over():
+                    raise
+
+    def _read(self, timeout: float) -> GStreamerFrame | None:
         self._pipeline.check_open()
         if self._ended or self._interrupted:
             return None
         self._pipeline.play()
-        deadline = Deadline(self.timeout if timeout is None else timeout, "no frame came")
+        deadline = Deadline(timeout, "no frame came")
         while (sample := self._pull(deadline.step())) is None:
             self._pipeline.check_bus()
             if self._interrupted:

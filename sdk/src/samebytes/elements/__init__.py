@@ -26,10 +26,12 @@ from samebytes.elements._parameters import Doc, Parameter
 from samebytes.elements._pipeline import Pipeline, Running
 from samebytes.elements._pool import FramePool
 from samebytes.elements._statistics import ElementStatistics, Latency, Statistics
+from samebytes.elements._watch import Clock
 
 __all__ = [
     "Audio",
     "Choices",
+    "Clock",
     "Doc",
     "Element",
     "ElementStatistics",

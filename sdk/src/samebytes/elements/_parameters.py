@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from ..errors import ParameterError
@@ -195,16 +196,25 @@ def of_function(function: Callable[..., Any]) -> dict[str, Parameter]:
     Raises:
         TypeError: an annotation names what is not there, or a parameter takes any keyword.
     """
-    hints = _hints(function)
+    annotated = _with_annotations(function)
+    hints = _hints(annotated)
     found = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
             raise TypeError(
-                f"{function.__qualname__}(): **{name} has no types: name each parameter"
+                f"{annotated.__qualname__}(): **{name} has no types: name each parameter"
             )
         if parameter.kind is parameter.KEYWORD_ONLY:
             found[name] = _parameter(name, hints.get(name, Any), parameter.default)
     return found
+
+
+def _with_annotations(function: Any) -> Any:
+    """The function itself, or the one that a functools.partial or another object calls."""
+    if isinstance(function, partial):
+        return _with_annotations(function.func)
+    plain = inspect.isroutine(function) or inspect.isclass(function)
+    return function if plain else type(function).__call__
 
 
 def _hints(annotated: Any) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class FramePool:
         patience = self._timeout
         if patience is None:
             patience = _PATIENCE if watch is None else watch.patience
-        clock, nap = Clock(watch, patience), _FIRST_NAP
+        clock, nap = Clock(patience), _FIRST_NAP
         while True:
             if is_stopping():
                 raise Stopped
@@ -99,7 +99,7 @@ class FramePool:
             if found is not None:
                 return found
             if clock.is_over():
-                raise clock.timed_out(self._name, self._maximum)
+                raise clock.pool_error(self._name, self._maximum)
 
     def _free(self) -> Frame[Any] | None:
         for slot in self._slots:

@@ -131,7 +131,7 @@ class Reader:
         self._out.discard(frame)
 
     def _wait(self, pool: int) -> None:
-        clock = Clock(self._watch, self._watch.patience)
+        clock = Clock(self._watch.patience)
         while True:
             try:
                 self._returned(self._back.get(timeout=clock.look_after))
@@ -139,4 +139,4 @@ class Reader:
             except Empty:
                 if clock.is_over():
                     break
-        raise clock.timed_out(self.name, pool, self.stream)
+        raise clock.pool_error(self.name, pool, self.stream)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the frames of a run still move: a wait for a frame of a pool lasts as long as they do.
+"""Whether the frames of a run still move: a wait for frames lasts as long as they do.
 
 A program that pauses keeps none of the frames that wait for it in a queue. So what is waited for
 may well come back later, and the time-out counts only while nothing moves: no call of an element is
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import PoolTimeoutError
 from ._channel import Channel
+from ._current import CURRENT
 from ._statistics import Meter
 
 __all__ = ["Clock", "Watch", "Worker"]
@@ -78,14 +79,24 @@ class Watch:
 
 
 class Clock:
-    """Of one wait: how long nothing has moved.
+    """The time-out of one wait, which counts only while nothing moves in the pipeline.
+
+    For a source whose frames come out of a fixed number, as a decoder's or a camera's: while a
+    model is compiled for the first one, all of them may be under way.
+
+        clock = el.Clock(self.timeout)
+        while (frame := self.device.read(timeout=clock.look_after)) is None:
+            if clock.is_over():
+                raise TimeoutError(...)
+
+    Outside of a pipeline it is a plain time-out.
 
     Args:
-        watch: of the run; None where there is none.
         patience: seconds.
     """
 
-    def __init__(self, watch: Watch | None, patience: float) -> None:
+    def __init__(self, patience: float) -> None:
+        watch = None if CURRENT.run is None else CURRENT.run.watch
         self._watch = watch
         self._patience = patience
         self._progress = 0 if watch is None else watch.progress()
@@ -93,11 +104,13 @@ class Clock:
 
     @property
     def look_after(self) -> float:
-        """Seconds after which to look again."""
+        """Seconds after which to ask `is_over` again: half a second at most."""
         return min(max(self._patience / 8, 0.005), _LONGEST_LOOK)
 
     def is_over(self) -> bool:
-        """Whether nothing has moved for as long as one is patient."""
+        """Whether nothing has moved for so long: no call of another element was under way, and no
+        frame waited in a queue for somebody who could take it.
+        """
         watch, now = self._watch, time.monotonic()
         if watch is not None:
             progress = watch.progress()
@@ -106,7 +119,7 @@ class Clock:
                 return False
         return now >= self._until
 
-    def timed_out(self, name: str, frames: int, stream: int | None = None) -> PoolTimeoutError:
+    def pool_error(self, name: str, frames: int, stream: int | None = None) -> PoolTimeoutError:
         """The error of who waited in vain.
 
         Args:

@@ -151,11 +151,13 @@ class RingSource(el.Source):
         """
         ring = self._ring
         assert ring is not None
+        clock = el.Clock(self.timeout)
         while True:
             try:
                 return ring.read()
             except RingTimeoutError:
-                if not self.live or ring.statistics.held >= ring.frames > 0:
+                held = ring.statistics.held >= ring.frames > 0
+                if (held or not self.live) and clock.is_over():
                     raise
 
     def interrupt(self) -> None:
