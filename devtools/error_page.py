@@ -52,9 +52,8 @@ _REMEDIES = {
     "PluginError": "Run `samebytes doctor PLUGIN`. Other plugins are not affected.",
     "PluginLoadError": "Fix the plugin, or report it to its author; `samebytes check-plugin` "
     "helps.",
-    "ImportInProgressError": "Use what a signal handler or finalizer needs once before it can "
-    "come, or let it ask again later. [Threads, fork() and exit]"
-    "(../explanation/threads-and-fork.md#signal-handlers) says more.",
+    "ImportInProgressError": "Use what a finalizer needs once before it can come, or let it ask "
+    "again later.",
     "PluginConflictError": "Uninstall one of the two plugins, or exclude one with "
     "`SAMEBYTES_DISABLE`.",
     "IncompatiblePluginError": "Upgrade samebytes or the plugin.",

@@ -23,7 +23,7 @@
     │   └── AmbiguousTargetError            the name fits several contexts; has `choices`
     └── PluginError                         has `plugin`
         ├── PluginLoadError                 its module cannot be imported or is not valid
-        │   └── ImportInProgressError       this thread was interrupted while it imports it
+        │   └── ImportInProgressError       a finalizer asks while its thread imports it
         ├── PluginConflictError             it repeats a name that another plugin holds
         ├── IncompatiblePluginError         it was made for another plugin API
         └── MissingDependencyError (ImportError)  a package or library it needs is missing
@@ -379,11 +379,10 @@ class PluginLoadError(PluginError):
 
 
 class ImportInProgressError(PluginLoadError):
-    """The calling thread is importing the plugin, and was interrupted by who asks for it now.
+    """The calling thread is importing the plugin, and a finalizer asks for it meanwhile.
 
-    A signal handler or a finalizer came while the plugin's module, or one of its package, was being
-    imported, so half of it is not there yet. Or the module itself uses samebytes. Nothing is broken
-    by it: once the import has ended, the same call works.
+    Half of the plugin's module, or of one of its package, is not there yet. Or the module itself
+    uses samebytes. Nothing is broken by it: once the import has ended, the same call works.
     """
 
 

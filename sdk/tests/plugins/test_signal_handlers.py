@@ -12,12 +12,11 @@ import pytest
 
 pytestmark = pytest.mark.together
 
-# A handler comes when the module `when` is looked for, which is then being imported by `because`.
+# A signal comes when the module `when` is looked for, which is then being imported by `because`.
 _PREPARE = """
 import signal, sys
-import numpy as np
 import samebytes as sb
-from samebytes.errors import ImportInProgressError, UnknownNameError
+from samebytes.errors import UnknownNameError
 
 class Finder:
     def find_spec(self, name, *_):
@@ -91,36 +90,14 @@ def run(toy: Path, code: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["toy_lib", "toy_other"])
-def test_an_error_that_the_handler_catches(toy: Path, when: str) -> None:
-    """It is one of its own kind, and the call that was interrupted goes on."""
+def test_a_handler_finds_the_plugin_whole(toy: Path, when: str) -> None:
+    """It runs when the import has ended."""
     run(
         toy,
         f"""
 install({when!r}, catching)
 assert sb.context("toy").node == "toy"
-(error,) = caught
-assert type(error) is ImportInProgressError, error
-assert error.plugin == "toy"
-catching()
-assert caught[1] is None
-""",
-    )
-
-
-@pytest.mark.parametrize("when", ["toy_lib", "toy_other"])
-def test_an_error_that_the_handler_lets_out(toy: Path, when: str) -> None:
-    """The call that was interrupted ends with it, and the next use finds the plugin whole."""
-    run(
-        toy,
-        f"""
-install({when!r}, lambda: sb.context("toy"))
-try:
-    sb.context("toy")
-except ImportInProgressError as error:
-    assert error.plugin == "toy"
-else:
-    raise AssertionError("no error came out")
-assert sb.context("toy").node == "toy"
+assert caught == [None], caught
 """,
     )
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from .context import Context, is_current
 from .device import Device
+from .interrupts import deferred
 from .locks import Lock
 
 __all__ = ["Closable", "ContextRegistry", "intern", "living_contexts"]
@@ -79,11 +80,12 @@ class ContextRegistry(Generic[T]):
         """
         found = self.find(key)
         if found is None:
-            made = make()
-            one: Any = intern(made) if isinstance(made, Context) else made
-            found = self.enter(key, one)
-            if found is not made:
-                made.close()
+            with deferred():
+                made = make()
+                one: Any = intern(made) if isinstance(made, Context) else made
+                found = self.enter(key, one)
+                if found is not made:
+                    made.close()
         return found
 
     def enter(self, key: Hashable, made: T) -> T:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .._core.interrupts import deferred
 from .._core.locks import Lock
 from .._core.raising import without_frames
 from .._version import __version__
@@ -86,7 +87,8 @@ def _discover() -> Tables:
     filling them until nobody forgets would never end beside a thread that keeps refreshing.
     """
     forgotten = _found.forgotten
-    filled = _fill(strict=_strict())
+    with deferred():
+        filled = _fill(strict=_strict())
     with _lock:
         if _found.forgotten != forgotten:
             return filled
@@ -103,8 +105,8 @@ def _check_not_loading() -> None:
         raise ImportInProgressError(
             _here.loading[-1],
             "its module uses other plugins while it is imported: it may only declare, and name "
-            "classes by strings; or a signal handler or finalizer uses samebytes while this thread "
-            "imports the plugins: use them once before, or ask again later",
+            "classes by strings; or a finalizer uses samebytes while this thread imports the "
+            "plugins: use them once before, or ask again later",
         )
 
 
@@ -115,10 +117,8 @@ def _fill(*, strict: bool) -> Tables:
     for record in _records():
         if not record.disabled:
             try:
-                _enter_whole(record, found)
+                _enter(record, found)
                 continue
-            except _ComesFromOutsideError as outside:
-                raise outside.error from None
             except PluginError as error:
                 if strict:
                     raise
@@ -155,24 +155,6 @@ def _names(variable: str) -> frozenset[str] | None:
     if value is None:
         return None
     return frozenset(filter(None, (name.strip() for name in value.split(","))))
-
-
-class _ComesFromOutsideError(Exception):
-    """What a signal handler raised while a plugin was imported, which is not the plugin's error."""
-
-    def __init__(self, error: ImportInProgressError) -> None:
-        self.error = error
-
-
-def _enter_whole(record: PluginRecord, found: Tables) -> None:
-    """Enter a plugin; one that was disturbed by a signal handler is not taken for broken."""
-    try:
-        _enter(record, found)
-    except ImportInProgressError as error:
-        # If the plugin itself asks for others, it does so again. Otherwise who called is the one
-        # that the handler's error goes to, and the next use finds the plugin.
-        _enter(record, found)
-        raise _ComesFromOutsideError(error) from None
 
 
 def _enter(record: PluginRecord, found: Tables) -> None:

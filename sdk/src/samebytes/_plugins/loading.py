@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from .._core.interrupts import deferred
 from ..errors import ImportInProgressError, MissingDependencyError, PluginLoadError, SamebytesError
 from .discovery import tables
 from .failures import described, missing_package
@@ -22,11 +23,14 @@ def load(path: str, plugin: str) -> Any:
 
     Raises:
         MissingDependencyError: a package of the plugin is not installed.
-        ImportInProgressError: this thread was interrupted while it imports the module.
+        ImportInProgressError: a finalizer of this thread asks while it imports the module.
         PluginLoadError: the module or name is not there, or importing it raised.
     """
     module, _, name = path.partition(":")
     try:
+        if module not in sys.modules:
+            with deferred():
+                importlib.import_module(module)
         return getattr(importlib.import_module(module), name)
     except SamebytesError:
         raise
@@ -35,9 +39,9 @@ def load(path: str, plugin: str) -> Any:
         if half is not None:
             raise ImportInProgressError(
                 plugin,
-                f"this thread is still importing {half}, so {path} is not there yet: a signal "
-                "handler or finalizer that comes meanwhile can use what was used once before, or "
-                "ask again later",
+                f"this thread is still importing {half}, so {path} is not there yet: a "
+                "finalizer that comes meanwhile can use what was used once before, or ask again "
+                "later",
             ) from error
         record = tables().plugins.get(plugin)
         packages = record.plugin.packages if record and record.plugin else {}

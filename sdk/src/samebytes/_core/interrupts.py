@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""deferred(): no signal handler of Python's runs in a section that must not be torn."""
+
+from __future__ import annotations
+
+import signal
+from threading import current_thread, main_thread
+from typing import Any
+
+__all__ = ["deferred"]
+
+_NUMBERS = tuple(int(number) for number in signal.valid_signals())
+
+
+class deferred:  # noqa: N801 - used like a function
+    """A section in which signals are noted, and whose end runs their handlers.
+
+        with deferred():
+            device = library.open(number)
+            devices[number] = device
+
+    For slow paths that are taken once: it takes some 50 microseconds. Nothing in it may wait for a
+    user, since Ctrl-C does not end that wait.
+
+    Python runs handlers in the main thread alone, whichever thread the kernel gave the signal. So a
+    blocked signal mask would not keep them away, and handlers are replaced here instead. In other
+    threads there is nothing to do. A handler that is installed in the section stays.
+    """
+
+    __slots__ = ("_came", "_handlers")
+
+    def __enter__(self) -> None:
+        self._came: list[int] = []
+        self._handlers: dict[int, Any] = {}
+        if current_thread() is not main_thread():
+            return
+        try:
+            for number in _NUMBERS:
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    self._handlers[number] = handler
+                    signal.signal(number, self._note)
+        except BaseException:  # of a handler that was not replaced yet
+            self._put_back()
+            raise
+
+    def __exit__(self, *exc: object) -> None:
+        try:
+            self._put_back()
+        finally:
+            self._tell()
+
+    def _note(self, number: int, _: object) -> None:
+        self._came.append(number)
+
+    def _put_back(self) -> None:
+        try:
+            for number, handler in self._handlers.items():
+                if signal.getsignal(number) == self._note:
+                    signal.signal(number, handler)
+        except BaseException:  # of one that is back: the others come back all the same
+            self._put_back()
+            raise
+
+    def _tell(self) -> None:
+        try:
+            while self._came:
+                signal.raise_signal(self._came.pop(0))
+        except BaseException:
+            self._tell()
+            raise
