@@ -55,7 +55,6 @@ class Known:
         return all(case.values[axis] in values for axis, values in self.values.items())
 
 
-_GSTREAMER = ("GStreamer", "registered")
 _SHARED = ("branch", "last branch")
 
 KNOWN: tuple[Known, ...] = (
@@ -63,17 +62,6 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "opencv.draw takes every frame for one of limited range",
         {"source": ("RTSP",), "writer": ("draw", *_SHARED)},
-    ),
-    Known("explain() does not say that ring.sink copies", {}, needs="ring"),
-    Known(
-        "frames of GStreamer are still held by who made them or read them",
-        {"source": _GSTREAMER, "access": ("rw",)},
-        sometimes=True,
-    ),
-    Known(
-        "frames of GStreamer are still held by who made them or read them",
-        {"source": _GSTREAMER, "writer": ("draw",)},
-        sometimes=True,
     ),
 )
 

@@ -119,6 +119,16 @@ def test_frames_go_on_behind_the_sink(address: str) -> None:
     sb.reset_stats()
 
 
+@pytest.mark.parametrize("memory", ["cpu", "dma:memfd"])
+def test_copies_are_announced(address: str, memory: str) -> None:
+    pipe = el.Pipeline(pictures(2, memory), el.create("ring.sink", address, copy=True))
+    with pipe.start() as out:
+        assert len(list(out)) == 2
+        announced = "COPIES each frame into a slot of the ring" in out.explain()
+    assert announced == bool(sb.stats().copies) == (memory == "cpu")
+    sb.reset_stats()
+
+
 def test_a_copy_must_be_allowed(address: str) -> None:
     with pytest.raises(ElementError, match=r"'ring.sink'.*cpu to ring needs a copy") as caught:
         el.Pipeline(pictures(1), el.create("ring.sink", address)).run()

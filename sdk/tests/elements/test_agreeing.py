@@ -18,6 +18,18 @@ from .pictures import HEIGHT, WIDTH, Collect, Log, add, frame, frames, numbers
 THREADS = pytest.mark.parametrize("threads", [0, 1, 3])
 
 
+def test_what_an_element_copies_itself_is_explained() -> None:
+    class Keeps(Collect):
+        def copies(self, given: el.FrameInfo, frame: Any) -> str:
+            return "" if frame is None else f"of {given.width} columns into an album"
+
+    pipe = el.Pipeline(numbers(), Keeps())
+    assert "COPIES" not in pipe.explain()
+    with pipe.start() as out:
+        next(out)
+        assert "COPIES each frame of 16 columns into an album" in out.explain()
+
+
 @THREADS
 def test_giving_something_else_than_announced(threads: int) -> None:
     def wrong_size() -> Iterator[Any]:

@@ -155,6 +155,21 @@ class Element:
         """
         return ""
 
+    def copies(self, given: FrameInfo, frame: Frame[Any] | None) -> str:
+        """What the element itself copies of such frames, for `explain()`; "" if it is nothing.
+
+        Write it for an element that copies with `samebytes.plugins.count_copy`, if its user allowed
+        it. What routes copy, and maps_to's among them, is said by these.
+
+        Args:
+            given: what is known of the frames.
+            frame: one of them as it comes; None before the first one.
+
+        Returns:
+            How "COPIES each frame" goes on: "into a slot of the ring".
+        """
+        return ""
+
     def pipeline_context(self, name: str) -> Context:
         """The context of that name on which the pipeline has settled, to map frames to it.
 

@@ -49,6 +49,7 @@ class Link:
         route: how the frames get there; None where they are there already, or where no route takes
             frames of this layout and the element has ways of its own.
         own: where the element itself maps them; None where it does not.
+        copies: what the element itself copies, in words.
         confirmed: a frame has been seen that can take the route.
     """
 
@@ -62,6 +63,7 @@ class Link:
     route: Route | None
     confirmed: bool = False
     own: Context | None = None
+    copies: str = ""
     # Of the frames that were seen: compared for each frame.
     context: Context | None = None
     info: Any = None
@@ -215,7 +217,7 @@ class Negotiation:
             self.check_announced(step, gives)
         return Link(
             given, taken, target, taken.access, self.copy, option.private, gives, found,
-            confirmed=frame is not None, own=own,
+            confirmed=frame is not None, own=own, copies=element.copies(given, frame),
         )  # fmt: skip
 
     def _own_route(

@@ -152,5 +152,7 @@ def _words(step: Step, link: Link | None) -> Iterator[str]:
             yield "  not confirmed: the first frame can have a layout that is refused"
     elif itself and link.confirmed:
         yield "  the element maps the planes one by one: no route takes frames of this layout whole"
+    if link.copies:
+        yield f"  COPIES each frame {link.copies}"
     if link.gives != link.given:
         yield f"  gives {link.gives}"

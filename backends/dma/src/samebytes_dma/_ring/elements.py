@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 import samebytes.elements as el
-from samebytes import Context
+from samebytes import Context, Frame
 from samebytes.errors import ClosedError
 
 from .errors import RingTimeoutError
+from .items import InDMA, leads_to_dma
 from .messages import MAX_SLOTS
 from .reader import RingReader
 from .writer import MOST_OWN, RingWriter
@@ -64,6 +65,13 @@ class RingSink(el.Sink):
         if self._ring is None:
             raise ClosedError(f"{self.name!r} is not open")
         return self._ring
+
+    def copies(self, given: el.FrameInfo, frame: Frame | None) -> str:
+        """Frames that do not go where they lie."""
+        if not self.copy:
+            return ""
+        lies = leads_to_dma(given.memory) if frame is None else InDMA()(frame) is not None
+        return "" if lies else "into a slot of the ring"
 
     def open(self, context: Context | None) -> None:
         """Listen for readers; slots are allocated with the first frame that needs one."""

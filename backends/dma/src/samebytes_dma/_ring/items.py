@@ -18,7 +18,7 @@ from .._tensor import DMATensor
 if TYPE_CHECKING:
     from .._buffer import DMABuffer
 
-__all__ = ["InDMA", "buffer_of", "described", "is_dma", "meta_of", "set_readonly"]
+__all__ = ["InDMA", "buffer_of", "described", "is_dma", "leads_to_dma", "meta_of", "set_readonly"]
 
 
 class InDMA:
@@ -35,7 +35,7 @@ class InDMA:
             node = item.context.node
             can = self._can.get(node)
             if can is None:
-                can = self._can[node] = _leads_to_dma(node)
+                can = self._can[node] = leads_to_dma(node)
             if not can:
                 return None
             try:
@@ -88,7 +88,8 @@ def described(meta: FrameMeta | None, copy: bool) -> tuple[bytes, list[DMABuffer
     return text.encode(), list(buffers.values())
 
 
-def _leads_to_dma(node: str) -> bool:
+def leads_to_dma(node: str) -> bool:
+    """True if memory of a node can be had as "dma" without a copy."""
     try:
         route(node, "dma")
     except SamebytesError:
