@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import samebytes as sb
+from samebytes import metadata
 from samebytes.errors import MetadataError
 from samebytes.metadata import AffineTransform
 
@@ -92,3 +95,25 @@ def test_sizes_that_cannot_be(arguments: tuple[object, ...], field: str) -> None
 def test_a_line_has_no_way_back() -> None:
     with pytest.raises(MetadataError, match="no inverse"):
         AffineTransform((1, 0, 0, 1, 0, 0)).inverse()
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+def test_points_of_the_upright_picture(rotation: int, mirrored: bool) -> None:
+    """numpy turns an array whose elements say where they were."""
+    frame = sb.context("cpu").allocate_frame("GRAY8", 6, 4)
+    frame.metadata["rotation"], frame.metadata["mirrored"] = rotation, mirrored
+    places = np.moveaxis(np.indices((4, 6)), 0, -1)
+    upright = np.rot90(places[:, ::-1] if mirrored else places, -(rotation // 90))
+    width, height = metadata.upright_size(frame)
+    assert (height, width) == upright.shape[:2]
+    transform = metadata.upright_transform(frame.meta)
+    for y, x in ((0, 0), (1, 2), (height - 1, width - 1)):
+        across, down = transform.apply((x + 0.5) / width, (y + 0.5) / height)
+        assert [down * 4 - 0.5, across * 6 - 0.5] == pytest.approx(list(upright[y, x]))
+
+
+def test_a_picture_that_says_nothing_is_upright() -> None:
+    frame = sb.context("cpu").allocate_frame("GRAY8", 6, 4)
+    assert metadata.upright_transform(frame) == AffineTransform()
+    assert metadata.upright_size(frame) == (6, 4)

@@ -31,6 +31,7 @@ from ._json_reading import from_json
 from ._lookup import KEY, add, all_of, change, entries_of, find, remove
 from ._plain import from_plain, to_plain
 from ._rules import meta_of_batch, meta_of_part, meta_of_warped
+from ._upright import upright_size, upright_transform
 from ._views import Detection, Timestamp
 
 __all__ = [
@@ -59,4 +60,6 @@ __all__ = [
     "to_dict",
     "to_json",
     "to_plain",
+    "upright_size",
+    "upright_transform",
 ]

@@ -31,7 +31,7 @@ from .._remote._context import RemoteContext
 from .._remote._core import default_core
 from .._request import InferRequest
 from ._line import Flight, Line
-from ._postprocess import check_signature, regions_of
+from ._postprocess import as_stored, check_signature, regions_of
 from ._runners import Request, Runners, bound, new_outputs
 
 __all__ = ["OpenVINOInfer"]
@@ -53,6 +53,10 @@ class OpenVINOInfer(Transform):
     regions, which are added to `frame.regions`, or None. Without it, `frame.metadata[key]` is a
     dict with a tensor for each output, by name, which lies in memory of the device and belongs to
     the frame.
+
+    With `upright`, the model sees pictures turned as their metadata say, and the regions that
+    `postprocess` returns are of the upright picture, in its pixels (`metadata.upright_size(frame)`
+    of samebytes). They are mapped back to the frame.
 
     Several threads run as many requests, `Pipeline.start(threads=4)`; on an NPU one, since frames
     of a decoder share pages, which it imports once. A frame is held until its result is out.
@@ -97,6 +101,9 @@ class OpenVINOInfer(Transform):
     color_matrix: Annotated[
         Literal["BT.601", "BT.709", "BT.2020"], Doc("how YUV becomes RGB; BT.709 is usual for HD")
     ] = "BT.601"
+    upright: Annotated[
+        bool, Doc("show pictures turned as frames say; regions are mapped back to the frame")
+    ] = False
     requests: Annotated[
         int | None,
         Range(1),
@@ -303,7 +310,8 @@ class OpenVINOInfer(Transform):
         if self.postprocess is None:
             frame.metadata[self.key] = results
             return
-        frame.regions.extend(regions_of(self.postprocess(frame, outputs), self.postprocess))
+        regions = regions_of(self.postprocess(frame, outputs), self.postprocess)
+        frame.regions.extend(as_stored(regions, frame) if self.upright else regions)
 
     def _make(self, frame: Frame[Any]) -> Request:
         image = frame.meta.info is not None
@@ -367,6 +375,7 @@ class OpenVINOInfer(Transform):
                 color_matrix=self.color_matrix,
                 config=self.config,
                 batch=self.batch,
+                upright=self.upright,
             )
             share_elsewhere(self._images, self._node)
         return self._images.create_infer_request()

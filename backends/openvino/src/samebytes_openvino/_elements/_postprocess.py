@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
-from samebytes import Region
+from samebytes import Frame, Region
 from samebytes.errors import ParameterError
+from samebytes.metadata import upright_size, upright_transform
 
-__all__ = ["check_signature", "regions_of"]
+__all__ = ["as_stored", "check_signature", "regions_of"]
 
 _EXPECTED = "a function postprocess(frame, outputs)"
 
@@ -60,6 +62,34 @@ def regions_of(returned: Any, function: Callable[..., Any]) -> list[Region]:
         f"postprocess={_name(function)} must return a list of samebytes.Region(x, y, width, "
         f"height), or None, not {found}"
     )
+
+
+def as_stored(regions: Iterable[Region], frame: Frame[Any]) -> list[Region]:
+    """Regions of the upright picture of a frame, as regions of the frame.
+
+    Raises:
+        LayoutError: the metadata of the frame say what cannot be.
+    """
+    transform, (width, height) = upright_transform(frame), upright_size(frame)
+    mapped = []
+    for region in regions:
+        x, y, right, bottom = transform.bounds(
+            region.x / width,
+            region.y / height,
+            (region.x + region.width) / width,
+            (region.y + region.height) / height,
+        )
+        left, top = round(x * frame.width), round(y * frame.height)
+        mapped.append(
+            replace(
+                region,
+                x=left,
+                y=top,
+                width=round(right * frame.width) - left,
+                height=round(bottom * frame.height) - top,
+            )
+        )
+    return mapped
 
 
 def _refused(element: str, function: Callable[..., Any], why: str) -> ParameterError:

@@ -21,6 +21,7 @@ from ._components import components_of
 from ._rows import take_whole_rows
 from ._taps import picture
 from ._target import Target
+from ._upright import AS_IT_LIES, Turn, turning
 
 __all__ = ["Built", "Memory", "Source", "build", "converting", "gathering",
            "gathering_is_faster"]  # fmt: skip
@@ -48,6 +49,7 @@ class Source:
         firsts: byte of its rows at which each plane's first pixel begins.
         matrix, range: of YUV; see `MATRICES`.
         memory: what OpenVINO's GPU plugin calls it; nothing for other devices.
+        turn: what makes the pictures upright, inside the model.
     """
 
     info: ImageInfo
@@ -56,12 +58,15 @@ class Source:
     matrix: str = "BT.601"
     range: str = "limited"
     memory: Memory = ""
+    turn: Turn = AS_IT_LIES
 
     @staticmethod
-    def dense(info: ImageInfo, matrix: str, range_: str, memory: Memory = "") -> Source:
+    def dense(
+        info: ImageInfo, matrix: str, range_: str, memory: Memory = "", turn: Turn = AS_IT_LIES
+    ) -> Source:
         """Frames without padding."""
         pitches = tuple(layout.row_nbytes for layout in info.plane_layouts())
-        return Source(info, pitches, (0,) * len(pitches), matrix, range_, memory)
+        return Source(info, pitches, (0,) * len(pitches), matrix, range_, memory, turn)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -136,6 +141,7 @@ def build(model: Any, source: Source, target: Target, on_cpu: bool) -> Built:
             f"BT.601 in limited range, and these are {source.info} of {source.matrix} in "
             f"{source.range} range: map the frame to buffers or to the CPU first"
         )
+    model, target = turning(model, target, source.turn)
     if native and not (on_cpu and gathering_is_faster(source.size, target.size)):
         return converting(model, source, target)
     return gathering(model, source, target)

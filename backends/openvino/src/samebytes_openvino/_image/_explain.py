@@ -10,12 +10,14 @@ from samebytes.errors import CopyRequiredError
 
 from .._request import InferRequest
 from ._request import bind, is_npu
+from ._upright import AS_IT_LIES, stored_size
 
 if TYPE_CHECKING:
     from ._build import Source
     from ._plan import Plan
     from ._seen import Seen
     from ._target import Target
+    from ._upright import Turn
 
 __all__ = ["explanation", "placements"]
 
@@ -31,7 +33,6 @@ def explanation(
         resizes: whether a function that the user passed resizes the planes.
     """
     source = plan.source
-    width, height = target.size
     if resizes:
         size = "x".join(map(str, frame_size)) if frame_size else "any size"
         made = f"{source.info}, {source.info.nbytes} bytes"
@@ -45,9 +46,12 @@ def explanation(
             f"planes: {_planes(source)}",
         ]
     lines.append(f"colour: {_colour(plan, target)}")
-    if not resizes and source.size != target.size:
+    width, height = stored_size(target.size, source.turn)
+    if not resizes and source.size != (width, height):
         how = "a weighted mean of four pixels each" if plan.gathers else "after colour"
         lines.append(f"size: bilinear to {width}x{height}, inside the model, {how}")
+    if source.turn != AS_IT_LIES:
+        lines.append(f"upright: {_turned(source.turn)}, inside the model")
     steps = [f"minus {_numbers(target.mean)}"] if target.mean else []
     steps += [f"divided by {_numbers(target.scale)}"] if target.scale else []
     lines.append(f"then: {', '.join([*steps, target.layout])}, inside the model")
@@ -78,6 +82,13 @@ def placements(plan: Plan, frame: Frame, seen: Seen, resizes: bool) -> str:
                 found[binding.name] = "imported"
     places = ", ".join(f"{name} {placement}" for name, placement in found.items())
     return f"copied: nothing ({way}; {places})"
+
+
+def _turned(turn: Turn) -> str:
+    rotation, mirrored = turn
+    parts = ["mirrored"] if mirrored else []
+    parts += [f"turned by {rotation} degrees clockwise"] if rotation else []
+    return ", then ".join(parts)
 
 
 def _planes(source: Source) -> str:

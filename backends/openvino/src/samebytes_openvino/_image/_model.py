@@ -21,6 +21,7 @@ from ._planner import Planner
 from ._request import ImageRequest, Resize
 from ._seen import Meaning, image_of
 from ._target import COLORS, Target, input_size_of, layout_of_input, read
+from ._upright import AS_IT_LIES, stored_size
 
 __all__ = ["ImageModel", "image_model", "share_elsewhere"]
 
@@ -41,6 +42,7 @@ def image_model(
     config: Mapping[Any, Any] | None = None,
     core: Any = None,
     batch: int = 1,
+    upright: bool = False,
 ) -> ImageModel:
     """A model of RGB or BGR images that takes frames as a decoder gives them.
 
@@ -80,6 +82,9 @@ def image_model(
         batch: how many frames one inference takes (`ImageRequest.set_frames`). Each frame has
             inputs and outputs of its own, which are joined to a batch and split inside of the
             model: "0/scores", "1/scores" ...
+        upright: show pictures to the model turned and mirrored as frame.metadata["rotation"] and
+            ["mirrored"] say. What it finds is in the upright picture, which has `upright_size()`;
+            `upright_transform()`, both of samebytes.metadata, leads back to the frame.
 
     Raises:
         LayoutError: the model has no such input, its layout cannot be determined, or it cannot have
@@ -108,7 +113,9 @@ def image_model(
     core = core or (device.core if isinstance(device, RemoteContext) else default_core())
     own = read(model, core)
     order = layout_of_input(own, layout)
-    input_size = input_size_of(own, order, size, (info.width, info.height))
+    meaning = Meaning(color_matrix, color_range, upright)
+    turn = meaning.turn(example) if isinstance(example, Frame) else AS_IT_LIES
+    input_size = input_size_of(own, order, size, stored_size((info.width, info.height), turn))
     channels = _channels("mean", mean), _channels("scale", scale)
     target = Target(order, input_size, color, *channels)
     if batch < 1:
@@ -116,7 +123,7 @@ def image_model(
     if any(channels) and own.inputs[0].element_type.type_name == "u8":
         raise LayoutError("mean and scale need a model of f32 or f16, but this one takes u8")
     plans = Plans(own, target, device, config, core, batch)
-    planner = Planner(plans, target, device, resize, Meaning(color_matrix, color_range))
+    planner = Planner(plans, target, device, resize, meaning)
     planner.prepare(example)
     return ImageModel(planner, batch)
 

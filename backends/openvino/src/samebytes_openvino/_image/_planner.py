@@ -19,6 +19,7 @@ from ._plan import Plan, Plans, kind_of
 from ._request import Resize
 from ._seen import Meaning, Seen, image_of, in_cpu_memory, in_device_memory
 from ._target import Target
+from ._upright import AS_IT_LIES, stored_size
 
 __all__ = ["Planner"]
 
@@ -68,14 +69,15 @@ class Planner:
 
     def prepare(self, example: Frame | ImageInfo) -> None:
         """Compile for the example."""
+        turn = AS_IT_LIES
         if isinstance(example, Frame):
             try:
                 self.look(example, False)
             except CopyRequiredError:
-                example = image_of(example)
+                turn, example = self._meaning.turn(example), image_of(example)
             else:
                 return
-        source = Source.dense(example, *self._meaning.of(example, None))
+        source = Source.dense(example, *self._meaning.of(example, None), turn=turn)
         self._last = self._plans.plan_for(self._planned(source), None)
 
     def look(self, frame: Frame, copy: bool) -> tuple[Plan, Seen]:
@@ -96,8 +98,8 @@ class Planner:
                 "resize= would mix: leave resize= out"
             )
         # Chroma is interpolated rather than repeated: that is nearer to resizing colours.
-        made = ImageInfo(without_subsampling(format_), *self.target.size)
-        return Source.dense(made, source.matrix, source.range)
+        made = ImageInfo(without_subsampling(format_), *stored_size(self.target.size, source.turn))
+        return Source.dense(made, source.matrix, source.range, turn=source.turn)
 
     def _see(self, frame: Frame, copy: bool) -> Seen:
         kind = kind_of(self.device)

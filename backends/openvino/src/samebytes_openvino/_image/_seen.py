@@ -16,6 +16,7 @@ from .._remote._context import RemoteContext
 from ._build import Memory, Source
 from ._colour import RANGES
 from ._rows import rows_of
+from ._upright import AS_IT_LIES, Turn, turn_of
 
 __all__ = ["Meaning", "Seen", "image_of", "in_cpu_memory", "in_device_memory"]
 
@@ -24,10 +25,14 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the numbers of YUV mean. A range of None is for what a frame says itself."""
+    """What the numbers of YUV mean, and whether pictures are turned as frames say.
+
+    A range of None is for what a frame says itself.
+    """
 
     matrix: str
     range: str | None
+    upright: bool = False
 
     def of(self, info: ImageInfo, frame: Frame | None) -> tuple[str, str]:
         """(matrix, range) of a frame."""
@@ -37,6 +42,14 @@ class Meaning:
             range_ = said if said in RANGES else None
         usual = "full" if info.format.color_model == "gray" else "limited"
         return self.matrix, range_ or usual
+
+    def turn(self, frame: Frame) -> Turn:
+        """What makes the picture of a frame upright, if that is wanted.
+
+        Raises:
+            LayoutError: the metadata of the frame say what cannot be.
+        """
+        return turn_of(frame) if self.upright else AS_IT_LIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +132,8 @@ def in_device_memory(
         opaque = any(plane.strides is None for plane in there.planes)
         memory = "GPU_SURFACE" if opaque else "GPU_BUFFER"
     info = image_of(frame)
-    return Seen(frame, there, Source.dense(info, *meaning.of(info, frame), memory), context)
+    source = Source.dense(info, *meaning.of(info, frame), memory, meaning.turn(frame))
+    return Seen(frame, there, source, context)
 
 
 def in_cpu_memory(frame: Frame, meaning: Meaning, memory: Memory, copy: bool) -> Seen:
@@ -135,12 +149,12 @@ def in_cpu_memory(frame: Frame, meaning: Meaning, memory: Memory, copy: bool) ->
             raise
         there = frame.map("cpu", "r", copy=True)
     info = image_of(frame)
-    said = meaning.of(info, frame)
+    said, turn = meaning.of(info, frame), meaning.turn(frame)
     try:
         found = [rows_of(plane.native) for plane in there.planes]
     except Refused as refused:
-        return Seen(frame, there, Source.dense(info, *said, memory), why=(str(refused),))
+        return Seen(frame, there, Source.dense(info, *said, memory, turn), why=(str(refused),))
     rows = tuple(whole for whole, _ in found)
     firsts = tuple(first for _, first in found)
     pitches = tuple(whole.shape[1] for whole in rows)
-    return Seen(frame, there, Source(info, pitches, firsts, *said, memory), rows=rows)
+    return Seen(frame, there, Source(info, pitches, firsts, *said, memory, turn), rows=rows)
