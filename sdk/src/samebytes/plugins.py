@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ._core.access import Access, check_access
 from ._core.arrays import PointerArray, array_in, arrays_in
+from ._core.aside import Aside, GivenUpError
 from ._core.closed import read_slot
 from ._core.closing import returns_memory
 from ._core.context import Context, HostContext, Level
@@ -83,6 +84,7 @@ __all__ = [
     "DRM_FORMAT_MOD_LINEAR",
     "SWEEP_SOON",
     "Access",
+    "Aside",
     "Context",
     "ContextRegistry",
     "ContextSpec",
@@ -94,6 +96,7 @@ __all__ = [
     "Fd",
     "Frame",
     "FrameMeta",
+    "GivenUpError",
     "HandleKey",
     "HostContext",
     "ImportCache",

@@ -8,12 +8,14 @@ Cython's method table, then the fields that av/frame.pxd and av/plane.pxd declar
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from ctypes import c_double, c_int, c_void_p, py_object
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import av
+from av.container import InputContainer
 from av.frame import Frame as AnyFrame
 from av.plane import Plane as AnyPlane
 
@@ -32,6 +34,7 @@ __all__ = [
     "AnyPlane",
     "channel_count",
     "codec_context_address",
+    "container_being_opened",
     "end_wait",
     "fraction",
     "frame_address",
@@ -100,13 +103,30 @@ def end_wait(container: Any, timeout: float) -> bool:
     Returns:
         False: this PyAV keeps the number elsewhere.
     """
+    place = _place_of(container, timeout)
+    if place is None:
+        return False
+    place.value = 0.0
+    return True
+
+
+def container_being_opened(timeout: float) -> Any:
+    """The container that av.open() is opening, which nobody has yet; None if there is none.
+
+    Args:
+        timeout: what it is opened with, a number that no other container has.
+    """
+    for one in gc.get_objects():
+        if type(one) is InputContainer and _place_of(one, timeout) is not None:
+            return one
+    return None
+
+
+def _place_of(container: Any, timeout: float) -> c_double | None:
     size = type(container).__basicsize__
     numbers = (c_double * (size // _DOUBLE)).from_address(id(container))
     found = [n for n, value in enumerate(numbers) if value == timeout]
-    if len(found) != 1:
-        return False
-    numbers[found[0]] = 0.0
-    return True
+    return c_double.from_address(id(container) + found[0] * _DOUBLE) if len(found) == 1 else None
 
 
 def _check() -> None:

@@ -18,7 +18,7 @@ from samebytes.plugins import without_secrets_in
 
 from .._avutil import AVFrame
 from .._pixel_formats import image_format_named
-from .._pyav import end_wait, fraction, frame_address
+from .._pyav import container_being_opened, end_wait, fraction, frame_address
 
 __all__ = ["RATE", "Input", "Waking"]
 
@@ -40,7 +40,7 @@ class Input:
         number: which of the video streams.
         threads: of the decoder; 0 for as many as FFmpeg likes.
         start: seconds after the beginning.
-        timeout: seconds without data after which a connection counts as broken; None for files.
+        waking: the time-out of a connection; None for files.
         lenient: leave out what cannot be decoded.
         options: of FFmpeg, for the container and its streams.
 
@@ -59,15 +59,14 @@ class Input:
         number: int,
         threads: int,
         start: float,
-        timeout: float | None,
+        waking: Waking | None,
         lenient: bool,
         options: Mapping[str, str],
     ) -> None:
         self._element = element
         self._lenient = lenient
         self._start = start
-        self._waking = None if timeout is None else Waking(timeout)
-        limit = None if self._waking is None else self._waking.timeout
+        limit = None if waking is None else waking.timeout
         path = Path(url)
         # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
         name = str(path.absolute()) if path.exists() else url
@@ -108,11 +107,10 @@ class Input:
             AVFrame.from_address(frame_address(found)).sample_aspect_ratio[:] = self._aspect
         return found
 
-    def wake(self) -> None:
-        """End a read that waits, from another thread."""
-        container = self._container
-        if self._waking is not None and container is not None:
-            self._waking.wake(container)
+    @property
+    def container(self) -> Any:
+        """PyAV's, until it is closed."""
+        return self._container
 
     def close(self) -> None:
         """End the decoder, and with it its references to frames."""
@@ -182,10 +180,15 @@ class Waking:
         # No other number in a container's object is this one.
         self.timeout = seconds + (next(_numbers) % 100_000) * 1e-7 + 1e-8
 
-    def wake(self, container: Any) -> bool:
+    def wake(self, container: Any = None) -> bool:
         """End a read of the container that waits now, with av.ExitError.
+
+        Args:
+            container: of PyAV; None for the one that is just opened.
 
         Returns:
             False: none waits, or this PyAV keeps the number elsewhere, and it ends by the time-out.
         """
-        return end_wait(container, self.timeout)
+        if container is None:
+            container = container_being_opened(self.timeout)
+        return container is not None and end_wait(container, self.timeout)

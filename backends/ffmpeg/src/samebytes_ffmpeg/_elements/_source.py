@@ -12,10 +12,11 @@ import av
 
 from samebytes.elements import Doc, FrameInfo, Image, Range, Source
 from samebytes.errors import ElementError
-from samebytes.plugins import without_secrets_in
+from samebytes.plugins import GivenUpError, without_secrets_in
 
 from ._clock import Clock
-from ._input import Input
+from ._connection import Connection
+from ._input import Input, Waking
 
 __all__ = ["FFmpegSource"]
 
@@ -59,7 +60,7 @@ class FFmpegSource(Source):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
-        self._input: Input | None = None
+        self._input: Input | Connection | None = None
         self._clock = Clock()
         self._given = 0
         self._ended = False
@@ -70,8 +71,7 @@ class FFmpegSource(Source):
         """Open it, and say what its header says."""
         self._stopping, self._stops = False, SimpleQueue()
         self._clock, self._given, self._ended = Clock(), 0, False
-        self._input = self._opened()
-        return self._input.info()
+        return self._open().info()
 
     def read(self) -> av.VideoFrame | None:
         """The next frame, with its own time."""
@@ -90,7 +90,7 @@ class FFmpegSource(Source):
         self._stopping = True
         self._stops.put(None)
         source = self._input
-        if source is not None:
+        if isinstance(source, Connection):
             source.wake()
 
     def close(self) -> None:
@@ -103,12 +103,13 @@ class FFmpegSource(Source):
         while True:
             failed: Exception | None = None
             try:
-                if self._input is None:
-                    self._input = self._opened()
-                frame = self._input.read()
+                source = self._input or self._open()
+                frame = source.read()
                 if frame is not None:
-                    self._clock.set(frame, self._input.rate)
+                    self._clock.set(frame, source.rate)
                     return frame
+            except GivenUpError:
+                return None
             except (av.FFmpegError, OSError, ElementError) as error:
                 failed = without_secrets_in(error)
             if self._stopping:
@@ -150,15 +151,24 @@ class FFmpegSource(Source):
         text = f"FFmpeg cannot decode it: {failed}"
         return ElementError(self.name, text, parameters=self.changed_parameters)
 
-    def _opened(self) -> Input:
-        is_file = not self.live and Path(self.url).exists()
+    def _open(self) -> Input | Connection:
+        if not self.live and Path(self.url).is_file():
+            self._input = self._opened(None)
+            return self._input
+        connection = self._input = Connection(self.name, self.timeout, self._opened)
+        if self._stopping:  # interrupt() had none to wake
+            connection.wake()
+        connection.open()
+        return connection
+
+    def _opened(self, waking: Waking | None) -> Input:
         return Input(
             self.name,
             str(self.url),
             number=self.stream,
             threads=self.threads,
             start=self.start,
-            timeout=None if is_file else self.timeout,
+            waking=waking,
             lenient=self.live,
             options=self.options or {},
         )

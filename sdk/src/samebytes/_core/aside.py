@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of libraries that wait, made in a thread of their own.
+
+Python handles signals in the main thread, between instructions. A call that waits inside of a
+library would put Ctrl-C off until it returns, and some lose it then.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+__all__ = ["Aside", "GivenUpError"]
+
+R = TypeVar("R")
+
+_LOOK = 0.2
+"""Seconds between two looks at whether a signal came: Linux may give it to a thread of a library,
+which does not wake the main thread."""
+
+_PATIENCE = 0.5
+_STEP = 0.05
+"""Seconds that a call may take to return once it was woken, and after which that is done again: it
+may have been between two waits."""
+
+_INTERRUPT: Any = object()
+
+
+def _nothing() -> None:
+    """For those who have nothing to wake or to close."""
+
+
+class GivenUpError(Exception):
+    """A call did not return after interrupt(), so it is left to its thread."""
+
+
+class Aside:
+    """A thread that makes calls for another one, which waits for each.
+
+    The wait ends by an exception of a signal handler in the main thread, and by `interrupt()` in
+    every thread. Then `wake` is called, which should make the library's call return. If it does
+    not soon, it is left to the thread, which ends when the call has returned, after `leave`.
+
+    Args:
+        name: of the thread.
+        wake: ends a call that waits. It may be called more than once, and while none waits.
+        leave: called in the thread at its end, if a call was given up: closes what that used.
+
+    Attributes:
+        left: a call was given up. There can be no other one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        wake: Callable[[], object] = _nothing,
+        leave: Callable[[], object] = _nothing,
+    ) -> None:
+        self._wake = wake
+        self._left: list[Callable[[], object]] = []
+        self._leave = leave
+        self._calls: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
+        self._answers: SimpleQueue[Any] = SimpleQueue()
+        thread = threading.Thread(
+            target=_serve, args=(self._calls, self._answers, self._left), name=name, daemon=True
+        )
+        self._thread = thread
+        thread.start()
+        weakref.finalize(self, self._calls.put, None).atexit = False
+
+    @property
+    def left(self) -> bool:
+        """Whether a call was given up."""
+        return bool(self._left)
+
+    def call(self, function: Callable[[], R]) -> R:
+        """Have `function` called in the thread.
+
+        Args:
+            function: takes no arguments.
+
+        Returns:
+            What it returned.
+
+        Raises:
+            BaseException: what it raised, or what a signal handler raised meanwhile.
+            GivenUpError: `interrupt()` was called, and it did not return, now or before.
+        """
+        if self._left:
+            raise GivenUpError
+        try:
+            self._calls.put(function)
+            while True:
+                try:
+                    answer = self._answers.get(timeout=_LOOK)
+                except Empty:
+                    continue
+                if answer is not _INTERRUPT:
+                    break
+                answer = self._woken()
+                break
+        except BaseException:
+            self._woken()
+            raise
+        if answer is None:
+            raise GivenUpError
+        returned, raised = answer
+        try:
+            if raised is not None:
+                raise raised
+            result: R = returned
+            return result
+        finally:
+            del answer, returned, raised  # a traceback would hold this call
+
+    def interrupt(self) -> None:
+        """End the call that waits, or the next one. Any thread and signal handler may say so."""
+        self._answers.put(_INTERRUPT)
+
+    def close(self) -> None:
+        """End the thread; at once, unless a call was given up."""
+        self._calls.put(None)
+        self._wake = self._leave = _nothing  # which may hold who has this object
+        if not self._left:
+            self._thread.join()
+
+    def _woken(self) -> Any:
+        """What the call answers after it was woken; None if it does not."""
+        for _ in range(round(_PATIENCE / _STEP)):
+            self._wake()
+            try:
+                while (answer := self._answers.get(timeout=_STEP)) is _INTERRUPT:
+                    pass
+            except Empty:
+                continue
+            return answer
+        self._left.append(self._leave)
+        self._calls.put(None)
+        return None
+
+
+def _serve(
+    calls: SimpleQueue[Callable[[], Any] | None],
+    answers: SimpleQueue[Any],
+    left: list[Callable[[], object]],
+) -> None:
+    while (function := calls.get()) is not None:
+        answer: tuple[Any, BaseException | None]
+        try:
+            answer = function(), None
+        except BaseException as error:  # raised again where it is waited for
+            answer = None, error
+        del function
+        answers.put(answer)
+        del answer
+    for leave in left:
+        leave()

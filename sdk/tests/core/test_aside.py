@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls in a thread of their own, and what ends the wait for them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import NoReturn
+
+import pytest
+
+from samebytes.plugins import Aside, GivenUpError
+
+
+def test_what_is_returned_and_raised() -> None:
+    aside = Aside("aside")
+    threads = {aside.call(threading.get_ident) for _ in range(3)}
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+
+    def fails() -> NoReturn:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        aside.call(fails)
+    assert aside.call(lambda: 5) == 5
+    aside.close()
+    assert not aside.left
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_interrupt_wakes_the_call(early: bool) -> None:
+    woken = threading.Event()
+    aside = Aside("aside", wake=woken.set)
+    if early:
+        aside.interrupt()
+        assert aside.call(lambda: woken.wait(20)) is True
+    else:
+        interrupt = threading.Timer(0.05, aside.interrupt)
+        interrupt.start()
+        assert aside.call(lambda: woken.wait(20)) is True
+        interrupt.join()
+    assert not aside.left
+    aside.close()
+
+
+def test_a_call_that_does_not_return_is_given_up_and_left() -> None:
+    go, closed = threading.Event(), threading.Event()
+    aside = Aside("aside", leave=closed.set)
+    aside.interrupt()
+    with pytest.raises(GivenUpError):
+        aside.call(go.wait)
+    assert aside.left
+    with pytest.raises(GivenUpError):
+        aside.call(go.wait)
+    aside.close()
+    assert not closed.is_set()
+    go.set()
+    assert closed.wait(10)
+
+
+@pytest.mark.usefixtures("default_signals")
+@pytest.mark.parametrize("returns", [False, True])
+def test_ctrl_c_ends_the_wait(returns: bool) -> None:
+    go = threading.Event()
+    aside = Aside("aside", wake=go.set if returns else lambda: None)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        aside.call(lambda: go.wait(20))
+    timer.join()
+    assert aside.left is not returns
+    go.set()
+    aside.close()
+
+
+def test_its_thread_ends_with_it() -> None:
+    aside = Aside("aside that is dropped")
+    (thread,) = (one for one in threading.enumerate() if one.name == "aside that is dropped")
+    del aside
+    thread.join(10)
+    assert not thread.is_alive()

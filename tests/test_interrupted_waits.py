@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C ends every wait of an element for a peer, at once, and is what the program gets."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes.errors import SamebytesError
+
+LONG = 20.0
+"""Seconds until an element gives up by itself, with another error than Ctrl-C's."""
+
+
+@contextmanager
+def silent_peer() -> Iterator[int]:
+    """The port of one who accepts connections, and neither speaks nor reads."""
+    server = socket.create_server(("127.0.0.1", 0))
+    held: list[socket.socket] = []
+
+    def accept() -> None:
+        while True:
+            try:
+                held.append(server.accept()[0])
+            except OSError:
+                return
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join()
+        for connection in held:
+            connection.close()
+
+
+@contextmanager
+def deaf_peer() -> Iterator[int]:
+    """The port of one who answers no connection: those before it fill what the kernel queues."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
+        port = server.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        yield port
+        for one in waiting:
+            one.close()
+
+
+PEERS: dict[str, Callable[[], Any]] = {"silent": silent_peer, "deaf": deaf_peer}
+
+
+def frames() -> Iterator[sb.Frame]:
+    """Noise without an end, which fills every queue."""
+    noise = os.urandom(320 * 240)
+    number = 0
+    while True:
+        frame = sb.context("cpu").allocate_frame("I420", 320, 240)
+        for plane in frame.planes:
+            plane.native.reshape(-1)[:] = memoryview(noise)[: plane.native.size]
+        frame.meta.pts = number
+        yield frame
+        number += 1
+
+
+WAITS: dict[str, Callable[[int], list[Any]]] = {
+    "ffmpeg.source tcp": lambda port: [
+        el.create("ffmpeg.source", f"tcp://127.0.0.1:{port}", timeout=LONG)
+    ],
+    "ffmpeg.source rtsp": lambda port: [
+        el.create("ffmpeg.source", f"rtsp://127.0.0.1:{port}/live", timeout=LONG)
+    ],
+    "ffmpeg.source live": lambda port: [
+        el.create("ffmpeg.source", f"http://127.0.0.1:{port}/", timeout=LONG, live=True)
+    ],
+}
+
+
+@pytest.mark.usefixtures("default_signals")
+@pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("wait", WAITS)
+def test_ctrl_c_while_a_peer_is_waited_for(wait: str, peer: str, threads: int) -> None:
+    with PEERS[peer]() as port:
+        try:
+            pipe = el.Pipeline(*WAITS[wait](port))
+        except SamebytesError as error:
+            pytest.skip(f"missing package: {error}")
+        before = threading.active_count()
+        # Whether it waits by then or will soon, the exception is the same.
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                pipe.run(threads=threads)
+        finally:
+            timer.join()
+        assert threading.active_count() == before
+
+
+@pytest.mark.usefixtures("default_signals")
+def test_ctrl_c_while_a_pipe_has_no_writer(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        el.Pipeline(el.create("ffmpeg.source", fifo, timeout=LONG)).run()
+    timer.join()
+    fifo.open("wb").close()  # for the thread that still opens it
