@@ -94,7 +94,7 @@ ALL = (
 )
 
 _BY_NAME = {d.name: d for d in ALL}
-# For the hot path: whether a numpy dtype is known without more ado.
+# For the hot path: the dtypes that an array of numpy's has as it is, and no carrier for.
 BY_NUMPY = {d.numpy: d for d in ALL if d.numpy is not None}
 _BY_CODE = {(d.dlpack_code, d.bits): d for d in ALL}
 _BY_TYPE: dict[type, DType] = {
@@ -190,11 +190,12 @@ def _from_extension(d: np.dtype[Any]) -> DType:
     """The dtypes that ml_dtypes adds to numpy: void-like, and named as ours are."""
     named = _BY_NAME.get(d.name)
     if named is None or named.numpy is not None:
-        raise LayoutError(f"dtype {d} is not supported: no other framework has it")
+        raise LayoutError(
+            f"dtype {d} is not supported: pass the bytes of its elements, a.view('uint8')"
+        )
     if named.itemsize != d.itemsize:
         raise LayoutError(
-            f"numpy keeps each {d} in its own byte, here they are packed: "
-            "pack them into a uint8 array first"
+            f"numpy keeps each {d} in its own byte, and other frameworks pack them: write the "
+            f'packed bytes to samebytes.context("cpu").allocate(a.shape, "{d}").native'
         )
-    BY_NUMPY[d] = named
     return named

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import samebytes
 from samebytes._dtypes import dtype
 from samebytes._exchange import from_foreign
+from samebytes.errors import ExportError
 
 jax: Any = pytest.importorskip("jax", reason="missing package jax: pip install jax")
 
@@ -40,3 +42,50 @@ def test_jax_uses_an_aligned_export_in_place(exporter: Callable[..., Any], name:
     x = jax.dlpack.from_dlpack(exporter(a, d))
     assert str(x.dtype) == name
     assert x.unsafe_buffer_pointer() == a.ctypes.data
+
+
+def read_only() -> np.ndarray[Any, Any]:
+    """An array that begins where JAX takes it in place."""
+    memory = samebytes.context("cpu").allocate((4, 64), "float32")
+    memory.native[...] = 3
+    array = memory.native.view()
+    array.flags.writeable = False
+    return array
+
+
+# Every way by which memory comes to be read-only.
+READ_ONLY: dict[str, Callable[[], Any]] = {
+    "an array": lambda: samebytes.tensor(read_only()),
+    "a mapping": lambda: samebytes.context("cpu").allocate((4, 64), "float32").map("cpu"),
+    "a mapping of bfloat16": lambda: samebytes.context("cpu").allocate((4,), "bfloat16").map("cpu"),
+    "a plane": lambda: samebytes.frame(read_only(), format="GRAYF32LE").map("cpu")[0],
+    "bytes": lambda: samebytes.tensor(bytes(64)),
+    "an array of JAX's": lambda: samebytes.tensor(jax.numpy.ones(3)),
+}
+
+
+@pytest.mark.parametrize("kind", READ_ONLY)
+def test_jax_takes_read_only_memory_and_does_not_write_to_it(kind: str) -> None:
+    """It asks for legacy capsules, which cannot say that. What it is given up, it leaves alone."""
+    tensor = READ_ONLY[kind]()
+    assert tensor.readonly
+    before = tensor.native.tobytes()
+    taken = jax.numpy.from_dlpack(tensor)
+    assert (taken.shape, str(taken.dtype)) == (tensor.shape, str(tensor.dtype))
+    jax.jit(lambda x: x + x, donate_argnums=0)(taken).block_until_ready()
+    assert tensor.native.tobytes() == before
+    assert not tensor.native.flags.writeable
+
+
+def test_it_is_in_place_and_keeps_the_memory() -> None:
+    array = read_only()
+    taken = jax.numpy.from_dlpack(samebytes.tensor(array))
+    assert taken.unsafe_buffer_pointer() == array.ctypes.data
+    del array
+    gc.collect()
+    assert float(taken.sum()) == 3 * 4 * 64
+
+
+def test_others_that_ask_for_legacy_capsules_get_no_read_only_memory() -> None:
+    with pytest.raises(ExportError, match="the legacy capsule that the consumer asked for"):
+        samebytes.tensor(read_only()).__dlpack__(stream=None)

@@ -19,7 +19,7 @@ from .._core.frame_meta import FrameMeta
 from .._core.info import TensorInfo
 from .._core.pointers import data_address
 from .._core.storage import Storage
-from .._dtypes import BY_NUMPY, from_numpy
+from .._dtypes import BY_NUMPY
 from .._exchange import DEVICE_CPU, from_dlpack
 from ..errors import LayoutError, NativeError
 from ..formats import ImageFormat, ImageInfo
@@ -158,8 +158,11 @@ CpuTensor.home = CPU
 
 def wrap_array(native: np.ndarray[Any, Any]) -> CpuTensor:
     """`CpuTensor.wrap` for what is a numpy.ndarray and no subclass: most objects are."""
-    if native.dtype not in BY_NUMPY:
-        from_numpy(native.dtype)  # says what is wrong with it
+    base = native.base
+    if native.dtype not in BY_NUMPY or (
+        base is not None and (type(base) is not np.ndarray or base.base is not None)
+    ):
+        return CpuTensor.wrap(native)
     # By position and without a call between: this is the call that wraps most arrays.
     return CpuTensor(native, CPU, native, None, not native.flags.writeable)
 

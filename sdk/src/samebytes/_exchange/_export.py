@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -165,10 +167,15 @@ def _lent(
     writeable = array.flags.writeable
     readonly = readonly or not writeable
     if readonly and not versioned:
-        raise ExportError(
-            "this memory is read-only, and the legacy capsule that the consumer asked for cannot "
-            "say so: map the tensor with access 'rw', or let the consumer ask for a copy"
-        )
+        if not _asked_by_reader():
+            raise ExportError(
+                "this memory is read-only, and the legacy capsule that the consumer asked for "
+                "cannot say so: map the tensor with access 'rw', or let the consumer ask for a copy"
+            )
+        array = _consumable(array, writable=False)
+        interface = dict(array.__array_interface__)
+        interface["data"] = interface["data"][0], False  # numpy refuses what it cannot mark
+        return pinned_array(interface, (owner, array))
     array = _consumable(array, writable=not readonly)
     if owner is not None:
         array = pinned_array(array.__array_interface__, (owner, array))
@@ -176,6 +183,21 @@ def _lent(
         array = array.view()
         array.flags.writeable = False
     return array
+
+
+_READERS = frozenset({"jax"})
+"""Packages that ask for legacy capsules, and write to no memory that they import."""
+
+
+def _asked_by_reader() -> bool:
+    """Whether one of these asks for the capsule. Its request does not say so; its code does."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if not package.startswith("samebytes"):
+            return package in _READERS
+        frame = frame.f_back
+    return False
 
 
 def _consumable(array: np.ndarray[Any, Any], *, writable: bool) -> np.ndarray[Any, Any]:

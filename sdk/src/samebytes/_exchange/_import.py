@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from samebytes._core.arrays import pinned_array
 from samebytes._dtypes import DType, from_numpy
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
@@ -77,4 +78,27 @@ def _from_ndarray(array: np.ndarray[Any, Any]) -> Imported:
         plain = array.view(np.ndarray)
     if dtype.numpy is None:
         plain = plain.view(dtype.carrier)
+    plain = _holding_its_buffer(plain)
     return Imported(plain, dtype, not array.flags.writeable, array)
+
+
+def _holding_its_buffer(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same array; if it lies in a buffer, one that holds the buffer's export.
+
+    numpy.ndarray(buffer=shm.buf) and numpy.memmap keep the object alone: it can be closed, and its
+    memory go, while they are there.
+    """
+    base = array.base
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if base is None:
+        return array
+    try:
+        view = memoryview(base)
+    except (TypeError, BufferError):  # no buffer, but an address and its owner
+        return array
+    except ValueError as error:
+        raise UnsupportedObjectError(
+            f"the memory of this array is gone: {error}. Wrap the array before its buffer is closed"
+        ) from error
+    return pinned_array(array.__array_interface__, (array, view))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays in buffers that can be closed: none is, while a tensor or what is made of it is there."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+from collections.abc import Callable
+from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes
+from samebytes.errors import UnsupportedObjectError
+
+SIZE = 64 * 48
+# How an array comes to lie in a buffer. The first takes the buffer's export; the others, which
+# programs write, do not.
+ARRAYS: dict[str, Callable[[Any], np.ndarray[Any, Any]]] = {
+    "frombuffer": lambda b: np.frombuffer(b, np.uint8, SIZE).reshape(48, 64),
+    "ndarray": lambda b: np.ndarray((48, 64), np.uint8, buffer=b),
+    "a view": lambda b: np.ndarray((48, 64), np.uint8, buffer=b)[:, :32],
+    "a view of a view": lambda b: np.ndarray((48, 64), np.uint8, buffer=b)[1:][:, ::2],
+    "another dtype": lambda b: np.ndarray((48, 64), np.uint8, buffer=b).view(np.uint16),
+    "a subclass": lambda b: np.ndarray((48, 64), np.uint8, buffer=b).view(np.matrix),
+    "read-only": lambda b: frozen(np.ndarray((48, 64), np.uint8, buffer=b)),
+}
+
+
+def frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    array.flags.writeable = False
+    return array
+
+
+class Shared:
+    """Shared memory, as the tests close it."""
+
+    def __init__(self) -> None:
+        self._memory = SharedMemory(create=True, size=SIZE)
+        self._memory.unlink()
+        self.buffer = self._memory.buf
+
+    def close(self) -> None:
+        self._memory.close()
+
+
+class Mapped:
+    """An anonymous mmap."""
+
+    def __init__(self) -> None:
+        self.buffer = mmap.mmap(-1, SIZE)
+
+    def close(self) -> None:
+        self.buffer.close()
+
+
+class Resized:
+    """A bytearray, whose bytes move when it grows."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(SIZE)
+
+    def close(self) -> None:
+        self.buffer.extend(bytes(SIZE))
+
+
+def mapped_tensor(array: Any) -> Any:
+    return samebytes.tensor(array)
+
+
+def mapped_native(array: Any) -> Any:
+    return samebytes.tensor(array).native
+
+
+def a_mapping(array: Any) -> Any:
+    return samebytes.tensor(array).map("cpu")
+
+
+def a_frame(array: Any) -> Any:
+    rows = array if array.ndim == 2 else array.reshape(48, 64)
+    kind = "GRAY8" if array.itemsize == 1 else "GRAY16LE"
+    return samebytes.frame(np.asarray(rows), format=kind)
+
+
+@pytest.mark.parametrize("made", [mapped_tensor, mapped_native, a_mapping, a_frame])
+@pytest.mark.parametrize("memory", [Shared, Mapped, Resized])
+@pytest.mark.parametrize("how", ARRAYS)
+def test_a_buffer_stays_open_while_its_array_is_used(how: str, memory: Any, made: Any) -> None:
+    owner = memory()
+    array = ARRAYS[how](owner.buffer)
+    used = made(array)
+    expected = array.dtype, array.shape, array.strides, array.flags.writeable
+    native = used if isinstance(used, np.ndarray) else used.native
+    native = native[0] if isinstance(native, tuple) else native
+    if made is not a_mapping:
+        assert (native.dtype, native.shape, native.strides, native.flags.writeable) == expected
+    assert np.shares_memory(native, array)
+    del array, native
+    with pytest.raises(BufferError):
+        owner.close()
+    del used
+    gc.collect()
+    owner.close()
+
+
+def test_a_memmap_is_held_too(tmp_path: Path) -> None:
+    file = tmp_path / "pixels"
+    file.write_bytes(bytes(SIZE))
+    array: Any = np.memmap(file, np.uint8, "r+", shape=(48, 64))
+    tensor = samebytes.tensor(array)
+    with pytest.raises(BufferError):
+        array._mmap.close()
+    del tensor
+    array._mmap.close()
+
+
+def test_an_array_whose_buffer_is_closed_already_is_refused() -> None:
+    owner = Shared()
+    array = np.ndarray((48, 64), np.uint8, buffer=owner.buffer)
+    owner.close()
+    with pytest.raises(UnsupportedObjectError, match="the memory of this array is gone"):
+        samebytes.tensor(array)
