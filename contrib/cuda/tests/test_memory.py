@@ -253,8 +253,13 @@ def test_pinned_memory_is_numpys(context: CudaContext) -> None:
 
 
 def test_the_core_finds_arrays_by_their_protocols(lend: Any) -> None:
+    """Those of CuPy have DLPack, those of Numba the array interface alone."""
     for by in ("dlpack", "interface"):
-        assert isinstance(samebytes.tensor(lend(16, None, by)), samebytes_cuda.CudaTensor)
+        for wrap in (samebytes.tensor, samebytes.wrap):
+            array = lend(16, None, by)
+            tensor: Any = wrap(array)
+            assert isinstance(tensor, samebytes_cuda.CudaTensor)
+            assert (tensor.native, tensor.shape) == (array, (16,))
     with pytest.raises(UnsupportedObjectError, match="shares no CUDA memory"):
         samebytes_cuda.tensor(bytearray(4))
     with pytest.raises(UnsupportedObjectError, match="lies in CPU memory"):

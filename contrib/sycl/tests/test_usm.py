@@ -82,6 +82,30 @@ def test_dpctl_takes_what_we_hand_out(context: SYCLContext) -> None:
     assert bytes(memory.copy_to_host()) == b"\5" * 96
 
 
+class Stated(Foreign):
+    """One that has DLPack too, as those of dpctl and dpnp have: it names kDLOneAPI."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (14, 0)
+
+    def __dlpack__(self, **_: Any) -> object:
+        raise BufferError("what is asked for is the array interface")
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("kind", ["Shared", "Host", "Device"])
+@pytest.mark.parametrize("array", [Foreign, Stated])
+def test_arrays_of_every_library_are_known_by_their_interface(array: Any, kind: str) -> None:
+    """dpctl.tensor.usm_ndarray and dpnp.ndarray, of which these are stand-ins."""
+    memory = getattr(dpctl.memory, f"MemoryUSM{kind}")(256)
+    foreign = array(memory._pointer, (4, 6), memory.sycl_queue, strides=(8, 1), typestr="<f4")
+    for wrap in (samebytes.tensor, samebytes.wrap):
+        tensor: Any = wrap(foreign)
+        assert tensor.native is foreign
+        assert (tensor.shape, tensor.strides, str(tensor.dtype)) == ((4, 6), (32, 4), "float32")
+        assert tensor.memory_type == "sycl"
+
+
 @pytest.mark.usefixtures("device")
 def test_a_part_of_memory() -> None:
     memory = dpctl.memory.MemoryUSMHost(64)

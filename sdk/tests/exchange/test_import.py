@@ -244,6 +244,52 @@ def test_objects_that_share_nothing() -> None:
             from_foreign(obj)
 
 
+class OnDevice:
+    """As Numba's arrays are: the protocol names the memory, and `__array__` may refuse."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        raise AssertionError("must not be asked: a driver may be loaded for it")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError("implicit conversion is not allowed")
+
+
+class InUSM:
+    """As arrays of dpnp's are."""
+
+    def __init__(self) -> None:
+        self.__sycl_usm_array_interface__: dict[str, Any] = {}
+
+
+class Countable:
+    """As many arrays of devices are: numpy.asarray would make an array of Python objects of it."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> object:
+        return object()
+
+
+@pytest.mark.parametrize(
+    ("obj", "remedy"),
+    [
+        ([1, 2], r"pass numpy.asarray\(obj\) if a copy"),
+        (3.5, r"pass numpy.asarray\(obj\) if a copy"),
+        (OnDevice(), "memory of a device, as its __cuda_array_interface__ says.* copy it to the"),
+        (InUSM(), "memory of a device, as its __sycl_usm_array_interface__ says"),
+        (Countable(), "samebytes plugin for its framework, or pass an array or a buffer"),
+        ("text", "samebytes plugin for its framework, or pass an array or a buffer"),
+    ],
+)
+def test_the_remedy_is_one_that_works_for_the_type(obj: Any, remedy: str) -> None:
+    with pytest.raises(UnsupportedObjectError, match=remedy) as raised:
+        from_foreign(obj)
+    if "numpy.asarray(obj)" in str(raised.value):
+        assert from_foreign(np.asarray(obj)).array.tolist() == obj
+
+
 def test_dlpack_in_place_and_deleted_once(raw_producer: Callable[..., Any]) -> None:
     source = np.arange(12, dtype=np.int16).reshape(3, 4)
     producer = raw_producer(source.ctypes.data, (3, 4), (4, 1), code=0, bits=16)

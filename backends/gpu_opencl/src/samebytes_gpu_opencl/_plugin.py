@@ -24,11 +24,12 @@ PLUGIN = Plugin(
 
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
-    """pyopencl's memory objects, and USM, which pyopencl has not."""
+    """pyopencl's memory objects and arrays, and USM, which pyopencl has not."""
     wraps = "samebytes_gpu_opencl._tensor:OpenCLTensor"
     natives = (
         "pyopencl._cl.Buffer",
         "pyopencl._cl.Image",
+        "pyopencl.array.Array",
         "samebytes_gpu_opencl._usm.USMAllocation",
     )
     return [NativeSpec(native=native, wraps=wraps, level="tensor") for native in natives]

@@ -50,13 +50,14 @@ class OpenCLTensor(Tensor):
 
     @classmethod
     def wrap(cls, native: Any) -> Self:
-        """A tensor over the user's pyopencl.Buffer or Image, or over a USMAllocation.
+        """A tensor over the user's pyopencl.Buffer, Image or Array, or over a USMAllocation.
 
         A buffer says nothing of shape or dtype: it becomes one axis of bytes. Use
-        `samebytes_gpu_opencl.tensor` to give it a layout.
+        `samebytes_gpu_opencl.tensor` to give it a layout. An Array has its own, and the tensor's
+        `native` is the buffer, sub-buffer or SVM that it lies in.
 
         Raises:
-            LayoutError: it was released, or is an image of a kind that no tensor can be.
+            LayoutError: it was released, or is an image or array of a kind that no tensor can be.
         """
         from ._wrapping import tensor
 

@@ -13,6 +13,7 @@ from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Storage, TensorInfo, joint_owner, native_pointer, returns_memory
 
+from ._cl_arrays import is_array, memory_of_array
 from ._context import OpenCLContext, context_of
 from ._devices import devices
 from ._handles import MemReference, check_handle, check_mem, mem_info, release_mem, retain_mem
@@ -45,9 +46,10 @@ def tensor(
     """A tensor over OpenCL memory of yours, which stays yours: one reference of it is held.
 
     Args:
-        native: a pyopencl.Buffer, a pyopencl.Image, a cl_mem as an int, a `ctypes.c_void_p` or a
-            PyCapsule, a pyopencl.SVM or SVMAllocation, or a USMAllocation.
-        shape: elements along each axis; None for all bytes on one axis. An image knows its own.
+        native: a pyopencl.Buffer, a pyopencl.Image, a pyopencl.array.Array, a cl_mem as an int, a
+            `ctypes.c_void_p` or a PyCapsule, a pyopencl.SVM or SVMAllocation, or a USMAllocation.
+        shape: elements along each axis; None for all bytes on one axis. An image and an Array know
+            their own.
         dtype: the element type.
         offset: byte at which the tensor begins. In a buffer that makes a sub-buffer, and must be
             a multiple of the device's alignment.
@@ -62,6 +64,13 @@ def tensor(
         DeviceMismatchError: the memory belongs to another cl_context.
         UnsupportedObjectError: nothing of the above, or a pointer or SVM without its context.
     """
+    if is_array(native):
+        if shape is not None or strides is not None or offset:
+            raise LayoutError(
+                "a pyopencl Array has its own layout: leave shape, strides and offset out, or pass "
+                "array.base_data"
+            )
+        return _of_array(native, context, readonly)
     made = _whole(native, context, readonly)
     noted = layout_of(native)
     if noted is not None and shape is None and strides is None and not offset:
@@ -85,6 +94,21 @@ def tensor(
     return made
 
 
+def _of_array(array: Any, context: OpenCLContext | None, readonly: bool) -> OpenCLTensor:
+    base, info, offset = memory_of_array(array)
+    home = context_of(array.context) if context is None else context
+    try:
+        return tensor(
+            base, info.shape, info.dtype, offset=offset, strides=info.strides, context=home,
+            readonly=readonly,
+        )  # fmt: skip
+    except (LayoutError, UnsupportedObjectError) as error:
+        remedy = "copy it, array.copy()" if array.flags.forc else "wrap all bytes, array.base_data"
+        raise LayoutError(
+            f"this pyopencl Array cannot be a tensor: {error}; or {remedy}"
+        ) from error
+
+
 def frame(
     natives: Sequence[Any],
     format: str | ImageFormat,  # the field's word for it
@@ -97,8 +121,8 @@ def frame(
     """A frame over one buffer or image of yours for each plane, for instance two images for NV12.
 
     Args:
-        natives: pyopencl.Buffer (dense planes), pyopencl.Image, USMAllocation or cl_mem, as for
-            `tensor`.
+        natives: pyopencl.Buffer (dense planes), pyopencl.Image, pyopencl.array.Array,
+            USMAllocation or cl_mem, as for `tensor`.
         format, width, height: of the picture that they hold, in pixels.
         context, readonly: as for `tensor`.
 
@@ -113,12 +137,12 @@ def frame(
         raise LayoutError(f"{image} has {len(layouts)} planes, but {len(natives)} were passed")
     planes = []
     for native, layout in zip(natives, layouts, strict=True):
-        if isinstance(native, pyopencl.Image):
+        if isinstance(native, pyopencl.Image) or is_array(native):
             plane = tensor(native, context=context, readonly=readonly)
             if (plane.shape, str(plane.dtype)) != (layout.shape, layout.dtype):
                 raise LayoutError(
                     f"plane {layout.name} of {image} is {layout.dtype}{list(layout.shape)}, the "
-                    f"image is {plane.dtype}{list(plane.shape)}"
+                    f"{type(native).__name__} is {plane.dtype}{list(plane.shape)}"
                 )
         else:
             plane = tensor(native, layout.shape, layout.dtype, context=context, readonly=readonly)
@@ -216,8 +240,8 @@ def _whole(native: Any, context: OpenCLContext | None, readonly: bool) -> OpenCL
         handle = native_pointer(native, "a cl_mem")
     except UnsupportedObjectError:
         raise UnsupportedObjectError(
-            f"a {type(native).__name__} is not OpenCL memory: pass a pyopencl.Buffer, Image or "
-            "SVM, a cl_mem as an int or a ctypes.c_void_p, or a USMAllocation"
+            f"a {type(native).__name__} is not OpenCL memory: pass a pyopencl.Buffer, Image, Array "
+            "or SVM, a cl_mem as an int or a ctypes.c_void_p, or a USMAllocation"
         ) from None
     made, storage, kind = native_over_mem(context, handle)
     if kind not in (_BUFFER, IMAGE2D):

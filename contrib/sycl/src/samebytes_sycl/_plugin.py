@@ -8,6 +8,7 @@ from samebytes.plugins import (
     MapperSpec,
     NativeSpec,
     Plugin,
+    ProtocolSpec,
     Transfer,
     hookimpl,
 )
@@ -22,21 +23,27 @@ PLUGIN = Plugin(
 )
 
 
+_WRAPS = "samebytes_sycl._tensor:SYCLTensor"
+
+
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
-    """dpctl's memory, and what this backend makes.
-
-    Arrays of dpnp and others with `__sycl_usm_array_interface__` are wrapped by
-    `samebytes_sycl.tensor`.
-    """
+    """dpctl's memory, and what this backend makes."""
     natives = (
         "samebytes_sycl._usm_array.USMArray",
         "dpctl.memory._memory.MemoryUSMDevice",
         "dpctl.memory._memory.MemoryUSMHost",
         "dpctl.memory._memory.MemoryUSMShared",
     )
-    wraps = "samebytes_sycl._tensor:SYCLTensor"
-    return [NativeSpec(native=native, wraps=wraps, level="tensor") for native in natives]
+    return [NativeSpec(native=native, wraps=_WRAPS, level="tensor") for native in natives]
+
+
+@hookimpl
+def samebytes_protocols() -> list[ProtocolSpec]:
+    """Arrays of dpctl, dpnp and others in USM: kDLOneAPI of dlpack.h."""
+    return [
+        ProtocolSpec(wraps=_WRAPS, dlpack_devices=(14,), attribute="__sycl_usm_array_interface__")
+    ]
 
 
 @hookimpl

@@ -60,13 +60,32 @@ def from_foreign(obj: Any, *, allow_dlpack: bool = True) -> Imported:
     elif hasattr(obj, "__array_interface__"):
         array, dtype = from_array_interface(obj)
     else:
-        raise UnsupportedObjectError(
-            f"{type(obj).__module__}.{type(obj).__qualname__} does not share its memory: it "
-            "supports neither DLPack, nor the buffer protocol, nor __array_interface__. Install "
-            "the samebytes plugin for its framework, or pass numpy.asarray(obj) if a copy is "
-            "acceptable"
-        )
+        raise UnsupportedObjectError(_unshared(obj))
     return Imported(array, dtype, not array.flags.writeable, obj)
+
+
+def _unshared(obj: Any) -> str:
+    """Say why the CPU cannot use the memory of `obj`, and what works for its type."""
+    name = f"{type(obj).__module__}.{type(obj).__qualname__}"
+    names = [*dir(type(obj)), *getattr(obj, "__dict__", ())]
+    device = next((n for n in names if n.endswith(_DEVICE_ARRAY)), None)
+    if device is not None:
+        return (
+            f"{name} lies in memory of a device, as its {device} says, which the CPU cannot read: "
+            "a samebytes backend for that memory could wrap it ('samebytes list' lists those "
+            "installed), or copy it to the CPU with its own framework first"
+        )
+    remedy = "pass an array or a buffer that does"
+    if hasattr(obj, "__array__") or isinstance(obj, list | tuple | int | float | complex):
+        remedy = "pass numpy.asarray(obj) if a copy is acceptable"
+    return (
+        f"{name} does not share its memory: it supports neither DLPack, nor the buffer protocol, "
+        f"nor __array_interface__. Install the samebytes plugin for its framework, or {remedy}"
+    )
+
+
+_DEVICE_ARRAY = "_array_interface__"
+"""How the names of the protocols of arrays on devices end: CUDA's and SYCL's do."""
 
 
 def _from_ndarray(array: np.ndarray[Any, Any]) -> Imported:
