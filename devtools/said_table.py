@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`dev.py said`: what becomes of all that frames say, as data, and the page that shows it.
+
+tests/said tries each cell.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+__all__ = ["PAGE", "ROWS", "WAYS", "Cell", "cell", "with_table", "write"]
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "frame-metadata.md"
+_BEGIN, _END = "<!-- begin: python3 dev.py said -->\n", "<!-- end -->\n"
+
+
+class Cell(NamedTuple):
+    """What becomes of something on one way.
+
+    Attributes:
+        state: "kept": said as before. "applied": the picture is as it says, or what is said is
+            what is true of the new picture. "dropped": not said afterwards.
+        why: how it is applied, or the reason for which it is dropped.
+    """
+
+    state: Literal["kept", "applied", "dropped"]
+    why: str = ""
+
+
+ROWS = {
+    "color_range": "",
+    "color_primaries": "",
+    "color_transfer": "",
+    "color_matrix": "",
+    "chroma_location": "",
+    "sample_aspect_ratio": "",
+    "field_order": "",
+    "repeat_fields": "",
+    "rotation": "",
+    "mirrored": "",
+    "mastering_display": "",
+    "content_light": "",
+    "duration": "",
+    "time": "`meta.pts`, `meta.time_base`",
+    "crop": "the part of a stored picture that is to be shown",
+    "key_frame": "",
+    "captions": "side data A53_CC",
+    "stereo": "side data STEREO3D",
+    "timecode": "side data S12M_TIMECODE",
+    "icc_profile": "side data ICC_PROFILE",
+    "dynamic_hdr": "side data DYNAMIC_HDR_PLUS",
+}
+"""What frames say, and what that is where the name is not that of an entry."""
+
+WAYS = {
+    "wrap": "`samebytes.frame(av_frame)`",
+    "ffmpeg": "mapped to FFmpeg",
+    "gstreamer": "mapped to GStreamer",
+    "crop": "`Frame.crop`, opencv.crop",
+    "scale": "opencv.scale",
+    "warp": "opencv.warp",
+    "draw": "opencv.draw",
+    "infer": "openvino.infer, the frame",
+    "model": "`image_model`, the picture",
+    "batch": "`meta_of_batch`",
+    "ffmpeg.sink": "ffmpeg.sink",
+    "gstreamer.sink": "gstreamer.sink",
+    "ring.sink": "ring.sink",
+    "json.sink": "json.sink",
+}
+"""Ways that frames go, and their headings."""
+
+_THROUGH = ("wrap", "ffmpeg", "gstreamer", "crop", "scale", "warp", "draw", "infer")
+_MODEL = ("model", "batch")
+_ENDS = ("ffmpeg.sink", "gstreamer.sink", "ring.sink", "json.sink")
+
+_MIXED = "rows of both fields were mixed"
+_NEW_PICTURE = "it is that of the new pixels"
+_FFMPEGS_OWN = "FFmpeg's own: there is no shared entry, and buffers do not carry it"
+_NOT_WRITTEN = "FFmpeg's H.264 encoder writes none"
+
+_APPLIED: dict[str, dict[str, str]] = {
+    "gstreamer": {"crop": "the planes are those of the part"},
+    "ffmpeg": {"crop": "the planes are those of the part"},
+    "crop": {"crop": "the planes are those of the part"},
+    "scale": {
+        "sample_aspect_ratio": _NEW_PICTURE,
+        "field_order": "progressive where the height changed",
+        "crop": "the part is scaled",
+    },
+    "warp": {
+        "sample_aspect_ratio": _NEW_PICTURE,
+        "field_order": "progressive",
+        "rotation": "gone once a picture was turned by a quarter or mirrored",
+        "mirrored": "gone once a picture was turned by a quarter or mirrored",
+        "crop": "the part is warped",
+    },
+    "draw": {"crop": "boxes are in the part"},
+    "infer": {"crop": "the model sees the part"},
+    "model": {
+        "color_range": "colours are converted by it, unless `color_range=` says otherwise",
+        "rotation": "with `upright=True`",
+        "mirrored": "with `upright=True`",
+        "crop": "the model sees the part",
+    },
+    "ffmpeg.sink": {"crop": "the part is encoded"},
+    "gstreamer.sink": {"crop": "the part is lent"},
+    "ring.sink": {"crop": "the part is sent"},
+    "json.sink": {"crop": "`resolution` is that of the part"},
+}
+
+_ALL = "*"
+_DROPPED: dict[str, dict[str, str]] = {
+    "wrap": {"crop": "FFmpeg's decoders cut pictures themselves"},
+    "ffmpeg": {"key_frame": "it is of the bitstream that the frame came from"},
+    "gstreamer": {
+        "rotation": "GStreamer says it of a stream: gstreamer.sink does",
+        "mirrored": "GStreamer says it of a stream: gstreamer.sink does",
+        **dict.fromkeys(
+            ("key_frame", "captions", "stereo", "timecode", "icc_profile", "dynamic_hdr"),
+            _FFMPEGS_OWN,
+        ),
+    },
+    "scale": {"repeat_fields": _MIXED},
+    "warp": {"repeat_fields": _MIXED},
+    "model": {
+        "color_primaries": "models are trained with R'G'B' of any primaries",
+        "color_transfer": "models are trained with R'G'B' as it is stored",
+        "color_matrix": "`color_matrix=` says it: BT.601, as OpenCV and FFmpeg convert by default",
+        "chroma_location": "chroma is repeated for each pixel, as OpenVINO's own conversion does",
+        "sample_aspect_ratio": "pixels are scaled to `size=` as they lie",
+        "field_order": "put a deinterlacer before it",
+        "repeat_fields": "it is about time",
+        "duration": "it is about time",
+        "time": "it is about time",
+        "mastering_display": "models are trained with R'G'B' as it is stored",
+        "content_light": "models are trained with R'G'B' as it is stored",
+        _ALL: "models see pixels alone",
+    },
+    "batch": {_ALL: "a batch is of several pictures, which keep theirs"},
+    "ffmpeg.sink": {
+        "repeat_fields": "times say it: encoders take none",
+        "timecode": _NOT_WRITTEN,
+        "icc_profile": "MP4 has it only with container_options={'movflags': 'prefer_icc'}",
+        "dynamic_hdr": _NOT_WRITTEN,
+        "key_frame": "the encoder decides",
+    },
+    "gstreamer.sink": dict.fromkeys(
+        ("key_frame", "captions", "stereo", "timecode", "icc_profile", "dynamic_hdr"),
+        _FFMPEGS_OWN,
+    ),
+    "json.sink": {_ALL: "gvametaconvert's form has no member for it"},
+}
+_KEPT = {"json.sink": ("time",)}
+
+
+def cell(row: str, way: str) -> Cell:
+    """What becomes of `row` on `way`."""
+    if (how := _APPLIED.get(way, {}).get(row)) is not None:
+        return Cell("applied", how)
+    dropped = _DROPPED.get(way, {})
+    why = dropped.get(row, dropped.get(_ALL))
+    if why is not None and row not in _KEPT.get(way, ()):
+        return Cell("dropped", why)
+    return Cell("kept")
+
+
+def with_table(page: str) -> str:
+    """The text of the page, with the tables as they are now.
+
+    Raises:
+        ValueError: it has no place for them.
+    """
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise ValueError(f"{PAGE} has no place between {_BEGIN!r} and {_END!r}")
+    tables = "\n".join(_table(ways) for ways in (_THROUGH, _MODEL, _ENDS))
+    return f"{before}{begin}{tables}\n{_reasons()}{end}{after}"
+
+
+def _table(ways: tuple[str, ...]) -> str:
+    lines = [f"| | {' | '.join(WAYS[way] for way in ways)} |", "|---" * (len(ways) + 1) + "|"]
+    for row in ROWS:
+        states = (cell(row, way).state for way in ways)
+        lines.append(f"| `{row}` | {' | '.join(states)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _reasons() -> str:
+    """For each way, the rows with the same reason together."""
+    lines = []
+    for way, heading in WAYS.items():
+        groups: dict[tuple[str, str], list[str]] = {}
+        for row in ROWS:
+            found = cell(row, way)
+            if found.why:
+                groups.setdefault((found.state, found.why), []).append(f"`{row}`")
+        parts = []
+        for (state, why), rows in groups.items():
+            others = state == "dropped" and why == _DROPPED.get(way, {}).get(_ALL)
+            parts.append(f"{'others' if others else ', '.join(rows)} {state}: {why}")
+        if parts:
+            lines.append(f"* {heading}: {'; '.join(parts)}.\n")
+    return "".join(lines)
+
+
+def write() -> None:
+    """Write the tables into the page."""
+    PAGE.write_text(with_table(PAGE.read_text()))

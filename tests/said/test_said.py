@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each cell of the table of what becomes of what frames say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+for _module, _package in (
+    ("av", "av"), ("cv2", "opencv-python-headless"), ("gi", "PyGObject"), ("openvino", "openvino"),
+    ("samebytes_dma", "samebytes-dma"), ("samebytes_ffmpeg", "samebytes-ffmpeg"),
+    ("samebytes_gstreamer", "samebytes-gstreamer"), ("samebytes_opencv", "samebytes-opencv"),
+    ("samebytes_openvino", "samebytes-openvino"),
+):  # fmt: skip
+    pytest.importorskip(_module, reason=f"missing package {_package}: pip install {_package}")
+
+from devtools import said_table  # noqa: E402 - after what is skipped for
+from devtools.said_table import PAGE, ROWS, WAYS, cell, with_table  # noqa: E402
+from samebytes.metadata import to_dict  # noqa: E402
+from samebytes_openvino import image_model  # noqa: E402
+
+from .frames import ENTRIES, HEIGHT, INSIDE, OUTSIDE, SAID, WIDTH, cut, saying  # noqa: E402
+from .ways import TRIES, End, echo  # noqa: E402
+
+# What is said after ways that apply it; None for nothing. The picture of opencv.scale is half as
+# high, that of opencv.warp is turned by a quarter.
+TRUE_OF_THE_NEW: dict[tuple[str, str], Any] = {
+    ("scale", "sample_aspect_ratio"): Fraction(2, 3),
+    ("scale", "field_order"): "progressive",
+    ("warp", "sample_aspect_ratio"): Fraction(3, 4),
+    ("warp", "field_order"): "progressive",
+    ("warp", "rotation"): None,
+    ("warp", "mirrored"): None,
+}
+EACH = [(way, row) for way in WAYS for row in ROWS]
+
+
+@pytest.fixture(scope="module")
+def end_of(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Which end a way has for frames that a function makes; each way is gone once."""
+
+    @cache
+    def end(way: str, make: Any) -> End:
+        return TRIES[way](make(), tmp_path_factory.mktemp("way"))
+
+    return end
+
+
+@pytest.mark.parametrize(
+    ("way", "row"), [(way, row) for way, row in EACH if way != "model" and row != "crop"]
+)
+def test_what_is_said_at_the_end(way: str, row: str, end_of: Any) -> None:
+    said, state = end_of(way, saying).said, cell(row, way).state
+    if state == "kept":
+        assert said[row] == SAID[row]
+    elif state == "dropped":
+        assert said.get(row) != SAID[row]
+    else:
+        assert said.get(row) == TRUE_OF_THE_NEW[way, row]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_part_that_is_shown(way: str, end_of: Any) -> None:
+    """Nothing of what lies around a part of a picture is seen where it was applied."""
+    applied = cell("crop", way).state == "applied"
+    if way == "json.sink":
+        assert to_dict(cut()[0], add_empty_results=True)["resolution"] == {
+            "width": 64, "height": 32,
+        }  # fmt: skip
+        return
+    luma = end_of(way, cut if applied else saying).luma
+    if applied:
+        assert np.median(luma) == pytest.approx(INSIDE, abs=2)
+        assert luma.max() < (INSIDE + OUTSIDE) / 2
+    elif luma is not None:
+        assert luma.max() > (INSIDE + OUTSIDE) / 2
+
+
+@pytest.mark.parametrize("row", ENTRIES)
+def test_what_a_model_sees_depends_on(row: str) -> None:
+    """What is applied, and on nothing else."""
+    pictures = []
+    for keys in ((), (row,)):
+        frame = saying()[0]
+        for key in keys:
+            del frame.metadata[key]
+        for number, plane in enumerate(frame.map("cpu", "rw").planes):
+            shape = plane.native.shape
+            plane.native[...] = np.random.default_rng(number).integers(40, 200, shape, np.uint8)
+        model = image_model(echo(WIDTH, HEIGHT), frame, upright=True)
+        pictures.append(np.array(model.infer(frame)[0].host_array()))
+    same = np.array_equal(pictures[0], pictures[1])
+    assert same == (cell(row, "model").state != "applied")
+
+
+def test_the_table_is_about_all_of_it() -> None:
+    assert set(ROWS) == {*SAID, "crop"}
+    assert set(WAYS) == set(TRIES)
+    for exceptions in (said_table._APPLIED, said_table._DROPPED):
+        assert set(exceptions) <= set(WAYS)
+        assert {row for rows in exceptions.values() for row in rows} <= {*ROWS, "*"}
+    # The first table of the page has the entries that backends share.
+    page = PAGE.read_text()
+    first = page[: page.index("## What becomes of it")]
+    listed = {line.split("`")[1] for line in first.splitlines() if line.startswith("| `")}
+    assert listed == set(ENTRIES)
+
+
+def test_the_page_is_up_to_date() -> None:
+    """`python3 dev.py said` writes it."""
+    page = PAGE.read_text()
+    assert with_table(page) == page, "python3 dev.py said"
+    with pytest.raises(ValueError, match="no place"):
+        with_table("# Frames\n")
