@@ -79,6 +79,9 @@ _REMEDIES = {
 # An argument that is the message, where it is given.
 _WHOLE = {"ParameterError": "says"}
 
+# Classes that pass their arguments on to the one that they are of.
+_PASSING_ON = ("RouteError", "SamebytesError")
+
 # How a class makes its message from the arguments of its constructor.
 _TEMPLATES = {
     "UnknownNameError": (("kind", "name", "known", "hint"), "unknown {kind} {name}; ... {hint}"),
@@ -201,7 +204,7 @@ class Errors:
         return [
             name
             for name, found in self.classes.items()
-            if found.makes_message and name not in _TEMPLATES and name != "RouteError"
+            if found.makes_message and name not in (*_TEMPLATES, *_PASSING_ON)
         ]
 
     def _message(self, name: str, call: ast.Call, constants: Mapping[str, str]) -> str:

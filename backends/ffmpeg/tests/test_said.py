@@ -270,3 +270,24 @@ def test_captions_stay_with_a_picture_that_was_scaled() -> None:
     assert set(read_side_data(made.map("ffmpeg").native)) == {
         "A53_CC", "DISPLAYMATRIX", "MASTERING_DISPLAY_METADATA", "CONTENT_LIGHT_LEVEL",
     }  # fmt: skip
+
+
+@pytest.mark.pyav17
+@pytest.mark.parametrize("base", [Fraction(1, 90_000), Fraction(1, 25)], ids=str)
+@pytest.mark.parametrize(("codec", "ending"), [("libx264", "mkv"), ("mpeg4", "mp4")])
+def test_the_last_frame_is_as_long_as_it_says(
+    codec: str, ending: str, base: Fraction, tmp_path: Path
+) -> None:
+    """MPEG-4 counts in other units than 1/90000."""
+    frames = list(pictures())[:3]
+    for seconds, native in enumerate(frames):
+        native.pts, native.time_base = int(seconds / base), base
+        native.duration = int((5 if seconds == 2 else 1) / base)
+    path = tmp_path / f"made.{ending}"
+    el.Pipeline(frames, FFmpegSink(path, codec)).run()
+    with av.open(str(path)) as container:
+        lengths = [
+            float(frame.duration * (frame.time_base or 0)) for frame in container.decode(video=0)
+        ]
+        assert lengths == pytest.approx([1, 1, 5], abs=0.002)
+    assert frames[2].duration == 5 / base  # as it was

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any
 
 import av
 
-from samebytes.formats import ImageInfo, field_order_of
+from samebytes.formats import ImageInfo, duration_of, field_order_of
 from samebytes.plugins import FrameMeta
 
 from .._avutil import AVFrame, frame_copy_props
@@ -19,12 +20,13 @@ from .._pyav import frame_address
 from .._side_data import read_side_data
 from ._encoder_side_data import give_side_data
 
-__all__ = ["describe", "fields_as_said", "properties_of"]
+__all__ = ["as_said", "describe", "properties_of"]
 
 _CODING_FIELDS = ("libx264", "mpeg2video", "mpeg4", "prores_ks")
 """Encoders that code the fields of a picture apart, and say so in their bitstream."""
 
 # libavcodec/avcodec.h
+_AV_CODEC_FLAG_FRAME_DURATION = 1 << 8
 _AV_CODEC_FLAG_INTERLACED_DCT = 1 << 18
 _AV_CODEC_FLAG_INTERLACED_ME = 1 << 29
 
@@ -74,6 +76,8 @@ def describe(
     ratio = sample_aspect(frame)
     if ratio is not None:
         context.sample_aspect_ratio = ratio
+    # Else only times are encoded, and the last frame is as long as the rate says.
+    context.flags |= _AV_CODEC_FLAG_FRAME_DURATION
     said = {}
     location = chroma_location(frame)
     if location is not None:
@@ -88,21 +92,31 @@ def describe(
 
 
 @contextmanager
-def fields_as_said(native: av.VideoFrame, meta: FrameMeta) -> Iterator[None]:
-    """Mark an av frame with the field order of its metadata, and as it was after the block."""
-    order = None
-    if not isinstance(meta, FFmpegMeta) or meta.metadata_was_read:
-        order = field_order_of(meta.metadata)
-    if order is None:
-        yield
-        return
+def as_said(native: av.VideoFrame, meta: FrameMeta, base: Any) -> Iterator[None]:
+    """Mark an av frame with the fields and the duration that it has by its metadata, and as it was
+    after the block.
+
+    Args:
+        native: with the time base of the encoder.
+        meta: its FrameMeta.
+        base: what its time base was, in which its own duration counts; None or 0 if there is none.
+    """
     frame = AVFrame.from_address(frame_address(native))
-    before = interlacing(frame)
-    mark_fields(frame, order != "progressive", order == "top")
+    fields, length = interlacing(frame), getattr(native, "duration", 0)
+    duration = length * Fraction(base) if length and base else None
+    if not isinstance(meta, FFmpegMeta) or meta.metadata_was_read:
+        order, duration = field_order_of(meta.metadata), duration_of(meta.metadata)
+        if order is not None:
+            mark_fields(frame, order != "progressive", order == "top")
+    has_duration = hasattr(native, "duration")  # since PyAV 15
+    if has_duration and native.time_base:
+        native.duration = round((duration or 0) / Fraction(native.time_base))
     try:
         yield
     finally:
-        mark_fields(frame, *before)
+        mark_fields(frame, *fields)
+        if has_duration:
+            native.duration = length
 
 
 def _codes_fields(codec: str, image: ImageInfo, options: Mapping[str, str]) -> bool:

@@ -13,7 +13,7 @@ from av.video.frame import PictureType
 from samebytes import Frame
 from samebytes.formats import ImageInfo
 
-from ._describing import describe, fields_as_said, properties_of
+from ._describing import as_said, describe, properties_of
 
 __all__ = ["Output"]
 
@@ -109,7 +109,7 @@ class Output:
         # Else the encoder would make it an I-, P- or B-frame as it was in the file it came from.
         native.pict_type = PictureType.NONE
         try:
-            with fields_as_said(native, frame.meta):
+            with as_said(native, frame.meta, kept[1]):
                 packets = self._stream.encode(native)
         finally:
             native.pts, native.pict_type = kept[0], kept[2]
