@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -375,3 +376,22 @@ class TestSink:
                 assert hash(memory) == frame.planes[0].handle("gst_memory")
                 del memory
                 del got
+
+
+I420 = "video/x-raw,format=I420,width=64,height=64,framerate=25/1"
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        f"videotestsrc num-buffers=3 ! {I420}",
+        f"videotestsrc num-buffers=3 ! {I420} ! queue ! identity ! queue ! appsink name=a",
+        f"videotestsrc num-buffers=3 ! {I420} ! tee name=t ! queue ! appsink",
+        f"videotestsrc num-buffers=3 ! {I420} ! videoconvert ! video/x-raw,format=NV12",
+        "audiotestsrc num-buffers=3 ! audio/x-raw,format=S16LE,channels=2",
+    ],
+)
+def test_elements_allocate_whole_pages_for_a_source(elements: str) -> None:
+    with sbg.GStreamerSource(elements) as source:
+        for frame in source:  # all that are in a pool
+            assert frame.map("cpu").planes[0].handle("data") % mmap.PAGESIZE == 0

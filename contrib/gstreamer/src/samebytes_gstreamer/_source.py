@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from samebytes.errors import AccessError
 from samebytes.plugins import Access, check_access
 
+from ._allocation import answer_with_pages
 from ._frame import GStreamerFrame
 from ._gi import Gst, pointer_of
 from ._memory import sink_let_go, sink_took
@@ -84,7 +85,9 @@ class GStreamerSource:
         self.timeout = timeout
         self._pipeline = Pipeline(pipeline)
         self._sink = self._pipeline.find("appsink", name)
-        self._tags = TagReader(self._sink.get_static_pad("sink"))
+        pad = self._sink.get_static_pad("sink")
+        self._tags = TagReader(pad)
+        answer_with_pages(pad)
         self._taken = 0
         self._ended = False
         self._interrupted = False

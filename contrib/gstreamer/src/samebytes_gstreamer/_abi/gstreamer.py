@@ -167,6 +167,8 @@ GSTREAMER = {
     "gst_buffer_remove_meta": (c_int, c_void_p, c_void_p),
     # gst/gstpad.h: it takes over the reference to the buffer.
     "gst_pad_push": (c_int, c_void_p, c_void_p),
+    # gst/gstquery.h
+    "gst_query_add_allocation_param": (None, c_void_p, c_void_p, c_void_p),
     # gst/gstsample.h
     "gst_sample_get_buffer": (c_void_p, c_void_p),
     # gst/gstmeta.h

@@ -11,7 +11,6 @@ that others hold without a word. Other buffers than the one that came are pushed
 from __future__ import annotations
 
 import atexit
-import mmap
 import traceback
 import weakref
 from typing import Any, ClassVar
@@ -19,6 +18,7 @@ from typing import Any, ClassVar
 from samebytes.errors import ElementError
 from samebytes.plugins import without_secrets_in
 
+from .._allocation import pages
 from .._gi import GLib, Gst, GstBase
 from .host import Host
 from .properties import Values
@@ -75,9 +75,7 @@ def _close(self: Any) -> None:
 def _ask_for_pages(self: Any, query: Any) -> None:
     """Devices share whole pages of the CPU's memory: ask those before for such."""
     if self.on_devices:
-        params = Gst.AllocationParams()
-        params.align = mmap.PAGESIZE - 1
-        query.add_allocation_param(None, params)
+        query.add_allocation_param(None, pages())
 
 
 def _end(self: Any, pad: Any) -> bool:
