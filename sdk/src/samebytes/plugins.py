@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ._core.access import Access, check_access
 from ._core.arrays import PointerArray, array_in, arrays_in
-from ._core.aside import Aside, GivenUpError
+from ._core.aside import Aside, GivenUpError, taken_from
 from ._core.closed import read_slot
 from ._core.closing import returns_memory
 from ._core.context import Context, HostContext, Level
@@ -162,6 +162,7 @@ __all__ = [
     "returns_memory",
     "store_result",
     "sweep_loans",
+    "taken_from",
     "uninterrupted",
     "untrack",
     "without_secrets",

@@ -156,5 +156,7 @@ class SinkElement(el.Sink):
             return
         if self.run_failed and self.on_failure == "stop":
             sink.stop()
-        else:
-            sink.close()
+            return
+        if self.run_failed:
+            sink.interrupt()
+        sink.close()

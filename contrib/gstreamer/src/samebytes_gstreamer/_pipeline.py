@@ -6,10 +6,13 @@ from __future__ import annotations
 import atexit
 import time
 import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from samebytes.errors import ClosedError, NativeError, SamebytesError, UnsupportedObjectError
-from samebytes.plugins import without_secrets, without_secrets_in
+from samebytes.plugins import Aside, GivenUpError, without_secrets, without_secrets_in
 
 from ._gi import Gst
 
@@ -60,6 +63,8 @@ class Pipeline:
         self.playing = False
         self.ended = False
         self._failure: tuple[str, int, str, str] | None = None
+        self._interrupted = False
+        self._changing: Aside | None = None
         _living.add(self)
 
     def find(self, kind: str, name: str | None) -> Any:
@@ -88,14 +93,22 @@ class Pipeline:
 
         Raises:
             PipelineError: an element cannot start.
+            GivenUpError: `interrupt()` was called, and an element waits while it starts.
         """
         self.check_open()
         if self.playing:
             return
         self.playing = True
-        if self.native.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
+        if self._change(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
             self.check_bus()
             raise PipelineError("gst_element_set_state", 0, "an element cannot start")
+
+    def interrupt(self) -> None:
+        """Let a change of its state that waits be given up, from another thread."""
+        self._interrupted = True
+        changing = self._changing
+        if changing is not None:
+            changing.interrupt()
 
     def check_bus(self, wait: float = 0.0) -> None:
         """Look for an error that an element reported, and for the end of the stream.
@@ -120,8 +133,12 @@ class Pipeline:
         self._failure = _failure_in(message)
         raise PipelineError(*self._failure)
 
-    def wait_until_end(self, timeout: float) -> None:
+    def wait_until_end(self, timeout: float, check: Callable[[], object]) -> None:
         """Return when all sinks have seen the end of the stream.
+
+        Args:
+            timeout: in seconds.
+            check: called now and then; what it raises ends the wait.
 
         Raises:
             PipelineError: an element fails.
@@ -129,17 +146,46 @@ class Pipeline:
         """
         # Messages come one by one, and those before the end may be errors.
         self.check_bus()
-        if not self.ended:
-            self.check_bus(wait=timeout)
-        if not self.ended:
-            raise PipelineTimeoutError(f"the pipeline did not end within {timeout} s")
+        deadline = Deadline(timeout, "the pipeline did not end")
+        while not self.ended:
+            self.check_bus(wait=deadline.step())
+            check()
 
     def stop(self) -> None:
         """Stop it for good. Frames that came from it stay valid."""
+        if self.native is not None:
+            try:
+                with suppress(GivenUpError):
+                    self._change(Gst.State.NULL)
+            finally:
+                self.native = None
+                _living.discard(self)
+
+    def stop_now(self) -> None:
+        """As `stop`, where no thread can be started: in a finalizer, and when Python ends."""
         native, self.native = self.native, None
         if native is not None:
             native.set_state(Gst.State.NULL)
             _living.discard(self)
+
+    def _change(self, state: Any) -> Any:
+        """Set the state, in a thread of its own: an element may connect, or wait for a pipe.
+
+        What is given up ends in that thread, when the element returns.
+        """
+        native = self.native
+        aside = Aside("samebytes GStreamer waits", leave=partial(native.set_state, Gst.State.NULL))
+        self._changing = aside
+        if self._interrupted:
+            aside.interrupt()
+        try:
+            return aside.call(partial(native.set_state, state))
+        finally:
+            self._changing = None
+            if aside.left:
+                self.native = None
+                _living.discard(self)
+            aside.close()
 
     def check_open(self) -> None:
         """Raise ClosedError after stop()."""
@@ -148,7 +194,7 @@ class Pipeline:
 
     def __del__(self) -> None:
         if getattr(self, "native", None) is not None:
-            self.stop()
+            self.stop_now()
 
 
 class Deadline:
@@ -221,4 +267,4 @@ _living: weakref.WeakSet[Pipeline] = weakref.WeakSet()
 @atexit.register
 def _stop_living() -> None:
     for pipeline in list(_living):
-        pipeline.stop()
+        pipeline.stop_now()

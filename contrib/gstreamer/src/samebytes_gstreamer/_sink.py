@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame, FrameMeta
 from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import Access, check_access
+from samebytes.plugins import Access, GivenUpError, check_access
 
 from ._abi.plugin_libraries import GST_FLOW_OK
 from ._frame_rate import rate_of, with_rate
 from ._gi import Gst, GstApp, pointer_of
 from ._libraries import app, gst
-from ._pipeline import Deadline, Pipeline, PipelineError
+from ._pipeline import Deadline, Pipeline, PipelineError, PipelineTimeoutError
 from ._tags import tag_event, with_orientation
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["GStreamerSink"]
 
 _VARYING = Fraction(0)
+_INTERRUPTED = "writing to this sink was interrupted"
+_STALLED = 1.0
 _APPSRC = re.compile(r"\bappsrc\b")
 
 
@@ -135,7 +138,10 @@ class GStreamerSink:
             own = frame.map("gstreamer", self._access)
         if not self._given_caps:
             self._tell_caps(with_rate(own.caps, self._rate_of(own.meta)))
-        self._pipeline.play()
+        try:
+            self._pipeline.play()
+        except GivenUpError:
+            raise ClosedError(_INTERRUPTED) from None
         self._wait_for_room(self.timeout if timeout is None else timeout)
         self._send_tags(own.metadata)
         # Elements write in place into what nobody else holds, so no object of Python's may.
@@ -151,9 +157,10 @@ class GStreamerSink:
 
     def interrupt(self) -> None:
         """Let a write that waits for room raise ClosedError, and all after it. Any thread may call
-        this. Ending the stream and closing still work.
+        this. Ending the stream and closing still work, as long as the pipeline takes frames.
         """
         self._interrupted = True
+        self._pipeline.interrupt()
 
     def end(self) -> None:
         """End the stream. What was written is still worked on: `close` waits for that."""
@@ -167,12 +174,13 @@ class GStreamerSink:
 
         Raises:
             PipelineError: an element failed.
-            PipelineTimeoutError: that took longer than the sink's timeout.
+            PipelineTimeoutError: that took longer than the sink's timeout; or after interrupt() the
+                pipeline took none of the frames that wait for a second.
         """
         try:
             if self._pipeline.playing and self._pipeline.native is not None:
                 self.end()
-                self._pipeline.wait_until_end(self.timeout)
+                self._pipeline.wait_until_end(self.timeout, _Stall(self._waiting).check)
         finally:
             self.stop()
 
@@ -206,6 +214,10 @@ class GStreamerSink:
             # The appsrc queues it before the next buffer.
             self._source.send_event(event)
 
+    def _waiting(self) -> int:
+        """How many frames wait to be taken, where somebody waits for the end of that."""
+        return self._source.get_current_level_buffers() if self._interrupted else 0
+
     def _wait_for_room(self, timeout: float) -> None:
         deadline = Deadline(timeout, "the pipeline took no frame")
         self._pipeline.check_bus()
@@ -214,7 +226,7 @@ class GStreamerSink:
         ):
             self._pipeline.check_bus(wait=deadline.step())
         if self._interrupted:
-            raise ClosedError("writing to this sink was interrupted")
+            raise ClosedError(_INTERRUPTED)
         if self._pipeline.ended:
             raise ClosedError("an element of the pipeline ended the stream")
 
@@ -236,3 +248,27 @@ def _parsed(caps: Any) -> Any:
             raise LayoutError(f"GStreamer cannot parse the caps {caps!r}")
         return parsed
     return caps
+
+
+class _Stall:
+    """Whether a pipeline that is to stop takes frames no more, as when its peer is gone.
+
+    Args:
+        waiting: how many frames wait; 0 where that does not matter.
+    """
+
+    def __init__(self, waiting: Callable[[], int]) -> None:
+        self._waiting = waiting
+        self._last = 0
+        self._since = 0.0
+
+    def check(self) -> None:
+        """Raise PipelineTimeoutError if the number has not changed for a second."""
+        number, now = self._waiting(), time.monotonic()
+        if not number or number != self._last:
+            self._last, self._since = number, now
+        elif now - self._since > _STALLED:
+            raise PipelineTimeoutError(
+                f"the pipeline takes no frames, so the last {number} are lost: an element waits, "
+                "as for a peer that does not read"
+            )

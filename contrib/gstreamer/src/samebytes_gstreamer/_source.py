@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import AccessError
-from samebytes.plugins import Access, check_access
+from samebytes.plugins import Access, GivenUpError, check_access
 
 from ._allocation import answer_with_pages
 from ._frame import GStreamerFrame
@@ -140,7 +140,10 @@ class GStreamerSource:
         self._pipeline.check_open()
         if self._ended or self._interrupted:
             return None
-        self._pipeline.play()
+        try:
+            self._pipeline.play()
+        except GivenUpError:
+            return None
         deadline = Deadline(timeout, "no frame came")
         while (sample := self._pull(deadline.step())) is None:
             self._pipeline.check_bus()
@@ -167,6 +170,7 @@ class GStreamerSource:
     def interrupt(self) -> None:
         """Let a read that waits return None, and all after it. Any thread may call this."""
         self._interrupted = True
+        self._pipeline.interrupt()
 
     def _pull(self, seconds: float) -> Any:
         return self._sink.try_pull_sample(int(seconds * Gst.SECOND))

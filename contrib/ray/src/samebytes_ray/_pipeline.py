@@ -12,6 +12,7 @@ import ray
 import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import SamebytesError
+from samebytes.plugins import taken_from
 
 from ._cluster import check_resources
 from ._conductor import END, Conductor
@@ -171,7 +172,7 @@ class Running:
         if self.stopped:
             return None
         try:
-            found = self._conductor.output.get()
+            found = taken_from(self._conductor.output)
         except BaseException:  # Ctrl-C: there need not be a `with`
             self._stop(failed=True)
             raise
@@ -236,7 +237,7 @@ class Running:
         self._conductor.stop(failed=failed)
         error = None
         while True:
-            found = self._conductor.output.get()
+            found = taken_from(self._conductor.output)
             if not isinstance(found, Parcel):
                 error = found if found is not END else None
                 break

@@ -13,13 +13,12 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-__all__ = ["Aside", "GivenUpError"]
+__all__ = ["Aside", "GivenUpError", "taken_from"]
 
 R = TypeVar("R")
 
 _LOOK = 0.2
-"""Seconds between two looks at whether a signal came: Linux may give it to a thread of a library,
-which does not wake the main thread."""
+"""Seconds between two looks at whether a signal came."""
 
 _PATIENCE = 0.5
 _STEP = 0.05
@@ -31,6 +30,22 @@ _INTERRUPT: Any = object()
 
 def _nothing() -> None:
     """For those who have nothing to wake or to close."""
+
+
+def taken_from(queue: SimpleQueue[R]) -> R:
+    """The next item of a queue, and Ctrl-C while it is waited for.
+
+    `get()` without a time-out may miss a signal that comes just before it sleeps, or that Linux
+    gives to a thread of a library: nothing wakes the main thread then until an item comes.
+
+    Args:
+        queue: what other threads put items in.
+    """
+    while True:
+        try:
+            return queue.get(timeout=_LOOK)
+        except Empty:
+            continue
 
 
 class GivenUpError(Exception):
@@ -94,15 +109,9 @@ class Aside:
             raise GivenUpError
         try:
             self._calls.put(function)
-            while True:
-                try:
-                    answer = self._answers.get(timeout=_LOOK)
-                except Empty:
-                    continue
-                if answer is not _INTERRUPT:
-                    break
+            answer = taken_from(self._answers)
+            if answer is _INTERRUPT:
                 answer = self._woken()
-                break
         except BaseException:
             self._woken()
             raise

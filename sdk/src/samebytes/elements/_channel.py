@@ -20,6 +20,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
+from .._core.aside import taken_from
 from .._core.locks import Lock
 from ..errors import UnknownNameError
 from ._current import blocked
@@ -111,7 +112,7 @@ class Port:
                 credit = self._credits.get_nowait()
             except Empty:
                 with blocked():
-                    credit = self._credits.get()
+                    credit = taken_from(self._credits)
         else:
             while True:
                 try:
@@ -204,7 +205,7 @@ class Channel:
                 the item at one of them.
         """
         while True:
-            port = self._tickets.get()
+            port = taken_from(self._tickets)
             if taker is not None:
                 taker.busy = True
             if port is STOP:

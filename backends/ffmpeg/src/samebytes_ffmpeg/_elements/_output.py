@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import IO, Any
 
 import av
 from av.video.frame import PictureType
@@ -25,12 +25,12 @@ class Output:
     """A container with one video stream, made for frames like the first one.
 
     Args:
-        url: where to; its ending decides about the container.
+        url: where to, or a file that is open; its ending decides about the container.
         format: FFmpeg's name of the container's format; "" for what the ending says.
         options: of the container.
     """
 
-    def __init__(self, url: str, format_: str, options: Mapping[str, str]) -> None:
+    def __init__(self, url: str | IO[bytes], format_: str, options: Mapping[str, str]) -> None:
         self._container: Any = av.open(
             url, "w", format=format_ or None, container_options=dict(options)
         )

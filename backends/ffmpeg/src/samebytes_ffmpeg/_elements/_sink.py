@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 import av
 
@@ -15,13 +15,15 @@ from samebytes import Context, Frame
 from samebytes.elements import Doc, FrameInfo, Range, Sink
 from samebytes.errors import ElementError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import without_secrets_in
+from samebytes.plugins import Aside, GivenUpError, without_secrets_in
 
 from ._encoders import Encodable, encoder_for, why_not_of_range
 from ._input import RATE
 from ._output import Output
 
 __all__ = ["FFmpegSink"]
+
+R = TypeVar("R")
 
 _FINEST = 100_000
 """The denominator of a rate at most: with it 10,000 frames a second are within FFmpeg's int."""
@@ -64,6 +66,8 @@ class FFmpegSink(Sink):
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self._output: Output | None = None
+        self._aside: Aside | None = None
+        self._pipe: IO[bytes] | None = None
         self._rate: Fraction | None = None
         self._path: Path | None = None
 
@@ -89,8 +93,14 @@ class FFmpegSink(Sink):
                     f"FFmpeg cannot create it: the folder {path.parent} does not exist"
                 )
             self._path, url = path, str(path)
+        pipe = self._path is not None and self._path.exists() and not self._path.is_file()
+        if self._path is None or pipe:
+            self._aside = Aside(f"samebytes {self.name} waits", leave=self._close_pipe)
         try:
-            self._output = Output(url, self.format, self.container_options or {})
+            if pipe:
+                self._waiting(self._open_pipe)
+            options = self.container_options or {}
+            self._output = self._waiting(lambda: Output(self._pipe or url, self.format, options))
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self._error(f"FFmpeg cannot create it: {error}") from without_secrets_in(error)
 
@@ -108,7 +118,7 @@ class FFmpegSink(Sink):
                     raise ValueError(reason)
                 rate = _written_as(self.rate) if self.rate else self._rate or RATE
                 output.start(frame, codec, _countable(rate), self.bit_rate, options)
-            output.write(frame)
+            self._waiting(lambda: output.write(frame))
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self._error(
                 f"FFmpeg cannot write the frame: {error}", meta.pts
@@ -116,9 +126,15 @@ class FFmpegSink(Sink):
 
     def end_of_stream(self, stream: int) -> Iterable[Frame[Any]] | None:
         """Write what the encoder still holds."""
-        if self._output is not None:
-            self._output.flush()
+        output = self._output
+        if output is not None:
+            self._waiting(output.flush)
         return None
+
+    def interrupt(self) -> None:
+        """Give up on a peer that takes no data."""
+        if self._aside is not None:
+            self._aside.interrupt()
 
     def close(self) -> None:
         """Write the trailer, and close the file."""
@@ -127,12 +143,37 @@ class FFmpegSink(Sink):
         if output is not None:
             try:
                 # It may have been stopped early.
-                with suppress(av.FFmpegError):
-                    output.flush()
+                with suppress(av.FFmpegError, ElementError):
+                    self._waiting(output.flush)
             finally:
-                output.close()
+                with suppress(ElementError):
+                    self._waiting(output.close)
             if self.run_failed and self.on_failure == "remove" and self._path is not None:
                 self._path.unlink(missing_ok=True)
+        aside, self._aside = self._aside, None
+        if aside is not None:
+            if not aside.left:
+                self._close_pipe()
+            aside.close()
+
+    def _open_pipe(self) -> None:
+        # PyAV would open it without letting other threads run.
+        assert self._path is not None
+        self._pipe = self._path.open("wb", buffering=0)
+
+    def _close_pipe(self) -> None:
+        pipe, self._pipe = self._pipe, None
+        if pipe is not None:
+            pipe.close()
+
+    def _waiting(self, call: Callable[[], R]) -> R:
+        """What a call gives that waits if this writes to a connection."""
+        if self._aside is None:
+            return call()
+        try:
+            return self._aside.call(call)
+        except GivenUpError:
+            raise self._error("stopped while the other side takes no data") from None
 
     def _error(self, text: str, pts: int | None = None) -> ElementError:
         return ElementError(self.name, text, pts=pts, parameters=self.changed_parameters)
