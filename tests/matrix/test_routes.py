@@ -36,7 +36,7 @@ COPIED = [
     ("cpu", "page", "opencl", "cpu -> opencl"),
     ("cpu", "page", "openvino:GPU", "cpu -> openvino:GPU"),
     ("cpu", "NV12 padded", "openvino:NPU", "cpu -> openvino:NPU"),
-    ("dma", "page", "opencv_umat", "cpu -> opencv_umat"),
+    ("dma", "page", "opencv_umat", "opencl -> opencv_umat"),
     ("opencl", "page", "opencv_umat", None),
     ("opencl, device USM", "page", "opencv", "opencl -> cpu"),
     ("openvino:GPU", "page", "opencv_umat", None),

@@ -56,6 +56,8 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_npu_level_zero._cpu_edges:LevelZeroToCpu",
             transfer=Transfer.ALIAS,
             summary="an array over host or shared USM",
+            # More than a MAP: memory of others gets to the CPU without this driver.
+            cost=101.0,
         ),
         MapperSpec(
             source="cpu",

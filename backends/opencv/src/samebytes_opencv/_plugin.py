@@ -84,8 +84,8 @@ def samebytes_mappers() -> list[MapperSpec]:
             transfer=Transfer.ALIAS,
             only="memory that is a UMat's",
             summary="the UMat itself, for memory that is one",
-            # Less than a copy, more than all else: on the way from elsewhere no memory is one.
-            cost=9_000.0,
+            # Less than a copy, but not on the way from elsewhere: no memory from there is one.
+            cost=9_999.5,
         ),
     ]
 

@@ -23,7 +23,13 @@ __all__ = ["Fallback", "Gone", "MemoryMapper", "Refused", "frame_hop", "tensor_h
 
 
 class Refused(Exception):  # noqa: N818 - not an error: an answer, which the router acts upon
-    """Raised by `connect` where an edge cannot take this object: the next route is tried."""
+    """Raised by `connect` where an edge cannot take this object: the next route is tried.
+
+    Attributes:
+        took: how many edges of the route had taken it before. The router sets it.
+    """
+
+    took = 0
 
 
 class Gone(Refused):

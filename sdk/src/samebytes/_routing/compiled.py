@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from ..errors import NoRouteError, SamebytesError
 from .contexts import node_of, resolve
 from .failures import MAX_TRIES, Reason, failure
 from .route_functions import Run, find_routes, mappers_of, route_function, route_name
-from .search import Edges, copies
+from .search import Edges, begins, copies
 
 __all__ = ["compile_route", "forget_compiled"]
 
@@ -83,7 +83,9 @@ class _Routes:
     Nor does it hold the function that it makes, which holds it: that would be a cycle.
     """
 
-    __slots__ = ("_access", "_copy", "_end", "_first", "_level", "_others", "_target")
+    __slots__ = ("_access", "_copy", "_end", "_first", "_level", "_made", "_order", "_target")
+
+    _first: Edges
 
     def __init__(
         self, end: Context, target: Target, level: Level, access: Access, copy: bool
@@ -94,7 +96,9 @@ class _Routes:
         self._end = weakref.ref(end)
         # A context that is gone can be found again by its name.
         self._target = target if isinstance(target, str) else None
-        self._others: list[tuple[str, Run | str]] | None = None
+        # All routes, and the functions of those that were tried, by their place among them.
+        self._order: list[Edges] = []
+        self._made: dict[int, Run | str] = {}
 
     def cheapest(self, source: Context, end: Context, item: Any) -> Run:
         """The function of the cheapest route, which tries the others where it refuses.
@@ -103,30 +107,26 @@ class _Routes:
             item: the object to be mapped, or None; for the error.
         """
         broken: list[Reason] = []
-        for index, (name, run) in enumerate(self._routes_of(source, end, self._retry)):
+        for route in _first(self._find(source, end)):
+            run = self._load(route, source, end, self._retry)
             if not isinstance(run, str):
-                # By number: two edges that join the same nodes make two routes of one name.
-                self._first = index, name
+                self._first = route
                 return run
-            broken.append((name, run))
+            broken.append((route_name(route), run))
         raise failure(source, end, self._level, self._access, self._copy, broken, item=item)
 
-    def _routes_of(
-        self, source: Context, end: Context, refused: Fallback | None = None
-    ) -> Iterator[tuple[str, Run | str]]:
-        """(name, function) of each route, or (name, reason) where it cannot be loaded."""
-        found = find_routes(source, end, self._level, self._access, self._copy)
-        for route in _first(found):
-            name = route_name(route)
-            try:
-                mappers, _ = mappers_of(route, source, end)
-                run = route_function(mappers, self._level, self._access, refused)
-            except SamebytesError as error:
-                yield name, str(error)
-            except Gone as gone:  # one between, which nobody else holds
-                yield name, str(gone)
-            else:
-                yield name, run
+    def _find(self, source: Context, end: Context) -> Iterator[Edges]:
+        return find_routes(source, end, self._level, self._access, self._copy)
+
+    def _load(
+        self, route: Edges, source: Context, end: Context, refused: Fallback | None = None
+    ) -> Run | str:
+        """The function of a route, or why it cannot be loaded. Contexts between are made for it."""
+        try:
+            mappers, _ = mappers_of(route, source, end)
+            return route_function(mappers, self._level, self._access, refused)
+        except (SamebytesError, Gone) as error:  # gone: one between, which nobody else holds
+            return str(error)
 
     def _retry(self, item: Any, reason: Refused) -> Any:
         source, end = item.context, self._end()
@@ -136,46 +136,61 @@ class _Routes:
                 raise NoRouteError(source.node, "a context that is gone", [str(reason)])
             source.forget_routes()
             return compile_route(source, self._level, self._target, self._access, self._copy)(item)
-        others = self._others
-        if others is None:  # two threads may both make them, and either's will do
-            others = self._others = list(self._besides_the_first(source, end))
-        why = [(self._first[1], str(reason))]
+        if not self._order:  # two threads may both find them, and either's will do
+            self._order = list(self._find(source, end))
+        dead = [self._first[: reason.took + 1]]
+        why = [(route_name(self._first), str(reason))]
         with suppress(Refused):
             try:
-                return _first_that_takes(item, others, why)
+                return self._first_that_takes(item, source, end, list(dead), why)
             except Gone:
                 # Contexts between are kept for a while only. Made again one after another, each
                 # lives until its route was tried.
-                self._others = None
+                self._made = {}
                 del why[1:]
-            return _first_that_takes(item, self._besides_the_first(source, end), why)
+            return self._first_that_takes(item, source, end, dead, why)
         # The reasons are in its text; what the edges raised would be shown before it.
         raise failure(source, end, self._level, self._access, self._copy, why, item=item) from None
 
-    def _besides_the_first(self, source: Context, end: Context) -> Iterator[tuple[str, Run | str]]:
-        first, _ = self._first
-        routes = enumerate(self._routes_of(source, end))
-        return (route for index, route in routes if index != first)
+    def _first_that_takes(
+        self, item: Any, source: Context, end: Context, dead: list[Edges], why: list[Reason]
+    ) -> Any:
+        """What the cheapest route makes that does not refuse; the reasons of those before it.
 
+        Args:
+            dead: how routes begin that refuse the object, so that no other need be tried which
+                begins like one.
+            why: gets the reasons.
 
-def _first_that_takes(item: Any, routes: Iterable[tuple[str, Run | str]], why: list[Reason]) -> Any:
-    """What the first route makes that does not refuse; the reasons of those before go into `why`.
-
-    Raises:
-        Gone: all refused, and of one a context is gone.
-        Refused: all refused.
-    """
-    gone = False
-    for name, run in routes:
-        if isinstance(run, str):
-            why.append((name, run))
-            continue
-        try:
-            return run(item)
-        except Refused as further:
-            gone = gone or isinstance(further, Gone)
-            why.append((name, str(further)))
-    raise (Gone if gone else Refused)("all routes refuse")
+        Raises:
+            Gone: all refused, and of one a context is gone.
+            Refused: all refused.
+        """
+        gone = False
+        made = self._made
+        open_ = (n for n, r in enumerate(self._order) if not any(begins(r, d) for d in dead))
+        left = {False: MAX_TRIES, True: MAX_TRIES}
+        for place in open_:
+            route = self._order[place]
+            kind = copies(route)
+            if not left[kind]:
+                continue
+            left[kind] -= 1
+            run = made.get(place)
+            if run is None:
+                run = made[place] = self._load(route, source, end)
+            if isinstance(run, str):
+                why.append((route_name(route), run))
+                continue
+            try:
+                return run(item)
+            except Refused as further:
+                if isinstance(further, Gone):
+                    gone = True
+                else:
+                    dead.append(route[: further.took + 1])
+                why.append((route_name(route), str(further)))
+        raise (Gone if gone else Refused)("all routes refuse")
 
 
 def _identity(level: Level, access: Access) -> Run:

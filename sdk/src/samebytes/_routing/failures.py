@@ -22,8 +22,8 @@ from .search import Edges, copies, usable
 
 __all__ = ["MAX_TRIES", "Reason", "failure"]
 
-MAX_TRIES = 8
-"""How many routes are tried when edges refuse an object; each further one costs more."""
+MAX_TRIES = 32
+"""How many routes are tried when edges refuse an object: so many, and as many that copy."""
 
 # A route that was not taken, and why.
 Reason = tuple[str, str]

@@ -24,7 +24,7 @@ from ..formats import ImageFormat
 from .contexts import context, find_spec, node_of, resolve
 from .failures import Reason, failure
 from .route_functions import find_routes, mappers_of, route_function, route_name
-from .search import copies, search_routes, usable
+from .search import Edges, begins, copies, search_routes, usable
 
 __all__ = ["Route", "route"]
 
@@ -219,14 +219,18 @@ def route(
         return Route((), (start,), level, access)
     found = find_routes(start, end, level, access, copy, name)
     refused: list[Reason] = []
+    dead: list[Edges] = []
     for edges in found:
+        if any(begins(edges, prefix) for prefix in dead):
+            continue
         try:
             hops, contexts = mappers_of(edges, start, end)
         except SamebytesError as error:
             refused.append((route_name(edges), str(error)))
             continue
-        if item is not None and (reason := _refusal(item, hops, level, access)) is not None:
-            refused.append((route_name(edges), reason))
+        if item is not None and (answer := _refusal(item, hops, level, access)) is not None:
+            refused.append((route_name(edges), str(answer)))
+            dead.append(edges[: answer.took + 1])
             continue
         reasons = tuple(f"{n}: {why}" for n, why in refused)
         return Route(hops, contexts, level, access, reasons, item is not None)
@@ -248,15 +252,22 @@ def _start(
 
 def _refusal(
     item: Tensor | Frame, hops: tuple[MemoryMapper, ...], level: Level, access: Access
-) -> str | None:
-    """Why the route refuses this object. Found by mapping it, which costs no copy."""
-    if any(h.spec.transfer.name == "COPY" for h in hops):
-        return hops[0].accepts(item)
+) -> Refused | None:
+    """The refusal of this object, if the route refuses it.
+
+    Found by mapping it as far as that takes no copy; the edge that copies is asked.
+    """
+    first = next((n for n, hop in enumerate(hops) if hop.spec.transfer.name == "COPY"), len(hops))
     try:
-        route_function(hops, level, access)(item)
-    except Refused as reason:
-        return str(reason)
-    return None
+        there = route_function(hops[:first], level, access)(item) if first else item
+    except Refused as answer:
+        return answer
+    reason = hops[first].accepts(there) if first < len(hops) else None
+    if reason is None:
+        return None
+    refusal = Refused(reason)
+    refusal.took = first
+    return refusal
 
 
 def _explicit(

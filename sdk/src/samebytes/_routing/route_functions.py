@@ -17,7 +17,7 @@ from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
 from ..errors import DeviceMismatchError, RouteError, UnknownNameError
 from .contexts import remember, resolve
-from .search import Edges, copies, device_nodes, search_routes, usable, without_needless_detours
+from .search import Edges, copies, search_routes, usable
 
 if TYPE_CHECKING:
     from .._plugins.tables import Edge
@@ -58,6 +58,7 @@ def route_function(
                 # A copy needs nothing of what was mapped for it: that ends here.
                 made = item._made if is_copy else made + item._made
         except Refused as answer:
+            answer.took = next(n for n, (one, _) in enumerate(hops) if one is hop)
             if refused is None:
                 raise
             return refused(source, answer)
@@ -94,11 +95,8 @@ def find_routes(
 
 def routes_between(edges: list[Edge], source: str, target: str) -> Iterator[Edges]:
     """The routes of these edges between two nodes, cheapest first."""
-    known = tables().contexts
-    devices = device_nodes(known, source, target)
-    closed = {node for node, spec in known.items() if not spec.transit}
-    every = search_routes(edges, source, target, devices, closed)
-    return without_needless_detours(every, devices)
+    closed = {node for node, spec in tables().contexts.items() if not spec.transit}
+    return search_routes(edges, source, target, closed)
 
 
 def mappers_of(
