@@ -165,6 +165,7 @@ def test_options_count_more_than_frames(tmp_path: Path) -> None:
     assert found["chroma_location"] == "bottom"
 
 
+@pytest.mark.pyav17
 def test_frames_of_the_cpu_say_it_too(tmp_path: Path) -> None:
     frames = []
     for number in range(3):
