@@ -209,6 +209,29 @@ def test_crops(display: Display) -> None:
     assert sbg.frame_of(buffer, CAPS, crop=False).map("vaapi").width == 64
 
 
+@pytest.mark.parametrize("reads", ["", "before", "after"])
+def test_a_model_of_a_gpu_settles_on_their_display(display: Display, reads: str) -> None:
+    openvino = pytest.importorskip(
+        "openvino", reason="missing package samebytes-openvino: pip install samebytes-openvino"
+    )
+    if not any(name.startswith("GPU") for name in openvino.Core().available_devices):
+        pytest.skip(
+            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
+        )
+    ops = openvino.opset13
+    image = ops.parameter([1, 3, 32, 32], openvino.Type.f32)
+    model = openvino.Model([ops.result(ops.relu(image))], [image], "picture")
+    look = el.inplace(takes=el.Image(memory="cpu"))(lambda frame: None)
+    infer: Any = el.create("openvino.infer", model, "GPU", postprocess=lambda frame, outputs: [])
+    before, after = [look()] * (reads == "before"), [look()] * (reads == "after")
+    frames = [display.frame() for _ in range(2)]
+    with el.Pipeline(frames, *before, infer, *after).start(threads=0) as out:
+        assert len(list(out)) == 2
+        assert "both planes of the surface, through a VAContext" in out.explain()
+    assert "planes: as surfaces" in infer.explain()
+    assert sb.stats().copies == 0
+
+
 def test_a_closed_context(display: Display) -> None:
     frame = display.frame()
     frame.context.close()

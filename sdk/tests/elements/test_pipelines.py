@@ -366,3 +366,20 @@ def test_errors_show_no_password() -> None:
     assert "url='rtsp://me:...@host/1'" in str(error)
     assert "secret" not in str(error)
     assert len(str(ElementError("e", "m", parameters={"model": "x" * 5000}))) < 200
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_frames_do_not_refer_to_the_pipeline_that_read_them(threads: int) -> None:
+    """Which may have them in a list: then the garbage collector alone would free both."""
+    source = Collect()  # any object that weak references see
+    items = list(frames(3))
+    pipe = el.Pipeline(items, lambda picture: picture, source)
+    held, step = weakref.ref(items[0]), weakref.ref(source)
+    with collector_off():
+        with pipe.start(threads=threads) as out:
+            last = list(out)[-1]
+        del pipe, out, source
+        assert step() is None
+        del items
+        assert held() is None
+        del last

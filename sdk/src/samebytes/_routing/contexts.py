@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from .._core.context import Context, Target
@@ -31,6 +33,7 @@ __all__ = [
     "node_of",
     "remember",
     "resolve",
+    "sharing",
     "unknown_memory_type",
 ]
 
@@ -163,6 +166,39 @@ def derive(parent: Context, node: str | type[Context]) -> Context:
     return _make(spec, device, parent)
 
 
+def sharing(known: Sequence[Context], spec: ContextSpec, device: str | None) -> Context | None:
+    """The context of a node that shares its handles with one that is known; None if none can.
+
+    Be it by way of others, the fewest: that of a GPU with surfaces in a framework's buffers, whose
+    display is VA-API's too.
+
+    Args:
+        known: those of whose handles it may be, best first.
+        spec: of the node.
+        device: which one it must be on, if that matters.
+    """
+    if device is not None:
+        found = sharing(known, spec, None)
+        same = found is not None and found.device.same(_make(spec, device, None).device)
+        return found if same else None
+    chains: deque[tuple[str, ...]] = deque([(spec.node,)])
+    while chains:
+        chain = chains.popleft()
+        parents = tables().contexts[chain[0]].derives_from
+        for one in known:
+            if one.node in parents and not one.closed:
+                # Of handles that are missing, or that the framework does not take, the memory may
+                # still be handed over.
+                with suppress(DeviceMismatchError, NoRouteError, UnknownNameError):
+                    return reduce(derive, chain, one)
+        chains += [
+            (parent, *chain)
+            for parent in parents
+            if parent not in chain and parent in tables().contexts
+        ]
+    return None
+
+
 def resolve(source: Context, target: Target) -> Context:
     """The context that `target` means for memory of `source`: one on the same device, if it can.
 
@@ -178,11 +214,9 @@ def resolve(source: Context, target: Target) -> Context:
     if target == source.memory_type and target not in tables().contexts:
         return source  # "type" where the only nodes are "type:KIND"
     spec, device = find_spec(target)
-    if source.node in spec.derives_from and device is None:
-        # Of handles that are missing, or that the framework does not take, the memory may still be
-        # handed over.
-        with suppress(DeviceMismatchError, NoRouteError, UnknownNameError):
-            return remember(_make(spec, None, source))
+    found = sharing([source], spec, device)
+    if found is not None:
+        return remember(found)
     choices = _choices(spec)
     if device is None and len(choices) > 1:
         raise AmbiguousTargetError(source.node, target, choices)

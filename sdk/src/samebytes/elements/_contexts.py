@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from .._core.context import Context
-from .._routing.contexts import context, derive, find_spec
-from ..errors import DeviceMismatchError, NoRouteError, UnknownNameError
+from .._routing.contexts import context, find_spec, sharing
 
 __all__ = ["Contexts"]
 
@@ -18,28 +15,31 @@ class Contexts:
     def __init__(self) -> None:
         self._known: list[Context] = []
 
-    def find(self, name: str) -> Context:
+    def find(self, name: str, near: Context | None = None) -> Context:
         """The context of that name that the pipeline has, or one that shares handles with others.
+
+        Args:
+            name: a memory type, or "type:device".
+            near: where the frames are that go there; the context shares its handles, if it can.
 
         Raises:
             UnknownNameError: no plugin declares it.
             AmbiguousTargetError: it has several devices; say which.
         """
-        for known in self._known:
-            if known.node == name and not known.closed:
-                return known
         spec, device = find_spec(name)
         found = None
-        if device is None:
-            for known in self._known:
-                if known.node in spec.derives_from and not known.closed:
-                    with suppress(DeviceMismatchError, NoRouteError, UnknownNameError):
-                        found = derive(known, spec.node)
-                        break
-        return self.add(context(name) if found is None else found)
+        if near is not None and near.node != spec.node:
+            found = sharing([near], spec, device)
+        if found is None:
+            found = self.of_node(name) or sharing(self._known, spec, device) or context(name)
+        return self.add(found)
 
     def add(self, context: Context) -> Context:
         """Let others settle on a context that came with a frame."""
         if not any(known is context for known in self._known):
             self._known.append(context)
         return context
+
+    def of_node(self, node: str) -> Context | None:
+        """The context of a node that the pipeline knows first; None where it knows none."""
+        return next((one for one in self._known if one.node == node and not one.closed), None)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from .._core.access import Access
 from .._core.secrets import shown, without_secrets
-from .._routing.contexts import context
 from ..errors import ClosedError, ElementError, ParameterError
 from . import _parameters
 from ._contexts import Contexts
@@ -170,19 +169,21 @@ class Element:
         """
         return ""
 
-    def pipeline_context(self, name: str) -> Context:
+    def pipeline_context(self, name: str, near: Context | None = None) -> Context:
         """The context of that name on which the pipeline has settled, to map frames to it.
 
         In `negotiate`, `open` and later. Outside of a pipeline it is `samebytes.context(name)`.
 
         Args:
             name: a memory type, such as "openvino:GPU".
+            near: of the frames that are to go there, as the plan for `maps_to` has it: the context
+                shares its handles, where that can be, though another source's frames go elsewhere.
 
         Raises:
             UnknownNameError: no plugin declares it.
             AmbiguousTargetError: it has several devices; say which.
         """
-        return context(name) if self._contexts is None else self._contexts.find(name)
+        return (Contexts() if self._contexts is None else self._contexts).find(name, near)
 
     def open(self, context: Context | None) -> None:
         """Load and allocate; called once before the first frame, with what was agreed on known.

@@ -8,6 +8,7 @@ is a plan until `confirm` has seen a frame.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -205,7 +206,8 @@ class Negotiation:
                 copy = self.copy or option.private
                 found = self._route(origin, target, taken.access, given, copy=copy)
         elif option.own:
-            own = self.contexts.find(option.own)
+            near = frame.context if frame is not None else self.contexts.of_node(given.memory)
+            own = self.contexts.find(option.own, near)
             found = self._own_route(element, own, given, frame)
         assert isinstance(element, Transform | Sink)
         gives = element.negotiate(replace(given, memory=memory))
@@ -240,6 +242,7 @@ class Negotiation:
     ) -> Iterator[_Option]:
         element = step.element
         element._contexts = self.contexts
+        self.settle_on(given)
         for taken in element._takes:
             reason = taken.why_not(given)
             why = _why_private(step, taken, frame)
@@ -301,6 +304,11 @@ class Negotiation:
             return route(origin, target, access=_seen(origin, access), copy=copy)
         source = self.contexts.find(origin)
         return route(source, target, access=access, level="frame", format=given.format, copy=copy)
+
+    def settle_on(self, info: FrameInfo) -> None:
+        """Know where frames are before it is asked where they go, which then shares its handles."""
+        with suppress(SamebytesError):  # that of the frames comes with them
+            self.contexts.find(info.memory)
 
     def _is_in(self, info: FrameInfo, pattern: Media) -> bool:
         """Whether the frames are where the pattern says: "openvino:GPU.1" is in "openvino:GPU"."""

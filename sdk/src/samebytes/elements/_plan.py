@@ -61,12 +61,16 @@ class Plan:
                         "each a pipeline of its own",
                     )
         self._same: dict[tuple[Step, FrameInfo], Link] = {}
-        for stream, step in enumerate(graph.sources):
+        for step in graph.sources:
             vars(step.element)["wanted_access"] = graph.access
             try:
                 info = self.given[step] = self._negotiation.source(step)
             except Exception as error:
                 throw(step.failed(error, "negotiate"))
+            if info is not None:
+                self._negotiation.settle_on(info)
+        for stream, step in enumerate(graph.sources):
+            info = self.given[step]
             if info is not None:
                 for next_ in graph.first:
                     self._follow(next_, info, stream)

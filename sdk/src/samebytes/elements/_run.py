@@ -50,7 +50,9 @@ class Run:
             Reader(step, number, negotiation, self.watch, several=len(graph.sources) > 1)
             for number, step in enumerate(graph.sources)
         ]
-        sources = frozenset(self.readers) if len(graph.sources) > 1 else frozenset()
+        sources = (
+            frozenset(one.origin for one in self.readers) if len(graph.sources) > 1 else frozenset()
+        )
         self.stages = {
             step: Stage(step, negotiation, hold, sources, drops=self.drops) for step in graph.steps
         }
@@ -77,7 +79,7 @@ class Run:
             self._touched += self.graph
             plan = Plan.made(self.graph, self._negotiation)
             for reader in self.readers:
-                reader.info = plan.given[reader.step]
+                reader.origin.info = plan.given[reader.step]
             pools = [info.pool for info in plan.given.values() if info and info.pool]
             for step, stage in self.stages.items():
                 stage.links.update(plan.links_of(step))

@@ -24,6 +24,21 @@ from ._watch import Clock, Watch
 __all__ = ["Reader"]
 
 
+class Origin:
+    """What a frame refers to of its source: no part of the pipeline, which may refer to the frame.
+
+    Attributes:
+        stream: the number of the source's stream.
+        info: what the source gives; None as long as that is not known.
+    """
+
+    __slots__ = ("info", "stream")
+
+    def __init__(self, stream: int) -> None:
+        self.stream = stream
+        self.info: FrameInfo | None = None
+
+
 class Reader:
     """Reads the frames of one source, which are one stream.
 
@@ -54,13 +69,18 @@ class Reader:
         self.stream = stream
         self.name = step.name
         self.meter = Meter()
-        self.info: FrameInfo | None = None
+        self.origin = Origin(stream)
         self._negotiation = negotiation
         self._watch = watch
         self._several = several
         self._seen: tuple[Any, Any] | None = None
         self._out: set[weakref.ref[Frame]] = set()
         self._back: SimpleQueue[weakref.ref[Frame] | None] = SimpleQueue()
+
+    @property
+    def info(self) -> FrameInfo | None:
+        """What the source gives; None as long as that is not known."""
+        return self.origin.info
 
     @property
     def pool(self) -> int | None:
@@ -95,7 +115,7 @@ class Reader:
         except Exception as error:
             self.meter.raised()
             throw(self.step.failed(error, stream=self.stream))
-        frame._origin = (self, self.meter.took(began, 0))
+        frame._origin = (self.origin, self.meter.took(began, 0))
         self.meter.gave()
         if pool is not None:
             self._out.add(weakref.ref(frame, self._back.put))
@@ -109,7 +129,7 @@ class Reader:
         # what negotiate() said of the first frame.
         plans = (self.info,) if self._seen is None and self.info is not None else ()
         found = announced(self._negotiation, self.step, frame, plans)
-        self.info = self.info or replace(found, pool=self.pool)
+        self.origin.info = self.info or replace(found, pool=self.pool)
         self._seen = seen
 
     def stop(self) -> None:

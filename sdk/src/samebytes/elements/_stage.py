@@ -42,7 +42,7 @@ class Stage:
         step: the step.
         negotiation: finds links for streams and layouts that are new.
         hold: how many frames of a stream may wait until they can be written to.
-        sources: what reads them, if there are several.
+        sources: the origins of their frames, if there are several sources.
         drops: at the end of a stream, leave out frames for which the element raises.
     """
 

@@ -24,7 +24,7 @@ from samebytes.metadata import InferenceResult, SourceIdentifier, add, find
 from .._compiled import CompiledModel, check_device_name, compile_model, read_model
 from .._image._components import components_of
 from .._image._joined import check_batch, identity, joined
-from .._image._model import ImageModel, image_model, share_elsewhere
+from .._image._model import ImageModel, choose_context, image_model
 from .._image._request import ImageRequest, Resize
 from .._outputs import outputs_of_item
 from .._remote._context import RemoteContext
@@ -284,11 +284,12 @@ class OpenVINOInfer(Transform):
                 self.name, "batch", self.batch, "what the model can have", says=says
             ) from error
 
-    def _place(self) -> RemoteContext | str:
+    def _place(self, near: Context) -> RemoteContext | str:
         """On what to compile: the context on which the pipeline has settled, or a name."""
-        if not self._node:
-            return self.device
-        found = self.pipeline_context(self._node)
+        return self._context_near(near) if self._node else self.device
+
+    def _context_near(self, near: Context) -> RemoteContext:
+        found = self.pipeline_context(self._node, near)
         assert isinstance(found, RemoteContext), "no other plugin has such contexts"
         return found
 
@@ -355,7 +356,7 @@ class OpenVINOInfer(Transform):
             if self.batch > 1:
                 model = joined(model, self.batch, identity(model))
             if not isinstance(model, _Compiled):
-                model = compile_model(model, self._place(), self.config)
+                model = compile_model(model, self._place(frame.context), self.config)
             self._tensors = model
         return InferRequest(self._tensors)
 
@@ -364,7 +365,7 @@ class OpenVINOInfer(Transform):
             self._images = image_model(
                 self._read,
                 frame,
-                device=self._place(),
+                device=self._place(frame.context),
                 color=self.color,
                 layout=self.layout,
                 mean=self.mean,
@@ -377,7 +378,8 @@ class OpenVINOInfer(Transform):
                 batch=self.batch,
                 upright=self.upright,
             )
-            share_elsewhere(self._images, self._node)
+            if self._node:
+                choose_context(self._images, self._context_near)
         return self._images.create_infer_request()
 
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from samebytes import Frame, ImageInfo
+from samebytes import Context, Frame, ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
 from .._compiled import CompiledModel
@@ -23,7 +23,7 @@ from ._seen import Meaning, image_of
 from ._target import COLORS, Target, input_size_of, layout_of_input, read
 from ._upright import AS_IT_LIES, stored_size
 
-__all__ = ["ImageModel", "image_model", "share_elsewhere"]
+__all__ = ["ImageModel", "choose_context", "image_model"]
 
 
 def image_model(
@@ -210,17 +210,17 @@ class ImageModel:
         return f"<ImageModel {planner.target.color} {width}x{height} on {planner.device_name}>"
 
 
-def share_elsewhere(model: ImageModel, node: str) -> None:
-    """Let frames that the context of a model cannot share go to another context of its device.
+def choose_context(model: ImageModel, choose: Callable[[Context], RemoteContext]) -> None:
+    """Let frames go to the context of the model's device that shares the handles of theirs.
 
     `openvino.infer` compiles for the context of the elements before it, but frames may come from
     any of its sources.
 
     Args:
         model: made for a context.
-        node: of its device, for instance "openvino:GPU", which means a context that can.
+        choose: gives that context for the context of a frame.
     """
-    model._planner.elsewhere = node
+    model._planner.choose = choose
 
 
 def _channels(what: str, values: float | Sequence[float] | None) -> tuple[float, ...]:

@@ -7,9 +7,10 @@ request would refer to each other, and be freed by the garbage collector alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
-from samebytes import Frame, ImageInfo
+from samebytes import Context, Frame, ImageInfo
 from samebytes.errors import CopyRequiredError, LayoutError
 
 from .._remote._context import RemoteContext
@@ -35,7 +36,8 @@ class Planner:
         meaning: how colours are to be read.
 
     Attributes:
-        elsewhere: a node, for frames that the context cannot share: it means a context that can.
+        choose: gives the context of the device for frames of a context; by default that of the
+            model, whatever frames come.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class Planner:
         self.target = target
         self.device = device
         self.resize = resize
-        self.elsewhere = ""
+        self.choose: Callable[[Context], RemoteContext] | None = None
         self._plans = plans
         self._meaning = meaning
         self._last: Plan | None = None
@@ -105,18 +107,18 @@ class Planner:
         kind = kind_of(self.device)
         refusals: list[str] = []
         if self.resize is None and kind in ("GPU", "NPU"):
-            known = self._contexts.get(frame.context)
-            targets = (self._target_of(frame), self.elsewhere) if known is None else (known,)
-            for target in filter(None, targets):
-                seen = in_device_memory(frame, target, self._meaning, refusals)
-                if seen is not None:
-                    assert seen.context is not None
-                    self._contexts[frame.context] = seen.context
-                    return seen
+            target = self._contexts.get(frame.context) or self._target_of(frame)
+            seen = in_device_memory(frame, target, self._meaning, refusals)
+            if seen is not None:
+                assert seen.context is not None
+                self._contexts[frame.context] = seen.context
+                return seen
         memory: Literal["", "GPU_BUFFER"] = "GPU_BUFFER" if kind == "GPU" else ""
         return in_cpu_memory(frame, self._meaning, "" if self.resize else memory, copy)
 
     def _target_of(self, frame: Frame) -> Any:
+        if self.choose is not None:
+            return self.choose(frame.context)
         if isinstance(self.device, RemoteContext):
             return self.device
         return f"openvino:{self.device}"
