@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import LayoutError
 from samebytes.formats import ROTATIONS
@@ -146,3 +147,25 @@ def test_entries_that_were_changed_count_more_than_the_caps_of_a_sample() -> Non
     structure = frame.caps.get_structure(0)
     assert structure.get_string("multiview-mode") == "mono"
     assert said.metadata["gstreamer"]["framerate"] == 25
+
+
+def test_elements_in_a_pipeline_see_the_orientation_of_its_stream() -> None:
+    seen: list[tuple[Any, Any]] = []
+
+    def note(frame: Any) -> None:
+        seen.append((frame.metadata.get("rotation"), frame.metadata.get("mirrored")))
+
+    looks = el.inplace(takes=el.Image(memory="cpu"))(note)
+    writes = el.sink(takes=el.Image(memory="cpu"))(note)
+    inside, end = sbg.register(looks, name="sb_looks"), sbg.register(writes, name="sb_writes")
+    tag = "taginject tags=image-orientation=flip-rotate-90"
+    for text in (f"{tag} ! {inside} ! {end}", f"{inside} ! {end}"):
+        pipeline = Gst.parse_launch(f"videotestsrc num-buffers=1 ! {text}")
+        pipeline.set_state(Gst.State.PLAYING)
+        message = pipeline.get_bus().timed_pop_filtered(
+            10 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR
+        )
+        pipeline.set_state(Gst.State.NULL)
+        assert message is not None
+        assert message.type == Gst.MessageType.EOS
+    assert seen == [(90, True)] * 2 + [(None, None)] * 2

@@ -125,6 +125,8 @@ class _Transform(GstBase.BaseTransform):  # type: ignore[misc]  # gi has no type
     def do_sink_event(self, event: Any) -> Any:
         if event.type == Gst.EventType.EOS:
             _end(self, self.srcpad)
+        elif event.type == Gst.EventType.TAG:
+            self.host.note_tags(event.parse_tag())
         return GstBase.BaseTransform.do_sink_event(self, event)
 
 
@@ -213,6 +215,8 @@ class Writing(GstBase.BaseSink):  # type: ignore[misc]  # gi has no types
     def do_event(self, event: Any) -> Any:
         if event.type == Gst.EventType.EOS and not _end(self, None):
             return False
+        if event.type == Gst.EventType.TAG:
+            self.host.note_tags(event.parse_tag())
         return GstBase.BaseSink.do_event(self, event)
 
 

@@ -22,6 +22,7 @@ from samebytes.plugins import Access
 from .._frame import GStreamerFrame, frame_of
 from .._gi import Gst
 from .._meta import GStreamerMeta
+from .._tags import orientation_in
 from .agreeing import agreement, context_near, targets
 from .buffers import Outgoing, lend, own_copy, said_of, with_results
 from .caps import check_result, given_caps, info_of, patterns_of
@@ -51,6 +52,7 @@ class Host:
         self._targets: list[Context] = []
         self._contexts: dict[str, Context] = {}
         self._missing: list[str] = []
+        self._orientation: dict[str, Any] = {}
 
     @property
     def element(self) -> Any:
@@ -89,7 +91,7 @@ class Host:
         """Close the element; also after open() failed."""
         element, self._element = self._element, None
         self._caps = self._out_caps = self._taken = None
-        for kept in (self._targets, self._contexts, self._missing):
+        for kept in (self._targets, self._contexts, self._missing, self._orientation):
             kept.clear()
         if element is not None:
             element.close()
@@ -128,6 +130,16 @@ class Host:
         self._caps, self._out_caps = caps, out_caps
         self._targets.clear()
 
+    def note_tags(self, tags: Any) -> None:
+        """Frames that come are of a stream with these tags.
+
+        Args:
+            tags: a Gst.TagList. Without an orientation, the one before holds.
+        """
+        found, text = tags.get_string("image-orientation")
+        if found:
+            self._orientation = orientation_in({"image-orientation": text})
+
     def take(self, buffer: Any, pad: Any) -> tuple[bool, int]:
         """Hand one buffer to the element, and push what it makes of it.
 
@@ -142,6 +154,7 @@ class Host:
             Exception: whatever the element raised, and errors of mapping.
         """
         frame = frame_of(buffer, self._caps)
+        frame.metadata.update(self._orientation)
         pts = frame.meta.pts
         try:
             answer, waiting = self._work(frame, pad)
