@@ -231,7 +231,7 @@ def test_several_inputs_go_through_the_same_elements(clip: Path) -> None:
 def test_what_cannot_be_opened_is_named(tmp_path: Path, clip: Path) -> None:
     (tmp_path / "text.mp4").write_text("no video")
     for url, words in (
-        (tmp_path / "none.mp4", "No such file"),
+        (tmp_path / "none.mp4", "no such file"),
         (tmp_path / "text.mp4", "cannot open"),
     ):
         with pytest.raises(ElementError, match=words) as caught:

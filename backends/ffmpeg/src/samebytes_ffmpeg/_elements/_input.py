@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +19,8 @@ from samebytes.plugins import without_secrets_in
 from .._avutil import AVFrame
 from .._pixel_formats import image_format_named
 from .._pyav import container_being_opened, end_wait, fraction, frame_address
+from ._clock import JUMP, Clock
+from ._failures import in_words
 
 __all__ = ["RATE", "Input", "Waking"]
 
@@ -28,6 +30,7 @@ RATE = Fraction(25)
 _SAYING_ASPECT = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
 """Containers of one size and shape, which say it themselves."""
 
+_LONG = 1 << 40
 _numbers = itertools.count(1)
 
 
@@ -35,7 +38,7 @@ class Input:
     """A video stream that is read from its beginning, or from `start`.
 
     Args:
-        element: whose input it is, for errors.
+        fail: makes the error of the element whose input it is.
         url: a file, or what FFmpeg opens.
         number: which of the video streams.
         threads: of the decoder; 0 for as many as FFmpeg likes.
@@ -53,7 +56,7 @@ class Input:
 
     def __init__(
         self,
-        element: str,
+        fail: Callable[[str], ElementError],
         url: str,
         *,
         number: int,
@@ -63,7 +66,7 @@ class Input:
         lenient: bool,
         options: Mapping[str, str],
     ) -> None:
-        self._element = element
+        self._fail = fail
         self._lenient = lenient
         self._start = start
         limit = None if waking is None else waking.timeout
@@ -71,11 +74,12 @@ class Input:
         # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
         name = str(path.absolute()) if path.exists() else url
         try:
-            self._container: Any = av.open(name, options=dict(options), timeout=limit)
-        except (av.FFmpegError, OSError) as error:
-            raise ElementError(element, f"FFmpeg cannot open it: {error}") from without_secrets_in(
-                error
+            self._container: Any = av.open(
+                name, options=dict(options), timeout=limit, metadata_errors="replace"
             )
+        except (av.FFmpegError, OSError) as error:
+            text = f"FFmpeg cannot open it: {in_words(error, limit)}"
+            raise fail(text) from without_secrets_in(error)
         try:
             self._stream: Any = self._find(number)
             context = self._stream.codec_context
@@ -97,7 +101,7 @@ class Input:
         try:
             format_ = image_format_named(context.pix_fmt).name
         except (LayoutError, UnknownNameError) as error:
-            raise ElementError(self._element, f"its frames cannot be used: {error}") from error
+            raise self._fail(f"its frames cannot be used: {error}") from error
         return FrameInfo("image", "ffmpeg", format_, context.width, context.height, rate=self._said)
 
     def read(self) -> av.VideoFrame | None:
@@ -125,11 +129,9 @@ class Input:
         videos = self._container.streams.video
         if number >= len(videos):
             kinds = ", ".join(stream.type for stream in self._container.streams) or "nothing known"
-            raise ElementError(
-                self._element, f"it has no video stream {number}: it has {kinds}, counted from 0"
-            )
+            raise self._fail(f"it has no video stream {number}: it has {kinds}, counted from 0")
         if videos[number].codec_context is None:
-            raise ElementError(self._element, "this FFmpeg has no decoder for its video")
+            raise self._fail("this FFmpeg has no decoder for its video")
         return videos[number]
 
     def _aspect_of_container(self) -> tuple[int, int] | None:
@@ -143,12 +145,30 @@ class Input:
         return (ratio.numerator, ratio.denominator) if ratio else None
 
     def _decoded(self) -> Iterator[av.VideoFrame]:
+        if not self._start:
+            yield from self._all()
+            return
+        origin = self._stream.start_time or 0
+        begin = origin + int(self._start / Fraction(self._stream.time_base))
+        try:
+            self._container.seek(begin, stream=self._stream)  # to the key frame before it
+        except (av.FFmpegError, OSError) as error:
+            name = self._container.format.long_name or self._container.format.name
+            raise self._fail(
+                f"{name} cannot be sought: leave start= out, or put the video into a file that has "
+                "times, such as MP4"
+            ) from without_secrets_in(error)
+        found = False
+        for frame in self._all():
+            if found or frame.pts is None or frame.pts >= begin:
+                found = True
+                yield frame
+        if not found and self._is_joined():
+            yield from self._by_times_that_go_on()
+
+    def _all(self) -> Iterator[av.VideoFrame]:
+        """The frames from here on."""
         container, stream = self._container, self._stream
-        begin = None
-        if self._start:
-            origin = stream.start_time or 0
-            begin = origin + int(self._start / Fraction(stream.time_base))
-            container.seek(begin, stream=stream)  # to the key frame before it
         # PyAV's generators free what they allocated when they end or are closed, not when they are
         # dropped: Cython calls no finalizer under the limited API (cython/cython#6405).
         with closing(container.demux(stream)) as packets:
@@ -159,9 +179,34 @@ class Input:
                     if not self._lenient:
                         raise
                     continue
-                for frame in frames:
-                    if begin is None or frame.pts is None or frame.pts >= begin:
-                        yield frame
+                yield from frames
+
+    def _is_joined(self) -> bool:
+        """Whether times step back somewhere, so that they say nothing of the place."""
+        self._rewind()
+        last = None
+        jump = -JUMP / (self.rate * Fraction(self._stream.time_base))
+        with closing(self._container.demux(self._stream)) as packets:
+            for packet in packets:
+                if packet.dts is not None:
+                    if last is not None and packet.dts - last < jump:
+                        return True
+                    last = packet.dts
+        return False
+
+    def _by_times_that_go_on(self) -> Iterator[av.VideoFrame]:
+        self._rewind()
+        clock, begin = Clock(), None
+        for frame in self._all():
+            now = clock.set(frame, self.rate)
+            if begin is None:
+                begin = now + Fraction(self._start)
+            if now >= begin:
+                yield frame
+
+    def _rewind(self) -> None:
+        # Before the first time: a search for that may find it after a step back.
+        self._container.seek((self._stream.start_time or 0) - _LONG, stream=self._stream)
 
 
 class Waking:

@@ -101,8 +101,8 @@ class Output:
         if self._last is not None and count <= self._last:
             raise ValueError(
                 f"its time, {float(count * self._time_base):.6g} s, is not after the one before, "
-                f"{float(self._last * self._time_base):.6g} s: one sink writes one stream, so give "
-                "each stream a pipeline of its own"
+                f"{float(self._last * self._time_base):.6g} s: the clock of its source has stepped "
+                "back, or there are frames of several streams"
             )
         kept = native.pts, native.time_base, native.pict_type
         native.pts, native.time_base = count, self._time_base

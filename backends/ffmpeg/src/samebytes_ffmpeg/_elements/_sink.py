@@ -18,6 +18,7 @@ from samebytes.formats import ImageInfo
 from samebytes.plugins import Aside, GivenUpError, without_secrets_in
 
 from ._encoders import Encodable, encoder_for, why_not_of_range
+from ._failures import in_words
 from ._input import RATE
 from ._output import Output
 
@@ -102,7 +103,9 @@ class FFmpegSink(Sink):
             options = self.container_options or {}
             self._output = self._waiting(lambda: Output(self._pipe or url, self.format, options))
         except (av.FFmpegError, OSError, ValueError) as error:
-            raise self._error(f"FFmpeg cannot create it: {error}") from without_secrets_in(error)
+            raise self._error(
+                f"FFmpeg cannot create it: {in_words(error)}"
+            ) from without_secrets_in(error)
 
     def write(self, frame: Frame[Any]) -> None:
         """Encode a frame."""
@@ -121,7 +124,7 @@ class FFmpegSink(Sink):
             self._waiting(lambda: output.write(frame))
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self._error(
-                f"FFmpeg cannot write the frame: {error}", meta.pts
+                f"FFmpeg cannot write the frame: {in_words(error)}", meta.pts
             ) from without_secrets_in(error)
 
     def end_of_stream(self, stream: int) -> Iterable[Frame[Any]] | None:

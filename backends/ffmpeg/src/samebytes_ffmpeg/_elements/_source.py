@@ -16,6 +16,7 @@ from samebytes.plugins import GivenUpError, without_secrets_in
 
 from ._clock import Clock
 from ._connection import Connection
+from ._failures import in_words
 from ._input import Input, Waking
 
 __all__ = ["FFmpegSource"]
@@ -31,8 +32,8 @@ class FFmpegSource(Source):
     that the last frames can be written to.
 
     A live source connects again when the connection breaks or ends: `reconnect` times in a row,
-    after pauses that double. Times go on where they were. What cannot be decoded, as in the middle
-    of a group of pictures, is left out.
+    after pauses that double. What cannot be decoded, as in the middle of a group of pictures, is
+    left out. Times go on where they were, also where the clock of a stream steps back.
 
     Raises:
         ElementError: it cannot be opened, has no such stream, or is damaged; or a live source could
@@ -70,7 +71,7 @@ class FFmpegSource(Source):
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
         """Open it, and say what its header says."""
         self._stopping, self._stops = False, SimpleQueue()
-        self._clock, self._given, self._ended = Clock(), 0, False
+        self._clock, self._given, self._ended = Clock(live=self.live), 0, False
         return self._open().info()
 
     def read(self) -> av.VideoFrame | None:
@@ -128,11 +129,9 @@ class FFmpegSource(Source):
                     raise self._error(failed) from failed
                 return None
             if attempts == self.reconnect:
-                raise ElementError(
-                    self.name,
+                raise self._failure(
                     f"{attempts} attempts to connect again failed, the last one: "
-                    f"{failed or 'it ended at once'}",
-                    parameters=self.changed_parameters,
+                    f"{self._words(failed)}"
                 ) from failed
             if self._stopped_within(min(self.pause * 2**attempts, _LONGEST)):
                 return None
@@ -148,7 +147,16 @@ class FFmpegSource(Source):
     def _error(self, failed: Exception) -> ElementError:
         if isinstance(failed, ElementError):
             return failed
-        text = f"FFmpeg cannot decode it: {failed}"
+        return self._failure(f"FFmpeg cannot decode it: {self._words(failed)}")
+
+    def _words(self, failed: Exception | None) -> str:
+        if failed is None:
+            return "it ended at once"
+        if isinstance(failed, ElementError):
+            return str(failed).removeprefix(str(self._failure("")))  # which stands before all
+        return in_words(failed, self.timeout)
+
+    def _failure(self, text: str) -> ElementError:
         return ElementError(self.name, text, parameters=self.changed_parameters)
 
     def _open(self) -> Input | Connection:
@@ -163,7 +171,7 @@ class FFmpegSource(Source):
 
     def _opened(self, waking: Waking | None) -> Input:
         return Input(
-            self.name,
+            self._failure,
             str(self.url),
             number=self.stream,
             threads=self.threads,

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of FFmpeg, in words that say what is wrong: the one place where elements report them."""
+
+from __future__ import annotations
+
+import errno
+
+import av
+from av import error as kinds
+
+from samebytes.plugins import without_secrets
+
+__all__ = ["in_words"]
+
+_TEXTS: tuple[tuple[type[Exception], str], ...] = (
+    (kinds.HTTPUnauthorizedError, "the user name or password is not accepted (401)"),
+    (kinds.HTTPForbiddenError, "access is refused (403)"),
+    (kinds.HTTPNotFoundError, "there is nothing at this address (404)"),
+    (kinds.HTTPClientError, "the server refuses the request"),
+    (kinds.HTTPServerError, "the server reports an error of its own"),
+    (kinds.InvalidDataError, "it is damaged, or of no format that FFmpeg knows"),
+    (kinds.EOFError, "it ended before there was anything in it"),
+    (kinds.ProtocolNotFoundError, "this FFmpeg has no protocol of that name"),
+    (kinds.DemuxerNotFoundError, "this FFmpeg cannot read its format"),
+    (kinds.MuxerNotFoundError, "this FFmpeg cannot write its format"),
+    (kinds.DecoderNotFoundError, "this FFmpeg has no decoder for it"),
+    (kinds.EncoderNotFoundError, "this FFmpeg has no encoder for it"),
+    (kinds.PatchWelcomeError, "FFmpeg does not support this kind of it yet"),
+    (kinds.ExternalError, "the library of the codec reports an error: look at its options"),
+    (kinds.FileNotFoundError, "there is no such file"),
+    (kinds.ConnectionRefusedError, "the connection was refused: nothing listens at this address"),
+    (kinds.ConnectionResetError, "the other side ended the connection"),
+    (kinds.BrokenPipeError, "the other side ended the connection"),
+    (kinds.TimeoutError, "the other side does not answer"),
+    (kinds.ArgumentError, "an option, size or format is not possible here (invalid argument)"),
+)
+
+_NUMBERS = {
+    errno.EIO: "the name of its host is not found, or the connection broke (input/output error)",
+    errno.EPERM: "FFmpeg cannot do that with this format",
+    errno.EHOSTUNREACH: "there is no way to its host",
+    errno.ENETUNREACH: "there is no way to its network",
+}
+
+
+def in_words(error: Exception, waited: float | None = None) -> str:
+    """What an error says, without FFmpeg's number, and without what is secret.
+
+    Args:
+        error: of PyAV, or another.
+        waited: seconds after which a wait is ended.
+    """
+    if isinstance(error, kinds.ExitError):
+        return "it was interrupted" if waited is None else f"no data came for {waited:g} s"
+    if isinstance(error, av.FFmpegError):
+        number = _NUMBERS.get(error.errno or 0)
+        found = number or next((text for kind, text in _TEXTS if isinstance(error, kind)), None)
+        return found or without_secrets(str(error.strerror))
+    if isinstance(error, OSError) and error.strerror:
+        return without_secrets(error.strerror)
+    return without_secrets(str(error))

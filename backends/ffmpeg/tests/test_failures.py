@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of FFmpeg are reported as what they are, without its numbers."""
+
+from __future__ import annotations
+
+import errno
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes.errors import ElementError
+from samebytes_ffmpeg import FFmpegSink, FFmpegSource
+from samebytes_ffmpeg._elements._failures import in_words
+
+CLASSES: dict[int, Any] = vars(av.error)["classes"]
+EXIT: int = vars(av.error)["ErrorType"].EXIT
+
+
+@pytest.mark.parametrize("number", sorted(CLASSES))
+def test_every_error_of_ffmpeg_has_words(number: int) -> None:
+    error = CLASSES[number](number, "Operation not permitted", "rtsp://me:pw@camera")
+    words = in_words(error, 4.0)
+    assert words
+    assert str(number) not in re.findall(r"\d{4,}", words)
+    assert "Errno" not in words
+    assert "camera" not in words
+    if number in (errno.EPERM, EXIT):
+        assert "not permitted" not in words
+
+
+@contextmanager
+def server(*answers: bytes) -> Iterator[int]:
+    """Gives each who connects the same answers, one for each request; then it is silent."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    held: list[socket.socket] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                connection = listening.accept()[0]
+            except OSError:
+                return
+            held.append(connection)
+            with suppress(OSError):  # it may ask less often
+                for answer in answers:
+                    connection.recv(65536)
+                    connection.sendall(answer)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join()
+        for connection in held:
+            connection.close()
+
+
+def failure(*items: Any, **options: Any) -> str:
+    with pytest.raises(ElementError) as caught:
+        el.Pipeline(*items).run(**options)
+    text = str(caught.value)
+    assert "Errno" not in text
+    return text
+
+
+def test_a_silent_camera() -> None:
+    with server() as port:
+        text = failure(FFmpegSource(f"tcp://127.0.0.1:{port}", timeout=0.3))
+    assert "no data came for 0.3 s" in text
+    assert f"127.0.0.1:{port}" in text
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [("401 Unauthorized", "not accepted"), ("403 Forbidden", "refused"), ("404 Gone", "nothing")],
+)
+@pytest.mark.parametrize("protocol", ["rtsp", "http"])
+def test_what_a_server_refuses(protocol: str, status: str, words: str) -> None:
+    version = "RTSP/1.0" if protocol == "rtsp" else "HTTP/1.1"
+    answer = f"{version} {status}\r\nCSeq: 1\r\nContent-Length: 0\r\n\r\n".encode()
+    with server(*[answer] * 5) as port:
+        text = failure(FFmpegSource(f"{protocol}://me:pw@127.0.0.1:{port}/live", timeout=5))
+    assert words in text
+    assert "pw@" not in text
+
+
+def test_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    text = failure(FFmpegSource(f"tcp://127.0.0.1:{port}", live=True, reconnect=1, pause=0.0))
+    assert "nothing listens" in text
+    assert text.count("127.0.0.1") == 1
+
+
+def test_raw_video_cannot_be_sought(clip: Path, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.h264"
+    with av.open(str(clip)) as given, av.open(str(raw), "w", format="h264") as written:
+        stream = written.add_stream_from_template(given.streams.video[0])
+        for packet in given.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                written.mux(packet)
+    assert el.Pipeline(FFmpegSource(raw)).run().of("ffmpeg.source").frames_out
+    assert "raw H.264 video cannot be sought" in failure(FFmpegSource(raw, start=0.5))
+
+
+def test_files(tmp_path: Path) -> None:
+    garbage = tmp_path / "garbage.mp4"
+    garbage.write_bytes(bytes(range(256)) * 8)
+    assert "no format that FFmpeg knows" in failure(FFmpegSource(garbage))
+    assert "no such file" in failure(FFmpegSource(tmp_path / "nothing.mp4"))
+    assert "no protocol" in failure(FFmpegSource("nothing://x"))
+    frame = sb.context("cpu").allocate_frame("I420", 64, 48)
+    text = failure([frame], FFmpegSink(tmp_path / "out.mp4", options={"preset": "quickest"}))
+    assert "option" in text
