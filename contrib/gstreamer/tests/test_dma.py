@@ -16,6 +16,7 @@ import pytest
 import samebytes as sb
 import samebytes_gstreamer as sbg
 from samebytes.errors import AccessError, RouteError
+from samebytes_gstreamer._caps import describe
 from samebytes_gstreamer._gi import Gst, GstVideo
 from samebytes_gstreamer._loans import held_count
 
@@ -192,6 +193,29 @@ class TestDRMFormats:
         with pytest.raises(RouteError):
             frame.map("cpu")
         assert self.frame("NV12:0x0100000000000002").planes[0].handle("drm_modifier") == 1 << 56 | 2
+
+    def test_they_say_what_other_caps_say(self) -> None:
+        """Colours, shape, fields and HDR were not read: a model took full range for limited."""
+        rest = (
+            "width=16,height=8,framerate=25/1,pixel-aspect-ratio=4/3,colorimetry=1:4:0:1,"
+            "chroma-site=mpeg2,interlace-mode=interleaved,field-order=top-field-first,"
+            "content-light-level=(string)1000:400"
+        )
+        buffer = buffer_behind(memfd(8192))
+        add_nv12(buffer, [0, 4096], 16)
+        drm, plain = (
+            sbg.frame_of(buffer, f"video/x-raw{caps},{rest}").metadata
+            for caps in ("(memory:DMABuf),format=DMA_DRM,drm-format=NV12", ",format=NV12")
+        )
+        assert "DMA_DRM" in drm["gstreamer"].pop("caps")
+        plain["gstreamer"].pop("caps")
+        assert drm == plain
+        assert (drm["color_range"], drm["field_order"]) == ("full", "top")
+
+    def test_a_format_that_gstreamer_lacks(self) -> None:
+        caps = "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=XV30,width=16,height=8"
+        description = describe(Gst.Caps.from_string(f"{caps},framerate=0/1"))
+        assert (str(description.image), description.meaning) == ("XV30 16x8", {})
 
     @pytest.mark.parametrize("wrong", ["XXXX", "NV12:0xzz", "NV12:"])
     def test_unknown(self, wrong: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -193,11 +193,29 @@ def _drm_picture(caps: Any, structure: Any, drm_format: str) -> Description:
     found_height, height = structure.get_int("height")
     if not (found_width and found_height):
         raise LayoutError(f"caps {caps.to_string()!r} do not give a size")
-    return Description(
-        image=ImageInfo.of(image, width, height),
-        modifier=number,
-        details={"caps": caps.to_string()},
-    )
+    info, details = ImageInfo.of(image, width, height), {"caps": caps.to_string()}
+    plain = _as_in_memory(structure, image)
+    if plain is None:
+        return Description(image=info, modifier=number, details=details)
+    said = _picture(plain, plain.get_structure(0))
+    return replace(
+        said, image=info, pitches=None, offsets=None, modifier=number,
+        details=said.details | details,
+    )  # fmt: skip
+
+
+def _as_in_memory(structure: Any, image: ImageFormat) -> Any:
+    """Caps of such pictures that do not lie behind a descriptor; None if GStreamer lacks them."""
+    try:
+        name = video_format_name(image)
+    except LayoutError:
+        return None
+    plain = structure.copy()
+    plain.remove_field("drm-format")
+    plain.set_value("format", name)
+    caps = Gst.Caps.new_empty()
+    caps.append_structure(plain)
+    return caps
 
 
 def _sound(caps: Any) -> Description:
