@@ -133,6 +133,26 @@ def test_regions_are_mapped_back(rotation: int, mirrored: bool, options: dict[st
     assert found == [[Region(20, 5, 30, 10, "box", metadata={"from": 64})]] * 2
 
 
+def test_a_batch_has_frames_of_one_orientation_and_range() -> None:
+    """Frames that differ in it are run apart, and keep their order."""
+
+    def frames() -> list[Frame[Any]]:
+        made = [lying("GRAY8", 40, 30, rotation, False) for rotation in (0, 90, 90, 0, 0)]
+        made[4].metadata["color_range"] = "limited"
+        return made
+
+    found = []
+    for batch in (1, 2):
+        pipe = el.Pipeline(frames(), OpenVINOInfer(echo(), upright=True, batch=batch))
+        with pipe.start(threads=0) as out:
+            found.append([
+                np.array(next(iter(frame.metadata["inference"].values())).host_array())
+                for frame in out
+            ])  # fmt: skip
+    np.testing.assert_array_equal(found[0], found[1])
+    assert len(found[0]) == 5
+
+
 def test_the_element_refuses_a_rotation_that_cannot_be() -> None:
     frame = noise("GRAY8", 64, 48)
     frame.metadata["mirrored"] = "yes"

@@ -15,6 +15,8 @@ from ._runners import Request
 
 __all__ = ["Flight", "Line"]
 
+_OBEYED = ("color_range", "color_matrix", "rotation", "mirrored")
+
 
 @dataclass(slots=True)
 class Flight:
@@ -33,8 +35,8 @@ class Flight:
 class Line:
     """The inferences of one thread.
 
-    A batch is started when it is full, when a frame of another layout comes, and when a stream
-    ends. Its frames go on when its inference has ended and those of all batches before it.
+    A batch is started when it is full, when a frame of another layout or meaning comes, and when a
+    stream ends. Its frames go on when its inference has ended and those of all batches before it.
 
     Args:
         make: makes a request for frames like one.
@@ -73,6 +75,7 @@ class Line:
         """Take a frame; gives those whose inferences have ended."""
         first = self._filling[0] if self._filling else frame
         other = first.context is not frame.context or first.meta.info != frame.meta.info
+        other = other or (self._batch > 1 and _seen_as(first) != _seen_as(frame))
         # It is full already if another batch failed when this one was about to start.
         if other or len(self._filling) == self._batch:
             yield from self._start()
@@ -143,6 +146,11 @@ class Line:
         flight.frames.clear()
         while self._giving:
             yield self._giving.popleft()
+
+
+def _seen_as(frame: Frame[Any]) -> tuple[Any, ...]:
+    """What image models obey, so that frames which differ in it need compiled models apart."""
+    return tuple(frame.metadata.get(key) for key in _OBEYED)
 
 
 def _is_image(frame: Frame[Any]) -> bool:
