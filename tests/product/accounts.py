@@ -55,7 +55,11 @@ def announced(explained: str) -> set[str]:
 
 
 def check_copies(
-    explained: str, rows: el.Statistics, copied: sb.Stats, permit: Collection[str]
+    explained: str,
+    rows: el.Statistics,
+    copied: sb.Stats,
+    permit: Collection[str],
+    elsewhere: str = "",
 ) -> None:
     """See that what was copied is what `explain()` says, no more and no less.
 
@@ -64,6 +68,7 @@ def check_copies(
         rows: what each element did.
         copied: in the whole run.
         permit: who may copy.
+        elsewhere: an edge that copies before the pipeline.
 
     Raises:
         AssertionError: it is not.
@@ -71,5 +76,6 @@ def check_copies(
     copying = {row.element for row in rows if row.copied_bytes}
     assert copying == announced(explained), f"copied: {copying}\n{explained}"
     total = sum(row.copied_bytes for row in rows)
-    assert copied.copied_bytes == total, f"{copied}\n{rows}"
+    counted = sum(edge.nbytes for name, edge in copied.by_edge.items() if name != elsewhere)
+    assert counted == total, f"{copied}\n{rows}"
     assert bool(copying) == bool(permit), f"permitted: {permit}, copied: {copying}\n{explained}"

@@ -55,10 +55,10 @@ def _program(_: Room, copy: bool) -> Iterator[Written]:
 def _json(room: Room, copy: bool) -> Iterator[Written]:
     del copy
     path = room.new(".json")
-    written = Written(el.create("json.sink", path))
+    written = Written(el.create("json.sink", path, add_empty_results=True))
     yield written
     written.boxes = [
-        [(one["x"], one["y"], one["w"], one["h"]) for one in json.loads(line)["objects"]]
+        [(one["x"], one["y"], one["w"], one["h"]) for one in json.loads(line).get("objects", ())]
         for line in path.read_text().splitlines()
     ]
 

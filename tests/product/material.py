@@ -19,8 +19,9 @@ __all__ = [
 
 Planes = list[np.ndarray[Any, np.dtype[np.uint8]]]
 
-WIDTH, HEIGHT = 148, 76
-"""Of frames: rows of chroma are 74 bytes, which FFmpeg and GStreamer pad."""
+WIDTH, HEIGHT = 148, 64
+"""Of frames: rows of chroma are 74 bytes, which FFmpeg and GStreamer pad, and with the padding each
+plane is a multiple of 64 bytes, which a GPU wants of memory of the CPU."""
 FRAMES = 6
 RATE = 25
 

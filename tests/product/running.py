@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from .cases import Case
 from .drawing import COLOR, draw
 from .elements import Collect, addresses, boxes_of, read, write
 from .ends import ENDS
-from .material import Planes
+from .material import FRAMES, Planes
 from .models import MARK, Box, boxes_by_hand, element_for
 from .room import Room
 from .rules import copies_needed
@@ -35,12 +37,12 @@ class Plain:
     Attributes:
         pictures: the planes, without boxes.
         drawn: the same with boxes.
-        boxes: one in each picture.
+        boxes: those of each picture.
     """
 
     pictures: list[Planes]
     drawn: list[Planes]
-    boxes: list[Box]
+    boxes: list[list[Box]]
 
 
 def plain(case: Case, room: Room) -> Plain:
@@ -54,19 +56,20 @@ def plain(case: Case, room: Room) -> Plain:
     pictures: list[Planes] = room.once(f"pictures of {source.name}", lambda: source.by_hand(room))
     if case.access == "rw":
         pictures = [[planes[0] + np.uint8(1), *planes[1:]] for planes in pictures]
-    if case.model == "none":
-        boxes = [MARK] * len(pictures)
-    else:
-        full = source.full_range
-        boxes = room.once(
+    full, found = source.full_range, [MARK] * len(pictures)
+    if case.model != "none":
+        found = room.once(
             f"boxes of {source.name}, {case.access == 'rw'}",
             lambda: boxes_by_hand(pictures, full_range=full),
         )
-    drawn = [
-        draw(planes, box, full_range=source.full_range)
-        for planes, box in zip(pictures, boxes, strict=True)
-    ]
-    return Plain(pictures, drawn, boxes)
+    both = zip(pictures, found, strict=True)
+    drawn = [draw(planes, box, full_range=full) for planes, box in both]
+    return Plain(pictures, drawn, [[box] if _adds_boxes(case) else [] for box in found])
+
+
+def _adds_boxes(case: Case) -> bool:
+    """Whether an element does: without a model, one that marks what is drawn then."""
+    return case.model != "none" or case.writer not in ("none", "reader")
 
 
 def check(case: Case, room: Room) -> None:
@@ -125,10 +128,13 @@ def run(case: Case, room: Room, permit: Collection[str] = ()) -> None:
         end.size = (width, height)
         model = element_for(case.model, width, height, copy="model" in permit)
         items, collect = _after_model(case, end.element)
-        pipeline = el.Pipeline(first, *_touch(case), model, *items, copy="pipeline" in permit)
-        full = "drop-oldest" if source.live else "wait"
+        items = [*_touch(case), *([model] if _adds_boxes(case) else []), *items]
+        pipeline = el.Pipeline(first, *items, copy="pipeline" in permit)
+        drops: dict[str, Any] = {"when_full": "drop-oldest", "queue": 1} if source.live else {}
         try:
-            with pipeline.start(threads=int(case.threads), when_full=full) as out:
+            with pipeline.start(threads=int(case.threads), **drops) as out:
+                if source.live and case.threads != "0" and set(permit) == set(copies_needed(case)):
+                    _let_it_leave_frames_out(out)
                 kept = _take(out, program, keep="branch" in case.writer)
                 explained = out.explain()
         except ElementError as error:
@@ -147,14 +153,17 @@ def run(case: Case, room: Room, permit: Collection[str] = ()) -> None:
     if collect is not None:
         by = "the reader" if case.writer == "reader" else "the branch"
         seen.append(Seen(by, collect.pictures, collect.boxes, collect.moved))
+    _check_order(order, len(want.pictures), live=source.live)
     for one in seen:
         drawn = case.writer == "draw" or one.who == "the branch"
         _compare(one, order, want.drawn if drawn else want.pictures, want.boxes)
     account(rows, len(order), live=source.live, threads=int(case.threads))
-    check_copies(explained, rows, copied, permit)
-    assert not any(program.moved or ()), f"the program's frames are copies:\n{explained}"
-    if collect is not None and case.access != "as it comes":
-        assert set(collect.moved) <= {case.writer != "reader"}, (collect.moved, explained)
+    check_copies(explained, rows, copied, permit, source.copies)
+    if case.access != "as it comes":
+        replaced = case.writer == "draw" and source.readonly and case.access == "r"
+        assert set(program.moved or ()) <= {replaced}, f"{program.moved}\n{explained}"
+        shared = case.writer != "reader"
+        assert collect is None or set(collect.moved) <= {shared}, f"{collect.moved}\n{explained}"
 
 
 def _touch(case: Case) -> list[el.Element]:
@@ -171,10 +180,22 @@ def _after_model(case: Case, end: el.Element | None) -> tuple[list[Any], Collect
         "none": ends,
         "reader": [collect, *ends],
         "draw": [drawing, *ends],
-        "branch": [[drawing, collect], *ends],
+        "branch": [[drawing, collect], _pass_on, *ends],
         "last branch": [*ends, [drawing, collect]],
     }
     return items[case.writer], collect
+
+
+def _pass_on(frame: sb.Frame) -> sb.Frame:
+    """What stands behind a branch, so that this is not the last item."""
+    return frame
+
+
+def _let_it_leave_frames_out(out: Any) -> None:
+    """Take no frame until the source has given all of them."""
+    until = time.monotonic() + 20
+    while out.statistics()[0].frames_out < FRAMES and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def _take(out: Any, program: Seen, *, keep: bool) -> list[sb.Frame]:
@@ -208,7 +229,18 @@ def _order_of(program: Seen, wanted: list[Planes]) -> list[int]:
     return order
 
 
-def _compare(one: Seen, order: list[int], wanted: list[Planes], boxes: list[Box]) -> None:
+def _check_order(order: list[int], count: int, *, live: bool) -> None:
+    """See that frames came in their order, and none twice.
+
+    A camera shows its pictures again and again, and begins with any.
+    """
+    steps = [(after - before) % count for before, after in pairwise(order)]
+    assert all(steps), order
+    assert sum(steps) < FRAMES, order
+    assert live or order == list(range(FRAMES)), order
+
+
+def _compare(one: Seen, order: list[int], wanted: list[Planes], boxes: list[list[Box]]) -> None:
     for what, found in (("pictures", one.pictures), ("boxes", one.boxes)):
         assert found is None or len(found) == len(order), f"{one.who}: {len(found)} {what}"
     for number, expected in enumerate(order):
@@ -216,7 +248,7 @@ def _compare(one: Seen, order: list[int], wanted: list[Planes], boxes: list[Box]
             same = _equal(one.pictures[number], wanted[expected])
             assert same, f"{one.who}: the bytes of frame {number} differ from the plain loop's"
         if one.boxes is not None:
-            found_, want_ = one.boxes[number], [boxes[expected]]
+            found_, want_ = one.boxes[number], boxes[expected]
             assert found_ == want_, f"{one.who}: the boxes of frame {number}: {found_}, {want_}"
 
 

@@ -38,7 +38,8 @@ class Source:
         readonly: nobody may ever write into its frames.
         unaligned: their planes do not begin and end at 64 bytes.
         sendable: other processes can have their memory.
-        devices: what it needs.
+        copies: the edge of what it copies itself.
+        title: what it is, for the page.
     """
 
     name: str
@@ -50,7 +51,8 @@ class Source:
     readonly: bool = False
     unaligned: bool = False
     sendable: bool = False
-    devices: tuple[str, ...] = ()
+    copies: str = ""
+    title: str = ""
 
 
 def _pictures(format_: str) -> list[Planes]:
@@ -247,21 +249,38 @@ def _ray(room: Room) -> Iterator[Any]:
 SOURCES = {
     one.name: one
     for one in (
-        Source("frames", "NV12", _given, lambda _: _pictures("NV12"), unaligned=True),
-        Source("file", "I420", _file, _file_by_hand),
-        Source("live", "I420", _live, _live_by_hand, live=True),
-        Source("RTSP", "I420", _rtsp, _rtsp_by_hand, live=True, full_range=True),
-        Source("GStreamer", "I420", _gstreamer, lambda _: _by_appsink("I420")),
-        Source("registered", "NV12", _registered, lambda _: _by_appsink("NV12")),
-        Source("ring", "I420", _ring, lambda _: _pictures("I420"), readonly=True, sendable=True),
         Source(
-            "surfaces",
-            "NV12",
-            _surfaces,
-            lambda _: _pictures("NV12"),
-            sendable=True,
-            devices=("vaapi",),
+            "frames", "NV12", _given, lambda _: _pictures("NV12"), unaligned=True,
+            title="arrays whose rows are of an odd length, as a list of frames",
         ),
-        Source("Ray", "I420", _ray, lambda _: _pictures("I420"), readonly=True, devices=("ray",)),
+        Source("file", "I420", _file, _file_by_hand, title="`ffmpeg.source` of a file of H.264"),
+        Source(
+            "live", "I420", _live, _live_by_hand, live=True,
+            title='`ffmpeg.source` of a connection, `live=True`',
+        ),
+        Source(
+            "RTSP", "I420", _rtsp, _rtsp_by_hand, live=True, full_range=True,
+            title='`ffmpeg.source` of a camera of JPEG, `live=True`',
+        ),
+        Source(
+            "GStreamer", "I420", _gstreamer, lambda _: _by_appsink("I420"),
+            title="`gstreamer.source` of `videotestsrc`",
+        ),
+        Source(
+            "registered", "NV12", _registered, lambda _: _by_appsink("NV12"),
+            title="`gstreamer.source`, behind an element that was registered in GStreamer",
+        ),
+        Source(
+            "ring", "I420", _ring, lambda _: _pictures("I420"), readonly=True, sendable=True,
+            title="`ring.source`",
+        ),
+        Source(
+            "surfaces", "NV12", _surfaces, lambda _: _pictures("NV12"), sendable=True,
+            title="surfaces of VA-API in rows, as a list of frames",
+        ),
+        Source(
+            "Ray", "I420", _ray, lambda _: _pictures("I420"), readonly=True,
+            copies="cpu -> pickle", title="what comes out of `samebytes_ray.Pipeline`",
+        ),
     )
-}
+}  # fmt: skip
