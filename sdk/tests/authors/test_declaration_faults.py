@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from samebytes.plugins import MapperSpec, Transfer
+from samebytes.testing.rules import BrokenRule
+from samebytes.testing.rules.classes import edge_requires
+
 if TYPE_CHECKING:
     from sdk.tests.authors.conftest import Generated
 
@@ -25,6 +29,7 @@ SPECS = "the hooks return valid specs"
 PROBE = "the probe answers in time"
 WRAPS = "a native type is wrapped by a class of its level"
 CONNECTS = "an edge has a mapper that connects"
+REQUIRES = "an edge requires the plugins of its nodes"
 ELEMENT = "an element is of one of the four kinds, under its plugin's name"
 
 HEAD = "from __future__ import annotations\n"
@@ -105,6 +110,9 @@ CLASSES: Faults = {
     ),
     "an edge without a word": (
         "_plugin.py", "the block's own array", "", CONNECTS, "its summary is empty",
+    ),
+    "an edge to a node of nobody's": (
+        "_plugin.py", 'target="cpu"', 'target="nobodys"', REQUIRES, "requires= names none",
     ),
     "a broken list of devices": (
         "_plugin.py", "            node=", DEVICES, "the devices can be listed", "TypeError",
@@ -193,3 +201,28 @@ def test_a_taken_name(generate: Generate) -> None:
     generated.change("_plugin.py", '"samebytes_alpha.blocks.Block"', '"numpy.ndarray"')
     reported = generated.faults("tables")["it gets along with the other plugins"]
     assert "it declares the native type 'numpy.ndarray' that plugin 'cpu' holds" in reported
+
+
+@pytest.mark.parametrize(
+    ("requires", "owners", "reported"),
+    [
+        ((), {"mine": "mine", "dma": "dma"}, "'dma' is plugin dma's, which requires= does not"),
+        (("opencl",), {"mine": "mine", "dma": "dma"}, "'dma' is plugin dma's"),
+        (("dma>=0.1,<1",), {"mine": "mine", "dma": "dma"}, None),
+        (("dma>=0.1,<1",), {"mine": "mine"}, None),
+        ((), {"mine": "mine", "dma": "cpu"}, None),
+        ((), {"mine": "mine", "dma": "mine"}, None),
+    ],
+)
+def test_an_edge_requires_the_plugins_of_its_nodes(
+    requires: tuple[str, ...], owners: dict[str, str], reported: str | None
+) -> None:
+    spec = MapperSpec(
+        source="mine", target="dma", mapper="no:Class", transfer=Transfer.MAP, summary="by hand",
+        requires=requires,
+    )  # fmt: skip
+    if reported is None:
+        edge_requires(spec, "mine", owners)
+        return
+    with pytest.raises(BrokenRule, match=reported):
+        edge_requires(spec, "mine", owners)

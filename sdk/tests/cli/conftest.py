@@ -53,6 +53,8 @@ def samebytes_mappers():
         MapperSpec(source="alpha", target="cpu", transfer=Transfer.COPY, **edge),
         MapperSpec(source="alpha", target="many", transfer=Transfer.MAP, requires=("absent",),
                    **edge),
+        MapperSpec(source="alpha", target="dma", transfer=Transfer.MAP, **edge),
+        MapperSpec(source="nobodys", target="alpha", transfer=Transfer.MAP, **edge),
     ]
 """
 

@@ -42,6 +42,8 @@ def test_list(capsys: Capture) -> None:
     assert "cpu    alpha  tensor  r       alias     1      alpha   by hand\n" in out
     assert "set aside: plugin 'broken': importing broken_plugin raised RuntimeError: at home" in out
     assert "not in use: alpha -> many of plugin 'alpha': it needs plugin 'absent'" in out
+    assert "not in use: alpha -> dma of plugin 'alpha': no installed plugin declares 'dma'" in out
+    assert "alpha  dma " not in out
 
 
 @pytest.mark.usefixtures("alpha")
@@ -70,7 +72,13 @@ def test_list_json(capsys: Capture) -> None:
         "unmet": None,
     }
     unmet = [edge["unmet"] for edge in alpha["edges"]]
-    assert unmet == [None, None, "it needs plugin 'absent', which is not installed"]
+    assert unmet == [
+        None,
+        None,
+        "it needs plugin 'absent', which is not installed",
+        "no installed plugin declares 'dma': pip install \"samebytes[dma]\"",
+        "no installed plugin declares 'nobodys'",
+    ]
     assert plugins["broken"]["state"] == "set aside"
     assert "at home" in plugins["broken"]["error"]
     assert set(plugins["broken"]) == set(alpha)

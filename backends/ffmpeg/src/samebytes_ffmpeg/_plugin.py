@@ -114,6 +114,7 @@ def _device_mappers() -> list[MapperSpec]:
             summary="the surface of the AVFrame (data[3]), with a reference to its buffer",
             level="frame",
             opaque=True,
+            requires=("vaapi>=0.1,<1",),
         ),
         MapperSpec(
             source="ffmpeg:DRM",
@@ -123,6 +124,7 @@ def _device_mappers() -> list[MapperSpec]:
             summary="duplicates of the descriptors in the AVDRMFrameDescriptor",
             level="frame",
             opaque=True,
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="dma",
@@ -132,6 +134,7 @@ def _device_mappers() -> list[MapperSpec]:
             summary="an AVDRMFrameDescriptor of the buffers' descriptors",
             level="frame",
             opaque=True,
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="ffmpeg",

@@ -116,8 +116,9 @@ def _from_handles() -> list[MapperSpec]:
             opaque=True,
             # Planes of OpenVINO's frames have their own axes.
             per_plane=source != "openvino:GPU",
+            requires=(f"{plugin}>=0.1,<1",),
         )
-        for source in ("openvino:GPU", "opencv_umat")
+        for source, plugin in (("openvino:GPU", "openvino"), ("opencv_umat", "opencv"))
     ] + [
         MapperSpec(
             source="openvino:GPU",
@@ -127,6 +128,7 @@ def _from_handles() -> list[MapperSpec]:
             summary="each plane's cl_mem or USM pointer, (rows, columns[, channels])",
             level="frame",
             opaque=True,
+            requires=("openvino>=0.1,<1",),
         )
     ]
 
@@ -139,6 +141,7 @@ def _dma() -> list[MapperSpec]:
             mapper="samebytes_gpu_opencl._dma:DmaToOpenCL",
             transfer=Transfer.IMPORT,
             summary="cl_khr_external_memory_dma_buf, acquired while it is mapped",
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="opencl",
@@ -149,5 +152,6 @@ def _dma() -> list[MapperSpec]:
             summary="the buffer's DMA-BUF, where Intel's GPU driver reports it",
             # As much as a MAP, so that no route to the CPU leads over DMA-BUFs.
             cost=100.0,
+            requires=("dma>=0.1,<1",),
         ),
     ]

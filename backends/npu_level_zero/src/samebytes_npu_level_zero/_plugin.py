@@ -77,6 +77,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             only="memory that was allocated as exportable",
             summary="the descriptor of an exportable allocation",
             per_plane=False,
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="level_zero",
@@ -86,6 +87,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             only="memory that was allocated as exportable",
             summary="one descriptor for all planes of an exportable allocation",
             level="frame",
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="dma",
@@ -93,5 +95,6 @@ def samebytes_mappers() -> list[MapperSpec]:
             mapper="samebytes_npu_level_zero._dma_edges:DmaToLevelZero",
             transfer=Transfer.IMPORT,
             summary="the whole buffer imported once as host USM",
+            requires=("dma>=0.1,<1",),
         ),
     ]

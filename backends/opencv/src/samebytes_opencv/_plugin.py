@@ -86,6 +86,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="the UMat itself, for memory that is one",
             # Less than a copy, but not on the way from elsewhere: no memory from there is one.
             cost=9_999.5,
+            requires=("opencl>=0.1,<1",),
         ),
     ]
 

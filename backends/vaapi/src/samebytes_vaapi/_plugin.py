@@ -64,6 +64,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="the surface's own memory, exported after what renders into it",
             level="frame",
             opaque=True,
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="vaapi",
@@ -73,6 +74,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="a plane of the surface's own memory",
             per_plane=False,
             opaque=True,
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="dma",
@@ -82,6 +84,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="a surface over the buffers, imported once for each",
             level="frame",
             opaque=True,
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="vaapi",

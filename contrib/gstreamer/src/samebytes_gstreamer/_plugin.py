@@ -128,6 +128,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="a duplicate of each memory's descriptor",
             level="frame",
             opaque=True,
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="gstreamer",
@@ -138,6 +139,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="a duplicate of the memory's descriptor",
             per_plane=False,
             opaque=True,
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="dma",
@@ -146,6 +148,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             transfer=Transfer.IMPORT,
             summary="a buffer of memories with their own descriptors",
             level="frame",
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="dma",
@@ -154,6 +157,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             transfer=Transfer.IMPORT,
             summary="a memory with its own descriptor",
             per_plane=False,
+            requires=("dma>=0.1,<1",),
         ),
         MapperSpec(
             source="gstreamer:VA",
@@ -163,6 +167,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="the surface in the buffer",
             level="frame",
             opaque=True,
+            requires=("vaapi>=0.1,<1",),
         ),
         MapperSpec(
             source="opencl",
@@ -172,6 +177,7 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="a buffer that carries the cl_mem objects through a pipeline",
             level="frame",
             opaque=True,
+            requires=("opencl>=0.1,<1",),
         ),
         MapperSpec(
             source="gstreamer:OpenCL",
@@ -181,5 +187,6 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="the cl_mem objects that the buffer carries",
             level="frame",
             opaque=True,
+            requires=("opencl>=0.1,<1",),
         ),
     ]

@@ -129,7 +129,7 @@ class Tables:
             # `link` has read it: a copy with it would warn again.
             self.contexts[node] = replace(spec, derives_from=tuple(sources), lends_to=())
         self.edges = [
-            Edge(spec, record.name, self._unmet(spec.requires))
+            Edge(spec, record.name, self._unmet(spec.requires) or self._without_node(spec))
             for record in self.plugins.values()
             for spec in record.declared.mappers
         ]
@@ -164,6 +164,14 @@ class Tables:
                 return f"it needs plugin {name!r}, which {self.absence(name)}"
             if record.version and not satisfies(record.version, conditions):
                 return f"it needs {requirement}, and {record.distribution} {record.version} is here"
+        return None
+
+    def _without_node(self, spec: MapperSpec) -> str | None:
+        """Why an edge leads from or to nowhere."""
+        for node in (spec.source, spec.target):
+            if node not in self.contexts:
+                hint = install_hint(node.partition(":")[0])
+                return f"no installed plugin declares {node!r}{': ' + hint if hint else ''}"
         return None
 
 

@@ -22,6 +22,7 @@ from ._objects import choose_tests
 from .rules.classes import (
     context_class,
     devices_are_listed,
+    edge_requires,
     element_class,
     mapper_class,
     native_spelling,
@@ -108,6 +109,7 @@ class PluginSuite:
         for element in declared.elements:
             element_class(element, self.plugin)
         for mapper in declared.mappers:
+            edge_requires(mapper, self.plugin, listed().owner_of_node)
             try:
                 mapper_class(mapper, self.plugin)
             except SamebytesError as error:

@@ -28,6 +28,7 @@ MAPPERS = (
         summary="a remote tensor over its cl_mem or USM pointer, in the same cl_context",
         opaque=True,
         per_plane=False,
+        requires=("opencl>=0.1,<1",),
     ),
     MapperSpec(
         source="opencl",
@@ -37,6 +38,7 @@ MAPPERS = (
         summary="a remote tensor over each plane, [1, rows, columns, channels]",
         level="frame",
         opaque=True,
+        requires=("opencl>=0.1,<1",),
     ),
     MapperSpec(
         source="cpu",
@@ -124,5 +126,6 @@ MAPPERS = (
         access=("r",),
         formats=("NV12",),
         opaque=True,
+        requires=("vaapi>=0.1,<1",),
     ),
 )

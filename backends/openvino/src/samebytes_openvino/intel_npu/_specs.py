@@ -33,6 +33,7 @@ _FD_EDGES = [
         per_plane=False,
         # From level_zero, below the route over the cpu, which the plugin refuses for USM.
         cost=1.5 if source == "level_zero" else None,
+        requires=(f"{source}>=0.1,<1",),
     )
     for source in ("dma", "level_zero")
     for mapper, summary, level in _FD_MAPPERS
@@ -81,6 +82,7 @@ MAPPERS = [
         transfer=Transfer.ALIAS,
         summary="the USM pointer, in the plugin's own ze_context",
         per_plane=False,
+        requires=("level_zero>=0.1,<1",),
     ),
     MapperSpec(
         source=_NPU,
@@ -89,6 +91,7 @@ MAPPERS = [
         transfer=Transfer.ALIAS,
         summary="the USM pointer of each plane, (rows, columns) or (rows, columns, channels)",
         level="frame",
+        requires=("level_zero>=0.1,<1",),
     ),
     MapperSpec(
         source="cpu",

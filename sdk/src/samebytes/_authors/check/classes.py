@@ -9,6 +9,7 @@ from ..._plugins.tables import PluginRecord
 from ...testing.rules.classes import (
     context_class,
     devices_are_listed,
+    edge_requires,
     element_class,
     mapper_class,
     native_spelling,
@@ -29,7 +30,9 @@ def check(report: Report, record: PluginRecord) -> None:
         report.tries(context_class, context.context, context, plugin)
         if context.devices is not None:
             report.tries(devices_are_listed, context.devices, context, plugin)
+    owners = listed().owner_of_node
     for mapper, unmet in unmet_edges(record):
+        report.tries(edge_requires, mapper.name, mapper, plugin, owners)
         report.tries(mapper_class, f"{mapper.name}, {mapper.mapper}", mapper, plugin, unmet)
     for element in record.declared.elements:
         report.tries(element_class, f"{element.name}, {element.element}", element, plugin)

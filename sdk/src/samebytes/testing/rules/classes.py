@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..._core.context import Context
@@ -14,13 +14,14 @@ from ..._core.mapper import MemoryMapper
 from ..._core.tensor import Tensor
 from ..._plugins.loading import call, load, load_class
 from ..._plugins.native_names import misspelt, without_importing
+from ..._plugins.requirements import parse_requirement
 from ..._plugins.specs import ContextSpec, ElementSpec, NativeSpec
 from ...elements import Element, Sink, Source, Transform, TransformInplace
 from .book import BrokenRule, NotChecked, rule
 
 __all__ = [
-    "context_class", "devices_are_listed", "element_class", "mapper_class", "native_spelling",
-    "native_wrapper",
+    "context_class", "devices_are_listed", "edge_requires", "element_class", "mapper_class",
+    "native_spelling", "native_wrapper",
 ]  # fmt: skip
 
 
@@ -118,6 +119,30 @@ def mapper_class(spec: MapperSpec, plugin: str, unmet: str | None = None) -> Non
         raise BrokenRule(f"{cls.__name__} has no __slots__ of its own: each one has a __dict__")
     if not spec.summary:
         raise BrokenRule("its summary is empty: `samebytes route` has nothing to say of it")
+
+
+@rule(
+    "6.16",
+    "an edge requires the plugins of its nodes",
+    means="where they are not installed, lists show an edge that nothing can use, and say not what "
+    "to install; of another version of them, it is used all the same",
+    do='name each with its versions: MapperSpec(requires=("opencl>=0.1,<1",))',
+)
+def edge_requires(spec: MapperSpec, plugin: str, owners: Mapping[str, str]) -> None:
+    """Look at whose the nodes of an edge are.
+
+    Args:
+        spec: the edge.
+        plugin: whose it is.
+        owners: the plugin of each node that is known.
+    """
+    named = {parse_requirement(requirement)[0] for requirement in spec.requires}
+    for node in (spec.source, spec.target):
+        owner = owners.get(node)
+        if owner is None and not named:
+            raise BrokenRule(f"no installed plugin declares {node!r}, and requires= names none")
+        if owner not in {None, plugin, _BUILT_IN, *named}:
+            raise BrokenRule(f"{node!r} is plugin {owner}'s, which requires= does not name")
 
 
 @rule(
