@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import PurePath
 from typing import Any, TypeVar, overload
@@ -80,7 +81,8 @@ def without_secrets_in(error: E) -> E:
             for name in ("filename", "filename2", "strerror", "text"):
                 value = getattr(link, name, None)
                 if (harmless := without_secrets(value)) is not value:
-                    setattr(link, name, harmless)
+                    with suppress(AttributeError):  # a property of a class beneath, made of args
+                        setattr(link, name, harmless)
         links += [link.__cause__, link.__context__]
         if isinstance(link, BaseExceptionGroup):
             links += link.exceptions
@@ -137,11 +139,12 @@ def _named() -> tuple[tuple[re.Pattern[str], str], ...]:
     flags = re.IGNORECASE | re.VERBOSE
     quoted = r"""\\*(?P<quote>["'])(?:\\.|(?!(?P=quote)).)*(?P=quote)"""
     bare = r"""[^\s&]*?(?=['")\]},.;:]*(?:[\s&]|$))"""
+    masked = r"""\.\.\.(?:[\s&'")\]},;.]|$)"""  # by an earlier pass
     return (
         (
             re.compile(
-                rf"""((?:(?<![\w.-]){_NAME}|(?<=[?&;])key)(?:["']\s*:\s*|\s*=\s*(?:\(\w+\))?))
-                (?:{quoted}|{bare})""",
+                rf"""((?:(?<![\w.-]){_NAME}|(?<=[?&;])key)(?:["']\s*:\s*+|\s*=\s*+(?:\(\w+\))?+))
+                (?!{masked})(?:{quoted}|{bare})""",
                 flags,
             ),
             rf"\1{_MASK}",
