@@ -249,7 +249,7 @@ class TestFrameRate:
                 sink.write(frame)
             pad = sink.pipeline.get_by_name("end").get_static_pad("sink")
             sink.end()
-            sink._pipeline.wait_until_end(10)
+            sink._pipeline.wait_until_end(10, lambda: None)
             return pad.get_current_caps().get_structure(0).to_string()
 
     def test_of_a_time_base_that_counts_frames(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ for _module, _package in (
 ):  # fmt: skip
     pytest.importorskip(_module, reason=f"missing package {_package}: pip install {_package}")
 
+import samebytes.elements as el  # noqa: E402
 from devtools import said_table  # noqa: E402 - after what is skipped for
 from devtools.said_table import PAGE, ROWS, WAYS, cell, with_table  # noqa: E402
 from samebytes.metadata import to_dict  # noqa: E402
@@ -95,6 +97,21 @@ def test_what_a_model_sees_depends_on(row: str) -> None:
         pictures.append(np.array(model.infer(frame)[0].host_array()))
     same = np.array_equal(pictures[0], pictures[1])
     assert same == (cell(row, "model").state != "applied")
+
+
+def test_a_stream_of_gstreamer_in_a_file_of_ffmpeg(tmp_path: Path) -> None:
+    text = (
+        "videotestsrc num-buffers=3 ! video/x-raw,format=I420,width=128,height=96,"
+        "framerate=50/1,pixel-aspect-ratio=4/3,colorimetry=1:6:14:7,chroma-site=cosited,"
+        "interlace-mode=interleaved,field-order=top-field-first ! capssetter caps=video/x-raw,"
+        "mastering-display-info=(string)34000:16000:13250:34500:7500:3000:15635:16450:10000000:50,"
+        "content-light-level=(string)1000:400 ! taginject tags=image-orientation=flip-rotate-180"
+    )
+    path = tmp_path / "made.mp4"
+    el.Pipeline(el.create("gstreamer.source", text), el.create("ffmpeg.sink", path)).run()
+    with el.Pipeline(el.create("ffmpeg.source", path, frames=1)).start(threads=0) as out:
+        said = next(out).metadata
+    assert {key for key in ENTRIES if said.get(key) != ENTRIES[key]} == {"repeat_fields"}
 
 
 def test_the_table_is_about_all_of_it() -> None:

@@ -149,6 +149,33 @@ def test_entries_that_were_changed_count_more_than_the_caps_of_a_sample() -> Non
     assert said.metadata["gstreamer"]["framerate"] == 25
 
 
+INTERLEAVED = "interlace-mode=interleaved,field-order=top-field-first"
+
+
+@pytest.mark.parametrize(
+    ("before", "order", "after"),
+    [
+        ("interlace-mode=progressive", "progressive", ("progressive", None)),
+        ("interlace-mode=progressive", "top", ("interleaved", "top-field-first")),
+        (INTERLEAVED, "progressive", ("progressive", None)),
+        (INTERLEAVED, "top", ("interleaved", "top-field-first")),
+        (INTERLEAVED, "bottom", ("interleaved", "bottom-field-first")),
+        ("interlace-mode=interleaved", "top", ("interleaved", None)),
+        ("interlace-mode=mixed", "progressive", ("mixed", None)),
+    ],
+)
+def test_fields_that_were_changed(before: str, order: str, after: tuple[str, str | None]) -> None:
+    """As by an element that makes one picture of two fields, in place."""
+    buffer = Gst.Buffer.new_allocate(None, 48 * 32, None)
+    caps = Gst.Caps.from_string(
+        f"video/x-raw,format=GRAY8,width=48,height=32,framerate=25/1,{before}"
+    )
+    frame: Any = sb.frame(Gst.Sample.new(buffer, caps, None, None))
+    frame.metadata["field_order"] = order
+    structure = frame.caps.get_structure(0)
+    assert (structure.get_string("interlace-mode"), structure.get_string("field-order")) == after
+
+
 def test_elements_in_a_pipeline_see_the_orientation_of_its_stream() -> None:
     seen: list[tuple[Any, Any]] = []
 

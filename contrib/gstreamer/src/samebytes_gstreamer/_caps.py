@@ -25,7 +25,7 @@ from ._formats import (
 )
 from ._gi import Gst, GstAudio, GstVideo, pointer_of
 from ._hdr import hdr_text, read_hdr
-from ._interlacing import check_mode, interlacing_text
+from ._interlacing import check_mode, differ, interlacing_text
 from ._libraries import gst
 
 __all__ = ["Description", "Sound", "caps_as_said", "caps_for", "describe"]
@@ -287,7 +287,7 @@ def caps_for(
     return caps
 
 
-# Fields of caps that say what entries of the metadata say, but for those of fields.
+# Fields of caps that say what entries of the metadata say, but for those about interlacing.
 _SAID_FIELDS = (
     "pixel-aspect-ratio", "colorimetry", "chroma-site", "mastering-display-info",
     "content-light-level",
@@ -326,19 +326,24 @@ def caps_as_said(caps: Any, said: Description, metadata: Mapping[str, Any]) -> A
         LayoutError, UnknownNameError: as `caps_for`.
     """
     image, meaning = said.image, said.meaning
-    if image is None or all(metadata.get(key) == meaning.get(key) for key in _SAID_KEYS):
+    fields = differ(said.interlace_mode, said.field_order, metadata)
+    same = not fields and all(metadata.get(key) == meaning.get(key) for key in _SAID_KEYS)
+    if image is None or same:
         return caps
     private = metadata.get("gstreamer")
     details = dict(private) if isinstance(private, dict) else {}
     if "sample_aspect_ratio" not in metadata:
         details.pop("pixel_aspect_ratio", None)
     structure = caps.get_structure(0).copy()  # to PyGObject it is a copy anyway
-    for name in _SAID_FIELDS:
+    for name in (*_SAID_FIELDS, *(("interlace-mode", "field-order") if fields else ())):
         structure.remove_field(name)
+    text = _said_text(image, metadata, details)
+    if fields:
+        text += interlacing_text(metadata, {})
     rest = Gst.Caps.new_empty()
     rest.append_structure(structure)
     rest.set_features(0, caps.get_features(0).copy())
-    return Gst.Caps.from_string(rest.to_string() + _said_text(image, metadata, details))
+    return Gst.Caps.from_string(rest.to_string() + text)
 
 
 def _rational(known: Mapping[str, Any], key: str) -> Fraction | int | None:

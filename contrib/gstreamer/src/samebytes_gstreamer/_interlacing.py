@@ -14,6 +14,7 @@ __all__ = [
     "FRAME_FLAGS_SHIFT",
     "buffer_flags",
     "check_mode",
+    "differ",
     "has_one_field",
     "interlacing_text",
     "read_fields",
@@ -81,6 +82,21 @@ def interlacing_text(metadata: Mapping[str, Any], details: Mapping[str, Any]) ->
     if order == "progressive" and mode != "mixed":
         return ",interlace-mode=progressive"
     return f",interlace-mode={mode}" if mode is not None else ""
+
+
+def differ(mode: str | None, order: str | None, metadata: Mapping[str, Any]) -> bool:
+    """Whether the metadata of a frame say other fields than the caps that its buffer came with.
+
+    Args:
+        mode, order: as of `read_fields`.
+        metadata: of the frame.
+    """
+    said = field_order_of(metadata)
+    if said is None or mode not in ("progressive", "interleaved"):
+        return False  # each buffer says it by itself
+    if said == "progressive" or mode == "progressive":
+        return said != mode
+    return order in _ORDERS.values() and order != _ORDERS[said]
 
 
 def buffer_flags(metadata: Mapping[str, Any], details: Mapping[str, Any]) -> int:
