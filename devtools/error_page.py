@@ -20,9 +20,7 @@ _REMEDIES = {
     "SamebytesError": "Read the message: it ends with what to do.",
     "ClosedError": "Do not use an object after its `close()` or after its `with` block. Open or "
     "map it again.",
-    "BusyError": "For `close()`: drop the other holders first, or drop this object and let the "
-    "last holder release the memory. For requests: wait for the running inference, or use "
-    "another request.",
+    "BusyError": "Wait for what runs, such as an inference, or use another request.",
     "AccessError": 'Map the original with access "w" or "rw". Memory that was wrapped read-only '
     "stays read-only.",
     "LayoutError": "Pass the shape, strides, size, format or handle that the message asks for.",

@@ -42,12 +42,9 @@ _WITHOUT_THE_CORE = "samebytes_softdevices"
 _OF_SUBCLASSES = frozenset(
     [
         "_describe",
-        "_drop_caches",
         "_handle",
         "_is_reading",
         "_make_planes",
-        "_native_parts",
-        "_native_uses",
         "_on_closed",
         "_planes_moved",
         "_planes_over",

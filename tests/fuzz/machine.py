@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import random
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
@@ -17,7 +18,6 @@ from typing import Any
 import samebytes
 from samebytes import Access, Frame, Tensor, Transfer
 from samebytes.errors import (
-    BusyError,
     ClosedError,
     NoRouteError,
     SamebytesError,
@@ -232,24 +232,27 @@ class Machine:
             getattr(source.item, how)()
 
     def close(self) -> None:
-        """BusyError, after which nothing has changed, or it is closed."""
+        """It is closed, and says whether what it made is gone."""
         source = self.choose()
         alone = not [h for h in self.held if h is not source and h.view is source.view]
         alone = alone and not self.is_kept_by_a_parent(source)
         self.say(f"close {self.name(source)}")
         item = source.item
-        refused = False
+        made, said = [weakref.ref(storage) for storage in item._made], None
         with self.maybe_interrupted() as may_fail:
-            try:
-                item.close()
-            except BusyError:
-                refused = True
-        if refused and item.closed:
-            raise WrongBytesError("close() raised BusyError, and closed")
-        if not refused and not item.closed and not may_fail:
-            raise WrongBytesError("close() raised nothing, and closed nothing")
-        if refused and alone and len({id(h.view.memory) for h in self.held}) == len(self.held):
-            raise WrongBytesError("BusyError although nobody else holds anything of it")
+            said = item.close()
+        if not item.closed and not may_fail:
+            raise WrongBytesError("close() closed nothing")
+        if not may_fail and (said is None) is not (not made):
+            raise WrongBytesError(f"close() said {said}")
+        if said and any(ref() is not None for ref in made):
+            raise WrongBytesError("close() said True of what is held")
+        if (
+            said is False
+            and alone
+            and len({id(h.view.memory) for h in self.held}) == len(self.held)
+        ):
+            raise WrongBytesError("close() said False although nobody else holds anything of it")
         if item.closed:
             self.held.remove(source)
             with suppress(ClosedError):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from samebytes.errors import BusyError, ClosedError, SamebytesError
+from samebytes.errors import ClosedError, SamebytesError
 
 from ..matrix.sources import TARGETS
 from .model import MAKERS, arrays_of, contents, make, put
@@ -100,7 +100,7 @@ def _one(
             item.context.close()  # whatever is in it goes on, for all threads
         else:
             repr(item)
-    except (ClosedError, BusyError):
+    except ClosedError:
         return
     except SamebytesError as error:
         # A refusal that has nothing to do with time: it is one every time.

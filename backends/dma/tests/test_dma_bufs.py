@@ -22,7 +22,6 @@ import pytest
 import samebytes
 from samebytes import Fd, Frame
 from samebytes.errors import (
-    BusyError,
     LayoutError,
     NativeError,
     UnsupportedObjectError,
@@ -103,8 +102,7 @@ def test_frames_are_mapped_both_ways(allocator: str) -> None:
         view = frame.map("cpu")
         assert np.unique(view.planes[1].native).tolist() == [3]
         assert view.readonly
-        with pytest.raises(BusyError):
-            frame.close()
+        assert frame.close() is False
         view.close()
 
 

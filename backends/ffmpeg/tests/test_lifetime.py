@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.errors import BusyError, ClosedError
+from samebytes.errors import ClosedError
 from samebytes.testing import assert_steady
 from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
@@ -133,11 +133,12 @@ def test_cpu_memory_cannot_end_while_ffmpeg_has_it() -> None:
     mapped = memory.map("ffmpeg", "rw")
     kept = mapped.native
     mapped.close()
-    with pytest.raises(BusyError):
-        memory.close()
+    end = weakref.ref(memory.storage)
+    assert memory.close() is False
+    assert end() is not None
     del kept
-    memory.close()
-    assert memory.closed
+    held_count()
+    assert end() is None
 
 
 class TestClosingWhatWasMappedOnTheWay:
@@ -162,13 +163,10 @@ class TestClosingWhatWasMappedOnTheWay:
     def test_somebody_holds_the_frame(self) -> None:
         mapped = self._mapped("ffmpeg")
         native, plane = mapped.native, mapped.planes[1]
-        with pytest.raises(BusyError):
-            mapped.close()
-        assert mapped.native.planes[1].buffer_ptr == native.planes[1].buffer_ptr
-        assert mapped.planes[1] is plane
-        assert (np.asarray(plane) == 41).all()
+        assert mapped.close() is False
+        assert (np.asarray(native.planes[1]) == 41).all()
         del native
-        mapped.close()
+        assert held_count() == 0
         with pytest.raises(ClosedError):
             plane.info  # noqa: B018
 
@@ -178,33 +176,25 @@ class TestClosingWhatWasMappedOnTheWay:
 
         mapped = self._mapped("ffmpeg")
         other = c_void_p(PYAV.frame_clone(frame_address(mapped.native)))
-        for _ in range(2):
-            with pytest.raises(BusyError):
-                mapped.close()
-            assert [set(np.asarray(p).flat) for p in mapped.planes] == [{40}, {41}]
-            assert (mapped.map("cpu").native[0] == 40).all()
+        assert mapped.close() is False
+        assert held_count() > 0
         PYAV.frame_free(byref(other))
-        mapped.close()
         assert held_count() == 0
 
     def test_an_array_holds_the_bytes(self) -> None:
         mapped = self._mapped("ffmpeg")
         array = mapped.map("cpu").native[1][3:]
-        with pytest.raises(BusyError):
-            mapped.close()
+        assert mapped.close() is False
         assert (array == 41).all()
         del array
-        mapped.close()
+        assert held_count() == 0
 
     def test_only_a_storage_is_held(self) -> None:
         mapped = self._mapped("ffmpeg")
         storage = mapped.storage
-        with pytest.raises(BusyError):
-            mapped.close()
-        assert (np.asarray(mapped.planes[1]) == 41).all()
+        assert mapped.close() is False
         assert (np.asarray(storage)[:64] == 40).all()
         del storage
-        mapped.close()
         assert held_count() == 0
 
 

@@ -13,7 +13,7 @@ import pyopencl as cl
 import pytest
 
 import samebytes
-from samebytes.errors import AccessError, BusyError, CopyRequiredError, NoRouteError
+from samebytes.errors import AccessError, CopyRequiredError, NoRouteError
 from samebytes_gpu_opencl import _host_memory
 
 ADD = "kernel void run(global uchar* a) { a[get_global_id(0)] += 1; }"
@@ -61,8 +61,7 @@ def test_planes_in_one_piece_are_sub_buffers(unified: Any) -> None:
     y, uv = mapped.native
     assert uv.offset - y.offset == 64 * 32
     assert [np.unique(p.map("cpu").native).tolist() for p in mapped] == [[1], [2]]
-    with pytest.raises(BusyError):
-        frame.close()
+    assert frame.close() is False
 
 
 def test_the_memory_is_given_back_with_the_last_mapping(unified: Any) -> None:
@@ -72,8 +71,7 @@ def test_the_memory_is_given_back_with_the_last_mapping(unified: Any) -> None:
     native = first.native
     assert len(_host_memory._buffers) == before + 1
     del first
-    with pytest.raises(BusyError):
-        host.close()
+    assert host.close() is False
     del native
     assert len(_host_memory._buffers) == before
     host.close()

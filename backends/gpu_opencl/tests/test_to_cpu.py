@@ -14,7 +14,6 @@ import samebytes
 import samebytes_gpu_opencl as sbo
 from samebytes.errors import (
     AccessError,
-    BusyError,
     DeviceMismatchError,
     NoRouteError,
     UnsupportedObjectError,
@@ -102,8 +101,7 @@ def test_unmapped_once_in_its_own_queue(opencl: Any, monkeypatch: pytest.MonkeyP
     tensor = opencl.allocate((64,))
     mapped = tensor.map("cpu", "rw", queue=queue)
     array = mapped.native
-    with pytest.raises(BusyError):
-        mapped.close()
+    assert mapped.close() is False
     assert not [name for name, _ in calls if "Unmap" in name]
     del array
     mapped.close()

@@ -143,6 +143,7 @@ class UMatMemory(DeviceMemory):
 
     memory_type = "opencv_umat"
     allocates = True
+    natives_hold = False  # OpenCV counts who holds a UMat
     dtypes = DTYPES
     fork_safe = False
 

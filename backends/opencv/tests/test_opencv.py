@@ -12,7 +12,6 @@ import pytest
 import samebytes
 from samebytes.errors import (
     AccessError,
-    BusyError,
     CopyRequiredError,
     LayoutError,
     NoRouteError,
@@ -131,8 +130,7 @@ def test_a_transposed_array_needs_a_copy() -> None:
     np.testing.assert_array_equal(copied.native, array)
     assert address(copied.native) != address(array)
     held = copied.native[1:]
-    with pytest.raises(BusyError):
-        copied.close()
+    assert copied.close() is False
     del held
     copied.close()
 
@@ -172,11 +170,8 @@ def test_allocated_memory_is_given_back() -> None:
     tensor = samebytes.context("opencv").allocate((16, 16, 3))
     cv2.circle(tensor.native, (8, 8), 4, (255, 0, 0), -1)
     view = tensor.native[2:]
-    with pytest.raises(BusyError):
-        tensor.close()
-    assert tensor.native[8, 8].tolist() == [255, 0, 0]
-    del view
-    tensor.close()
+    assert tensor.close() is False
+    assert view[6, 8].tolist() == [255, 0, 0]
     assert tensor.closed
 
 

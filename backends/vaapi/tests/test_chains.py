@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from samebytes import Frame
-from samebytes.errors import BusyError
-from samebytes.plugins import returns_memory
 
 Steady = Callable[[], AbstractContextManager[None]]
 
@@ -42,7 +40,6 @@ def exported_in_pieces(functions: Any) -> None:
     functions.handlers["vaExportSurfaceHandle"] = split
 
 
-@returns_memory
 def through_a_surface(wrapped: Any, target: str, access: Any) -> Frame:
     """What a route gives whose first hop made the surface: its mapping ends both."""
     surface = wrapped.context.allocate_frame("NV12", 64, 32)
@@ -69,12 +66,9 @@ def test_closing_ends_the_surface(
         mapped = through_a_surface(wrapped, target, access)
         mapped.flush()
         held = mapped.native[0]
-        with pytest.raises(BusyError):
-            mapped.close()
+        assert mapped.close() is False
         assert not wrapped.functions.named("vaDestroySurfaces")
-        mapped.flush()
         del held
-        mapped.close()
     assert len(wrapped.functions.named("vaDestroySurfaces")) == 1
     names = [name for name, _ in wrapped.functions.calls]
     if access != "r" and drivers is copied:

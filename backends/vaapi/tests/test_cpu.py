@@ -15,7 +15,6 @@ import pytest
 import samebytes
 from samebytes.errors import (
     AccessError,
-    BusyError,
     CopyRequiredError,
     NoRouteError,
     RouteError,
@@ -71,8 +70,7 @@ def test_a_mapping_ends_with_its_last_array(wrapped: Any) -> None:
     frame = wrapped.context.allocate_frame("NV12", 64, 32)
     mapped = frame.map("cpu", "rw")
     row = mapped.native[0][3]
-    with pytest.raises(BusyError):
-        mapped.close()
+    assert mapped.close() is False
     row[...] = 9
     del mapped, frame
     assert left(wrapped) == {"images": 1, "mapped": 1}
@@ -254,10 +252,10 @@ def test_one_plane_is_written_back(copying: Any) -> None:
 def test_a_surface_waits_for_what_is_written_back(copying: Any) -> None:
     frame = copying.context.allocate_frame("NV12", 64, 32)
     copy = by_copy(frame, "rw")
-    with pytest.raises(BusyError):
-        frame.close()
+    assert frame.close() is False
+    assert not copying.functions.named("vaDestroySurfaces")
     copy.close()
-    frame.close()
+    assert copying.functions.named("vaDestroySurfaces")
 
 
 @pytest.mark.parametrize("call", ["vaCreateImage", "vaGetImage", "vaMapBuffer"])

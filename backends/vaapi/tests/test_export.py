@@ -14,7 +14,7 @@ import pytest
 
 import samebytes
 from samebytes import Frame
-from samebytes.errors import AccessError, BusyError, RouteError
+from samebytes.errors import AccessError, RouteError
 from samebytes.plugins import DRM_FORMAT_MOD_INVALID
 from samebytes_vaapi import VAAPIContext
 from samebytes_vaapi._abi import constants as va
@@ -125,11 +125,9 @@ def test_several_objects(wrapped: Any, no_descriptor_left: Steady) -> None:
         with mapped.map("cpu", "w") as view:
             view.native[1][...] = 9
         assert (frame.map("cpu").native[1] == 9).all()
-        with pytest.raises(BusyError):
-            frame.close()
+        assert frame.close() is False
         del y, uv, view
         mapped.close()
-        frame.close()
 
 
 def test_objects_that_are_one_descriptor(wrapped: Any) -> None:

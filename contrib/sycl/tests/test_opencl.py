@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes.errors import BusyError, RouteError
+from samebytes.errors import RouteError
 from samebytes_sycl import SYCLContext
 
 samebytes_gpu_opencl = pytest.importorskip(
@@ -115,9 +115,7 @@ def test_the_memory_outlives_its_tensor(context: SYCLContext) -> None:
     tensor = context.allocate((16,))
     np.asarray(tensor)[...] = 9
     native = tensor.map("opencl").native
-    with pytest.raises(BusyError):
-        tensor.close()
-    del tensor
+    assert tensor.close() is False
     assert list(native.pin.keep and samebytes_gpu_opencl.tensor(native).map("cpu").native[:2]) == [
         9,
         9,

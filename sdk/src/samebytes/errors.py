@@ -3,7 +3,7 @@
 
     SamebytesError
     ├── ClosedError (ValueError)            a tensor, frame, context or fd was used after close()
-    ├── BusyError (BufferError)             close() while something else still uses the memory
+    ├── BusyError (BufferError)             a request, queue or context that is in use
     ├── AccessError (ValueError)            write access to read-only memory
     ├── LayoutError (ValueError)            shape, strides, dtype or size are not possible
     │   └── ExportError (BufferError)       ... found while handing out a DLPack capsule
@@ -99,11 +99,7 @@ class ClosedError(SamebytesError, ValueError):
 
 
 class BusyError(SamebytesError, BufferError):
-    """close() was called while an array, capsule, mapped tensor or request still uses the memory.
-
-    The tensor stays usable. Drop the other holders and close again, or drop the tensor itself:
-    the last holder releases the memory.
-    """
+    """What was asked is refused as a whole, since the object is in use; nothing has changed."""
 
 
 class AccessError(SamebytesError, ValueError):

@@ -12,7 +12,6 @@ from ._core.access import Access, check_access
 from ._core.arrays import PointerArray, array_in, arrays_in
 from ._core.aside import Aside, GivenUpError, taken_from
 from ._core.closed import read_slot
-from ._core.closing import returns_memory
 from ._core.context import Context, HostContext, Level
 from ._core.descriptors import file_behind, file_identity, is_dma_buf, memory_size
 from ._core.device import CPU_DEVICE, Device
@@ -57,7 +56,14 @@ from ._core.owned_pointer import (
 from ._core.pointers import data_address, native_pointer
 from ._core.registry import ContextRegistry, intern, living_contexts
 from ._core.secrets import without_secrets, without_secrets_in
-from ._core.storage import JointStorage, Resumable, Storage, joint_owner, owners_of_planes
+from ._core.storage import (
+    JointStorage,
+    NativeStorage,
+    Resumable,
+    Storage,
+    joint_owner,
+    owners_of_planes,
+)
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
@@ -109,6 +115,7 @@ __all__ = [
     "MapperSpec",
     "MemoryMapper",
     "NativeSpec",
+    "NativeStorage",
     "OwnedPointer",
     "Plugin",
     "PluginDeprecationWarning",
@@ -159,7 +166,6 @@ __all__ = [
     "probe",
     "read_slot",
     "register_handle_key",
-    "returns_memory",
     "store_result",
     "sweep_loans",
     "taken_from",

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.together
 
 Generate = Callable[[str], "Generated"]
 
-CLOSE = "close() gives memory back, and only if nobody uses it"
+CLOSE = "close() says True exactly when what was made is gone"
 STAYS = "nothing stays of memory that was closed or dropped"
 CLOSES = "a context closes, and its memory lives on"
 
@@ -43,13 +43,6 @@ def _pages(nbytes: int) -> Storage:
 def _unused"""
 IN_SLOT = "np.ndarray(info.shape, info.dtype.carrier, _slots[0])"
 IN_STORAGE = "np.ndarray(info.shape, info.dtype.carrier, np.asarray(storage))"
-# close() drops the array before it asks whether that can be.
-DROPS = """\
-    def close(self):
-        self.native.array = self.native.array.copy()
-        super().close()
-
-    def host_array("""
 # Natives that can be sliced, and a tensor that takes a slice for the whole.
 SLICED = """\
     def __getitem__(self, rows):
@@ -80,15 +73,11 @@ FAULTS = {
     ),
     "memory that close() forgets": (
         "_memory.py", ".owned(block, self, storage,", ".borrowed(block, self, keep=storage,",
-        CLOSE, "raised no BusyError",
+        CLOSE, "made no storage",
     ),
     "storages that something holds": (
         "_memory.py", BLOCK, f"        _kept.append(storage)\n{BLOCK}", CLOSE,
         "something still holds the storage",
-    ),
-    "a close() that drops before it asks": (
-        "_memory.py", "    def host_array(", DROPS, "a refused close() touches nothing",
-        "BusyError, and",
     ),
     "arrays that hold nothing": (
         "_memory.py", "        return self.native.array\n", UNHELD,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.plugins import CpuTensor, Storage, returns_memory
+from samebytes.plugins import CpuTensor, Storage
 
 from . import made_up as made_up_types
 
@@ -34,7 +34,6 @@ class Pages:
         address = self.array.__array_interface__["data"][0]
         return Storage(self.release, address=address, nbytes=self.array.nbytes)
 
-    @returns_memory
     def tensor(self, shape: tuple[int, ...] = (16, 16)) -> CpuTensor:
         """An owned tensor over the pages."""
         storage = self.storage()

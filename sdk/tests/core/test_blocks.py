@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.errors import BusyError, ClosedError
-from samebytes.plugins import CpuTensor, Frame, Storage, joint_owner, returns_memory
+from samebytes.errors import ClosedError
+from samebytes.plugins import CpuTensor, Frame, Storage, joint_owner
 
 CPU = sb.context("cpu")
 
@@ -41,7 +41,6 @@ class Device:
         address = self.host.__array_interface__["data"][0]
         return Storage(self.release, address=address, nbytes=16, flush=self.flush, keep=keep)
 
-    @returns_memory
     def map(self, readonly: bool = False, keep: object = None) -> CpuTensor:
         """The tensor that map() would give."""
         storage = self.storage(keep)
@@ -92,8 +91,7 @@ def test_close_still_refuses() -> None:
     device = Device()
     view = device.map()
     array = view.native
-    with pytest.raises(BusyError):
-        view.close()
+    assert view.close() is False
     del array
     view.close()
 
@@ -185,7 +183,6 @@ class TwoMappings:
     def __init__(self) -> None:
         self.devices = Device(), Device()
 
-    @returns_memory
     def map(self) -> Frame:
         """The frame that map() would give."""
         storages = tuple(device.storage() for device in self.devices)
@@ -223,8 +220,7 @@ def test_each_plane_has_its_own_memory() -> None:
     frame.flush()
     assert (luma.calls, chroma.calls) == (["flush"], ["flush", "flush"])
     array = frame.planes[1].map("cpu").native
-    with pytest.raises(BusyError):
-        frame.close()
+    assert frame.close() is False
     del frame
     assert (luma.calls, chroma.calls) == (["flush", "release"], ["flush", "flush"])
     del array
@@ -256,8 +252,7 @@ def test_a_frame_of_arrays_holds_each() -> None:
     frame = sb.frame(made, format="NV12")
     mapped = frame.map("cpu")
     for tensor in made:
-        with pytest.raises(BusyError):
-            tensor.close()
+        assert tensor.close() is False
     del tensor
     made.clear()
     del frame

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.errors import BusyError, ClosedError
+from samebytes.errors import ClosedError
 
 
 def test_each_mapping_has_an_array_of_its_own() -> None:
@@ -46,8 +46,7 @@ def test_what_is_remembered_holds_nothing_up() -> None:
     tensor = sb.context("cpu").allocate((4, 4))
     tensor.map("cpu")
     mapped = tensor.map("cpu")
-    with pytest.raises(BusyError):
-        tensor.close()
+    assert tensor.close() is False
     mapped.close()
     tensor.close()
     with pytest.raises(ClosedError):

@@ -59,8 +59,7 @@ def test_a_chain_keeps_parent_storages_and_pointer(monkeypatch: pytest.MonkeyPat
     mapped.native[1, 1] = 3
     assert array[1, 1] == 3
     view = mapped.native[0]
-    with pytest.raises(sb.errors.BusyError):
-        mapped.close()
+    assert mapped.close() is False
     assert Mapped.released == []
     del view
     mapped.close()

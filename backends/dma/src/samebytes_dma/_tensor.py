@@ -68,9 +68,6 @@ class DMATensor(Tensor):
             return super()._handle(key)  # says how to get there
         raise UnknownNameError("handle of dma", key, _HANDLES)
 
-    def _native_parts(self) -> tuple[object, ...]:
-        return (self.native.buffer,)
-
     def __repr__(self) -> str:
         plane = self.native
         what: str = self.kind

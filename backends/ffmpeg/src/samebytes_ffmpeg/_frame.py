@@ -13,12 +13,12 @@ from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObj
 from samebytes.formats import ImageInfo
 from samebytes.plugins import Frame, count_copy, read_slot
 
-from ._avutil import FRAME_HEAD, PYAV, get_pix_fmt
+from ._avutil import FRAME_HEAD, get_pix_fmt
 from ._loans import sweep
 from ._meta import FFmpegMeta
 from ._plane import ADVICE, FFmpegPlane
 from ._pyav import channel_count, frame_address
-from ._reference import buffer_references, is_writable
+from ._reference import is_writable
 
 if TYPE_CHECKING:
     from typing import Self
@@ -128,14 +128,6 @@ class FFmpegFrame(Frame[FFmpegPlane]):
         if key != "av_frame":
             raise UnknownNameError("handle of an FFmpegFrame", key, ("av_frame",))
         return frame_address(self.native)
-
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # the framework counts who holds its memory
-
-    def _native_uses(self) -> int:
-        # Those of codecs, filters and other frames, and those of arrays.
-        native = self.native  # the pointer is valid as long as it is held here
-        return buffer_references(PYAV, frame_address(native))
 
     def _on_closed(self) -> None:
         # What was lent to this frame is the lender's again, not only after the next lending.

@@ -101,9 +101,6 @@ class FFmpegPlane(Tensor):
             return c_void_p.from_address(frame.extended_data + 8 * plane_index(native)).value or 0
         return self.context.no_handle(key)
 
-    def _native_parts(self) -> tuple[object, ...]:
-        return (frame_of_plane(self.native),)
-
 
 @cache
 def _context() -> Any:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OwnReference",
-    "buffer_references",
     "cloning",
     "is_writable",
     "own_reference",
@@ -224,12 +223,6 @@ def shared_at(library: Libavutil, address: int, data: int) -> bool:
         library.buffer_get_ref_count(reference) != ours + 1
         for reference in _buffers(library.AVFrame.from_address(address))
     )
-
-
-def buffer_references(library: Libavutil, address: int) -> int:
-    """How many references there are to the buffers of an AVFrame, all of them together."""
-    frame = library.AVFrame.from_address(address)
-    return sum(map(library.buffer_get_ref_count, _buffers(frame)))
 
 
 def _buffers(frame: Any) -> list[int]:

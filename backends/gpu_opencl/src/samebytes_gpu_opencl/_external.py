@@ -20,7 +20,7 @@ from samebytes.errors import (
     MissingDependencyError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Fd, KeyLocks, Resumable, TensorInfo, file_identity, returns_memory
+from samebytes.plugins import Fd, KeyLocks, Resumable, TensorInfo, file_identity
 
 from ._abi import external_memory as abi
 from ._devices import has_extension
@@ -96,7 +96,6 @@ def import_dma_buf(
     return ExternalBuffer(context, make(_dma_buf_properties(fd)), nbytes, queue, keep)
 
 
-@returns_memory
 def import_nt_handle(
     context: OpenCLContext, handle: int, shape: Sequence[int], dtype: Any = "uint8"
 ) -> OpenCLTensor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyopencl
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo, returns_memory
+from samebytes.plugins import Storage, TensorInfo
 
 from ._abi import core
 from ._devices import device_info
@@ -74,7 +74,6 @@ def room_after(whole: OpenCLTensor, offset: int) -> int:
     return size - offset
 
 
-@returns_memory
 def part_of(whole: OpenCLTensor, offset: int, info: TensorInfo) -> OpenCLTensor:
     """A tensor over the bytes of `whole` from `offset` on."""
     native, context = whole.native, whole.context
@@ -146,7 +145,6 @@ def sub_buffer(
     return MemStorage(context, make, nbytes, keep)
 
 
-@returns_memory
 def image_over(whole: OpenCLTensor) -> OpenCLTensor:
     """An image over the rows of a buffer tensor."""
     native, context, info = whole.native, whole.context, whole.info

@@ -147,9 +147,6 @@ class OpenCLTensor(Tensor):
         nbytes = native.nbytes if isinstance(native, USMAllocation) else native.size
         return TensorInfo("uint8", (nbytes,))
 
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # it holds the storage itself
-
     def _handle(self, key: str) -> int:
         native = self.native
         if key == "offset":

@@ -11,7 +11,7 @@ import pyopencl
 
 from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo, joint_owner, native_pointer, returns_memory
+from samebytes.plugins import Storage, TensorInfo, joint_owner, native_pointer
 
 from ._cl_arrays import is_array, memory_of_array
 from ._context import OpenCLContext, context_of
@@ -32,7 +32,6 @@ __all__ = ["frame", "native_over_mem", "tensor", "usm_tensor"]
 _BUFFER = int(pyopencl.mem_object_type.BUFFER)
 
 
-@returns_memory
 def tensor(
     native: Any,
     shape: Sequence[int] | None = None,

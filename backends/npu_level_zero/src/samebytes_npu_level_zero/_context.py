@@ -19,7 +19,6 @@ from samebytes.plugins import (
     intern,
     memory_size,
     native_pointer,
-    returns_memory,
 )
 
 from ._abi.constants import ExternalMemoryType
@@ -236,7 +235,6 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         native = self._pointer(allocation, storage, start, info)
         return LevelZeroTensor.borrowed(native, self, keep=storage, info=info)
 
-    @returns_memory
     def import_fd(
         self,
         fd: SupportsIndex | Fd,
@@ -268,7 +266,6 @@ class LevelZeroContext(Context[LevelZeroTensor]):
             made = import_fd(native, borrowed, nbytes)
         return self._owned(*made, start, info)
 
-    @returns_memory
     def import_nt_handle(
         self,
         handle: int,

@@ -80,9 +80,6 @@ class LevelZeroTensor(Tensor):
     def _describe(self) -> TensorInfo:
         return self.native.info
 
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # it holds the storage itself
-
     def _handle(self, key: str) -> int:
         native = self.native
         if key == "usm_ptr":

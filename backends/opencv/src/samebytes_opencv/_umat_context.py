@@ -71,6 +71,8 @@ class UMatContext(Context[UMatTensor]):
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> UMatTensor:
         """A new UMat of (rows, columns) or (rows, columns, channels). Its contents are undefined.
 
+        Its memory is OpenCV's, which counts who holds it: close() says None.
+
         Raises:
             LayoutError: another number of axes, or elements that OpenCV has not.
         """
@@ -80,8 +82,7 @@ class UMatContext(Context[UMatTensor]):
         channels = info.shape[2] if info.ndim == 3 else 1
         rows, columns = info.shape[:2]
         native = cv2.UMat(rows, columns, mat_type(info.dtype, channels))
-        storage = UMatStorage(native)
-        return UMatTensor.owned(native, self, storage, info=info)
+        return UMatTensor.borrowed(native, self, keep=UMatStorage(native), info=info)
 
 
 def _device() -> Device:

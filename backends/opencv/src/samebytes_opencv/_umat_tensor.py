@@ -73,9 +73,6 @@ class UMatTensor(Tensor):
         info, _ = umat_layout(native)
         return cls.borrowed(native, context, keep=UMatStorage(native), info=info)
 
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # its storage holds it
-
     def _handle(self, key: str) -> int:
         if key == "cl_mem":
             return int(self.native.handle(_ACCESS_RW))

@@ -11,7 +11,6 @@ import openvino
 from samebytes.plugins import DType, Tensor, TensorInfo
 
 from ._element_types import from_element_type
-from ._uses import other_uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,13 +86,6 @@ class OpenVINOTensor(Tensor):
         Elements below eight bits come as the packed bytes, one-dimensional.
         """
         return array_of(self.native, self.readonly)[0]
-
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # its arrays hold the native
-
-    def _native_uses(self) -> int:
-        # Regions that were cut out of it, and requests that it was set on.
-        return other_uses(self.native)
 
     def _describe(self) -> TensorInfo:
         native = self.native

@@ -15,7 +15,6 @@ import samebytes
 from samebytes import Context, Tensor, TensorInfo
 from samebytes.errors import (
     AccessError,
-    BusyError,
     CopyRequiredError,
     DeviceMismatchError,
     NoRouteError,
@@ -182,10 +181,8 @@ def test_opencl_with_gaps(opencl: Any, context: Any, edge: Any) -> None:
 def test_the_remote_tensor_keeps_the_opencl_memory(opencl: Any, context: Any) -> None:
     source = opencl.allocate(SHAPE, "float32", "buffer")
     native = source.map(context).native
-    with pytest.raises(BusyError):
-        source.close()
     storage = weakref.ref(source.storage)
-    del source
+    assert source.close() is False
     gc.collect()
     assert storage() is not None
     del native
@@ -297,8 +294,7 @@ def test_usm_of_the_host_is_read_where_it_lies(context: Any, edge: Any) -> None:
     frozen = edge("GpuToCpu", context, cpu).map(source)
     with pytest.raises(ValueError, match="read-only"):
         frozen.native[...] = 1
-    with pytest.raises(BusyError):
-        source.close()
+    assert source.close() is False
     array = view.native
     del source, view, frozen
     gc.collect()

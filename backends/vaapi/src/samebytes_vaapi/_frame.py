@@ -37,13 +37,6 @@ class VAFrame(Frame[VATensor]):
         planes = range(len(native.image.format.planes))
         return self._planes_over([VAPlane(native, index) for index in planes])
 
-    def _drop_caches(self) -> None:
-        super()._drop_caches()
-        self.native.exports.clear()  # their buffers hold the surface
-
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # it holds the storage itself
-
     def _handle(self, key: str) -> int:
         if key == "va_surface":
             return self.native.id

@@ -48,9 +48,3 @@ class VATensor(Tensor):
         if key == "data":
             return super()._handle(key)  # says how to get there
         raise UnknownNameError("handle of vaapi", key, _HANDLES)
-
-    def _drop_caches(self) -> None:
-        self.native.surface.exports.clear()  # their buffers hold the surface
-
-    def _native_parts(self) -> tuple[object, ...]:
-        return (self.native.surface,)

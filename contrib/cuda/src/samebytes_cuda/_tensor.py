@@ -114,9 +114,6 @@ class CudaTensor(Tensor):
     def _describe(self) -> TensorInfo:
         return array_of(self).info
 
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # it holds the storage itself
-
     def _handle(self, key: str) -> int:
         if key == "cuda_ptr":
             return array_of(self).address

@@ -13,7 +13,7 @@ from ._caps import Description, caps_as_said, caps_for, describe
 from ._gi import Gst, pointer_of
 from ._libraries import gst
 from ._loans import sweep
-from ._memory import is_readonly, is_writable, references
+from ._memory import is_readonly, is_writable
 from ._meta import GStreamerMeta, read_meta
 from ._metas import metas_of
 from ._places import places_of, whole_picture
@@ -162,18 +162,6 @@ class GStreamerFrame(Frame):
         if key != "gst_buffer":
             raise UnknownNameError("handle of a GStreamerFrame", key, ("gst_buffer", "data"))
         return buffer_in(self.native)
-
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # the framework counts who holds its memory
-
-    def _native_uses(self) -> int:
-        # Those of elements and samples, and of buffers that a memory is in as well.
-        native = self.native  # the pointer is valid as long as it is held here
-        buffer = buffer_in(native)
-        memories = range(gst.gst_buffer_n_memory(buffer))
-        return references(buffer) + sum(
-            references(gst.gst_buffer_peek_memory(buffer, number)) for number in memories
-        )
 
     def _on_closed(self) -> None:
         # What was lent to this frame is the lender's again, not only after the next lending.

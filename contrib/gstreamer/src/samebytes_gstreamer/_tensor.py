@@ -11,7 +11,7 @@ from samebytes.plugins import Tensor, TensorInfo, read_slot
 
 from ._gi import Gst, pointer_of
 from ._libraries import gst
-from ._memory import extent_of, is_plain, is_writable, references
+from ._memory import extent_of, is_plain, is_writable
 from ._plane import GStreamerPlane
 
 if TYPE_CHECKING:
@@ -93,16 +93,6 @@ class GStreamerTensor(Tensor):
             return native.info
         memory = pointer_of(native)
         return TensorInfo("uint8", (extent_of(memory).size,), opaque=not is_plain(memory))
-
-    def _native_parts(self) -> tuple[object, ...]:
-        native = self.native
-        if not isinstance(native, GStreamerPlane):
-            return ()
-        return (native.memory,) if native.keep is None else (native.memory, native.keep)
-
-    def _native_uses(self) -> int:
-        native = self.native
-        return references(pointer_of(memory_in(native)))
 
     def _handle(self, key: str) -> int:
         native = self.native

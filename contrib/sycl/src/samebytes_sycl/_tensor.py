@@ -100,9 +100,6 @@ class SYCLTensor(Tensor):
     def _describe(self) -> TensorInfo:
         return usm_of(self).info
 
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # it holds the storage itself
-
     def _handle(self, key: str) -> int:
         if key == "usm_ptr":
             return usm_of(self).address

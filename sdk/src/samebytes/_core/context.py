@@ -22,11 +22,9 @@ from typing import (
 import numpy as np
 
 from ..errors import ClosedError, UnknownNameError, UnsupportedObjectError
-from .closing import leave_aside, returns_memory
 from .device import CPU_DEVICE, Device
 from .frame import Frame
 from .handles import check_handle_key
-from .info import TensorInfo
 from .tensor import Tensor
 from .typed import FrameT_co, TensorT_co, TypedContext
 
@@ -123,7 +121,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         super().__init_subclass__(**arguments)
         for name in ("allocate", "allocate_frame"):
             if name in vars(cls):
-                setattr(cls, name, _while_open(returns_memory(vars(cls)[name])))
+                setattr(cls, name, _while_open(vars(cls)[name]))
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
@@ -362,10 +360,6 @@ def _while_open(make: Callable[..., Any]) -> Callable[..., Any]:
         return make(self, *arguments, **named)
 
     return making
-
-
-# Whoever holds a context holds no memory.
-leave_aside(Context, Tensor, Frame, TensorInfo)
 
 
 class HostContext(Context[TensorT_co, FrameT_co]):

@@ -46,8 +46,8 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
     """
 
     # _origin: which source of a pipeline read it, and when.
-    __slots__ = ("__weakref__", "_census", "_made", "_origin", "_owner", "_planes", "context",
-                 "meta", "native", "parent", "readonly")  # fmt: skip
+    __slots__ = ("__weakref__", "_made", "_origin", "_owner", "_planes", "context", "meta",
+                 "native", "parent", "readonly")  # fmt: skip
 
     may_become_writable: ClassVar[bool] = False
     """Whether `readonly` can end by itself, as for frames that a decoder refers to for a while."""
@@ -134,13 +134,13 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
     ) -> Self:
         """For backends: a frame over memory made for it, such as `allocate_frame` makes.
 
-        close() ends the storage, or raises BusyError while somebody else uses the memory.
+        close() drops the storage, and says whether it is gone.
 
         Args:
             native, context, meta, readonly, planes: as for `borrowed`; the natives hold `storage`.
             storage: releases the memory. For planes in their own memories, `joint_owner` of
                 the storage of each.
-            made: the storages that close() ends, where that is more or less than `storage`, or
+            made: the storages that close() looks for, where that is more or less than `storage`, or
                 than all parts of a joint one: what the others lie in comes first.
         """
         if made is None:
@@ -168,18 +168,8 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         return planes
 
     def _planes_moved(self) -> None:
-        """Make the planes again, for a backend whose native has other memory now."""
-        census = getattr(self, "_census", None)
-
-        def again() -> None:
-            self._planes = None
-            if census is not None:
-                self._planes = self._make_planes()
-
-        if census is None:
-            again()
-        else:
-            census.follow(self, again)
+        """Make the planes again when they are asked for: the native has other memory now."""
+        self._planes = None
 
     def handle(self, key: str) -> int:
         """A native handle of the whole frame as an int; it stays with its owner.
@@ -298,31 +288,6 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
 
     def _holders(self) -> list[Holder]:
         return [*[p for p in self._planes or () if not p.closed], self]
-
-    def _watched(self) -> list[tuple[object, tuple[object, ...] | None]]:
-        owner, native = self._owner, self.native
-        # A tuple of the planes' natives may itself be held by somebody.
-        watched = [(native, () if type(native) is tuple else self._native_parts())]
-        if isinstance(owner, Storage):
-            watched.append((owner, ()))
-        for plane in self._planes or ():
-            if not plane.closed:
-                watched += plane._watched()
-        return watched
-
-    def _holds(self) -> list[tuple[object, ...]]:
-        return [(p.native, p._owner) for p in self.planes]
-
-    def _native_uses(self) -> int:
-        return sum(plane._native_uses() for plane in self._planes or () if not plane.closed)
-
-    def _drop_caches(self) -> None:
-        for plane in self._planes or ():
-            if not plane.closed:
-                plane._drop_caches()
-
-    def _is_closed_plane(self, index: int) -> bool:
-        return self._planes is not None and self._planes[index].closed
 
     def _make_planes(self) -> tuple[TensorT_co, ...]:
         """The planes, where `native` is the tuple of the planes' natives.

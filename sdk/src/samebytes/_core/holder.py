@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import weakref
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from .closing import Census, drop, end, is_held
-from .storage import Storage, outwards, publish, raising_releases, settle
+from .closing import drop, end
+from .storage import Storage, outwards, publish, settle
 from .uncopyable import Uncopyable
 
 if TYPE_CHECKING:
@@ -26,10 +27,8 @@ class Holder(Uncopyable):
     context: Context
     # What keeps the bytes alive: a Storage, or the user's object (see `storage`).
     _owner: Any
-    # The storages that close() ends: those which the call that made this object made.
+    # What close() looks for: the storages which the call that made this object made.
     _made: tuple[Storage, ...]
-    # Filled where there are any, when the object is handed out.
-    _census: Census
 
     @property
     def memory_type(self) -> str:
@@ -57,18 +56,19 @@ class Holder(Uncopyable):
         """Return when whatever still writes to this memory is done."""
         settle(self._owners())
 
-    def close(self) -> None:
-        """End this object, and the memory that was made for it.
+    def close(self) -> bool | None:
+        """End this object. It never fails because others hold the memory, which goes with them.
 
         Closing twice does nothing. Memory that belongs to the user is dropped, not released.
 
+        Returns:
+            True if all that this object's own map() or allocate() made is gone, False if somebody
+            holds a part of it, None if it made nothing or was closed before.
+
         Raises:
-            BusyError: something else still uses the memory. Nothing has changed.
+            Exception: what a driver's release raised; the object is closed, and all releases ran.
         """
-        if self._made:
-            end(self, self._holders())
-        else:
-            drop(self._holders())
+        return end(self, self._holders())
 
     def __enter__(self) -> Self:
         _ = self._made  # a closed object cannot be entered
@@ -82,31 +82,17 @@ class Holder(Uncopyable):
         """
         if self.closed:
             return
-        holders = self._holders()
         if kind is not None:
-            drop(holders)
-        elif self._is_reading():
-            self._drop(holders)
-        elif is_held(self, unknown=True):
-            try:
-                self.flush()
-            finally:
-                self._drop(holders)
-        else:
-            # The release of what was made publishes it. What that lies in comes after it.
-            made = set(map(id, self._made))
-            outer = [s for s in outwards(self._owners()) if id(s) not in made]
-            try:
-                self._drop(holders)
-            finally:
-                publish(outer)
-
-    def _drop(self, holders: list[Holder]) -> None:
-        if not self._made:
-            drop(holders)
+            drop(self._holders())
             return
-        with raising_releases(outwards(self._made)):
-            drop(holders)
+        owners = () if self._is_reading() else self._owners()
+        living = [weakref.ref(storage) for storage in outwards(owners)]
+        del owners
+        try:
+            self.close()
+        finally:
+            # What has ended was published by its release; what lives on comes after it.
+            publish(filter(None, [storage() for storage in living]))
 
     @abstractmethod
     def _is_reading(self) -> bool:
@@ -119,40 +105,6 @@ class Holder(Uncopyable):
     @abstractmethod
     def _holders(self) -> list[Holder]:
         """This object and its open planes, which close with it."""
-
-    @abstractmethod
-    def _watched(self) -> list[tuple[object, tuple[object, ...] | None]]:
-        """The owners and natives that lead to the memory, each with `_native_parts()` of it."""
-
-    def _holds(self) -> list[tuple[object, ...]]:
-        """What each plane refers to."""
-        return []
-
-    def _is_closed_plane(self, index: int) -> bool:
-        """Whether that plane was closed by itself."""
-        return False
-
-    def _native_parts(self) -> tuple[object, ...] | None:
-        """The Python objects through which `native` holds the memory, and which it hands out.
-
-        For close(): somebody may hold one of them and not `native`. None has the core look for
-        them among the attributes of `native`, which finds those that lead to a Storage. A backend
-        overrides this where the way goes through objects of C, or to save the time.
-        """
-        return None
-
-    def _native_uses(self) -> int:
-        """How many users of the memory the framework counts, where Python does not see them.
-
-        For close(): a higher number than when the memory was made means that it is in use.
-        """
-        return 0
-
-    def _drop_caches(self) -> None:
-        """Drop what the backend remembers of `native`, if that holds the memory.
-
-        For close(), before it says that somebody holds it.
-        """
 
     def _on_closed(self) -> None:
         """Called when the object was closed and holds nothing any more; it may be called twice."""

@@ -10,7 +10,7 @@ from operator import call
 from typing import Any, Generic, TypeVar
 
 from .locks import KeyLocks, Lock
-from .storage import Resumable, Storage
+from .storage import LeasedStorage, Resumable, Storage
 
 __all__ = ["ImportCache"]
 
@@ -103,6 +103,8 @@ class ImportCache(Generic[T]):
             make: imports the memory. Where two threads do at the same time, both get the import
                 that was entered first, and the other one is dropped.
         """
+        if isinstance(source, LeasedStorage) and isinstance(source.keep, Storage):
+            source = source.keep
         known = self._by_source.get(source)
         found = None if known is None else known.get(key)
         if found is None:

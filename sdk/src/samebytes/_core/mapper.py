@@ -11,7 +11,6 @@ from typing import Any, cast
 from .._stats import count_copy
 from ..errors import AccessError, CopyRequiredError, NoRouteError
 from .access import Access, check_access
-from .closing import take_census
 from .context import Context
 from .edge import MapperSpec, Transfer
 from .frame import Frame
@@ -164,12 +163,11 @@ def check_linear(item: Tensor) -> None:
 
 
 def tensor_hop(
-    mapper: MemoryMapper, access: Access, refused: Fallback | None = None, last: bool = True
+    mapper: MemoryMapper, access: Access, refused: Fallback | None = None
 ) -> Callable[[Tensor], Tensor]:
     """The edge as one function from tensor to tensor. The hot path: see `python3 dev.py bench`.
 
-    With `refused`, that is called in place of raising Refused. Where it is not the last hop of a
-    route, the census is left to the route.
+    With `refused`, that is called in place of raising Refused.
     """
     connect = mapper.connect
     accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
@@ -181,7 +179,7 @@ def tensor_hop(
     linear = mapper.source.may_be_opaque and not mapper.spec.opaque
 
     if constant is not None and accepts is None and edge is None and not write and not linear:
-        return _reading_hop(connect, access, constant, refused, last)
+        return _reading_hop(connect, access, constant, refused)
 
     def hop(source: Tensor) -> Tensor:
         try:
@@ -193,15 +191,15 @@ def tensor_hop(
             if accepts is not None and (reason := accepts(source)) is not None:
                 raise Refused(reason)
             # Held here while the edge reads pointers: another thread may close the source.
-            owner, held = source._owner, source.native
+            owner, _held = source._owner, source.native
             native, info, storage = connect(source, access)
         except Refused as answer:
-            owner = held = None  # the traceback holds them
+            owner = _held = None  # the traceback holds them
             if refused is None:
                 raise
             return cast(Tensor, refused(source, answer))
         except BaseException:
-            owner = held = None
+            owner = _held = None
             raise
         if edge is not None:
             count_copy(edge, source.info.nbytes)
@@ -210,57 +208,49 @@ def tensor_hop(
             return make(native, target, owner, source, not write, info)
         if storage.keep is None and edge is None:
             storage.keep = owner
-        mapped = make(native, target, storage, source, not write, info, (storage,))
-        if last:
-            del native, storage, owner, held  # this function is not a holder
-            take_census(mapped)
-        return mapped
+        return make(native, target, storage, source, not write, info, (storage,))
 
     return hop
 
 
 def _reading_hop(
     connect: Callable[[Any, Access], Any], access: Access, target: Context,
-    refused: Fallback | None, last: bool,
+    refused: Fallback | None,
 ) -> Callable[[Tensor], Tensor]:  # fmt: skip
     """What is left of a hop where nothing needs to be asked: the most frequent case."""
     make = target.tensor_class
 
     def hop(source: Tensor) -> Tensor:
         try:
-            owner, held = source._owner, source.native  # as in tensor_hop
+            owner, _held = source._owner, source.native  # as in tensor_hop
             native, info, storage = connect(source, access)
         except Refused as answer:
-            owner = held = None  # the traceback holds them
+            owner = _held = None  # the traceback holds them
             if refused is None:
                 raise
             return cast(Tensor, refused(source, answer))
         except BaseException:
-            owner = held = None
+            owner = _held = None
             raise
         if storage is None:
             return make(native, target, owner, source, True, info)
         if storage.keep is None:
             storage.keep = owner
-        mapped = make(native, target, storage, source, True, info, (storage,))
-        if last:
-            del native, storage, owner, held
-            take_census(mapped)
-        return mapped
+        return make(native, target, storage, source, True, info, (storage,))
 
     return hop
 
 
 # Written out once more for frames: what the two share would be a call for each map().
 def frame_hop(
-    mapper: MemoryMapper, access: Access, refused: Fallback | None = None, last: bool = True
+    mapper: MemoryMapper, access: Access, refused: Fallback | None = None
 ) -> Callable[[Frame], Frame]:
     """The edge as one function from frame to frame; a tensor edge is applied to each plane.
 
-    `refused` and `last` are as for `tensor_hop`.
+    `refused` is as for `tensor_hop`.
     """
     if mapper.spec.level == "tensor":
-        return _lifted_hop(mapper, access, refused, last)
+        return _lifted_hop(mapper, access, refused)
     connect = mapper.connect
     accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
     write = access != "r"
@@ -280,15 +270,15 @@ def frame_hop(
                     check_linear(plane)
             if accepts is not None and (reason := accepts(source)) is not None:
                 raise Refused(reason)
-            owner, held = source._owner, source.native  # as in tensor_hop
+            owner, _held = source._owner, source.native  # as in tensor_hop
             native, _, storage = connect(source, access)
         except Refused as answer:
-            owner = held = None  # the traceback holds them
+            owner = _held = None  # the traceback holds them
             if refused is None:
                 raise
             return cast(Frame, refused(source, answer))
         except BaseException:
-            owner = held = None
+            owner = _held = None
             raise
         if edge is not None:
             count_copy(edge, sum(p.info.nbytes for p in source.planes))
@@ -300,11 +290,7 @@ def frame_hop(
             made = _parts(storage, None if edge is not None else owner)
         elif storage.keep is None and edge is None:
             storage.keep = owner
-        mapped = make(native, target, source.meta, storage, source, not write, made)
-        if last:
-            del native, storage, made, owner, held
-            take_census(mapped)
-        return mapped
+        return make(native, target, source.meta, storage, source, not write, made)
 
     return hop
 
@@ -320,9 +306,9 @@ def _parts(joint: JointStorage, owner: Any) -> tuple[Storage, ...]:
 
 
 def _lifted_hop(
-    mapper: MemoryMapper, access: Access, refused: Fallback | None, last: bool
+    mapper: MemoryMapper, access: Access, refused: Fallback | None
 ) -> Callable[[Frame], Frame]:
-    plane_hop = tensor_hop(mapper, access, None, last=False)
+    plane_hop = tensor_hop(mapper, access)
     write = access != "r"
 
     def hop(source: Frame) -> Frame:
@@ -334,10 +320,7 @@ def _lifted_hop(
             if refused is None:
                 raise
             return cast(Frame, refused(source, answer))
-        mapped = frame_of_planes(planes, mapper.target, source, not write)
-        if last and mapped._made:
-            take_census(mapped)
-        return mapped
+        return frame_of_planes(planes, mapper.target, source, not write)
 
     return hop
 

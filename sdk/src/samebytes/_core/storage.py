@@ -16,6 +16,8 @@ from .uncopyable import Uncopyable
 
 __all__ = [
     "JointStorage",
+    "LeasedStorage",
+    "NativeStorage",
     "Resumable",
     "Storage",
     "joint_owner",
@@ -208,6 +210,25 @@ def _alone() -> int:
 
 
 _ALONE = _alone()
+
+
+class NativeStorage(Storage):
+    """Memory that ends with its native object, or a tuple of them, which is in `keep`.
+
+    For frameworks that give no way to release it otherwise, and whose natives can hold no storage:
+    close() looks for the natives by weak references.
+    """
+
+    __slots__ = ()
+
+
+class LeasedStorage(Storage):
+    """Memory of a pool for one use of it: `keep` is the pool's storage of the same bytes.
+
+    What drivers know of the memory is remembered by the pool's, which lives longer.
+    """
+
+    __slots__ = ()
 
 
 class JointStorage(Storage):

@@ -57,7 +57,7 @@ class Tensor(Holder):
     One tensor is used by one thread at a time; different tensors are independent.
     """
 
-    __slots__ = ("__weakref__", "_census", "_made", "_owner", "context", "known_info", "native",
+    __slots__ = ("__weakref__", "_made", "_owner", "context", "known_info", "native",
                  "parent", "readonly")  # fmt: skip
 
     native: Any
@@ -151,7 +151,7 @@ class Tensor(Holder):
     ) -> Self:
         """For backends: a tensor over memory that was made for it, such as `allocate` makes.
 
-        close() ends the storage, or raises BusyError while somebody else uses the memory.
+        close() drops the storage, and says whether it is gone.
 
         Args:
             native: the framework's object, which holds `storage`.
@@ -325,9 +325,6 @@ class Tensor(Holder):
 
     def _holders(self) -> list[Holder]:
         return [self]
-
-    def _watched(self) -> list[tuple[object, tuple[object, ...] | None]]:
-        return [(self.native, self._native_parts())]
 
 
 _readonly: Any = vars(Tensor)["readonly"]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -106,12 +105,6 @@ class CpuTensor(Tensor):
     def __dlpack_device__(self) -> tuple[int, int]:
         self.native  # noqa: B018 - a closed tensor has none
         return (1, 0)
-
-    def _drop_caches(self) -> None:
-        with suppress(AttributeError):
-            del self._lent
-        with suppress(AttributeError):
-            del self._shown
 
 
 def _carried(array: _Array, dtype: DType) -> TensorInfo:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._core.access import Access
-from .._core.closing import take_census
 from .._core.context import Context, Level
 from .._core.edge import Transfer
 from .._core.frame import Frame
@@ -44,7 +43,7 @@ def route_function(
     checked = level == "frame" and any(m.spec.formats for m in mappers)
     if len(mappers) == 1 and not checked:
         return make(mappers[0], access, refused)
-    inner = [make(m, access, None, last=False) for m in mappers]
+    inner = [make(m, access) for m in mappers]
     hops = tuple(
         (_only_formats(m, hop) if checked else hop, m.spec.transfer is Transfer.COPY)
         for m, hop in zip(mappers, inner, strict=True)
@@ -68,8 +67,6 @@ def route_function(
         if isinstance(item, Frame):
             for plane in item._planes or ():
                 plane.parent = source
-        if made:
-            take_census(item)
         return item
 
     return run

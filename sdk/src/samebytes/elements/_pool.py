@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._core.closing import is_held
+import numpy as np
+
+from .._core.closing import are_gone
 from .._core.frame import Frame
 from .._core.frame_meta import FrameMeta
 from .._core.locks import Lock
+from .._core.pointers import data_address
+from .._core.storage import LeasedStorage, Storage, joint_owner, parts_of
 from ._channel import Stopped
 from ._current import CURRENT, blocked, is_stopping
 from ._watch import Clock
@@ -52,13 +57,13 @@ class FramePool:
         self._timeout = timeout
         self._name = name
         self._lock = Lock()
-        self._slots: list[Frame[Any]] = []
+        self._slots: list[_Slot] = []
 
     def acquire(self) -> Frame[Any]:
         """A frame that nobody else holds, to be written; its contents are those of its last use.
 
-        It is a mapping of the pool's own frame, with metadata of its own, and goes back by itself
-        with its last holder.
+        It has metadata of its own, and goes back by itself with its last holder. Of memory that the
+        CPU cannot read in place each is allocated again: the pool bounds how many there are.
 
         Raises:
             PoolTimeoutError: all are in use, and none came back in time.
@@ -103,15 +108,62 @@ class FramePool:
 
     def _free(self) -> Frame[Any] | None:
         for slot in self._slots:
-            if not is_held(slot):
-                return _lent(slot)
-        if len(self._slots) == self._maximum:
-            return None
-        self._slots.append(self._make())
-        return _lent(self._slots[-1])
+            if are_gone(slot.users):
+                break
+        else:
+            if len(self._slots) == self._maximum:
+                return None
+            slot = _Slot()
+        if slot.frame is None:
+            slot.frame = self._make()
+        lent, slot.users = _lent(slot.frame)
+        if lent is slot.frame:
+            slot.frame = None  # its memory goes with its last holder
+        if slot not in self._slots:
+            self._slots.append(slot)
+        return lent
 
 
-def _lent(slot: Frame[Any]) -> Frame[Any]:
-    frame = slot.map(slot.context, "rw")
-    frame.meta = FrameMeta(slot.meta.info)
-    return frame
+class _Slot:
+    """A frame of the pool's, and who uses it.
+
+    Attributes:
+        frame: what the pool holds of it; None where its memory is made again each time.
+        users: the storages that all who use it hold.
+    """
+
+    __slots__ = ("frame", "users")
+
+    def __init__(self) -> None:
+        self.frame: Frame[Any] | None = None
+        self.users: list[weakref.ref[Storage]] = []
+
+
+def _lent(frame: Frame[Any]) -> tuple[Frame[Any], list[weakref.ref[Storage]]]:
+    """A frame over the same bytes whose arrays hold storages of its own, and these storages.
+
+    Memory that has no arrays cannot be lent like this: its frame itself is given away.
+    """
+    if not all(type(plane.native) is np.ndarray for plane in frame.planes):
+        return frame, [weakref.ref(part) for part in frame._made or parts_of(frame.storage)]
+    leases: dict[int, LeasedStorage] = {}
+    natives, owners = [], []
+    for plane in frame.planes:
+        owner: Any = plane._owner
+        low, high = plane.info.extent
+        first = data_address(plane.native) + low
+        whole = isinstance(owner, Storage) and owner.address
+        key = owner.address if whole else first
+        lease = leases.get(key)
+        if lease is None:
+            nbytes = owner.nbytes if whole else high - low
+            lease = leases[key] = LeasedStorage(address=key, nbytes=nbytes, keep=owner)
+        native = plane.native
+        natives.append(
+            np.ndarray(native.shape, native.dtype, np.asarray(lease), first - low - key,
+                       native.strides)
+        )  # fmt: skip
+        owners.append(lease)
+    meta = FrameMeta(frame.meta.info)
+    lent = Frame.borrowed(tuple(natives), frame.context, meta, keep=joint_owner(owners))
+    return lent, list(map(weakref.ref, leases.values()))

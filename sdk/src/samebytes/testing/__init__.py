@@ -14,9 +14,9 @@ The rules, to which the tests refer by number:
 
 1.  No byte is copied unless the caller said copy=True; every copy is counted. Sharing is shown by
     equal pointers, and by writing on one side and reading on the other.
-2.  map() returns a new object. close() ends what that map() made, or raises BusyError and changes
-    nothing. Borrowed memory just closes. After close() every attribute raises ClosedError. A
-    `with` block never hides the user's own error.
+2.  map() returns a new object. close() closes it, and says whether what that map() made is gone;
+    holders keep it, and the last one releases it. Borrowed memory just closes. After close() every
+    attribute raises ClosedError. A `with` block never hides the user's own error.
 3.  No order of drops crashes or reads freed memory. Natives keep their memory alive themselves.
 4.  Contexts and mappers form no reference cycles; descriptors and memory do not leak.
 5.  Bad input gets a clear error at the call that made it.

@@ -73,7 +73,7 @@ class LifetimeChecks(Declared):
     def test_lifetimes(self) -> None:
         """Rules 2 and 3: scenarios of make, map, hold, write, close and drop, in any order.
 
-        Each part reads the right bytes for as long as it is held; close() raises BusyError exactly
+        Each part reads the right bytes for as long as it is held; close() says False exactly
         while somebody holds the memory; and that is given back with its last holder. In a process
         of its own, as a mistake would end it. Where the source can lie over given memory, that
         memory cannot be touched after its release, and its release is seen.

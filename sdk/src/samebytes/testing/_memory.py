@@ -74,10 +74,9 @@ class Memory:
         layouts: which odd layouts natives over given arrays can have (needs `over`).
         dtypes: the element types that it has, of those numpy has; None: that is not said.
         formats: the image formats that its frames have; None: that is not said.
-        natives_hold: close() of memory that samebytes made raises BusyError while a native object
-            of it is held. It is False where the framework's own objects keep the memory, and
-            samebytes makes no storage for it: then close() succeeds, and the memory ends with the
-            last native.
+        natives_hold: a native object holds the storage of its memory. It is False where the
+            framework's own objects keep the memory, and samebytes makes no storage for it: then
+            close() says None, and the memory ends with the last native.
         fork_safe: a process made by os.fork() may look at what it inherits, and drop it. Where it
             is False the child only ends, as drivers are of no use there.
     """

@@ -166,15 +166,6 @@ class ChipTensor(Tensor):
     def _handle(self, key: str) -> int:
         return id(self.native.cells) if key == "data" else self.context.no_handle(key)
 
-    if FAULT == "a close that drops before it asks":
-
-        def close(self) -> None:
-            self.native.cells = self.native.cells.copy()
-            super().close()
-
-    def _native_uses(self) -> int:
-        return next(clock) if FAULT == "users that are miscounted" else 0
-
 
 class ChipContext(Context):
     """The context of Chips, one for each device."""

@@ -15,7 +15,7 @@ from .._loans import sweep
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
 from .._pyav import fraction
-from .._reference import buffer_references, shared_at, writable_at
+from .._reference import shared_at, writable_at
 from .described import Described, describe
 from .drm_descriptor import DRMPlane, planes_of
 from .frame import HardwareFrame, place_of
@@ -128,13 +128,6 @@ class FFmpegHardwareFrame(Frame):
         native, planes = self.native, range(len(self.image.format.planes))
         return self._planes_over([HardwarePlane(native, index) for index in planes])
 
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # the framework counts who holds its memory
-
-    def _native_uses(self) -> int:
-        native = self.native  # the pointer is valid as long as it is held here
-        return buffer_references(*place_of(native))
-
     def _on_closed(self) -> None:
         # What was lent to this frame is the lender's again, not only after the next lending.
         sweep()
@@ -190,6 +183,3 @@ class FFmpegHardwarePlane(Tensor):
         if key == "data":
             return super()._handle(key)  # says how to get there
         raise UnknownNameError(f"handle of {self.context.node}", key, (*known, "plane_index"))
-
-    def _native_parts(self) -> tuple[object, ...]:
-        return (self.native.frame,)

@@ -87,8 +87,5 @@ class RemoteTensor(Tensor):
             leftovers: of that request.
         """
 
-    def _native_parts(self) -> tuple[object, ...]:
-        return ()  # it holds the storage itself
-
     def _describe(self) -> TensorInfo:
         return TensorInfo(*layout_of(self.native))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import openvino
 
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Context, ContextRegistry, FrameMeta, Storage
+from samebytes.plugins import Context, ContextRegistry, FrameMeta, NativeStorage
 
 from .._remote._core import core_of
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
@@ -230,7 +230,7 @@ class ClContext(TensorMaker):
             self.create_tensor(plane.dtype, nhwc(plane.shape)).native
             for plane in image.plane_layouts()
         )
-        storage = Storage(keep=natives)
+        storage = NativeStorage(keep=natives)
         return GpuFrame.owned(natives, self, FrameMeta(image), storage)
 
 

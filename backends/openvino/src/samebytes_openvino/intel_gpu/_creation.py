@@ -11,7 +11,7 @@ import numpy as np
 import openvino
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo, returns_memory
+from samebytes.plugins import NativeStorage, Storage, TensorInfo
 
 from .._remote._context import RemoteContext
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
@@ -183,7 +183,6 @@ class TensorMaker(RemoteContext):
         _, element, extents = info_of(info.dtype, info.shape)
         return cast(T, self.make_tensor(plan, info, element, extents))
 
-    @returns_memory
     def make_tensor(self, plan: Plan, info: TensorInfo, element: Any, extents: Any) -> GpuTensor:
         """The tensor of a plan, whose class is that of what OpenVINO made of it.
 
@@ -198,7 +197,7 @@ class TensorMaker(RemoteContext):
         if kind.opaque:
             info = TensorInfo(info.dtype, info.shape, opaque=True)
         if allocates(plan.properties):
-            storage = Storage(keep=native, nbytes=info.nbytes)
+            storage = NativeStorage(keep=native, nbytes=info.nbytes)
             return kind.owned(native, self, storage, info=info)
         return kind.borrowed(native, self, keep=pinned(native), readonly=plan.readonly, info=info)
 

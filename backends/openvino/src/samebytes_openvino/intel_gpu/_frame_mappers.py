@@ -12,7 +12,15 @@ from typing import Any
 
 import samebytes
 from samebytes import Frame, ImageInfo, Tensor, TensorInfo
-from samebytes.plugins import Access, Context, MapperSpec, MemoryMapper, Refused, Storage
+from samebytes.plugins import (
+    Access,
+    Context,
+    MapperSpec,
+    MemoryMapper,
+    NativeStorage,
+    Refused,
+    Storage,
+)
 
 from .._remote._errors import PropertyError
 from ._context import ClContext
@@ -75,7 +83,7 @@ class CpuFrameToGpuCopy(MemoryMapper):
             copied_from_array(plane.native, plane.info, shape, target)
             for plane, shape in zip(item.planes, _shapes(item), strict=True)
         )
-        return natives, None, Storage(keep=natives)
+        return natives, None, NativeStorage(keep=natives)
 
 
 class GpuFrameToCpu(MemoryMapper):

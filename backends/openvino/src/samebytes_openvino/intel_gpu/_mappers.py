@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from samebytes import Context, Tensor, TensorInfo
-from samebytes.plugins import Access, MapperSpec, MemoryMapper, Storage
+from samebytes.plugins import Access, MapperSpec, MemoryMapper, NativeStorage, Storage
 
 from ._creation import nhwc
 from ._over import (
@@ -83,7 +83,11 @@ class CpuToGpuCopy(MemoryMapper):
         """The new remote tensor."""
         info = item.info
         native = copied_from_array(item.native, info, info.shape, gpu(self.target))
-        return native, TensorInfo(info.dtype, info.shape), Storage(keep=native, nbytes=info.nbytes)
+        return (
+            native,
+            TensorInfo(info.dtype, info.shape),
+            NativeStorage(keep=native, nbytes=info.nbytes),
+        )
 
 
 class GpuToCpu(MemoryMapper):

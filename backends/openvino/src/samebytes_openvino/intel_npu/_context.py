@@ -15,9 +15,9 @@ from samebytes.errors import AccessError, DeviceMismatchError, UnknownNameError
 from samebytes.plugins import (
     Context,
     ContextRegistry,
+    NativeStorage,
     Storage,
     data_address,
-    returns_memory,
 )
 
 from .._context import OPENVINO
@@ -131,7 +131,6 @@ class ZeroContext(RemoteContext):
         """The ze_context_handle_t. It stays the plugin's."""
         return self.handle("ze_context")
 
-    @returns_memory
     def create_tensor(
         self,
         type: Any,
@@ -198,7 +197,7 @@ class ZeroContext(RemoteContext):
             pin(native, Storage())
         else:
             pin_memory(native, Storage(keep=keep), info)
-        storage = Storage(keep=native, nbytes=nbytes)
+        storage = NativeStorage(keep=native, nbytes=nbytes)
         return ZeroBufferTensor.owned(native, self, storage, readonly=readonly, info=info)
 
     def create_l0_host_tensor(
@@ -219,7 +218,6 @@ class ZeroContext(RemoteContext):
         """
         return self.create_tensor(type, shape, tensor_type=tensor_type)
 
-    @returns_memory
     def create_host_tensor(self, type: Any, shape: Sequence[int]) -> OpenVINOTensor:
         """A host tensor over new Level Zero memory, which the plugin uses in place.
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from samebytes.plugins import returns_memory
-
 from .._remote._errors import PropertyError
 from .._remote._info import info_of
 from . import _checks
@@ -58,7 +56,6 @@ class ZeroMemory:
             return self.tensor("uint8", (1, imported.nbytes)).native
         return imported.native
 
-    @returns_memory
     def tensor(self, type: Any, shape: Sequence[int], offset: int = 0) -> ZeroBufferTensor:
         """A dense tensor in it. The plugin hands its very pointer to the device.
 

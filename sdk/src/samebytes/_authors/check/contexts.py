@@ -11,9 +11,9 @@ from ...errors import SamebytesError
 from ...testing.rules.allocation import (
     allocated_as_asked,
     close_gives_back,
+    held_memory_lives_on,
     living_memory_shares_no_byte,
     planes_share_no_byte,
-    refused_close_touches_nothing,
 )
 from ...testing.rules.contexts import context_closes, one_context
 from ...testing.rules.footprint import nothing_stays_of_memory
@@ -85,7 +85,7 @@ def _frames(context: Context, name: str, side: int) -> Allocated | None:
 
 def _check_objects(report: Report, subject: str, made: Allocated) -> None:
     report.tries(close_gives_back, subject, made)
-    report.tries(refused_close_touches_nothing, subject, made)
+    report.tries(held_memory_lives_on, subject, made)
     report.tries(array_keeps_its_memory, subject, made)
     report.tries(living_memory_shares_no_byte, subject, made)
     report.tries(identity_is_readonly, subject, made.allocate())

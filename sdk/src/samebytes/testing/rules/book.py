@@ -15,8 +15,7 @@ P = ParamSpec("P")
 
 CHAPTERS = {
     1: "No byte is copied unless the caller said copy=True, and every copy is counted.",
-    2: "map() returns a new object. close() ends what it made, or raises BusyError and changes "
-    "nothing.",
+    2: "map() returns a new object. close() closes it, and says whether what it made is gone.",
     3: "No order of drops crashes or reads freed memory.",
     4: "Nothing leaks, and nothing is held by reference cycles.",
     5: "Bad input gets a clear error at the call that made it.",

@@ -9,9 +9,8 @@ import numpy as np
 
 from ..._core.frame import Frame
 from ..._core.pointers import data_address
-from ..._routing.route import route
-from ...errors import BusyError, NotHostVisibleError, RouteError, SamebytesError
-from .book import BrokenRule, NotChecked
+from ...errors import NotHostVisibleError, RouteError, SamebytesError
+from .book import NotChecked
 from .subjects import Array, Item, planes_of
 
 __all__ = ["SAMEBYTES", "ThroughSamebytes"]
@@ -64,9 +63,6 @@ class ThroughSamebytes:
                 values = _fill_each([plane.host_array() for plane in planes_of(mapped)], seed)
         except RouteError as error:
             raise NotChecked(f"the CPU cannot write to it in place: {error}") from error
-        except BusyError as error:
-            way = route(item, "cpu", access="w")
-            raise BrokenRule(f"a mapping for writing cannot be closed: {way.explain()}") from error
         item.wait()
         return values
 
