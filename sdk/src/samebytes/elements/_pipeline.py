@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
 from operator import index
 from types import TracebackType
@@ -27,6 +27,7 @@ from ._negotiation import Negotiation
 from ._plan import Plan
 from ._run import Run
 from ._statistics import Statistics
+from ._stop_on import check_signals, end_on, forget
 from ._threads import Threads
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class Pipeline:
         when_full: str = "wait",
         on_error: str = "stop",
         pool_timeout: float = 10.0,
+        stop_on: int | Iterable[int] = (),
     ) -> Running:
         """Open the elements and start.
 
@@ -120,6 +122,9 @@ class Pipeline:
                 that raises stops the pipeline with both; with "end-stream", which is "drop"
                 otherwise, it ends its own stream alone (`Running.ended_early`).
             pool_timeout: seconds to wait for a frame of a pool while no frame moves.
+            stop_on: a signal or several, such as `signal.SIGTERM`, that ends the streams: nothing
+                more is read, what was read comes out, and the loop over the frames ends
+                (`Running.stopped_by`). A second one does what it did before the start.
 
         Returns:
             What gives the frames; a context manager, which stops at the end of the block.
@@ -127,7 +132,8 @@ class Pipeline:
         Raises:
             ElementError: the pipeline runs already, elements cannot agree, or one cannot open.
             UnknownNameError: no such `when_full` or `on_error`.
-            ValueError: `threads` or `pool_timeout` is negative, or `queue` is below 1.
+            ValueError: `threads` or `pool_timeout` is negative, or `queue` is below 1; or there is
+                no such signal, or `stop_on` is used outside of the main thread.
         """
         for name, given, known in (
             ("on_error", on_error, ON_ERROR),
@@ -140,6 +146,7 @@ class Pipeline:
                 f"threads={threads}, queue={queue}, pool_timeout={pool_timeout}: threads and "
                 "pool_timeout are not below 0, queue not below 1"
             )
+        signals = check_signals(stop_on)
         before = self._running()
         if before is not None and (not before.stopped or before.left()):
             name = self._graph.sources[0].name
@@ -160,6 +167,7 @@ class Pipeline:
             run.close(failed=True)
             raise
         running = Running(run, workers)
+        end_on(signals, running)
         self._running = weakref.ref(running)
         return running
 
@@ -190,6 +198,7 @@ class Running:
 
     Attributes:
         stopped: it has stopped.
+        stopped_by: the number of the signal that ended it (`start(stop_on=)`), or None.
     """
 
     def __init__(self, run: Run, workers: Threads | None) -> None:
@@ -200,6 +209,7 @@ class Running:
         self._ending = Lock()
         self._finishing = False
         self.stopped = False
+        self.stopped_by: int | None = None
         _stop_at_exit(self)
 
     def __iter__(self) -> Iterator[Frame]:
@@ -305,6 +315,10 @@ class Running:
                 return
         self._finish(failed=failed)
 
+    def _end(self, number: int) -> None:
+        self.stopped_by = number
+        self._run.end()
+
     def left(self) -> bool:
         """Whether a thread of an element has not ended, although it was asked to."""
         return self._workers is not None and bool(self._workers.left())
@@ -352,6 +366,7 @@ class Running:
                     raise
         finally:
             self.stopped = True
+            forget(self)
             self._run.close(failed=failed, left=left)
         return left
 

@@ -135,6 +135,12 @@ class Run:
         finally:
             del last  # else its traceback would hold it
 
+    def end(self) -> None:
+        """End all streams where they are: what was read goes on to its end."""
+        for reader in self.readers:
+            reader.end()
+            self._interrupt(reader.step)
+
     def interrupt_sources(self) -> None:
         """Ask the sources alone: what was read may go on."""
         for reader in self.readers:

@@ -73,6 +73,7 @@ class Reader:
         self._negotiation = negotiation
         self._watch = watch
         self._several = several
+        self._ending = False
         self._seen: tuple[Any, Any] | None = None
         self._out: set[weakref.ref[Frame]] = set()
         self._back: SimpleQueue[weakref.ref[Frame] | None] = SimpleQueue()
@@ -99,9 +100,16 @@ class Reader:
         """
         source = self.step.element
         assert isinstance(source, Source)
+        if self._ending:
+            return None
         pool = self.pool
-        if pool is not None:
-            self._wait_for_room(pool)
+        try:
+            if pool is not None:
+                self._wait_for_room(pool)
+        except Stopped:
+            if self._ending:
+                return None
+            raise
         began = time.perf_counter_ns()
         try:
             native = source.read()
@@ -113,6 +121,8 @@ class Reader:
         except Stopped:
             raise
         except Exception as error:
+            if self._ending:  # a source may raise when it is interrupted
+                return None
             self.meter.raised()
             throw(self.step.failed(error, stream=self.stream))
         frame._origin = (self.origin, self.meter.took(began, 0))
@@ -131,6 +141,11 @@ class Reader:
         found = announced(self._negotiation, self.step, frame, plans)
         self.origin.info = self.info or replace(found, pool=self.pool)
         self._seen = seen
+
+    def end(self) -> None:
+        """Let the stream end: no other frame is read."""
+        self._ending = True
+        self.stop()
 
     def stop(self) -> None:
         """Let a call of read() that waits for the pool end, with `Stopped`."""

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals that end running pipelines, as the end of their streams would.
+
+One handler for each signal serves all pipelines that asked for it. It is there while one of them
+runs; what was there before comes back with the first signal, so that a second one does what it
+always did.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import weakref
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any, Protocol
+
+__all__ = ["Ends", "check_signals", "end_on", "forget"]
+
+
+class Ends(Protocol):
+    """A running pipeline."""
+
+    stopped: bool
+
+    def _end(self, number: int) -> None: ...
+
+
+# By signal: its handler before, and the pipelines that it ends.
+_asked: dict[int, tuple[Any, weakref.WeakSet[Ends]]] = {}
+
+
+def check_signals(signals: int | Iterable[int]) -> tuple[int, ...]:
+    """The signals' numbers.
+
+    Raises:
+        ValueError: this is not the main thread, which alone can handle signals; or there is no such
+            signal, or none that can be handled.
+    """
+    numbers = (signals,) if isinstance(signals, int) else tuple(signals)
+    if numbers and threading.current_thread() is not threading.main_thread():
+        raise ValueError("stop_on: only the main thread can handle signals: start it there")
+    never = {getattr(signal, name, None) for name in ("SIGKILL", "SIGSTOP")}
+    for number in numbers:
+        if number not in signal.valid_signals() or number in never:
+            raise ValueError(f"stop_on={number!r}: a signal that can be handled, such as SIGTERM")
+    return numbers
+
+
+def end_on(signals: Iterable[int], running: Ends) -> None:
+    """Let any of the signals end the pipeline. Called in the main thread."""
+    for number in signals:
+        if number not in _asked:
+            _asked[number] = signal.signal(number, _end_all), weakref.WeakSet()
+        _asked[number][1].add(running)
+
+
+def forget(running: Ends) -> None:
+    """It has stopped."""
+    here = threading.current_thread() is threading.main_thread()
+    for number, (before, those) in _asked.copy().items():
+        those.discard(running)
+        # Elsewhere nobody can take the handler away: it passes the next signal on.
+        if here and not those:
+            del _asked[number]
+            _restore(number, before)
+
+
+def _restore(number: int, before: Any) -> None:
+    if signal.getsignal(number) is _end_all:
+        signal.signal(number, signal.SIG_DFL if before is None else before)
+
+
+def _end_all(number: int, _: FrameType | None) -> None:
+    if number not in _asked:
+        return
+    before, those = _asked.pop(number)
+    _restore(number, before)
+    living = [one for one in those if not one.stopped]
+    for one in living:
+        one._end(number)
+    if not living:
+        signal.raise_signal(number)
