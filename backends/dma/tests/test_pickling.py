@@ -395,13 +395,13 @@ def test_a_full_queue_of_a_sender_is_waited_for() -> None:
 def test_offers_do_not_spin_without_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     """accept() fails, and the one who asks stays in the queue: poll() would return at once."""
     turns = []
-    answer_one = Offers._answer_one
+    let_in = Offers._let_in
 
     def counted(self: Offers, listener: socket.socket) -> None:
         turns.append(listener)
-        answer_one(self, listener)
+        let_in(self, listener)
 
-    monkeypatch.setattr(Offers, "_answer_one", counted)
+    monkeypatch.setattr(Offers, "_let_in", counted)
     pickled = bytes(ForkingPickler.dumps(picture(5)))
     assert offers._listener is not None
     with socket.socket(socket.AF_UNIX) as sock:

@@ -6,14 +6,17 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from samebytes_dma import RingReader, RingWriter
+from samebytes_dma._ring import serving
 
-from .both_ends import join, pair, ring, sent, served, value_of
+from .both_ends import connect, join, pair, ring, sent, served, value_of
 from .ring_packets import DONE, FRAME, GREETING, NUMBER, descriptors
 
 CREDENTIALS = 2
@@ -224,3 +227,55 @@ def test_those_who_connect_and_do_not_join(tmp_path: Any) -> None:
         finally:
             for sock in silent:
                 sock.close()
+
+
+@pytest.mark.parametrize("user", ["the same", "root's"])
+def test_those_who_are_silent_keep_no_reader_waiting(
+    user: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long they stay, and however often they come again."""
+    monkeypatch.setattr(serving, "_UNJOINED_SECONDS", 1e9)
+    address, silent = str(tmp_path / "ring"), deque[socket.socket]()
+    with ExitStack() as stack:
+        writer = stack.enter_context(
+            RingWriter(address, format="GRAY8", width=64, height=16, timeout=20)
+        )
+
+        def crowd(most: int) -> None:
+            for _ in range(most):
+                sock = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+                sock.setblocking(False)
+                try:
+                    sock.connect(address)
+                except BlockingIOError:
+                    return
+                silent.append(sock)
+
+        for _ in range(4):
+            crowd(16)
+            if user == "root's":
+                monkeypatch.setattr(serving, "user_of", lambda _: 0)
+            writer.serve()
+        monkeypatch.undo()
+        crowd(8)  # they are in front of it in the queue
+        reader = stack.enter_context(connect(writer, address, timeout=20))
+        crowd(16)
+        sent(writer, 1)
+        assert value_of(reader.read()) == 1
+        assert len(writer.statistics.readers) == 1
+
+
+def test_added_connections_are_sent_away_for_nobody(tmp_path: Any) -> None:
+    """The program has made them itself."""
+    address = str(tmp_path / "ring")
+    with ExitStack() as stack:
+        writer = stack.enter_context(RingWriter(address, format="GRAY8", width=64, height=16))
+        ours, theirs = pair()
+        stack.enter_context(theirs)
+        writer.add(ours)
+        for _ in range(40):
+            sock = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            sock.connect(address)
+            writer.serve()
+        theirs.send(GREETING.pack(b"J", b"SBRG", 1, 0))
+        assert served(writer, lambda: len(writer.statistics.readers) == 1)

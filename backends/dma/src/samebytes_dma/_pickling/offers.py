@@ -34,6 +34,8 @@ __all__ = ["OfferError", "offer", "offers", "opened", "set_pickle_timeout"]
 _KEY = 16
 _ANSWER_SECONDS = 10.0
 _KEY_SECONDS = 2.0
+# Those of one user whose key has not come: the one that has been silent longest goes.
+_MOST_SILENT = 16
 _NAP = 0.02
 # What accept() fails with for want of room here, while the one who asks stays in the queue.
 _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -53,6 +55,16 @@ class _Offer(NamedTuple):
     until: float
 
 
+class _Client:
+    """One that has connected, and the part of its key that has come."""
+
+    def __init__(self, sock: socket.socket, user: int) -> None:
+        self.sock = sock
+        self.user = user
+        self.key = bytearray()
+        self.until = time.monotonic() + _KEY_SECONDS
+
+
 class Offers:
     """Those of this process. A thread answers while there are any."""
 
@@ -62,6 +74,7 @@ class Offers:
         self._listener: socket.socket | None = None
         self._wake: Fd | None = None
         self._running = False
+        self._clients: list[_Client] = []
         self.seconds = 300.0
 
     def __len__(self) -> int:
@@ -104,37 +117,75 @@ class Offers:
                     self._running = False
                     self._close()
                     return
+            for client in [c for c in self._clients if c.until <= time.monotonic()]:
+                self._send_away(client)
+            now = time.monotonic()
+            nearest = [LONGEST_LOOK, *(client.until - now for client in self._clients)]
+            if seconds is not None:
+                nearest.append(seconds)
             waiting = select.poll()
-            waiting.register(listener.fileno(), select.POLLIN)
-            waiting.register(wake.fileno(), select.POLLIN)
-            waiting.poll(None if seconds is None else min(seconds, LONGEST_LOOK) * 1000 + 1)
+            sockets = [listener, *(client.sock for client in self._clients)]
+            for number in (wake.fileno(), *(sock.fileno() for sock in sockets)):
+                waiting.register(number, select.POLLIN)
+            ready = {n for n, _ in waiting.poll(max(min(nearest), 0) * 1000 + 1)}
             with suppress(BlockingIOError):
                 os.eventfd_read(wake.fileno())
-            with suppress(OSError):  # one that asks badly does not keep others from asking
-                self._answer_one(listener)
+            # One that asks badly, or not at all, does not keep others from asking.
+            for client in [c for c in self._clients if c.sock.fileno() in ready]:
+                self._hear(client)
+            if listener.fileno() in ready:
+                self._let_in(listener)
 
-    def _answer_one(self, listener: socket.socket) -> None:
+    def _let_in(self, listener: socket.socket) -> None:
         try:
             sock, _ = listener.accept()
         except OSError as error:
             if error.errno in _NO_ROOM:  # poll() would return at once, again and again
                 time.sleep(_NO_ROOM_SECONDS)
             return
-        with sock:
-            if user_of(sock) not in (os.getuid(), 0):
-                return
-            sock.settimeout(_KEY_SECONDS)
-            key = sock.recv(_KEY, socket.MSG_WAITALL)
-            with self._lock:
-                found = self._offers.pop(key, None)
-            if found is not None:
-                send_message(sock, found.body, [b.fileno() for b in found.buffers])
+        user = user_of(sock)
+        if user not in (os.getuid(), 0):
+            sock.close()
+            return
+        sock.setblocking(False)
+        client = _Client(sock, user)
+        self._clients.append(client)
+        self._hear(client)
+        silent = [c for c in self._clients if c.user == user]
+        if len(silent) > _MOST_SILENT:
+            self._send_away(silent[0])
+
+    def _hear(self, client: _Client) -> None:
+        """Take what has come of a key; with all of it, send what it opens."""
+        try:
+            part = client.sock.recv(_KEY - len(client.key))
+        except BlockingIOError:
+            return
+        except OSError:
+            part = b""
+        client.key += part
+        if part and len(client.key) < _KEY:
+            return
+        with self._lock:
+            found = self._offers.pop(bytes(client.key), None)
+        if found is not None:
+            client.sock.settimeout(_KEY_SECONDS)
+            with suppress(OSError):  # it is gone
+                send_message(client.sock, found.body, [b.fileno() for b in found.buffers])
+        self._send_away(client)
+
+    def _send_away(self, client: _Client) -> None:
+        self._clients.remove(client)
+        client.sock.close()
 
     def _close(self) -> None:
         if self._listener is not None:
             self._listener.close()
         if self._wake is not None:
             self._wake.close()
+        for client in self._clients:
+            client.sock.close()
+        self._clients.clear()
         self._listener = self._wake = None
 
     def leave_to_the_parent(self) -> None:

@@ -28,7 +28,10 @@ from .waiting import LONGEST_LOOK, eventfd, write
 
 __all__ = ["Server"]
 
+# Those of one user who have connected and not joined: the one that has been silent longest goes.
 _MOST_UNJOINED = 16
+# So many are let in at a time, so that a crowd does not keep frames from being sent.
+_MOST_AT_ONCE = 64
 _UNJOINED_SECONDS = 10.0
 _MOST_DEPARTURES = 64
 # How long to wait before a packet is tried again for which a socket had no room.
@@ -71,6 +74,8 @@ class Server:
         self._listener: socket.socket | None = None
         self._full_until: float | None = None
         self._readers: list[Reader] = []
+        # Those who came to the listener, and may not have joined, with their user; oldest first.
+        self._silent: list[tuple[int, Reader]] = []
         # Who gets the next frame, and how many of them each may have; see _count().
         self._joined: list[Reader] = []
         self._most = 1
@@ -257,6 +262,7 @@ class Server:
         for reader in self._readers:
             reader.close()
         self._readers.clear()
+        self._silent.clear()
         self._joined = []
         self._by_number.clear()
         if self._listener is not None:
@@ -277,7 +283,7 @@ class Server:
         self._uncounted = False
 
     def _accept(self, listener: socket.socket) -> None:
-        while True:
+        for _ in range(_MOST_AT_ONCE):
             try:
                 sock, _ = listener.accept()
             except BlockingIOError:
@@ -285,12 +291,19 @@ class Server:
             except OSError:  # no descriptor is left: those who wait stay in the kernel's queue
                 self._listen(False)
                 return
-            unjoined = sum(not r.joined for r in self._readers)
-            if unjoined >= _MOST_UNJOINED or user_of(sock) not in (os.getuid(), 0):
+            user = user_of(sock)
+            if user not in (os.getuid(), 0):
                 sock.close()
                 continue
             check(sock)
-            self._enter(sock)
+            reader = self._enter(sock)
+            self._silent = [(u, r) for u, r in self._silent if r in self._readers and not r.joined]
+            self._silent.append((user, reader))
+            # Readers join at once, and are not silent. Asked before anybody is sent away for them.
+            self._look_at(reader)
+            silent = [r for u, r in self._silent if u == user and not r.joined]
+            if len(silent) > _MOST_UNJOINED:
+                self._depart(silent[0], "did not join, and others came")
 
     def _listen(self, now: bool) -> None:
         """Whether who waits to be let in ends a poll(); if not now, then after a while."""
@@ -298,11 +311,12 @@ class Server:
             self._epoll.modify(self._listener.fileno(), select.EPOLLIN if now else 0)
             self._full_until = None if now else time.monotonic() + _FULL_SECONDS
 
-    def _enter(self, sock: socket.socket) -> None:
+    def _enter(self, sock: socket.socket) -> Reader:
         reader = Reader(sock)
         self._readers.append(reader)
         self._by_number[sock.fileno()] = reader
         self._epoll.register(sock.fileno(), select.EPOLLIN)
+        return reader
 
     def _welcome(self, reader: Reader) -> int:
         taking_part = len(self.readers)
