@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import gc
 import traceback
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import samebytes as sb
 from samebytes.errors import AccessError, CopyRequiredError, NoRouteError, UnknownNameError
 
+from .conftest import Pages
 from .made_up import ALPHA, Alias, Copy, OnlyEven, RefusesAll, edge, install
 
 pytestmark = pytest.mark.usefixtures("made_up")
@@ -55,6 +58,32 @@ def test_a_refusal_is_shown_alone(monkeypatch: pytest.MonkeyPatch, again: bool) 
     shown = "".join(traceback.format_exception(caught.value))
     assert "Traceback" in shown
     assert shown.count("Traceback") == 1
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_asking_for_a_route_keeps_nothing_alive(
+    monkeypatch: pytest.MonkeyPatch, pages: Pages, copy: bool
+) -> None:
+    """How far a refused way led is forgotten at once, without the garbage collector."""
+    install(
+        monkeypatch,
+        edge("cpu", "alpha", Alias),
+        edge("alpha", "beta", RefusesAll),
+        edge("cpu", "beta", Copy, cost=9.0),
+    )
+    tensor = pages.tensor()
+    gc.collect()
+    gc.disable()
+    try:
+        if copy:
+            assert "never takes anything" in sb.route(tensor, "beta", copy=True).explain()
+        else:
+            with suppress(CopyRequiredError):
+                sb.route(tensor, "beta")
+        del tensor
+        assert pages.released == 1
+    finally:
+        gc.enable()
 
 
 def test_an_edge_that_copies_and_cannot_serve_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

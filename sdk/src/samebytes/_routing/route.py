@@ -11,6 +11,7 @@ from .._core.access import Access, check_access
 from .._core.context import Context, Level, Target
 from .._core.frame import Frame
 from .._core.mapper import MemoryMapper, Refused, not_writable
+from .._core.raising import without_frames
 from .._core.tensor import Tensor
 from .._plugins.discovery import tables
 from ..errors import (
@@ -261,7 +262,7 @@ def _refusal(
     try:
         there = route_function(hops[:first], level, access)(item) if first else item
     except Refused as answer:
-        return answer
+        return without_frames(answer)  # else the caller's variable would keep the mapping alive
     reason = hops[first].accepts(there) if first < len(hops) else None
     if reason is None:
         return None
