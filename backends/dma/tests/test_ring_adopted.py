@@ -106,6 +106,18 @@ def test_memory_of_others_is_held_until_readers_are_done() -> None:
         reader.read()
 
 
+def test_memory_of_others_that_is_gone_is_released_with_the_next() -> None:
+    """The pages would stay for as long as the slot has nothing else."""
+    with ring(adopt=4) as (writer, reader):
+        context = samebytes.context("dma:memfd")
+        for number in range(3):
+            writer.send(context.allocate_frame("GRAY8", 64, 16))
+            assert value_of(reader.read()) == 0
+            writer.wait_until_read()
+            known = [slot for slot in writer._pool.adopted if slot.buffer is not None]
+            assert len(known) == 1, number
+
+
 def test_memory_that_readers_would_refuse(memfd: Callable[..., int]) -> None:
     """It could be cut short: it is copied, if that is allowed."""
     with ring() as (writer, reader):

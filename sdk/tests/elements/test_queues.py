@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections import deque
 from typing import Any
 
 import pytest
@@ -85,3 +87,25 @@ def test_what_comes_while_it_stops_is_counted_once() -> None:
     with pytest.raises(Stopped):
         port.put((0, "second"))
     assert port.lost == 3
+
+
+def test_what_comes_before_who_waits_is_known_of_wakes_it() -> None:
+    """A writer that finds no listener wakes nobody: whoever waits looks once more."""
+
+    class Late(deque[Any]):
+        """Another thread puts an item just before somebody is entered here."""
+
+        def append(self, listener: Any) -> None:
+            port.put((0, "frame"))
+            super().append(listener)
+
+    channel = Channel()
+    channel._listeners = Late()
+    port = Port(channel._tickets, deque(), 1, "wait")
+
+    async def wait() -> None:
+        await asyncio.wait_for(channel.wait(asyncio.get_running_loop()), 10)
+
+    asyncio.run(wait())
+    assert channel.get()[1] == "frame"
+    assert not channel._listeners

@@ -7,6 +7,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -134,6 +135,25 @@ def test_a_pool_of_frames() -> None:
     del second, third
     assert not pool.acquire().metadata
     assert len(pool) == 2
+
+
+def test_a_frame_of_a_pool_knows_nothing_of_its_last_use() -> None:
+    pool = el.FramePool(frame, maximum=1, timeout=1)
+    first = pool.acquire()
+    address = first.planes[0].native.ctypes.data
+    first.metadata["own"] = 1
+    first.meta.pts, first.meta.time_base = 7, Fraction(1, 25)
+    first.meta.regions.append(sb.Region(0, 0, 4, 4))
+    del first
+    again = pool.acquire()
+    assert again.planes[0].native.ctypes.data == address
+    meta = again.meta
+    assert (meta.pts, meta.time_base, list(meta.regions), dict(meta.metadata)) == (
+        None,
+        None,
+        [],
+        {},
+    )
 
 
 def test_a_frame_that_waited_in_vain_has_the_missing_copy_as_its_cause() -> None:

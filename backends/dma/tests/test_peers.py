@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is let in, by the user of the process at the other end: the ring's own, and root."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import socket
+import threading
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import pytest
+
+import samebytes
+from samebytes_dma import OfferError, RingWriter
+from samebytes_dma._pickling import offers as pickling
+from samebytes_dma._pickling.offers import offers
+from samebytes_dma._ring import serving
+
+from .both_ends import connect, sent, value_of
+from .ring_packets import GREETING
+
+# Python's own word on threads.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+NOBODY = 65534
+AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
+
+
+def as_nobody(address: bytes | str, kind: int, says: bytes) -> bytes:
+    """What a process of another user is answered."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            with socket.socket(socket.AF_UNIX, kind) as sock:
+                sock.settimeout(20)
+                sock.connect(address)
+                answer = b""
+                try:
+                    sock.sendall(says)
+                    answer = sock.recv(100)
+                except ConnectionError:
+                    pass
+                os.write(writing, b"answered " + answer)
+            os._exit(0)
+        finally:
+            os._exit(99)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        answered = file.read()
+    assert os.waitpid(child, 0) == (child, 0)
+    return answered
+
+
+@pytest.fixture
+def ring() -> Any:
+    """A writer at an abstract name, to which any user can connect."""
+    name = f"@{secrets.token_hex(8)}"
+    with RingWriter(name, format="GRAY8", width=64, height=16, timeout=20) as writer:
+        stop = threading.Event()
+
+        def serve() -> None:
+            while not stop.is_set():
+                writer.serve(0.01)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield writer, name
+        stop.set()
+        thread.join()
+
+
+@AS_ROOT
+def test_another_user_does_not_join_a_ring(ring: Any) -> None:
+    writer, name = ring
+    joins = GREETING.pack(b"J", b"SBRG", 1, 0)
+    assert as_nobody(name.replace("@", "\0"), socket.SOCK_SEQPACKET, joins) == b"answered "
+    assert not writer.statistics.readers
+
+
+@pytest.mark.parametrize(("user", "joins"), [(os.getuid(), True), (0, True), (NOBODY, False)])
+def test_a_ring_asks_for_the_user_of_who_connects(
+    user: int, joins: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "user_of", lambda _: user)
+    address = str(tmp_path / "ring")
+    with RingWriter(address, format="GRAY8", width=64, height=16, timeout=20) as writer:
+        if joins:
+            with connect(writer, address, timeout=20) as reader:
+                sent(writer, 3)
+                assert value_of(reader.read()) == 3
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+            sock.settimeout(20)
+            sock.connect(address)
+            writer.serve()
+            assert sock.recv(1) == b""
+
+
+def offered() -> tuple[bytes, bytes, bytes]:
+    """A pickle, and where it is fetched with which key."""
+    frame = samebytes.context("dma").allocate_frame("GRAY8", 64, 16)
+    pickled = bytes(ForkingPickler.dumps(frame))
+    (key,), listener = offers._offers, offers._listener
+    assert listener is not None
+    return pickled, listener.getsockname(), key
+
+
+@AS_ROOT
+def test_another_user_gets_nothing_for_a_key() -> None:
+    pickled, address, key = offered()
+    assert as_nobody(address, socket.SOCK_STREAM, key) == b"answered "
+    assert value_of(pickle.loads(pickled)) == 0  # it was not spent
+
+
+def test_a_sender_of_pickles_asks_for_the_user_of_who_connects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def user_of(_: socket.socket) -> int:
+        return NOBODY if threading.current_thread().name == "samebytes offers" else os.getuid()
+
+    pickled, _, _ = offered()
+    with monkeypatch.context() as patch:
+        patch.setattr(pickling, "user_of", user_of)
+        with pytest.raises(OfferError):
+            pickle.loads(pickled)
+    assert value_of(pickle.loads(pickled)) == 0
