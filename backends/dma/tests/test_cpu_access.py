@@ -10,19 +10,15 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
-import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import samebytes
 from samebytes import plugins
 from samebytes.errors import NativeError, NoRouteError
-from samebytes.plugins import Storage
-from samebytes.testing import at_each_step
 from samebytes_dma import _abi, _cpu_access, frame_from_fds, from_fd
 from samebytes_dma._abi import DMA_BUF_IOCTL_SYNC, dma_buf_sync
 
@@ -114,44 +110,6 @@ def test_an_exporter_that_refuses(
     files = {str(os.fstat(fd).st_ino) for fd in fds}
     mapped = [line.split()[4] for line in Path("/proc/self/maps").read_text().splitlines()]
     assert files.isdisjoint(mapped)
-
-
-@pytest.mark.parametrize("opcodes", [False, True])
-def test_no_interrupt_leaves_an_access_open(
-    memfd: MakeMemfd, calls: list[int], opcodes: bool
-) -> None:
-    """Wherever the exception of a signal handler comes: what was begun is ended, once."""
-    tensor = from_fd(memfd(), (16,))
-    steps = 0
-    for _ in at_each_step(lambda: tensor.map("cpu").close(), opcodes=opcodes, finalizers=False):
-        gc.collect(0)
-        assert calls in ([], [READ, READ | END])
-        calls.clear()
-        steps += 1
-    assert steps > 30
-
-
-@pytest.mark.together
-def test_an_interrupted_release_ends_what_is_left(memfd: MakeMemfd, calls: list[int]) -> None:
-    """Storage calls it again: see Resumable."""
-    tensor = frame_from_fds([memfd(), memfd()], "NV12", 32, 32)
-    views: list[samebytes.Frame] = []
-
-    def release() -> Any:
-        begun = views[-1].storage.keep
-        assert isinstance(begun, Storage)
-        return begun.release
-
-    def work() -> None:
-        views.append(tensor.map("cpu"))
-        release()()
-
-    for _ in at_each_step(work, finalizers=False, opcodes=True):
-        if views:
-            release()()
-            views.pop().close()
-            assert calls == [READ, READ, READ | END, READ | END]
-        calls.clear()
 
 
 @pytest.mark.parametrize("code", [errno.EINTR, errno.EAGAIN])

@@ -14,7 +14,7 @@ import pytest
 import samebytes
 from samebytes import Fd, TensorInfo
 from samebytes.errors import NoRouteError
-from samebytes.testing import address_of, at_each_step, fill
+from samebytes.testing import address_of, fill
 from samebytes_dma import INVALID, DMABuffer, frame_from_fds, from_fd
 
 MakeMemfd = Callable[..., int]
@@ -187,13 +187,3 @@ def test_all_allocators_are_one_memory_type() -> None:
     with chosen.allocate((4,)) as tensor, tensor.map(default, "rw") as same:
         assert same.handle() == tensor.handle()
         assert [h.spec.name for h in samebytes.route(tensor, "cpu").hops] == ["dma -> cpu"]
-
-
-def test_a_mapping_may_be_interrupted_at_any_instruction() -> None:
-    tensor = samebytes.context("dma").allocate((64, 64))
-    fd = tensor.handle("dma_fd")
-    tensor.map("cpu", "rw").close()
-    held: list[object] = []  # to be dropped when no exception comes any more
-    for step in at_each_step(lambda: held.append(tensor.map("cpu", "rw")), opcodes=True):
-        held.clear()
-        assert _mappings(fd) == 0, step

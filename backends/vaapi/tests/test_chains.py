@@ -67,7 +67,8 @@ def test_closing_ends_the_surface(
         mapped.flush()
         held = mapped.native[0]
         assert mapped.close() is False
-        assert not wrapped.functions.named("vaDestroySurfaces")
+        if drivers is not copied or access != "r":  # a copy that is not written back holds nothing
+            assert not wrapped.functions.named("vaDestroySurfaces")
         del held
     assert len(wrapped.functions.named("vaDestroySurfaces")) == 1
     names = [name for name, _ in wrapped.functions.calls]

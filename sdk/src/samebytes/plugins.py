@@ -47,9 +47,7 @@ from ._core.mapper import MemoryMapper, Refused
 from ._core.ordering import ordering_queue
 from ._core.owned_pointer import (
     OwnedPointer,
-    hand_over,
     owned_pointer_type,
-    store_result,
     uninterrupted,
     untrack,
 )
@@ -59,7 +57,6 @@ from ._core.secrets import without_secrets, without_secrets_in
 from ._core.storage import (
     JointStorage,
     NativeStorage,
-    Resumable,
     Storage,
     joint_owner,
     owners_of_planes,
@@ -124,7 +121,6 @@ __all__ = [
     "ProtocolSpec",
     "Refused",
     "Region",
-    "Resumable",
     "Storage",
     "Tensor",
     "TensorInfo",
@@ -145,7 +141,6 @@ __all__ = [
     "dtype",
     "file_behind",
     "file_identity",
-    "hand_over",
     "hookimpl",
     "in_forked_child",
     "intern",
@@ -166,7 +161,6 @@ __all__ = [
     "probe",
     "read_slot",
     "register_handle_key",
-    "store_result",
     "sweep_loans",
     "taken_from",
     "uninterrupted",

@@ -26,7 +26,6 @@ from samebytes.plugins import (
     ordering_queue,
     read_slot,
 )
-from samebytes.testing import at_each_step
 
 CPU = sb.context("cpu")
 
@@ -130,14 +129,6 @@ def test_a_context_orders_memory_that_is_there_already(
     assert ordered == [(item, known)]
     with pytest.raises(NoRouteError, match="queue"):
         item.map(device, queue="unknown")
-
-
-def test_an_interrupted_mapping_forgets_the_queue(device: DeviceContext) -> None:
-    route_through(device, Ordered)
-    tensor = device.tensor()
-    tensor.map("cpu", queue=object())
-    for step in at_each_step(lambda: tensor.map("cpu", queue=object()), opcodes=True):
-        assert ordering_queue() is None, step
 
 
 def test_a_mapping_that_fails_forgets_the_queue(device: DeviceContext) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from samebytes.plugins import ImportCache, Storage
-from samebytes.testing import at_each_step
 
 PAGE = 4096
 
@@ -75,28 +74,6 @@ def test_a_source_that_is_imported_again_and_again_is_released_once(
         weakref.finalize(of.of_source(source, 2, Imported), order.append, "import")
     del source
     assert order == ["import", "import", "memory"]
-
-
-def test_an_interrupted_release_of_a_source_goes_on(cache: ImportCache[Imported]) -> None:
-    """Storage calls it again: see Resumable."""
-    order: list[str] = []
-    sources: list[Storage] = []
-
-    def work() -> None:
-        source = Storage(partial(order.append, "memory"))
-        weakref.finalize(cache.of_source(source, 1, Imported), order.append, "import")
-        sources.append(source)
-        assert source.release is not None
-        source.release()
-
-    for _ in at_each_step(work, opcodes=True):
-        for source in sources:
-            assert source.release is not None
-            source.release()
-        if sources:
-            sources.clear()
-            assert order == ["import", "memory"]
-        order.clear()
 
 
 def test_a_cache_that_is_gone_leaves_the_release_of_its_sources() -> None:

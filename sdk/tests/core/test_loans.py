@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import threading
 import weakref
 from collections import deque
 from ctypes import c_int, c_uint64, c_void_p
@@ -18,8 +17,7 @@ import pytest
 
 from samebytes._core import loans
 from samebytes._core.loans import Lender, Loan, keep_while, lent_count, lent_in, sweep_loans
-from samebytes._core.owned_pointer import OwnedPointer, hand_over, owned_pointer_type, untrack
-from samebytes.testing import at_each_step
+from samebytes._core.owned_pointer import OwnedPointer, owned_pointer_type, untrack
 
 _libc = ctypes.CDLL(None)
 
@@ -98,90 +96,6 @@ def test_a_lending_that_fails_leaves_nothing(lender: Lender) -> None:
     del held
     assert lent_count(lender) == 0
     assert alive() is None
-
-
-def test_lending_and_sweeping_may_be_interrupted_at_any_instruction(lender: Lender) -> None:
-    def work() -> None:
-        # As a library does: what was made with a slot clears it when it is dropped.
-        loan = Loan(lender, Held())
-        slot = loan.slot()
-        with _Clearing(slot):
-            loan.fill(slot)
-            loan.done()
-        sweep_loans()
-
-    work()
-    cells = len(loans._table.cells)
-    for step in at_each_step(work, opcodes=True):
-        assert lent_count(lender) == 0, step
-        assert not loans._table.sweepers, step
-    for _ in range(3 * cells):
-        work()
-    # A slot that was interrupted before it was filled is not used again.
-    assert len(loans._table.cells) <= cells + len(loans._table.retired) + 256
-
-
-def test_a_sweep_after_one_that_was_interrupted_drops_all(lender: Lender) -> None:
-    given_back: list[weakref.ref[Held]] = []
-
-    def give_back() -> None:
-        held = Held()
-        given_back.append(weakref.ref(held))
-        for slot in _lend(lender, held, 2):
-            _clear(slot)
-
-    def work() -> None:
-        # In a thread, which is not interrupted: steps are those of the sweep alone.
-        thread = threading.Thread(target=give_back)
-        thread.start()
-        thread.join()
-        sweep_loans()
-
-    for step in at_each_step(work, opcodes=True):
-        sweep_loans()
-        assert not [alive for alive in given_back if alive() is not None], step
-        given_back.clear()
-
-
-def test_the_interpreter_ends_after_a_lending_that_was_interrupted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """At its end, every slot that a library may still clear gets a token that notifies nobody."""
-    notifying, silent = 0x1000, 0x2000
-    lender = Lender(0, lambda notify: OwnedPointer(notifying if notify else silent), _fill)
-    monkeypatch.setattr(loans, "_CAN_TRACE", True)
-    kept: list[OwnedPointer] = []
-    monkeypatch.setattr(loans, "_never_dropped", kept)
-    # The first loan of a process makes the slots too.
-    fresh = [loans._Table() for _ in range(4)]
-    lent = 0
-
-    def work() -> None:
-        monkeypatch.setattr(loans, "_table", fresh.pop())
-        _lend(lender, Held(), 2)
-
-    work()
-    for _ in at_each_step(work, opcodes=True):
-        before = [cell.value for cell in loans._table.cells.values()]
-        loans._stop_notifying()
-        after = [cell.value for cell in loans._table.cells.values()]
-        assert notifying not in after
-        assert after.count(silent) == before.count(notifying) == len(kept)
-        lent += len(kept)
-        kept.clear()
-        fresh += [loans._Table(), loans._Table()]
-    assert lent
-
-
-class _Clearing:
-    def __init__(self, slot: int) -> None:
-        self.slot = slot
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        _clear(self.slot)
 
 
 def test_many_slots(lender: Lender) -> None:
@@ -311,17 +225,6 @@ class TestOwnedPointers:
         assert address
         del made
         assert _freed == [address]
-
-    def test_what_was_handed_over_is_not_freed(self) -> None:
-        kind = owned_pointer_type("Blocks", _counting())
-        made = kind(0x1234)
-        _freed.clear()
-        taken = c_uint64()
-        hand_over(made, ctypes.memmove, ctypes.byref(taken), ctypes.byref(made), 8)
-        assert taken.value == 0x1234
-        assert made.address == 0
-        del made
-        assert _freed == [0]
 
     @pytest.mark.parametrize("first", ["pointer", "user"])
     def test_in_a_cycle_it_is_freed_after_those_who_use_it(self, first: str) -> None:

@@ -9,12 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
 
 import pytest
 
-from samebytes._core.locks import KeyLocks, Lock, _locks, held_here
-from samebytes.testing import at_each_step
+from samebytes._core.locks import KeyLocks, Lock, _locks
 
 CHILDREN = int(os.environ.get("SAMEBYTES_FORKED_CHILDREN", "40"))
 FINALIZERS = 200
@@ -221,33 +219,3 @@ def test_a_key_waits_for_its_own_lock_alone() -> None:
     while len(keys._locks) and time.monotonic() < deadline:  # the frame of the thread goes first
         time.sleep(0.01)
     assert not len(keys._locks), "locks that nobody uses are kept"
-
-
-GUARDED = """
-def work(lock, numbers):
-    try:
-        with lock:
-            for number in numbers:
-                with lock:
-                    if number == 1:
-                        continue
-                    numbers[number]
-            if not numbers:
-                return
-    except LookupError:
-        pass
-"""
-
-
-@pytest.mark.parametrize("opcodes", [False, True])
-@pytest.mark.parametrize("numbers", [[], [0, 1], [5]], ids=str)
-def test_interrupting_at_each_step_leaves_no_lock_locked(
-    numbers: list[int], *, opcodes: bool
-) -> None:
-    namespace: dict[str, Any] = {"__name__": "samebytes_of_a_test"}
-    exec(compile(GUARDED, "guarded", "exec"), namespace)
-    lock, count = Lock(), 0
-    for _ in at_each_step(lambda: namespace["work"](lock, numbers), opcodes=opcodes):
-        assert not held_here()
-        count += 1
-    assert count > 2

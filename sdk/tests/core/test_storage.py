@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import dis
 import gc
 import subprocess
 import sys
 import threading
 import weakref
 from functools import partial
-from itertools import pairwise
 from types import FrameType
 from typing import Any
 
@@ -18,7 +16,7 @@ import numpy as np
 import pytest
 
 from samebytes._core.storage import _released_at_exit, publish, raising_releases
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Storage
 
 
 def test_released_once_with_the_last_holder() -> None:
@@ -80,7 +78,7 @@ def test_last_holder_may_be_in_another_thread() -> None:
 def test_exit_releases_the_living_that_ask_for_it_newest_first() -> None:
     code = """
 import os
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Storage
 a = Storage(lambda: os.write(1, b"first "), at_exit=True)
 b = Storage(lambda: os.write(1, b"second "), at_exit=True)
 c = Storage(lambda: os.write(1, b"early "), at_exit=True)
@@ -124,7 +122,7 @@ def test_what_was_released_is_not_remembered_for_the_exit() -> None:
 def test_a_forked_child_leaves_a_drivers_memory_to_its_parent() -> None:
     code = """
 import os
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Storage
 a = Storage(lambda: os.write(1, b"released "), at_exit=True)
 b = Storage(lambda: os.write(1, b"plain "))
 child = os.fork()
@@ -142,7 +140,7 @@ del a, b
 def test_a_forked_child_keeps_what_a_release_holds() -> None:
     code = """
 import os
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Storage
 
 class Segment:
     def unmap(self): os.write(1, b"released ")
@@ -277,7 +275,7 @@ def test_the_error_of_a_release_at_exit_does_not_stop_the_others() -> None:
 import atexit, os
 # Registered first, so called last: nothing that is written later comes from atexit.
 atexit.register(os.write, 1, b"end")
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Storage
 
 def fail(): raise ValueError("of the release")
 
@@ -289,66 +287,3 @@ failing = [Storage(fail, at_exit=True) for _ in range(2)]
     )
     assert done.stdout == "oldest end"
     assert done.stderr.count("ValueError: of the release") == 2
-
-
-def test_a_resumable_release_goes_on_where_it_was_interrupted() -> None:
-    """The exception of a signal handler says nothing about what was given back."""
-    done: list[str] = []
-
-    def release(interrupted: list[type[BaseException]], steps: list[str]) -> None:
-        while steps:
-            done.append(steps.pop(0))
-            if interrupted:
-                raise interrupted.pop()
-
-    raised: list[object] = []
-    hook, sys.unraisablehook = sys.unraisablehook, lambda seen: raised.append(seen.exc_type)
-    try:
-        Storage(Resumable(release, [KeyboardInterrupt], ["unmap", "free"]))
-        assert (done, raised) == (["unmap", "free"], [KeyboardInterrupt])
-        done.clear()
-        Storage(Resumable(release, [OSError], ["unmap", "free"]))  # a driver's: it is done
-        Storage(partial(release, [KeyboardInterrupt], ["unmap", "free"]))
-        assert (done, raised[1:]) == (["unmap"] * 2, [OSError, KeyboardInterrupt])
-    finally:
-        sys.unraisablehook = hook
-
-
-def _after_calls() -> list[int]:
-    """Where signal handlers run in the finaliser, after its first instruction: behind each call."""
-    steps = list(dis.get_instructions(Storage.__del__))
-    return [then.offset for step, then in pairwise(steps) if step.opname == "CALL"]
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("at_exit", [True, False])
-@pytest.mark.parametrize("place", _after_calls())
-def test_an_exception_of_a_signal_handler_in_the_finaliser(place: int, at_exit: bool) -> None:
-    """What it owns is given back once, after what lies in it."""
-    order: list[str] = []
-    outer = Storage(partial(order.append, "outer"))
-    inner = Storage(partial(order.append, "inner"), keep=outer, at_exit=at_exit)
-    gone = weakref.ref(inner)
-    del outer
-    reached = False
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal reached
-        if frame.f_code is not Storage.__del__.__code__:
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode" and frame.f_lasti == place and not reached:
-            reached = True
-            raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        del inner
-    finally:
-        sys.settrace(before)
-    gc.collect()
-    assert gone() is None
-    assert order == ["inner", "outer"]
-    assert len(_released_at_exit) == len([r for r in _released_at_exit.values() if r() is not None])

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
-from samebytes.plugins import Fd, Resumable, Storage
+from samebytes.plugins import Fd, Storage
 
 from ._abi import DMA_BUF_NAME_LEN, DMA_BUF_SET_NAME, ioctl
 from ._descriptor import Kind, examine, exporter_of, kind_of, name_of
@@ -74,7 +74,7 @@ class DMABuffer:
     ) -> None:
         found = examine(fd.fileno())
         wait = partial(wait_for_devices, fd) if found.dma_buf else None
-        storage = Storage(Resumable(fd.close), nbytes=found.size, keep=keep, wait=wait)
+        storage = Storage(fd.close, nbytes=found.size, keep=keep, wait=wait)
         self._fill(fd, found.size, found.readonly, found.dma_buf, mappable, kept, storage)
 
     def lent(self, storage: Storage, *, readonly: bool) -> DMABuffer:

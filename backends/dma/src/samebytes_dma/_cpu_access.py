@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
-from samebytes.plugins import uninterrupted
 
 from . import _abi
 
@@ -37,13 +36,18 @@ def begin_access(fd: Fd, access: Access, begun: list[Fd]) -> None:
     Args:
         fd: of a DMA-BUF.
         access: what the CPU will do.
-        begun: gets the descriptor with the call, so that whoever ends those never misses one.
+        begun: gets the descriptor, for whoever ends those.
 
     Raises:
         NativeError: the exporter refuses.
     """
     sync = _syncing(fd, _abi.DMA_BUF_SYNC_START | sync_flags(access))
-    _answered(partial(uninterrupted, sync, partial(begun.append, fd)))
+    begun.append(fd)  # first: an access that was not begun may be ended, but not the other way
+    try:
+        _answered(sync)
+    except NativeError:
+        begun.pop()
+        raise
 
 
 def end_accesses(begun: list[Fd], access: Access) -> None:
@@ -56,19 +60,22 @@ def end_accesses(begun: list[Fd], access: Access) -> None:
     Raises:
         NativeError: an exporter refuses; the last error.
     """
-    failed: NativeError | None = None
+    failed: list[NativeError] = []
+    try:
+        _end_each(begun, access, failed)
+    finally:
+        _end_each(begun, access, failed)  # what an exception of a signal handler left
+    if failed:
+        raise failed.pop()  # of a list that is empty then: else its traceback would hold itself
+
+
+def _end_each(begun: list[Fd], access: Access, failed: list[NativeError]) -> None:
     while begun:
-        sync = _syncing(begun[-1], _abi.DMA_BUF_SYNC_END | sync_flags(access))
         try:
-            _answered(partial(uninterrupted, sync, begun.pop))
+            _answered(_syncing(begun[-1], _abi.DMA_BUF_SYNC_END | sync_flags(access)))
         except NativeError as error:
-            failed = error
-            begun.pop()
-    if failed is not None:
-        try:
-            raise failed
-        finally:
-            failed = None  # else its traceback, which holds this frame, would hold itself
+            failed[:] = [error]
+        begun.pop()
 
 
 def publish(begun: Sequence[Fd], access: Access) -> None:

@@ -14,7 +14,7 @@ from mmap import PAGESIZE
 from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Fd, Refused, Resumable, Storage, store_result
+from samebytes.plugins import Fd, Refused, Storage
 
 from . import _abi
 from ._cpu_access import begin_access, end_accesses, publish
@@ -120,7 +120,7 @@ def _begin(buffers: Sequence[DMABuffer], access: Access, source: Storage) -> Sto
     begun: list[Fd] = []
     # The owner comes before the accesses, none of which an exception can lose then.
     storage = Storage(
-        Resumable(end_accesses, begun, access), keep=source, at_exit=True,
+        partial(end_accesses, begun, access), keep=source, at_exit=True,
         flush=partial(publish, begun, access),
     )  # fmt: skip
     try:
@@ -177,7 +177,7 @@ def map_buffer(cell: c_void_p, buffer: DMABuffer, address: int | None, access: A
 def _call_mmap(
     cell: c_void_p, address: int | None, nbytes: int, protection: int, flags: int, fd: int
 ) -> None:
-    store_result(cell, _abi.mmap, address, nbytes, protection, flags, fd, 0)
+    cell.value = _abi.mmap(address, nbytes, protection, flags, fd, 0)
     if cell.value == _abi.MAP_FAILED:
         code = ctypes.get_errno()
         cell.value = None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -10,7 +11,7 @@ import pyopencl
 
 from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError, UnknownNameError
-from samebytes.plugins import Resumable, Storage, TensorInfo
+from samebytes.plugins import Storage, TensorInfo
 
 from ._frame import OpenCLFrame
 from ._images import image_maker
@@ -132,7 +133,7 @@ def _svm(context: OpenCLContext, nbytes: int) -> Storage:
         memory = pyopencl.SVMAllocation(context.native, size, 0, pyopencl.svm_mem_flags.READ_WRITE)
     except pyopencl.Error as error:
         raise NativeError("clSVMAlloc", getattr(error, "code", 0), str(error)) from error
-    release = Resumable(_release_svm, memory, context.queue)
+    release = partial(_release_svm, memory, context.queue)
     return Storage(release, address=memory.svm_ptr, nbytes=size, at_exit=True)
 
 

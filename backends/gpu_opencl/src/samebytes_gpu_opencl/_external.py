@@ -20,7 +20,7 @@ from samebytes.errors import (
     MissingDependencyError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Fd, KeyLocks, Resumable, TensorInfo, file_identity
+from samebytes.plugins import Fd, KeyLocks, TensorInfo, file_identity
 
 from ._abi import external_memory as abi
 from ._devices import has_extension
@@ -60,7 +60,7 @@ class ExternalBuffer(MemStorage):
         platform = platform_of(context.native_device)
         acquired = c_void_p()
         hand = partial(_hand, platform, queue, handle)
-        self.release = Resumable(_give_back, hand, acquired, self.release)
+        self.release = partial(_give_back, hand, acquired, self.release)
         hand(_ACQUIRE, acquired)
         self.flush = partial(_let_see, hand, acquired)
 

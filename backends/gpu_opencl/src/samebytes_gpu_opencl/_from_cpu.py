@@ -14,7 +14,6 @@ from samebytes.plugins import (
     MapperSpec,
     MemoryMapper,
     Refused,
-    Resumable,
     Storage,
     Tensor,
     TensorInfo,
@@ -120,7 +119,7 @@ class CpuCopyToOpenCL(MemoryMapper):
             )  # fmt: skip
         if queue.ordered:
             storage.wait = queue.finish
-            storage.release = Resumable(_finish_and_release, queue, storage.release)
+            storage.release = partial(_finish_and_release, queue, storage.release)
         else:
             queue.finish()
         return pinned_buffer(handle, storage, dense), dense, storage

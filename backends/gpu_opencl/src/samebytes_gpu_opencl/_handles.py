@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import os
 from ctypes import byref, c_size_t, c_uint32, c_void_p, sizeof, string_at
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyopencl
 
 from samebytes.errors import DeviceMismatchError, LayoutError, NativeError
-from samebytes.plugins import Fd, Resumable, Storage
+from samebytes.plugins import Fd, Storage
 
 from ._library import call, call_noting, give_back
 
@@ -118,7 +119,7 @@ def release_mem(cell: c_void_p, context: pyopencl.Context) -> Callable[[], objec
 
     It holds the cl_context: there is a driver whose memory does not, and is invalid without it.
     """
-    return Resumable(_release, cell, context)
+    return partial(_release, cell, context)
 
 
 def _release(cell: c_void_p, _: pyopencl.Context) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pyopencl import map_flags, mem_flags, mem_info
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Access, Resumable, Storage, TensorInfo
+from samebytes.plugins import Access, Storage, TensorInfo
 
 from ._handles import MemReference, retain_mem
 from ._handles import mem_info as ask
@@ -171,9 +171,9 @@ def _begin(
     lies_in = storage.keep if type(storage) is MemReference else storage
     # The owner comes before what it owns, which no exception can lose then.
     mapping: HostMapping | None = HostMapping(
-        Resumable(_unmap_svm, queue, pointer)
+        partial(_unmap_svm, queue, pointer)
         if kind == "svm"
-        else Resumable(_unmap_and_release, queue, held, pointer),
+        else partial(_unmap_and_release, queue, held, pointer),
         keep=lies_in,
         holds=storage,
         readonly=access == "r",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pyopencl import map_flags, mem_flags
 
 from samebytes.errors import NativeError
-from samebytes.plugins import ImportCache, Refused, Resumable, Tensor, data_address
+from samebytes.plugins import ImportCache, Refused, Tensor, data_address
 
 from ._library import call, making
 from ._parts import MemStorage
@@ -88,7 +88,7 @@ def _make(context: OpenCLContext, start: int, size: int, item: Tensor) -> HostBu
         raise Refused(f"no buffer over {size} bytes of host memory: {error}") from error
     made.queues = {}
     written = 0 if item.readonly else size
-    made.release = Resumable(_give_back, made.queues, made.handle, written, made.release)
+    made.release = partial(_give_back, made.queues, made.handle, written, made.release)
     return made
 
 

@@ -7,14 +7,14 @@ import ctypes
 import sys
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, byref, c_char_p, c_int32, c_void_p
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import pyopencl
 import pyopencl._cl as _pyopencl_cl
 
 from samebytes.errors import NativeError
-from samebytes.plugins import bind, hand_over, store_result, uninterrupted
+from samebytes.plugins import bind
 
 from ._abi import core, external_memory, usm
 
@@ -103,9 +103,8 @@ def extension_function(platform: int, name: str) -> Any:
 def making(name: str, *arguments: Any, function: Any = None) -> Callable[[c_void_p], None]:
     """What calls a function and stores the handle or pointer that it returns in a cell.
 
-    It raises NativeError if the error code, the function's last argument, is not CL_SUCCESS. No
-    exception of a signal handler loses what was made: whoever releases what the cell holds exists
-    before.
+    It raises NativeError if the error code, the function's last argument, is not CL_SUCCESS.
+    Whoever releases what the cell holds exists before.
 
     Args:
         name: of the function, for the error.
@@ -115,7 +114,7 @@ def making(name: str, *arguments: Any, function: Any = None) -> Callable[[c_void
 
     def fill(cell: c_void_p) -> None:
         code = c_int32()
-        store_result(cell, function or _FUNCTIONS[name], *arguments, byref(code))
+        cell.value = (function or _FUNCTIONS[name])(*arguments, byref(code))
         if code.value or not cell.value:
             raise NativeError(name, code.value, meaning(code.value))
 
@@ -126,8 +125,6 @@ def call_noting(
     cell: c_void_p, value: int | None, name: str, *arguments: Any, function: Any = None
 ) -> None:
     """Call a function as `call()` does, and store in a cell what its owner will give back.
-
-    Nothing comes in between: whoever releases what the cell holds exists before.
 
     Args:
         cell: gets the value, if the function succeeds.
@@ -140,20 +137,21 @@ def call_noting(
     Raises:
         NativeError: it does not return CL_SUCCESS.
     """
-    called = partial(function or _FUNCTIONS[name], *arguments)
-    code, _ = uninterrupted(called, partial(setattr, cell, "value", value))
+    cell.value = None
+    code = (function or _FUNCTIONS[name])(*arguments)
     if code:
-        cell.value = None
         raise NativeError(name, code, meaning(code))
+    cell.value = value
 
 
 def give_back(cell: c_void_p, name: str, *arguments: Any) -> None:
-    """Call a function that ends what a cell holds, and empty the cell; nothing comes in between.
+    """Empty a cell, and call the function that ends what it held.
 
     Raises:
         NativeError: it does not return CL_SUCCESS.
     """
-    code = hand_over(cell, _FUNCTIONS[name], *arguments)
+    cell.value = None
+    code = _FUNCTIONS[name](*arguments)
     if code:
         raise NativeError(name, code, meaning(code))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import samebytes
 from samebytes.errors import NativeError
-from samebytes.plugins import Access, MemoryMapper, Refused, Resumable, Storage, TensorInfo
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, TensorInfo
 
 from ._host_mapping import map_buffer, map_image, map_svm
 from ._queues import working_queue
@@ -108,7 +108,7 @@ class DeviceUSMToCpu(MemoryMapper):
             # The copy may still run when everybody has dropped the result: then it must be waited
             # for, or it would write into pages that were given back.
             storage = Storage(
-                Resumable(queue.finish), address=pages.address, nbytes=nbytes, readonly=True,
+                queue.finish, address=pages.address, nbytes=nbytes, readonly=True,
                 keep=(pages, item.storage), wait=queue.finish,
             )  # fmt: skip
         else:

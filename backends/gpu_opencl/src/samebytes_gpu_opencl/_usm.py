@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from ctypes import byref, c_int32, c_size_t, c_uint32, c_void_p, sizeof
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import DeviceMismatchError, LayoutError, MissingDependencyError, NativeError
-from samebytes.plugins import Resumable, Storage, TensorInfo, hand_over, store_result
+from samebytes.plugins import Storage, TensorInfo
 
 from ._abi import usm
 from ._devices import has_extension
@@ -121,9 +122,8 @@ def allocate_usm(context: OpenCLContext, kind: str, nbytes: int) -> USMStorage:
     devices = () if kind == "usm_host" else (context.native_device.int_ptr,)
     # It waits for all commands that use the memory, which clMemFreeINTEL does not.
     free, cell = usm_function(context, "clMemBlockingFreeINTEL"), c_void_p()
-    # The owner comes before the memory, which no exception can lose then.
-    storage = USMStorage(Resumable(_free, free, native, cell))
-    store_result(cell, make, native.int_ptr, *devices, None, size, 0, byref(error))
+    storage = USMStorage(partial(_free, free, native, cell))
+    cell.value = make(native.int_ptr, *devices, None, size, 0, byref(error))
     if error.value or not cell.value:
         raise NativeError(name, error.value, meaning(error.value))
     storage.pointer, storage.nbytes = cell.value, size
@@ -133,8 +133,9 @@ def allocate_usm(context: OpenCLContext, kind: str, nbytes: int) -> USMStorage:
 
 
 def _free(free: Any, native: pyopencl.Context, cell: c_void_p) -> None:
-    if cell.value:
-        _check("clMemBlockingFreeINTEL", hand_over(cell, free, native.int_ptr, cell.value))
+    pointer, cell.value = cell.value, None
+    if pointer:
+        _check("clMemBlockingFreeINTEL", free(native.int_ptr, pointer))
 
 
 class USMStorage(Storage):

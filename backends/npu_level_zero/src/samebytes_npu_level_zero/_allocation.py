@@ -6,7 +6,7 @@ from __future__ import annotations
 from ctypes import c_void_p
 
 from samebytes.errors import LayoutError
-from samebytes.plugins import Fd, Lock, Resumable, Storage
+from samebytes.plugins import Fd, Lock, Storage
 
 from ._abi.constants import MemoryType
 from ._abi.structures import Typed
@@ -70,7 +70,7 @@ class Allocation:
     def storage(self, keep: object = None) -> Storage:
         """The owner of the memory. Call it once. `keep` is what the memory lies in."""
         storage = Storage(
-            Resumable(self._release),
+            self._release,
             address=self.address if self.host_visible else 0,
             nbytes=self.nbytes,
             keep=keep,

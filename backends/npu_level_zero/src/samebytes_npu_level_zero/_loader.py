@@ -8,7 +8,7 @@ from ctypes import byref, c_size_t, c_uint32, c_void_p
 from typing import Any, TypeVar
 
 from samebytes.errors import MissingDependencyError
-from samebytes.plugins import bind, hand_over
+from samebytes.plugins import bind
 
 from . import _system
 from ._abi.prototypes import OPTIONAL, PROTOTYPES
@@ -78,14 +78,13 @@ class Library:
             raise
 
     def give_back(self, cell: c_void_p, name: str, *arguments: Any) -> None:
-        """Call a function that ends what a cell holds, and empty the cell.
-
-        Nothing comes in between, so that whoever is interrupted here may call it again later.
+        """Empty a cell, and call the function that ends what it held.
 
         Raises:
             LevelZeroError: it did not return ZE_RESULT_SUCCESS.
         """
-        code = hand_over(cell, self._functions[name], *arguments)
+        cell.value = None
+        code = self._functions[name](*arguments)
         if code:
             raise LevelZeroError(name, code)
 

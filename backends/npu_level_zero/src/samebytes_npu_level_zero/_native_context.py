@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from ctypes import byref, c_void_p
+from functools import partial
 
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Storage
 
 from ._abi.structures import ze_context_desc_t
 from ._devices import DeviceEntry
@@ -40,7 +41,7 @@ class NativeContext:
         """
         made = c_void_p()
         # At exit it is destroyed after its memory, since that was made later.
-        owner = Storage(Resumable(_destroy, library, made), at_exit=True)
+        owner = Storage(partial(_destroy, library, made), at_exit=True)
         library.fill(made, "zeContextCreate", entry.driver, byref(ze_context_desc_t()))
         return cls(library, entry, made.value or 0, owner)
 

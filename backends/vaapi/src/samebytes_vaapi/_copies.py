@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ import samebytes
 from samebytes import Frame, Tensor, TensorInfo
 from samebytes.errors import LayoutError, NativeError, UnknownNameError
 from samebytes.formats import PlaneLayout
-from samebytes.plugins import Access, MemoryMapper, Refused, Resumable, Storage, count_copy
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, count_copy
 
 from ._context import VAAPIContext
 from ._image import Array, planes_at
@@ -86,7 +87,7 @@ def _copied(
             download(surface.handle, inner)
         except (LayoutError, NativeError) as error:
             raise Refused(str(error)) from error
-    back = None if access == "r" else Resumable(_write_back, surface.handle, inner)
+    back = None if access == "r" else partial(_write_back, surface.handle, inner)
     storage = Storage(
         back,
         address=pages.address,

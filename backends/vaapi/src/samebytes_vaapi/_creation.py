@@ -10,7 +10,7 @@ from operator import index
 
 from samebytes import ImageInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import Resumable, Storage, check_modifier
+from samebytes.plugins import Storage, check_modifier
 
 from ._abi import constants as va
 from ._abi.structures import VADRMFormatModifierList, VASurfaceAttrib
@@ -62,7 +62,7 @@ def create(
     given = [whole(va.VASurfaceAttribPixelFormat, format_.fourcc), *attributes]
     made = c_uint32(va.VA_INVALID_ID)
     # Before the surface, which no exception of a signal handler can lose then.
-    owner = Storage(Resumable(display.resources.destroy_surface, made), keep=display)
+    owner = Storage(partial(display.resources.destroy_surface, made), keep=display)
     display.resources.add_surface(made)
     try:
         display.call(

@@ -9,7 +9,7 @@ from ctypes import byref, c_int, c_uint32
 from typing import Any
 
 from samebytes import Device
-from samebytes.plugins import Fd, Resumable, Storage
+from samebytes.plugins import Fd, Storage
 
 from ._abi.structures import VAImageFormat
 from ._display_resources import DisplayResources
@@ -139,4 +139,4 @@ def _end(
                 undo.callback(close)
             resources.end(terminate=owned)
 
-    return Resumable(end)
+    return end

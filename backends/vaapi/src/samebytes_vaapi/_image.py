@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ctypes import byref, c_uint8, c_void_p
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from samebytes import ImageInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import PlaneLayout
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Storage
 
 from ._abi import constants as va
 from ._abi.structures import VAImage, VAImageFormat
@@ -63,7 +64,7 @@ class Image:
         self._display = display
         self._cells = cells = ImageCells(image, c_void_p())
         # Before the image, which no exception of a signal handler can lose then.
-        self.storage = Storage(Resumable(display.resources.destroy_image, cells), holds=display)
+        self.storage = Storage(partial(display.resources.destroy_image, cells), holds=display)
         display.resources.add_image(cells)
         try:
             make(image)

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import ctypes
+from ctypes import byref, memset, sizeof
 from functools import cache
 from typing import Any
 
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import bind, hand_over
+from samebytes.plugins import bind
 
 from ._abi.prototypes import ANSWERS, CALLS
 
@@ -56,9 +57,7 @@ class Library:
         self._check(name, self._functions[name](*arguments))
 
     def give_back(self, cell: Any, empty: int, name: str, *arguments: Any) -> None:
-        """Call a function that ends what a cell holds, and empty the cell.
-
-        Nothing comes in between, so that whoever is interrupted here may call it again later.
+        """Empty a cell, and call the function that ends what it held.
 
         Args:
             cell: a ctypes object.
@@ -69,8 +68,8 @@ class Library:
         Raises:
             VAError: it did not return VA_STATUS_SUCCESS.
         """
-        function = self._functions[name]
-        self._check(name, hand_over(cell, function, *arguments, empty=empty))
+        memset(byref(cell), empty, sizeof(cell))
+        self.call(name, *arguments)
 
     def _check(self, name: str, code: int) -> None:
         if code:

@@ -8,13 +8,14 @@ it names the stream that home must wait for.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from samebytes import TensorInfo
 from samebytes.errors import LayoutError, SamebytesError, UnsupportedObjectError
-from samebytes.plugins import DeviceArray, Resumable, Storage, dlpack_array
+from samebytes.plugins import DeviceArray, Storage, dlpack_array
 
 from ._array import CudaArray
 from ._context import CudaContext, home_of
@@ -56,7 +57,7 @@ class Lent(CudaStorage):
     def hand_out(self) -> None:
         """Note it, and let the lender have its memory when all work of the context is done."""
         if not self.handed_out:
-            release = Resumable(give_back, self.context, None)
+            release = partial(give_back, self.context, None)
             self.keep = Storage(release, keep=self.keep, at_exit=True)
             super().hand_out()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import Resumable, uninterrupted
+from samebytes.plugins import uninterrupted
 
 from ._driver import Pending, check, driver
 from ._memory import allocate
@@ -48,7 +48,7 @@ def staged(context: CudaContext, nbytes: int) -> tuple[int, CudaStorage]:
     if address is None:
         address, pin = allocate(context, size, "pinned")
         steps = _putting_back(context, spare, (size, address))
-        pin.release = Resumable(give_back, context, steps)
+        pin.release = partial(give_back, context, steps)
     pin.expose(address, nbytes)
     return address, pin
 

@@ -10,10 +10,11 @@ event each, without waiting on the CPU, and nobody needs to remember which strea
 from __future__ import annotations
 
 from ctypes import c_void_p
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import DeviceMismatchError, NativeError, UnsupportedObjectError
-from samebytes.plugins import Resumable, Storage, native_pointer
+from samebytes.plugins import Storage, native_pointer
 
 from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver, free_all
 
@@ -100,7 +101,7 @@ def _order(context: CudaContext, first: int, second: int) -> None:
             _check_device(context, stream)
         pending: Pending = []
         # An event that is still waited for lives until that is over.
-        owner = Storage(Resumable(free_all, pending))
+        owner = Storage(partial(free_all, pending))
         event = acquire(pending, driver.cuEventDestroy, driver.cuEventCreate, _DISABLE_TIMING)
         call(driver.cuEventRecord, event, driver.CUstream(first))
         call(driver.cuStreamWaitEvent, driver.CUstream(second), event, 0)

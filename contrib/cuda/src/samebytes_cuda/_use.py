@@ -9,10 +9,11 @@ context is done: a wait on the CPU in place of bytes that change under somebody'
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Resumable, Storage
+from samebytes.plugins import Storage
 
 from ._driver import Current, Pending, check, free_all
 
@@ -72,7 +73,7 @@ def owner(
             already. None where the memory ends with what the storage keeps.
         address, nbytes, keep: as for Storage.
     """
-    release = Resumable(give_back, context, pending)
+    release = partial(give_back, context, pending)
     storage = CudaStorage(
         release, address=address, nbytes=nbytes, keep=keep, wait=context.finish, at_exit=True
     )

@@ -13,7 +13,6 @@ from samebytes.plugins import (
     Loan,
     OwnedPointer,
     Refused,
-    hand_over,
     lent_count,
     owned_pointer_type,
 )
@@ -108,7 +107,8 @@ def _made(memory: OwnedPointer) -> OwnedPointer:
 
 def append(buffer: int, memory: OwnedPointer) -> None:
     """Add a GstMemory* to a GstBuffer*, which takes it over."""
-    hand_over(memory, gst.gst_buffer_append_memory, buffer, memory.value)
+    pointer, memory.value = memory.value, None
+    gst.gst_buffer_append_memory(buffer, pointer)
 
 
 def held_count() -> int:

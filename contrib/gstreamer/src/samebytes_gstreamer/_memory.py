@@ -8,7 +8,7 @@ from functools import partial
 from operator import call
 from typing import Any, NamedTuple
 
-from samebytes.plugins import Access, Refused, Resumable, Storage
+from samebytes.plugins import Access, Refused, Storage
 
 from ._abi.gstreamer import (
     GST_MAP_READ,
@@ -147,7 +147,7 @@ def map_memory(memory: Any, access: Access) -> Storage:
     info = GstMapInfo()
     # The owner comes before the mapping, which no exception can lose then.
     unmap = partial(gst.gst_memory_unmap, pointer, byref(info))
-    release = Resumable(
+    release = partial(
         _unmap, info, memory, call, unmap, partial(memset, byref(info), 0, sizeof(info))
     )
     storage = Storage(release, readonly=access == "r")

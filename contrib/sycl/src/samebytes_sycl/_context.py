@@ -17,7 +17,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Context, ContextRegistry, Device, FrameMeta, Resumable, Storage
+from samebytes.plugins import Context, ContextRegistry, Device, FrameMeta, Storage
 
 from ._native_handles import handles_of
 from ._probe import NO_DEVICE
@@ -152,7 +152,7 @@ class SYCLContext(Context[SYCLTensor]):
             raise NativeError(f"sycl::malloc_{kind}", -1, str(error)) from error
         pointer = int(memory._pointer)
         pin = Storage(
-            Resumable(_free, self.queue, [memory]),
+            partial(_free, self.queue, [memory]),
             address=0 if kind == "device" else pointer,
             nbytes=nbytes,
             wait=waits_for(self.queue),

@@ -15,7 +15,6 @@ from samebytes.plugins import (
     Access,
     MemoryMapper,
     Refused,
-    Resumable,
     Storage,
     array_in,
     data_address,
@@ -104,7 +103,7 @@ class CpuToUSM(MemoryMapper):
         owner = item.storage
         wait = waits_for(target.queue)
         storage = Storage(
-            Resumable(wait), address=address + low, nbytes=high - low, keep=owner, wait=wait,
+            wait, address=address + low, nbytes=high - low, keep=owner, wait=wait,
             at_exit=True,
         )  # fmt: skip
         return USMArray(target, address, info, kind, storage, access == "r"), info, storage

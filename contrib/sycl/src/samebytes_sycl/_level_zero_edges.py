@@ -11,7 +11,7 @@ from typing import Any, cast
 import samebytes_npu_level_zero
 from samebytes import Tensor, TensorInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import Access, MemoryMapper, Refused, Resumable, Storage
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 
 from ._context import SYCLContext
 from ._native_handles import kind_of_pointer
@@ -66,7 +66,7 @@ class LevelZeroToSYCL(MemoryMapper):
         info = item.info
         low, high = info.extent
         storage = Storage(
-            Resumable(waits_for(target.queue)),
+            waits_for(target.queue),
             address=0 if kind == "device" else pointer + low,
             nbytes=high - low,
             keep=item.storage,

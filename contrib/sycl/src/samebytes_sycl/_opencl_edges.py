@@ -8,7 +8,7 @@ from typing import Any, cast
 import samebytes_gpu_opencl
 from samebytes import Tensor, TensorInfo
 from samebytes.errors import DeviceMismatchError, LayoutError
-from samebytes.plugins import Access, MemoryMapper, Refused, Resumable, Storage
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage
 
 from ._context import SYCLContext
 from ._native_handles import kind_of_pointer
@@ -41,7 +41,7 @@ class SYCLToOpenCL(MemoryMapper):
             raise Refused(str(error)) from error
         # The owner of the memory knows nothing of what is enqueued there.
         storage = Storage(
-            Resumable(target.queue.finish), nbytes=array.info.nbytes, keep=item.storage,
+            target.queue.finish, nbytes=array.info.nbytes, keep=item.storage,
             wait=target.queue.finish, at_exit=True,
         )  # fmt: skip
         native = over.native
@@ -73,7 +73,7 @@ class OpenCLToSYCL(MemoryMapper):
         info = item.info
         low, high = info.extent
         storage = Storage(
-            Resumable(waits_for(target.queue)),
+            waits_for(target.queue),
             address=0 if kind == "device" else native.pointer + low,
             nbytes=high - low,
             keep=item.storage,

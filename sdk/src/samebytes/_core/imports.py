@@ -6,11 +6,11 @@ from __future__ import annotations
 import mmap
 import weakref
 from collections.abc import Callable, Hashable, Iterator
-from operator import call
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from .locks import KeyLocks, Lock
-from .storage import LeasedStorage, Resumable, Storage
+from .storage import LeasedStorage, Storage
 
 __all__ = ["ImportCache"]
 
@@ -33,29 +33,20 @@ def _end_first(source: Storage, imports: _OfSource[Any]) -> None:
     release = source.release
     if release is None:
         return  # the imports end with the source, before what it keeps
-    if isinstance(release, Resumable) and release.func is _end:
-        refs, pending, _ = release.args
-    else:
-        refs, pending = (), [release]
+    refs: tuple[weakref.ref[_OfSource[Any]], ...] = ()
+    if isinstance(release, partial) and release.func is _end:
+        refs, release = release.args
     living = *(ref for ref in refs if ref() is not None), weakref.ref(imports)
-    source.release = Resumable(_end, living, pending, call)
+    source.release = partial(_end, living, release)
 
 
-def _end(
-    imports: tuple[weakref.ref[_OfSource[Any]], ...],
-    pending: list[Callable[[], object]],
-    call: Callable[..., object],
-) -> None:
-    """The release of a source after its imports, which are remembered until it is gone itself.
-
-    All that it needs are arguments: it may outlive the module's globals at interpreter exit.
-    """
+def _end(imports: tuple[weakref.ref[_OfSource[Any]], ...], release: Callable[[], object]) -> None:
+    """The release of a source after its imports, which are remembered until it is gone itself."""
     for ref in imports:
         known = ref()
         if known is not None:
             known.clear()
-    if pending:
-        list(map(call, (pending[0], pending.clear)))
+    release()
 
 
 class ImportCache(Generic[T]):

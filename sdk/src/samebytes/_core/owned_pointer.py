@@ -8,11 +8,9 @@ Python can be interrupted before its first line. So:
 * A call that acquires something returns an object that owns it already: its `restype` is a type
   made by `owned_pointer_type`. ctypes fills it in C, inside the call.
 * What such an object runs when it is dropped is the C function itself.
-* Where an owner is made before the call, as a Storage whose release reads a cell, `store_result`
-  lets the cell have what the call returns, without an instruction of Python in between.
-* Where a C function takes over what an object owns, `hand_over` makes the call and empties the
-  object without an instruction of Python in between.
-* `uninterrupted` is what these are made of: any calls of C functions, one after another.
+* Where a C function takes over what an object owns, the object is emptied first: an exception
+  between the two leaks, where the other order would give back twice.
+* `uninterrupted` makes calls of C functions one after another.
 
 The garbage collector finalizes the objects of a reference cycle in any order, so it could give a
 pointer back before those who still use it were finalized. `untrack` prevents that.
@@ -22,17 +20,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from ctypes import POINTER, byref, c_void_p, memset, py_object, sizeof
-from functools import partial
+from ctypes import POINTER, c_void_p, py_object
 from operator import call
 from typing import Any
 
 __all__ = [
     "OwnedPointer",
     "bindable",
-    "hand_over",
     "owned_pointer_type",
-    "store_result",
     "uninterrupted",
     "untrack",
 ]
@@ -101,32 +96,3 @@ def uninterrupted(*calls: Callable[[], Any]) -> list[Any]:
         What each returned.
     """
     return list(map(call, calls))
-
-
-def store_result(cell: Any, function: Any, *arguments: Any) -> None:
-    """Call a C function, and let a cell have what it returns; nothing can come in between.
-
-    Args:
-        cell: a ctypes object with a `value`, such as a c_void_p, which an owner releases.
-        function: a ctypes function; it must not raise.
-        arguments: of the function.
-    """
-    results = map(call, (partial(function, *arguments),))
-    next(map(setattr, (cell,), ("value",), results))
-
-
-def hand_over(owner: Any, function: Any, *arguments: Any, empty: int = 0) -> Any:
-    """Call a C function that takes over what `owner` owns; afterwards `owner` is empty.
-
-    Args:
-        owner: the pointer, or another ctypes object that holds a handle. The function takes that
-            over even where it fails.
-        function: a ctypes function.
-        arguments: of the function, `owner.value` among them.
-        empty: the value of each byte of a handle that is none, such as 0xFF.
-
-    Returns:
-        The function's result.
-    """
-    emptying = partial(memset, byref(owner), empty, sizeof(owner))
-    return uninterrupted(partial(function, *arguments), emptying)[0]

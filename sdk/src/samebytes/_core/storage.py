@@ -7,7 +7,6 @@ import atexit
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from sys import getrefcount
 from typing import Any
 
@@ -18,7 +17,6 @@ __all__ = [
     "JointStorage",
     "LeasedStorage",
     "NativeStorage",
-    "Resumable",
     "Storage",
     "joint_owner",
     "outwards",
@@ -41,9 +39,9 @@ class Storage(Uncopyable):
     `numpy.asarray(storage)` gives the bytes as a 1-D uint8 array.
 
     Args:
-        release: called once, without arguments, by whichever thread drops the last holder: a
-            function written in C, or `Resumable`, so that no signal handler keeps it from giving
-            back all. None for memory that belongs to somebody else.
+        release: called once, without arguments, by whichever thread drops the last holder. It
+            empties what it gives back before C takes over: interrupted there, it leaks, and never
+            frees twice. None for memory that belongs to somebody else.
         address: of the first byte, if the CPU can use it; 0 otherwise.
         nbytes: size in bytes.
         keep: what the memory lies in: another storage, the user's own object, or a tuple of them.
@@ -108,37 +106,22 @@ class Storage(Uncopyable):
         }
 
     def __del__(self) -> None:
-        try:
-            release = self.release
-        except AttributeError:  # an exception came before the first line of the constructor
-            return
+        # An exception of a signal handler in here may leak the memory; it is released once at most.
+        release = getattr(self, "release", None)  # no attribute: the constructor was interrupted
         if release is None:
             return
-        try:
-            number = id(self)
-            # Before anybody is looked for: who finds it by a weak reference from now on sees that.
-            self.release = _begun
-            if type(self) is _Later:
-                number = self.stands_for
-            elif getrefcount(self) > _ALONE:
-                self.release = release
-                _release_later(self)
-                return
-            _released_at_exit.pop(id(self), None)
-        except BaseException:
-            # A signal handler's, when nothing was given back: the release comes when this call has
-            # ended, which holds the storage.
-            if self.release is not None:  # else another one releases it already
-                self.release = release
-                _release_later(self)
-            del self  # the traceback would hold it
-            raise
+        # Before anybody is looked for: who finds it by a weak reference from now on sees that.
+        self.release = _begun
+        if type(self) is not _Later and getrefcount(self) > _ALONE:
+            self.release = release
+            _release_later(self)
+            return
+        number = self.stands_for if type(self) is _Later else id(self)
+        _released_at_exit.pop(id(self), None)
         del self  # the traceback of an error would hold it, and so what it lies in
         try:
             release()
         except BaseException as error:
-            if isinstance(release, Resumable) and not isinstance(error, Exception):
-                release()
             if not _expected.report(number, error):
                 raise
 
@@ -162,15 +145,6 @@ def _begun() -> None:
     """The release of a storage whose release has begun."""
 
 
-class Resumable(partial[object]):
-    """A release of several steps, which gives back what is left when it is called again.
-
-    Storage calls it again where the exception of a signal handler, such as KeyboardInterrupt, came
-    between its steps: that says nothing about what was given back. Each step empties the cell of
-    what it ends, without an instruction of Python in between: see `hand_over`.
-    """
-
-
 class _Later(Storage):
     """What runs the release of a storage that the garbage collector finalized too early.
 
@@ -188,7 +162,9 @@ def _release_later(storage: Storage) -> None:
 
     The collector finalizes the objects of a reference cycle in any order, so that a mapping may
     still have to be released which lies in this storage. What is made here was not there when the
-    collector looked: it, and whatever it holds, lives until the last reference is gone.
+    collector looked: it, and whatever it holds, lives until the last reference is gone. That the
+    collector calls shows in the count of references, which is 1 in every other case: to make one
+    of these for every storage would nearly double the time that one takes.
     """
     later = _Later(storage.release, keep=storage.keep)
     later.stands_for = id(storage)

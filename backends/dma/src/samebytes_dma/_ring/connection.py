@@ -11,7 +11,7 @@ from functools import partial
 from operator import setitem
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import Fd, Resumable, in_forked_child
+from samebytes.plugins import Fd, in_forked_child
 
 from .inbox import Inbox, TakenError
 from .messages import pack_done, pack_leave
@@ -114,7 +114,7 @@ class Connection:
         """
         me = id(use)
         # It gives nothing back before the frame is held.
-        use.release = Resumable(self._give_back, slot, sequence, me)
+        use.release = partial(self._give_back, slot, sequence, me)
         waiting, known, held = self.inbox.waiting, self._known, self._held
         received = waiting.get(packet)
         if received is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import Resumable, Storage, bind, bytes_at, hand_over, uninterrupted
+from samebytes.plugins import Storage, bind, bytes_at
 
 from ._abi import opencl as cl
 
@@ -114,19 +114,16 @@ def queue_device(queue: int) -> int:
 def hold_queue(queue: int) -> Storage:
     """The owner of one reference to a cl_command_queue."""
     cell = ctypes.c_void_p()
-    owner = Storage(Resumable(_release_queue, cell), at_exit=True)
-    retain = partial(library().clRetainCommandQueue, queue)
-    code, _ = uninterrupted(retain, partial(setattr, cell, "value", queue))
-    if code:
-        cell.value = None
-    _check("clRetainCommandQueue", code)
+    owner = Storage(partial(_release_queue, cell), at_exit=True)
+    _check("clRetainCommandQueue", library().clRetainCommandQueue(queue))
+    cell.value = queue
     return owner
 
 
 def _release_queue(cell: ctypes.c_void_p) -> None:
-    if cell.value:
-        code = hand_over(cell, library().clReleaseCommandQueue, cell.value)
-        _check("clReleaseCommandQueue", code)
+    queue, cell.value = cell.value, None
+    if queue:
+        _check("clReleaseCommandQueue", library().clReleaseCommandQueue(queue))
 
 
 def finish(queue: int) -> None:
