@@ -95,6 +95,44 @@ def test_a_branch_writes_to_a_copy_if_that_is_allowed(threads: int) -> None:
     assert sb.stats().copied_bytes == rows.of("add").copied_bytes == 3 * WIDTH * HEIGHT
 
 
+def passing() -> list[Any]:
+    return [lambda picture: picture]
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("before", "branch"),
+    [
+        (list, lambda: [add(by=9)]),
+        (passing, lambda: [add(by=9)]),
+        (passing, lambda: [*passing(), add(by=9)]),
+        (passing, lambda: [[Collect()], add(by=9)]),
+        (passing, lambda: [*passing(), [add(by=9)]]),
+        (lambda: [add(by=0)], lambda: [add(by=9)]),
+    ],
+)
+def test_a_branch_at_the_end_leaves_the_frames_of_the_program(
+    before: Any, branch: Any, known: bool, threads: int
+) -> None:
+    def source() -> Any:
+        return numbers(count=3) if known else frames(3)
+
+    after = Collect()
+    for call in ("explain", "start"):
+        with pytest.raises(NegotiationError, match=r"shared with .*the program.*copy=True"):
+            getattr(el.Pipeline(source(), *before(), branch()), call)()
+    pipe = el.Pipeline(source(), *before(), [*branch(), after], copy=True)
+    with pipe.start(threads=threads) as out:
+        came = list(out)
+        rows = out.statistics()
+    # Only now, when the branch has ended too.
+    assert [int(picture.planes[0].native[0, 0]) for picture in came] == [0, 1, 2]
+    assert sum(row.copied_bytes for row in rows) == sb.stats().copied_bytes == 3 * WIDTH * HEIGHT
+    if not any(isinstance(one, list) for one in branch()):
+        assert after.values == [9, 10, 11]
+
+
 @THREADS
 def test_a_branch_that_writes_is_refused_before_anything_is_read(threads: int) -> None:
     read: list[int] = []
@@ -254,6 +292,43 @@ def test_live_sources_drop_before_the_pipeline(when_full: str) -> None:
     assert found == sorted(found)
     assert 2 <= len(found) <= 4
     assert (found[-1] == 49) is (when_full == "drop-oldest")
+
+
+@pytest.mark.parametrize("when_full", ["drop-oldest", "drop-newest"])
+@pytest.mark.parametrize("sources", [1, 2])
+@pytest.mark.parametrize("stopped", [True, False])
+@pytest.mark.parametrize("items", [list, lambda: [Collect()], lambda: [[Collect()]]])
+def test_frames_that_are_left_out_are_counted_wherever_that_is(
+    items: Any, stopped: bool, sources: int, when_full: str
+) -> None:
+    """By the element that they would have gone to, or where that is the program, the source."""
+    taken = threading.Event()
+    ended = threading.Semaphore(0)
+
+    def live() -> Iterator[Any]:
+        yield frame(0)
+        assert taken.wait(60)
+        yield from frames(20)
+        ended.release()
+
+    made = [el.source()(live)() for _ in range(sources)]
+    with el.Pipeline(made, *items()).start(queue=1, when_full=when_full) as out:
+        came = [next(out)]
+        taken.set()
+        for _ in range(sources):
+            assert ended.acquire(timeout=60)
+        if stopped:
+            out.stop()
+        else:
+            came += out
+        rows = out.statistics()
+    main = rows if any(isinstance(one, el.Sink) for one in items()) else rows[:sources]
+    left_out, lost = sum(row.dropped for row in main), sum(row.lost for row in main)
+    untaken = rows.lost - sum(row.lost for row in rows)
+    assert 21 * sources == len(came) + left_out + lost + untaken
+    assert left_out > 0
+    for row in rows[sources:]:  # what comes to an element
+        assert row.frames_in + row.dropped + row.lost == 21 * sources
 
 
 def test_async_for() -> None:

@@ -25,12 +25,13 @@ class Step:
         name: unique in the pipeline: "blur", "blur#2".
         after: the steps that take its frames; several share them, and may only read.
         depth: how many branches it lies in.
+        comes_out: the program gets its frames: it is the end of the main line.
     """
 
     # Weak, as `after` refers the other way: else a pipeline that is dropped would wait for the
     # garbage collector, with its models. The graph holds all steps.
     _before: weakref.ref[Step] | None
-    __slots__ = ("__weakref__", "_before", "after", "depth", "element", "name")
+    __slots__ = ("__weakref__", "_before", "after", "comes_out", "depth", "element", "name")
 
     def __init__(self, element: Element, name: str, before: Step | None, depth: int) -> None:
         self.element = element
@@ -38,6 +39,7 @@ class Step:
         self.before = before
         self.after: list[Step] = []
         self.depth = depth
+        self.comes_out = False
 
     @property
     def before(self) -> Step | None:
@@ -49,13 +51,14 @@ class Step:
         self._before = None if step is None else weakref.ref(step)
 
     @property
-    def shares(self) -> tuple[Step, ...]:
-        """The other steps that get the very same frames, directly or by steps that pass them on."""
+    def shares(self) -> tuple[str, ...]:
+        """Who else gets the very same frames, directly or by steps that pass them on, in words."""
         before = self.before
         if before is None:
             return ()
-        siblings = tuple(step for step in before.after if step is not self)
-        return siblings if not before.passes_on else (*siblings, *before.shares)
+        others = [repr(step.name) for step in before.after if step is not self]
+        others += ["the program"] if before.comes_out else []
+        return (*others, *(before.shares if before.passes_on else ()))
 
     @property
     def writes(self) -> bool:
@@ -141,6 +144,8 @@ class Graph:
             step.before = self.sources[0]
         for step in self.sources:
             step.after = self.first
+        for step in self.sources if self.last is None else [self.last]:
+            step.comes_out = True
 
     def _line(self, items: Sequence[Any], before: Step, depth: int) -> Step | None:
         last = before

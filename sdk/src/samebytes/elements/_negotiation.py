@@ -344,7 +344,7 @@ def _why_private(step: Step, taken: Media, frame: Frame | None) -> str:
     if taken.access == "r":
         return ""
     if step.shares:
-        others = " and ".join(repr(other.name) for other in step.shares)
+        others = " and ".join(step.shares)
         return (
             f"the frame is shared with {others}, so nobody may write to it: write before the "
             "branch, or allow a copy (copy=True)"

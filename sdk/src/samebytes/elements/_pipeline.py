@@ -291,7 +291,7 @@ class Running:
         workers = self._workers
         if workers is None:
             return self._run.statistics()
-        return self._run.statistics(workers.inputs, workers.output.lost)
+        return self._run.statistics(workers.inputs, workers.ends, workers.output.lost)
 
     def stop(self) -> None:
         """Stop now; any thread may say so. Frames that are under way are dropped, and counted.

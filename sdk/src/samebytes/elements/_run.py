@@ -9,7 +9,7 @@ from .._core.context import Context
 from .._core.frame import Frame
 from .._core.raising import throw, without_frames
 from ..errors import ElementError, PoolTimeoutError
-from ._channel import Channel, Stopped
+from ._channel import Channel, Port, Stopped
 from ._element import Element
 from ._graph import Graph, Step
 from ._negotiation import Negotiation
@@ -212,15 +212,22 @@ class Run:
         self._arrivals.add(frame._origin[1])
 
     def statistics(
-        self, before: Mapping[Step, Channel] | None = None, untaken: int = 0
+        self,
+        before: Mapping[Step, Channel] | None = None,
+        ends: Mapping[Step, Port] | None = None,
+        untaken: int = 0,
     ) -> Statistics:
         """What each element did so far.
 
         Args:
             before: the queues of the steps.
+            ends: where sources put frames for the program.
             untaken: frames that had come out when it stopped.
         """
-        rows = [reader.meter.read(reader.name) for reader in self.readers]
+        rows = []
+        for reader in self.readers:
+            end = (ends or {}).get(reader.step)
+            rows.append(reader.meter.read(reader.name, dropped=0 if end is None else end.dropped))
         for step, stage in self.stages.items():
             queue = (before or {}).get(step)
             if queue is None:

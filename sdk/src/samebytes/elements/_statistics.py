@@ -28,7 +28,8 @@ class ElementStatistics:
     Attributes:
         element: its name in the pipeline.
         frames_in, frames_out: frames that it took and gave.
-        dropped: frames that were left out before it, since its queue was full.
+        dropped: frames that were left out before it, since its queue was full; of a source, those
+            that were left out before the program, where no element follows in the main line.
         errors: frames for which a call raised: of a batch that fails, all of them.
         fps: frames a second that it took, from its first to its latest one.
         p50, p95, p99: percentiles of the time of one call, mapping included, in milliseconds.

@@ -39,6 +39,11 @@ class Threads:
         threads: how many for each element that is `concurrent`; the others have one.
         queue: how many frames may wait before each element.
         when_full: what a source does with a frame for which there is no room.
+
+    Attributes:
+        output: where what comes out waits for the program.
+        inputs: where frames wait for each step.
+        ends: where sources put frames that come out as they are.
     """
 
     def __init__(self, run: Run, *, threads: int, queue: int, when_full: str) -> None:
@@ -47,6 +52,7 @@ class Threads:
         self.inputs = {step: Channel() for step in run.stages}
         self._ports: dict[Step, list[Port]] = {}
         self._marks: dict[Step, Port] = {}
+        self.ends: dict[Step, Port] = {}
         # What ended the run, if not the end of the streams.
         self._error: BaseException | None = None
         self._stopping = False
@@ -63,8 +69,10 @@ class Threads:
         for reader in run.readers:
             self._ports[reader.step] = self._ports_after(run.graph.first, queue, when_full)
             if run.graph.last is None:
-                self._ports[reader.step].append(self.output.port(queue, when_full))
-        self._ends = 0
+                self.ends[reader.step] = self.output.port(queue, when_full)
+                self._ports[reader.step].append(self.ends[reader.step])
+        # Those of the sources themselves, if nothing follows them in the main line.
+        self._ends = int(run.graph.last is None)
         for step in run.graph.steps:
             self._ports[step] = self._ports_after(step.after, queue, "wait")
             if step is run.graph.last:
@@ -74,7 +82,7 @@ class Threads:
                 self._marks[step] = self.output.port(1)
             self._ends += not step.after or step is run.graph.last
         # Ends of streams that have not come out yet.
-        self.remaining = len(run.readers) * max(self._ends, 1)
+        self.remaining = len(run.readers) * self._ends
         for step, stage in run.stages.items():
             count = threads if step.element.concurrent and not _writes(stage) else 1
             order = _InOrder(stage, self._emitter(step), self._fail, threads=count)
