@@ -55,19 +55,9 @@ class Known:
         return all(case.values[axis] in values for axis, values in self.values.items())
 
 
-_WRITABLE = tuple(one.name for one in SOURCES.values() if not one.readonly)
 _SHARED = ("branch", "last branch")
 
 KNOWN: tuple[Known, ...] = (
-    Known(
-        "a branch at the end writes into the program's frames",
-        {"source": _WRITABLE, "writer": ("last branch",)},
-    ),
-    Known(
-        "a branch at the end writes into the program's frames",
-        {"source": ("ring", "Ray"), "writer": ("last branch",)},
-        sometimes=True,
-    ),
     Known(
         "opencv.draw takes every frame for one of limited range",
         {"source": ("RTSP",), "writer": ("draw", *_SHARED)},

@@ -395,3 +395,31 @@ def test_elements_allocate_whole_pages_for_a_source(elements: str) -> None:
     with sbg.GStreamerSource(elements) as source:
         for frame in source:  # all that are in a pool
             assert frame.map("cpu").planes[0].handle("data") % mmap.PAGESIZE == 0
+
+
+@pytest.mark.parametrize(
+    ("format_", "width", "height", "between"),
+    [
+        ("I420", 322, 242, ""),
+        ("I420", 94, 62, "! videoscale ! video/x-raw,width=50,height=30"),
+        ("NV12", 94, 62, "! queue ! identity"),
+        ("P010_10LE", 94, 62, ""),
+        ("RGB", 94, 61, ""),
+    ],
+)
+def test_planes_of_any_size_begin_at_cache_lines(
+    format_: str, width: int, height: int, between: str
+) -> None:
+    """As a GPU takes them; where they do so anyway, rows are not padded."""
+    size = f"format={format_},width={width},height={height}"
+    text = f"videotestsrc pattern=gradient num-buffers=6 ! video/x-raw,{size} {between}"
+    with sbg.GStreamerSource(text) as source:
+        frames = [frame.map("cpu") for frame in source]
+    by_hand = f"{text} ! identity drop-allocation=true"
+    with sbg.GStreamerSource(by_hand) as source:
+        for frame, plain in zip(frames, source, strict=True):
+            for plane, same in zip(frame.planes, plain.map("cpu").planes, strict=True):
+                assert plane.strides is not None
+                assert plane.handle("data") % 64 == plane.strides[0] % 64 == 0
+                np.testing.assert_array_equal(plane.native, same.native)
+    assert sb.stats().copies == 0

@@ -97,8 +97,11 @@ _READ = (
     (GstVideo.VideoCropMeta, video_abi.GstVideoCropMeta),
     (GstVideo.VideoRegionOfInterestMeta, video_abi.GstVideoRegionOfInterestMeta),
 )
-# Those that are allocated here and filled by GStreamer: a byte more, and it writes beyond ours.
-_FILLED = ((Gst.MapInfo, gstreamer_abi.GstMapInfo),)
+# Those of which the other side allocates what is filled here: a byte more, and it lies beyond.
+_FILLED = (
+    (Gst.MapInfo, gstreamer_abi.GstMapInfo),
+    (GstVideo.VideoAlignment, video_abi.GstVideoAlignment),
+)
 
 
 def check_layouts() -> None:

@@ -169,6 +169,8 @@ GSTREAMER = {
     "gst_pad_push": (c_int, c_void_p, c_void_p),
     # gst/gstquery.h
     "gst_query_add_allocation_param": (None, c_void_p, c_void_p, c_void_p),
+    "gst_query_add_allocation_meta": (None, c_void_p, GType, c_void_p),
+    "gst_query_add_allocation_pool": (None, c_void_p, c_void_p, c_uint, c_uint, c_uint),
     # gst/gstsample.h
     "gst_sample_get_buffer": (c_void_p, c_void_p),
     # gst/gstmeta.h
