@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import re
 import socket
 import threading
@@ -19,6 +20,7 @@ import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ElementError
 from samebytes_ffmpeg import FFmpegSink, FFmpegSource
+from samebytes_ffmpeg._elements import _input
 from samebytes_ffmpeg._elements._failures import in_words
 
 CLASSES: dict[int, Any] = vars(av.error)["classes"]
@@ -75,7 +77,8 @@ def failure(*items: Any, **options: Any) -> str:
     return text
 
 
-def test_a_silent_camera() -> None:
+def test_a_silent_camera(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_input, "_numbers", itertools.count(54321))  # of the day's connections
     with server() as port:
         text = failure(FFmpegSource(f"tcp://127.0.0.1:{port}", timeout=0.3))
     assert "no data came for 0.3 s" in text

@@ -62,7 +62,7 @@ def forget(running: Ends) -> None:
         those.discard(running)
         # Elsewhere nobody can take the handler away: it passes the next signal on.
         if here and not those:
-            del _asked[number]
+            _asked.pop(number, None)  # the handler may come in between
             _restore(number, before)
 
 

@@ -78,8 +78,8 @@ class Input:
                 name, options=dict(options), timeout=limit, metadata_errors="replace"
             )
         except (av.FFmpegError, OSError) as error:
-            text = f"FFmpeg cannot open it: {in_words(error, limit)}"
-            raise fail(text) from without_secrets_in(error)
+            words = in_words(error, None if waking is None else waking.seconds)
+            raise fail(f"FFmpeg cannot open it: {words}") from without_secrets_in(error)
         try:
             self._stream: Any = self._find(number)
             context = self._stream.codec_context
@@ -218,10 +218,12 @@ class Waking:
         seconds: how long a read may wait for data.
 
     Attributes:
+        seconds: as they were given.
         timeout: what av.open() takes: very nearly `seconds`, and no other container's.
     """
 
     def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
         # No other number in a container's object is this one.
         self.timeout = seconds + (next(_numbers) % 100_000) * 1e-7 + 1e-8
 
