@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import weakref
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple, SupportsIndex
+from types import MemberDescriptorType
+from typing import Any, NamedTuple, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -17,39 +21,115 @@ from ._core.tensor import Tensor
 from ._cpu.context import CPU
 from ._cpu.tensor import CpuTensor
 from ._stats import count_copy
-from .errors import MetadataError, UnsupportedObjectError
+from .errors import MetadataError, SamebytesError, UnsupportedObjectError
 
 __all__ = ["Copied", "copied"]
+
+
+_Item = TypeVar("_Item", bound="Tensor | Frame")
+
+
+class _Given:
+    """What is copied, and for whom.
+
+    Attributes:
+        item: the tensor or frame.
+        process: where it was made.
+        here: while this process forks, the item in memory that a child can use.
+    """
+
+    __slots__ = ("here", "item", "process")
+
+    def __init__(self, item: Tensor | Frame) -> None:
+        self.item = item
+        self.process = os.getpid()
+        self.here: Tensor | Frame | None = None
+
+
+_given: weakref.WeakKeyDictionary[Copied, _Given] = weakref.WeakKeyDictionary()
 
 
 class Copied:
     """A tensor or frame that any pickler may copy. See `copied`.
 
-    Attributes:
-        item: the tensor or frame.
+    Until a forked child uses it, it is an empty one of the class that the child gets: fork() hands
+    arguments on as they are, without a pickle.
     """
 
-    __slots__ = ("item",)
-
-    def __init__(self, item: Tensor | Frame) -> None:
-        self.item = item
+    __slots__ = ()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        parts = _Parts(int(protocol))
-        if isinstance(self.item, Tensor):
-            return _tensor, tuple(parts.of(self.item))
-        planes = [tuple(parts.of(plane)) for plane in self.item.planes]
-        meta = self.item.meta
+        given = _given[self]
+        item, parts = given.here or given.item, _Parts(int(protocol))
+        if isinstance(item, Tensor):
+            return _tensor, tuple(parts.of(item))
+        planes = [tuple(parts.of(plane)) for plane in item.planes]
+        meta = item.meta
         return _frame, (
             planes, meta.info, meta.pts, meta.time_base, _packed(meta.metadata),
             [(replace(r, metadata={}), _packed(r.metadata)) for r in meta.regions],
         )  # fmt: skip
 
+    def __copy__(self) -> Any:
+        return pickle.loads(pickle.dumps(self))
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return pickle.loads(pickle.dumps(self))
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for all that an empty one lacks."""
+        given = _given.get(self)
+        if given is None or given.process == os.getpid():
+            raise AttributeError(
+                f"copied(x) is x for another process, and has no {name!r} here: use x itself"
+            )
+        arrived = pickle.loads(pickle.dumps(self, pickle.HIGHEST_PROTOCOL))
+        for base in type(arrived).__mro__:
+            for member in vars(base).values():
+                if isinstance(member, MemberDescriptorType):
+                    with suppress(AttributeError):  # it is empty there, too
+                        member.__set__(self, member.__get__(arrived))
+        self.__class__ = type(arrived)
+        return getattr(self, name)
+
     def __repr__(self) -> str:
-        return f"copied({self.item!r})"
+        given = _given.get(self)
+        if given is not None and given.process == os.getpid():
+            return f"copied({given.item!r})"
+        self.__getattr__("context")
+        return repr(self)
 
 
-def copied(item: Tensor | Frame) -> Copied:
+class CopiedTensor(Copied, CpuTensor):  # type: ignore[misc]  # others cannot be pickled
+    """What `copied` makes of a tensor."""
+
+    __slots__ = ()
+
+
+class CopiedFrame(Copied, Frame):  # type: ignore[misc]  # as above
+    """What `copied` makes of a frame."""
+
+    __slots__ = ()
+
+
+def _before_fork() -> None:
+    """A child cannot use devices of its parent's: what lies there is copied for it."""
+    for given in list(_given.values()):
+        if not given.item.closed and given.item.context is not CPU:
+            with suppress(SamebytesError):  # the child says that it cannot be had
+                given.here = given.item.map("cpu", copy=True)
+
+
+def _after_fork() -> None:
+    for given in list(_given.values()):
+        given.here = None
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
+
+
+def copied(item: _Item) -> _Item:
     """Allow a tensor or frame to be copied into a pickle.
 
         queue.put(samebytes.copied(frame))    # queue.get() is a frame in memory of the CPU
@@ -62,23 +142,29 @@ def copied(item: Tensor | Frame) -> Copied:
     bytes only: the first is counted as "NODE -> whole rows", the second as "NODE -> pickle".
 
     What is loaded is a tensor or frame of "cpu" with the same elements, format, times, metadata and
-    regions. It is writable if this one lies in memory of the CPU and is.
+    regions. It is writable if this one lies in memory of the CPU and is. So is what a child that
+    was forked finds in its place, which is copied when the child first uses it.
 
     Args:
-        item: what is put into a queue or handed to an executor.
+        item: what is put into a queue, handed to an executor, or an argument of a process.
 
     Returns:
-        An object to be pickled in place of `item`, which it holds.
+        An object to be pickled, or used by a forked child, in place of `item`, which it holds.
 
     Raises:
         UnsupportedObjectError: it is neither.
     """
+    if isinstance(item, Copied):
+        return item
     if not isinstance(item, Tensor | Frame):
         raise UnsupportedObjectError(
             f"a {type(item).__name__} is neither a tensor nor a frame: wrap it first, "
             "samebytes.wrap(x), or pickle it as it is"
         )
-    return Copied(item)
+    kind: Any = CopiedTensor if isinstance(item, Tensor) else CopiedFrame
+    made: Any = kind.__new__(kind)
+    _given[made] = _Given(item)
+    return made  # type: ignore[no-any-return]
 
 
 class _Tensor(NamedTuple):
@@ -147,7 +233,7 @@ def _packed(found: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
 
     def plain(entry: Any) -> Any:
         try:
-            return to_plain(entry, Copied)
+            return to_plain(entry, copied)
         except MetadataError:  # a class of the program's own, which pickles by itself
             return entry
 

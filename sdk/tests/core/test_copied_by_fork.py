@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""samebytes.copied() and fork(): no pickle is made, and what the child finds is a copy for it."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import os
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes.errors import UnsupportedObjectError
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork(), as Linux has it"),
+    # jax, where an earlier test used it, and Python's own word on threads.
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+]
+
+
+def a_frame() -> sb.Frame:
+    frame = sb.frame(np.full((48, 64), 3, np.uint8), format="GRAY8")
+    frame.meta.pts, frame.meta.time_base = 7, Fraction(1, 25)
+    frame.metadata["camera"] = 2
+    frame.meta.regions.append(sb.Region(0, 0, 4, 4))
+    return frame
+
+
+def padded() -> sb.Frame:
+    return sb.frame(np.full((48, 80), 3, np.uint8)[:, :64], format="GRAY8")
+
+
+def frozen() -> sb.Tensor:
+    array = np.full((4, 6), 3, np.int16)
+    array.flags.writeable = False
+    return sb.tensor(array)
+
+
+def carried() -> sb.Tensor:
+    tensor = sb.context("cpu").allocate((4, 6), "bfloat16")
+    tensor.native[...] = 3
+    return tensor
+
+
+ITEMS: dict[str, Callable[[], Any]] = {
+    "a frame": a_frame,
+    "a frame with padded rows": padded,
+    "a frame of planes": lambda: sb.context("cpu").allocate_frame("NV12", 64, 48),
+    "a tensor": lambda: sb.tensor(np.full((4, 6), 3, np.int16)),
+    "a read-only tensor": frozen,
+    "a tensor of a carried type": carried,
+}
+
+
+def seen(item: Any) -> tuple[Any, ...]:
+    """What a child finds, which then writes to it."""
+    planes = item.planes if isinstance(item, sb.Frame) else [item]
+    known: tuple[Any, ...] = ()
+    if isinstance(item, sb.Frame):
+        meta = item.meta
+        known = item.format.name, meta.pts, meta.time_base, meta.metadata, list(meta.regions)
+    bits = [(str(p.dtype), p.shape, p.map("cpu").native.tobytes()) for p in planes]
+    found = type(item).__name__, item.memory_type, item.readonly, known, bits, repr(item)[:7]
+    if not item.readonly:
+        for plane in planes:
+            plane.native[...] = 99
+    return found
+
+
+def by_process(given: Any) -> Any:
+    start = multiprocessing.get_context("fork")
+    answers = start.SimpleQueue()
+    process = start.Process(target=lambda item: answers.put(seen(item)), args=(given,))
+    process.start()
+    found = answers.get()
+    process.join()
+    return found
+
+
+_GLOBAL: list[Any] = []
+
+
+def of_global(number: int) -> Any:
+    return seen(_GLOBAL[number])
+
+
+def by_pool(given: Any) -> Any:
+    with multiprocessing.get_context("fork").Pool(1, _GLOBAL.append, (given,)) as pool:
+        return pool.apply(of_global, (-1,))
+
+
+def by_executor(given: Any) -> Any:
+    start = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, start, _GLOBAL.append, (given,)) as executor:
+        return executor.submit(of_global, -1).result(60)
+
+
+def by_fork(given: Any) -> Any:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(writing, pickle.dumps(seen(given)))
+            os._exit(0)
+        finally:
+            os._exit(99)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        found = file.read()
+    assert os.waitpid(child, 0) == (child, 0)
+    return pickle.loads(found)
+
+
+def by_another_process(given: Any) -> Any:
+    """The child hands it on, without a look at it."""
+    start = multiprocessing.get_context("fork")
+    answers = start.SimpleQueue()
+    process = start.Process(target=answers.put, args=(given,))
+    process.start()
+    found = answers.get()
+    process.join()
+    return seen(found)
+
+
+@pytest.mark.parametrize("way", [by_process, by_pool, by_executor, by_fork, by_another_process])
+@pytest.mark.parametrize("kind", ITEMS)
+def test_a_forked_child_finds_what_a_pickle_would_bring(kind: str, way: Any) -> None:
+    item = ITEMS[kind]()
+    planes = item.planes if isinstance(item, sb.Frame) else [item]
+    before = [plane.native.tobytes() for plane in planes]
+    expected = seen(pickle.loads(pickle.dumps(sb.copied(item))))
+    given = sb.copied(item)
+    found = way(given)
+    assert found == expected
+    assert [plane.native.tobytes() for plane in planes] == before  # it has written to its own
+    assert way(given) == expected  # it is still there, for the next one
+    sb.reset_stats()
+
+
+def test_here_it_is_for_others_alone() -> None:
+    item = a_frame()
+    given: Any = sb.copied(item)
+    twins = copy.copy(given), copy.deepcopy(given)
+    assert [twin.pts for twin in twins] == [7, 7]
+    assert repr(given) == f"copied({item!r})"
+    for name in ("planes", "map", "meta"):
+        with pytest.raises(AttributeError, match=r"copied\(x\) is x for another process"):
+            getattr(given, name)("cpu")
+    assert sb.copied(given) is given
+    with pytest.raises(UnsupportedObjectError):
+        sb.copied(np.zeros(3))  # type: ignore[type-var]
+    sb.reset_stats()
