@@ -158,6 +158,8 @@ def run(case: Case, room: Room, permit: Collection[str] = ()) -> None:
         drawn = case.writer == "draw" or one.who == "the branch"
         _compare(one, order, want.drawn if drawn else want.pictures, want.boxes)
     account(rows, len(order), live=source.live, threads=int(case.threads))
+    if case.model == "GPU" and case.source in ("surfaces", "uploaded"):
+        assert "vaapi -> openvino:GPU" in explained, explained
     check_copies(explained, rows, copied, permit, source.copies)
     if case.access != "as it comes":
         replaced = case.writer == "draw" and source.readonly and case.access == "r"

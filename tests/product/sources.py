@@ -232,6 +232,20 @@ def _surfaces(_: Room) -> Iterator[list[sb.Frame]]:
 
 
 @contextmanager
+def _uploaded(_: Room) -> Iterator[list[sb.Frame]]:
+    """What FFmpeg uploads to surfaces of its own."""
+    device: Any = sb.context("ffmpeg:VAAPI")
+    frames = []
+    for number, (y, uv) in enumerate(_pictures("NV12")):
+        made = av.VideoFrame.from_ndarray(np.concatenate([y, uv.reshape(-1, WIDTH)]), "nv12")
+        frame = device.upload(made)
+        frame.meta.pts = number
+        frames.append(frame)
+    sb.reset_stats()  # the pipeline does not make those copies
+    yield frames
+
+
+@contextmanager
 def _ray(room: Room) -> Iterator[Any]:
     """What comes out of actors of a cluster."""
     room.once("cluster", serving.cluster)
@@ -277,6 +291,10 @@ SOURCES = {
         Source(
             "surfaces", "NV12", _surfaces, lambda _: _pictures("NV12"), sendable=True,
             title="surfaces of VA-API in rows, as a list of frames",
+        ),
+        Source(
+            "uploaded", "NV12", _uploaded, lambda _: _pictures("NV12"), sendable=True,
+            title="surfaces of VA-API that FFmpeg has made, as a list of frames",
         ),
         Source(
             "Ray", "I420", _ray, lambda _: _pictures("I420"), readonly=True,

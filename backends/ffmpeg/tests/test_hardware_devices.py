@@ -7,6 +7,7 @@ import ctypes
 import gc
 import subprocess
 import sys
+from collections.abc import Iterator
 from ctypes import byref, c_void_p
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+import samebytes.elements as el
 from samebytes.errors import (
     ClosedError,
     CopyRequiredError,
@@ -416,6 +418,24 @@ class TestFrames:
         assert frame.planes[0].readonly
         library.frame_free(byref(other))
         assert not frame.readonly
+
+    def test_elements_that_write_wait_until_it_is_released(self, device: HardwareDevice) -> None:
+        first, second = (device.upload(_software()) for _ in range(2))
+        library, address = place_of(first.native)
+        decoder = c_void_p(library.frame_clone(address))
+
+        def source() -> Iterator[Any]:
+            yield first
+            library.frame_free(byref(decoder))
+            yield second
+
+        @el.inplace(takes=el.Image(memory="cpu", access="rw"))
+        def fill(frame: Any) -> None:
+            frame.planes[0].native[...] = 7
+
+        pipe = el.Pipeline(source(), fill(), lambda frame: frame)
+        for frame in pipe.start(threads=0):
+            assert (frame.map("cpu").planes[0].native == 7).all()
 
     def test_nothing_is_left(self, device: HardwareDevice) -> None:
         before = _descriptors()

@@ -112,6 +112,11 @@ class FFmpegHardwareFrame(Frame):
     def readonly(self, value: bool) -> None:
         _frame_slot.__set__(self, value)
 
+    @property
+    def may_become_writable(self) -> bool:  # type: ignore[override]  # not what is mapped to read
+        """Whether a decoder may release it; not if it was mapped or marked read-only."""
+        return not read_slot(_frame_slot, self)
+
     def download(self) -> Frame:
         """A copy of the frame in memory, as an "ffmpeg" frame; it is counted in stats().
 
