@@ -168,7 +168,6 @@ def test_where_the_driver_imports_dma_bufs(gpu: Gpu, again: Again, dma: Any) -> 
     for file, chosen, least in (
         ("test_conformance.py", "TestDmaToCuda", 60),
         ("test_dma_edges.py", "not where_the_driver", 8),
-        ("test_interrupts.py", "imported", 1),
     ):
         status, output = again(file, "-k", chosen, **IMPORTS)
         assert status == 0, output

@@ -11,17 +11,14 @@ what runs at release is made of C functions alone, and none of them waits:
 A sweep drops what the cleared slots stood for. Python queues few pending calls and discards the
 rest, which does not matter: a sweep looks at all slots, and lending and closing sweep too.
 
-Exceptions of signal handlers may strike anywhere in here, and nothing may be lost by that:
+Where an exception strikes half-way, no slot has two users:
 
 * `held` alone says which slots are in use. `free` gives hints, and is made again from `held`.
 * A Loan holds a mark while its lending is in progress. A slot that was not filled and whose mark
-  is gone was abandoned half-way. Its loan ends, but it is not used again: the object that would
-  clear it may be dropped a moment later.
+  is gone was abandoned half-way. Its loan ends, but it is retired: the object that would clear it
+  may be dropped a moment later.
 * Only one thread sweeps at a time. It is known by a mark that one variable of it holds, in place
-  of a lock, so that no exception leaves it behind.
-* The pending call is a C function that asks whether an object is true, and asking sweeps. An
-  exception that a signal handler raises in the sweep goes to the main thread's program, where the
-  signal arrived.
+  of a lock.
 
 A library may count the users of memory and say nothing when the last one is gone. What it uses is
 kept by `keep_while`, and each sweep asks.
@@ -41,13 +38,13 @@ from ctypes import CFUNCTYPE, c_int, c_uint64, c_void_p, py_object
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
-from operator import call, getitem, is_not, methodcaller
+from operator import call, getitem
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .locks import in_forked_child
-from .owned_pointer import OwnedPointer, bindable, uninterrupted
+from .owned_pointer import OwnedPointer, bindable
 
 __all__ = [
     "ADD_PENDING_CALL",
@@ -177,6 +174,11 @@ class _Mark:
 class _Due:
     """Asking whether it is true sweeps. It is False, which is 0 in C, if that was done."""
 
+    def __bool__(self) -> bool:
+        _arm()  # from now on each release asks for another sweep
+        _table.sweep()
+        return False
+
 
 class _Table:
     """The slots that C libraries clear, and what each stands for."""
@@ -230,8 +232,8 @@ class _Table:
         slots = range(start, start + block.nbytes, block.itemsize)
         made = _Block(block, np.ones(_BLOCK, np.bool_), slots)
         cells = dict(zip(slots, map(c_uint64.from_address, slots), strict=True))
-        # Both or neither.
-        uninterrupted(partial(self.blocks.append, made), partial(self.cells.update, cells))
+        self.blocks.append(made)  # first: what is not looked at must not be used
+        self.cells.update(cells)
 
     def sweep(self, *, abandoned: bool = False) -> None:
         """Drop what the library has given back.
@@ -240,6 +242,7 @@ class _Table:
             abandoned: look also for slots that an exception left before they were in use.
         """
         self.asked = True
+        self.armed[_SOON] = _schedule  # also where one that was asked for was interrupted
         while self.asked:
             mark: _Mark | None = None
             try:
@@ -286,13 +289,10 @@ class _Table:
             returned.append(self.held.pop(slot))
             return False
         returned.append(entry)
-        # All or none: idle and held, it would be looked for among abandoned slots only.
-        idle = partial(setattr, self.cells[slot], "value", _IDLE)
-        uninterrupted(partial(self.filled.discard, slot), idle, partial(self.held.pop, slot))
+        self.filled.discard(slot)  # first: a slot that is interrupted here is retired
+        self.cells[slot].value = _IDLE
+        del self.held[slot]
         return True
-
-
-_table = _Table()
 
 
 def _address(function: Any) -> int:
@@ -306,23 +306,29 @@ _add_pending_call.argtypes = (c_void_p, py_object)
 ADD_PENDING_CALL = _address(_add_pending_call)
 """The address of Py_AddPendingCall, which takes a function and an argument for it."""
 
-# Schedules PyObject_IsTrue(_due) unless it is scheduled already, and gives 0 whatever comes of
-# that. If Python's queue is full (-1), the next call tries again: what fills it may be such calls.
-# The library calls it with its own object, so it cannot be PyObject_IsTrue itself. All of it
-# is C: an exception in a callback of ctypes would be swallowed, and its result undefined.
-_IS_TRUE = _address(ctypes.pythonapi.PyObject_IsTrue)
+_table = _Table()
 _due = _Due()
-_schedule = partial(_add_pending_call, _IS_TRUE, _due)
+# Has the main thread ask whether _due is true. An exception in that goes to its program.
+_schedule = partial(_add_pending_call, _address(ctypes.pythonapi.PyObject_IsTrue), _due)
 _arm = partial(_table.armed.__setitem__, _SOON, _schedule)
 _arm()
-_scheduled = map(call, map(_table.armed.pop, repeat(_SOON), repeat(int)))
-# What follows 0 and -1, by index; both give what is false.
-_then = map(bool, map(call, map(getitem, repeat((int, _arm)), _scheduled)))
-# Armed first, in C: from then on each release asks for a sweep, even if this one is interrupted.
-# Both give None, so the answer is False.
-_sweep_now = map(is_not, map(call, repeat(_arm)), map(methodcaller("sweep"), repeat(_table)))
-_Due.__bool__ = _sweep_now.__next__  # type: ignore[attr-defined]
-_sweep_soon = CFUNCTYPE(c_int)(_then.__next__)
+
+
+def _scheduling() -> Any:
+    """A function for Py_AddPendingCall: it schedules a sweep, unless one is scheduled; it gives 0.
+
+    The library calls it with its own object, so it cannot be PyObject_IsTrue itself. All of it is
+    C: an exception in a callback of ctypes would be swallowed, and its result undefined, which
+    Python takes for an error. So it is the next step of an iterator, made of C functions:
+    """
+    # What schedules, if it is there, or else int. Called, it gives 0; or -1 if Python's queue is
+    # full: then it is put back, since what fills the queue may be such calls. False is 0 in C.
+    scheduled = map(call, map(_table.armed.pop, repeat(_SOON), repeat(int)))
+    then = map(getitem, repeat((int, _arm)), scheduled)
+    return CFUNCTYPE(c_int)(map(bool, map(call, then)).__next__)
+
+
+_sweep_soon = _scheduling()
 
 SWEEP_SOON = _address(_sweep_soon)
 """The address of a function for Py_AddPendingCall, with any argument: sweep in the main thread."""
