@@ -55,14 +55,7 @@ class Known:
         return all(case.values[axis] in values for axis, values in self.values.items())
 
 
-_SHARED = ("branch", "last branch")
-
-KNOWN: tuple[Known, ...] = (
-    Known(
-        "opencv.draw takes every frame for one of limited range",
-        {"source": ("RTSP",), "writer": ("draw", *_SHARED)},
-    ),
-)
+KNOWN: tuple[Known, ...] = ()
 
 
 def known(case: Case) -> Known | None:

@@ -16,11 +16,12 @@ import samebytes.elements as el
 from samebytes import Region, metadata
 from samebytes.errors import (
     ElementError,
+    LayoutError,
     NegotiationError,
     ParameterError,
     PoolTimeoutError,
 )
-from samebytes_opencv._elements._drawing import FORMATS, components_of
+from samebytes_opencv._elements._drawing import FORMATS, Paint
 
 
 def pictures(format_: str, *regions: Region, width: int = 96, height: int = 64) -> el.Element:
@@ -34,6 +35,12 @@ def pictures(format_: str, *regions: Region, width: int = 96, height: int = 64) 
 
     element: el.Element = made()
     return element
+
+
+@el.inplace(takes=el.Media())
+def says(frame: sb.Frame[Any], *, entries: dict[str, str]) -> None:
+    """Write entries into the metadata of frames."""
+    frame.metadata.update(entries)
 
 
 def frames_out(statistics: el.Statistics, element: str) -> int:
@@ -54,16 +61,14 @@ def drawn(format_: str, *regions: Region, **parameters: Any) -> sb.Frame[Any]:
 def test_boxes_have_their_colour_in_every_plane(format_: str) -> None:
     color = (250, 40, 90)
     frame = drawn(format_, Region(16, 8, 32, 24), color=color, line=2)
-    parts = components_of(color)
+    paint = Paint(color, frame)
     image = frame.image
     for plane, layout, names in zip(
         frame.planes, image.format.planes, image.format.plane_names, strict=True
     ):
         x, y = layout.x_shift, layout.y_shift
         expected = np.full(plane.native.shape, 128, np.uint8)
-        expected[8 >> y : 32 >> y, 16 >> x : 48 >> x] = [parts[n] for n in names][
-            : plane.native.shape[2] if plane.native.ndim == 3 else 1
-        ]
+        expected[8 >> y : 32 >> y, 16 >> x : 48 >> x] = paint.ground(names)
         expected[10 >> y : 30 >> y, 18 >> x : 46 >> x] = 128
         assert np.array_equal(plane.native, expected), names
 
@@ -72,8 +77,54 @@ def test_the_colour_is_the_one_of_opencv() -> None:
     for color in ((255, 208, 0), (10, 20, 200), (255, 255, 255), (0, 0, 0)):
         pixels = np.full((2, 2, 3), color, np.uint8)
         y, u, v = cv2.cvtColor(pixels, cv2.COLOR_RGB2YUV_I420).reshape(-1)[[0, 4, 5]]
-        parts = components_of(color)
-        assert np.allclose((parts["y"], parts["u"], parts["v"]), (y, u, v), atol=1)
+        frame = sb.context("cpu").allocate_frame("I420", 2, 2)
+        assert np.allclose(Paint(color, frame).ground("yuv"), (y, u, v), atol=1)
+
+
+SAID = [
+    ("I420", {}, (81, 90, 240)),
+    ("I420", {"color_range": "full"}, (76, 85, 255)),
+    ("I420", {"color_matrix": "bt709"}, (63, 102, 240)),
+    ("NV12", {"color_matrix": "bt709", "color_range": "full"}, (54, 99, 255)),
+    ("GRAY8", {}, (76,)),
+    ("GRAY8", {"color_range": "limited"}, (81,)),
+    # FFmpeg's conversions to RGB leave the marks of the YUV that was.
+    ("RGB", {"color_range": "limited", "color_matrix": "bt709"}, (255, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("format_", "said", "red"), SAID)
+def test_colours_are_those_of_the_range_and_matrix_that_a_frame_says(
+    format_: str, said: dict[str, str], red: tuple[int, ...]
+) -> None:
+    def pixel(frame: sb.Frame[Any]) -> tuple[int, ...]:
+        return tuple(int(n) for plane in frame.planes for n in np.ravel(plane.native[4, 4]))
+
+    draw = el.create("opencv.draw", color=(255, 0, 0), line=100)
+    (drawn_on,) = el.Pipeline(
+        pictures(format_, Region(0, 0, 96, 64)), says(entries=said), draw
+    ).start()
+    assert pixel(drawn_on) == red
+    outside = (1, 0, 9, 0, 1, 0)
+    warp = el.create("opencv.warp", 96, 64, outside, color=(255, 0, 0))
+    (warped,) = el.Pipeline(pictures(format_), says(entries=said), warp).start()
+    assert pixel(warped) == red
+    assert said.items() <= warped.metadata.items()
+
+
+def test_a_matrix_without_weights_takes_grays_and_refuses_colours_by_name() -> None:
+    said = {"color_matrix": "ycgco"}
+    for element in (
+        el.create("opencv.draw", color=(255, 0, 0)),
+        el.create("opencv.warp", 96, 64, (1, 0, 9, 0, 1, 0), color=(255, 0, 0)),
+    ):
+        pipe = el.Pipeline(pictures("I420", Region(0, 0, 9, 9)), says(entries=said), element)
+        with pytest.raises(ElementError, match=r"\(255, 0, 0\).*'ycgco'") as raised:
+            list(pipe.start())
+        assert isinstance(raised.value.__cause__, LayoutError)
+    black = el.create("opencv.warp", 96, 64, (1, 0, 9, 0, 1, 0))
+    (warped,) = el.Pipeline(pictures("I420"), says(entries=said), black).start()
+    assert [plane.native[4, 4] for plane in warped.planes] == [16, 128, 128]
 
 
 @pytest.mark.parametrize("format_", ["I420", "GRAY8", "BGRA"])
@@ -84,7 +135,8 @@ def test_labels_are_written_on_a_ground_of_the_same_colour(format_: str) -> None
     differs = np.argwhere(with_label != without)
     assert len(differs)
     assert differs[:, 0].max() < 32  # above the box
-    assert (with_label[:32] == 16).any()  # dark ink, since the ground is bright
+    black = 16 if format_ == "I420" else 0
+    assert (with_label[:32] == black).any()  # dark ink, since the ground is bright
 
 
 def test_what_is_outside_is_left_out() -> None:

@@ -20,6 +20,7 @@ from samebytes.formats._color import (
     COLOR_TRANSFERS,
     Colorimetry,
 )
+from samebytes.formats._components import LUMA_WEIGHTS, color_components, colors_of
 from samebytes.formats._drm import drm_layer_fourccs, image_format_of_drm_layers
 from samebytes.formats._fields import (
     FIELD_ORDERS,
@@ -49,6 +50,7 @@ __all__ = [
     "COLOR_RANGES",
     "COLOR_TRANSFERS",
     "FIELD_ORDERS",
+    "LUMA_WEIGHTS",
     "LUMINANCES",
     "MASTERING_PRIMARIES",
     "ROTATIONS",
@@ -60,6 +62,8 @@ __all__ = [
     "PlaneLayout",
     "channel_layout",
     "channel_names",
+    "color_components",
+    "colors_of",
     "content_light_of",
     "drm_layer_fourccs",
     "duration_of",

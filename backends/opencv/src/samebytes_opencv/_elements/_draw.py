@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from samebytes import Frame
 from samebytes.elements import Doc, Image, Range, TransformInplace
 
-from ._drawing import FORMATS, components_of, draw, line_width
+from ._drawing import FORMATS, Paint, draw, line_width
 
 __all__ = ["OpenCVDraw"]
 
@@ -17,7 +17,11 @@ class OpenCVDraw(TransformInplace):
     """Draws the boxes of `frame.regions`, with label and confidence, into the frame's own planes.
 
     In YUV the edges of boxes are those of whole chroma pixels. What is outside the picture is left
-    out.
+    out. Colours are computed for the range and matrix that the frame says.
+
+    Raises:
+        LayoutError: a frame's matrix is none of `samebytes.formats.LUMA_WEIGHTS`, and the colour
+            is not a gray.
     """
 
     name = "opencv.draw"
@@ -40,4 +44,4 @@ class OpenCVDraw(TransformInplace):
         image = frame.image
         planes = [plane.native for plane in frame.planes]
         line = self.line or line_width(image)
-        draw(planes, image, regions, components_of(self.color), line, self.labels)
+        draw(planes, image, regions, Paint(self.color, frame), line, self.labels)

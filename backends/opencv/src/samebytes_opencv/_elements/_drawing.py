@@ -9,32 +9,43 @@ from typing import Any
 import cv2
 import numpy as np
 
-from samebytes import Region
-from samebytes.formats import ImageInfo
+from samebytes import Frame, Region
+from samebytes.formats import ImageInfo, color_components, colors_of, image_format
 
-__all__ = ["FORMATS", "components_of", "draw", "line_width"]
+__all__ = ["FORMATS", "Paint", "draw", "line_width"]
 
 FORMATS = "NV12|I420|NV21|YV12|NV16|I422|NV24|I444|GRAY8|BGR|RGB|BGRA|RGBA|BGRX|RGBX"
 
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _Array = np.ndarray[Any, Any]
-_Numbers = dict[str, int]
+_GRAY = image_format("GRAY8")
 
 
-def components_of(color: Sequence[int]) -> _Numbers:
-    """A colour by component: "r", "g", "b", the same as "y", "u", "v" (BT.601, limited), and
-    opaque.
+class Paint:
+    """A colour, and black or white to write on it, as the numbers of one frame's planes.
 
     Args:
         color: red, green and blue, 0 to 255.
+        frame: with its format, range and matrix.
+
+    Raises:
+        LayoutError: the numbers cannot be computed for the frame's matrix.
     """
-    r, g, b = color
-    return {
-        "r": r, "g": g, "b": b, "a": 255, "x": 255,
-        "y": round(16 + (65.738 * r + 129.057 * g + 25.064 * b) / 256),
-        "u": round(128 + (-37.945 * r - 74.494 * g + 112.439 * b) / 256),
-        "v": round(128 + (112.439 * r - 94.154 * g - 18.285 * b) / 256),
-    }  # fmt: skip
+
+    def __init__(self, color: Sequence[int], frame: Frame[Any]) -> None:
+        format_ = frame.image.format
+        said = colors_of(format_, frame.metadata)
+        bright = color_components(color, _GRAY, "full", "smpte170m")["y"] > 127
+        self._ground = color_components(color, format_, *said)
+        self._ink = color_components([0 if bright else 255] * 3, format_, *said)
+
+    def ground(self, names: str) -> list[float]:
+        """The colour in a plane of these components."""
+        return [self._ground[name] for name in names]
+
+    def ink(self, names: str) -> list[float]:
+        """Black or white in luma, or in all of r, g and b. Chroma stays that of the ground."""
+        return [(self._ink if name in "yrgb" else self._ground)[name] for name in names]
 
 
 def line_width(image: ImageInfo) -> int:
@@ -46,7 +57,7 @@ def draw(
     planes: Sequence[_Array],
     image: ImageInfo,
     regions: Sequence[Region],
-    colour: _Numbers,
+    paint: Paint,
     line: int,
     labels: bool,
 ) -> None:
@@ -54,16 +65,16 @@ def draw(
 
     Args:
         planes: writable; OpenCV writes into them, and refuses an array that it would have to copy.
-        colour: from `components_of`.
+        paint: of this frame.
         line: pixels of the lines.
     """
     for region in regions:
         box = (region.x, region.y, region.x + region.width, region.y + region.height)
         for edge in _edges(box, line):
-            _fill(planes, image, edge, colour)
+            _fill(planes, image, edge, paint)
         text = _text(region) if labels else ""
         if text:
-            _label(planes, image, box, text, colour)
+            _label(planes, image, box, text, paint)
 
 
 def _edges(box: tuple[int, int, int, int], line: int) -> list[tuple[int, int, int, int]]:
@@ -77,7 +88,7 @@ def _edges(box: tuple[int, int, int, int], line: int) -> list[tuple[int, int, in
 
 
 def _fill(
-    planes: Sequence[_Array], image: ImageInfo, box: tuple[int, int, int, int], colour: _Numbers
+    planes: Sequence[_Array], image: ImageInfo, box: tuple[int, int, int, int], paint: Paint
 ) -> None:
     """Fill a rectangle in all planes; the far edges round up, as the planes' sizes do."""
     left, top, right, bottom = box
@@ -85,7 +96,7 @@ def _fill(
     for array, plane, names in zip(planes, format_.planes, format_.plane_names, strict=True):
         first = left >> plane.x_shift, top >> plane.y_shift
         last = -(-right >> plane.x_shift) - 1, -(-bottom >> plane.y_shift) - 1
-        cv2.rectangle(array, first, last, [colour[name] for name in names], cv2.FILLED)
+        cv2.rectangle(array, first, last, paint.ground(names), cv2.FILLED)
 
 
 def _label(
@@ -93,7 +104,7 @@ def _label(
     image: ImageInfo,
     box: tuple[int, int, int, int],
     text: str,
-    colour: _Numbers,
+    paint: Paint,
 ) -> None:
     size = max(0.4, image.height / 900)
     thickness = max(1, round(image.height / 500))
@@ -103,11 +114,8 @@ def _label(
     # Above the box where there is room.
     upper = top - ground if top >= ground else top
     upper -= upper % 2
-    _fill(planes, image, (left, upper, left + width + 4, upper + ground), colour)
-    # Chroma stays that of the ground: black or white in luma, or in all of r, g and b.
-    ink = 16 if colour["y"] > 125 else 235
-    names = image.format.plane_names[0]
-    values = [ink if name in "yrgb" else colour[name] for name in names]
+    _fill(planes, image, (left, upper, left + width + 4, upper + ground), paint)
+    values = paint.ink(image.format.plane_names[0])
     cv2.putText(
         planes[0], text, (left + 2, upper + height + 2), _FONT, size, values, thickness, cv2.LINE_8
     )

@@ -14,7 +14,7 @@ from samebytes.elements import Doc, FrameInfo, Image, Range, Transform
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, meta_of_warped
 
-from ._drawing import FORMATS, components_of
+from ._drawing import FORMATS, Paint
 from ._pools import Pools
 from ._scale import METHODS
 
@@ -27,9 +27,12 @@ class OpenCVWarp(Transform):
     """Warps each plane of a frame into a new frame in memory of the CPU, with the same format.
 
     Times go along. Regions are new ones, around the corners of what they were, cut to the picture.
-    An AffineTransform leads from the new picture to the frame.
+    An AffineTransform leads from the new picture to the frame. What is outside the frame has its
+    colour in the range and matrix that the frame says.
 
     Raises:
+        LayoutError: a frame's matrix is none of `samebytes.formats.LUMA_WEIGHTS`, and the colour
+            is not a gray.
         MetadataError: the matrix has no inverse: all would be one line or point of the frame.
     """
 
@@ -63,12 +66,12 @@ class OpenCVWarp(Transform):
     def process(self, frame: Frame[Any]) -> Frame[Any]:
         """The new picture."""
         made = self._pools.acquire(frame.image.format.name)
-        parts = components_of(self.color)
+        paint = Paint(self.color, frame)
         for names, source, target in zip(
             frame.image.format.plane_names, frame.planes, made.planes, strict=True
         ):
-            ground = [parts[name] for name in names]
-            _warp(source.native, target.native, self.matrix, METHODS[self.method], ground)
+            ground, method = paint.ground(names), METHODS[self.method]
+            _warp(source.native, target.native, self.matrix, method, ground)
         transform = AffineTransform(self.matrix)
         made.meta = meta_of_warped(frame, self.width, self.height, transform)
         return made
@@ -80,7 +83,7 @@ class OpenCVWarp(Transform):
 
 
 def _warp(
-    source: _Array, target: _Array, matrix: tuple[float, ...], method: int, ground: list[int]
+    source: _Array, target: _Array, matrix: tuple[float, ...], method: int, ground: list[float]
 ) -> None:
     rows, columns = target.shape[:2]
     across, down = source.shape[1], source.shape[0]
