@@ -12,7 +12,7 @@ import pytest
 
 from .cameras import soak
 
-SECONDS = float(os.environ.get("SAMEBYTES_SOAK_CAMERAS", "15"))
+SECONDS = float(os.environ.get("SAMEBYTES_SOAK_CAMERAS", "10"))
 LONGEST_END = 200
 """Seconds for what comes before and after: less, unless it hangs."""
 LONGEST_STOP = 20.0

@@ -75,6 +75,16 @@ def test_ctrl_c_ends_the_wait(returns: bool) -> None:
     aside.close()
 
 
+def test_when_the_interpreter_ends_calls_are_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(thread: threading.Thread) -> NoReturn:
+        raise RuntimeError(f"cannot start {thread.name} at interpreter shutdown")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    aside = Aside("aside")
+    assert aside.call(threading.get_ident) == threading.get_ident()
+    aside.close()
+
+
 def test_its_thread_ends_with_it() -> None:
     aside = Aside("aside that is dropped")
     (thread,) = (one for one in threading.enumerate() if one.name == "aside that is dropped")

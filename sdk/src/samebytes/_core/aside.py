@@ -64,6 +64,8 @@ class Aside:
         wake: ends a call that waits. It may be called more than once, and while none waits.
         leave: called in the thread at its end, if a call was given up: closes what that used.
 
+    Where no thread can be started any more, as when the interpreter ends, calls are made at once.
+
     Attributes:
         left: a call was given up. There can be no other one.
     """
@@ -83,8 +85,11 @@ class Aside:
         thread = threading.Thread(
             target=_serve, args=(self._calls, self._answers, self._left), name=name, daemon=True
         )
-        self._thread = thread
-        thread.start()
+        self._thread: threading.Thread | None = thread
+        try:
+            thread.start()
+        except RuntimeError:  # since Python 3.12 none can be started while the interpreter ends
+            self._thread = None
         weakref.finalize(self, self._calls.put, None).atexit = False
 
     @property
@@ -107,6 +112,8 @@ class Aside:
         """
         if self._left:
             raise GivenUpError
+        if self._thread is None:
+            return function()
         try:
             self._calls.put(function)
             answer = taken_from(self._answers)
@@ -134,7 +141,7 @@ class Aside:
         """End the thread; at once, unless a call was given up."""
         self._calls.put(None)
         self._wake = self._leave = _nothing  # which may hold who has this object
-        if not self._left:
+        if self._thread is not None and not self._left:
             self._thread.join()
 
     def _woken(self) -> Any:
