@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import operator
 import os
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +11,7 @@ from typing import Any
 from cuda.bindings import driver
 
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import Fd, uninterrupted
+from samebytes.plugins import Fd
 
 __all__ = [
     "ATTRIBUTE", "LEGACY_STREAM", "NO_DRIVER", "Current", "Pending", "acquire", "attribute", "call",
@@ -70,47 +68,34 @@ Pending = list[Callable[[], object]]
 
 
 def acquire(pending: Pending, free: Callable[..., object], function: Any, *arguments: Any) -> Any:
-    """What a function of the driver API makes; no signal handler's exception can lose it.
+    """What a function of the driver API makes.
 
     Args:
         pending: gets what gives it back.
-        free: a function written in C, or a partial of one, which is called with what was made.
+        free: is called with what was made.
         function, arguments: as for `call`.
 
     Raises:
         NativeError: the result is not CUDA_SUCCESS.
     """
-    answers: list[Any] = []
-    try:
-        # With nothing between the call and the list.
-        answers.extend(map(operator.call, (partial(function, *arguments),)))
-        code, *values = answers[0]
-        check(function.__name__, code)
-        uninterrupted(partial(pending.append, partial(free, *values)), answers.clear)
-    except BaseException:
-        for code, *values in answers:
-            if not code:
-                free(*values)
-        raise
+    code, *values = function(*arguments)
+    check(function.__name__, code)
+    pending.append(partial(free, *values))
     return values[0] if values else None
 
 
 def free_all(pending: Pending) -> Any:
-    """Give back what was acquired, the newest first; called again, it goes on.
+    """Give back what was acquired, the newest first, each at most once.
 
     Returns:
         The first result that is not CUDA_SUCCESS, or 0.
     """
     failed = 0
     while pending:
-        result, _ = uninterrupted(pending[-1], pending.pop)  # given back and forgotten
+        result = pending.pop()()
         if isinstance(result, tuple) and not failed:
             failed = result[0]
     return failed
-
-
-class _Number(ctypes.Structure):
-    _fields_ = (("fd", ctypes.c_int),)
 
 
 def descriptor(function: Any, *arguments: Any) -> Fd:
@@ -119,16 +104,7 @@ def descriptor(function: Any, *arguments: Any) -> Fd:
     Raises:
         NativeError: the result is not CUDA_SUCCESS.
     """
-    pending: Pending = []
-    try:
-        number = int(acquire(pending, os.close, function, *arguments))
-        cell = _Number()
-        fd = Fd.stored_in(cell, _Number.fd.offset)
-        uninterrupted(partial(setattr, cell, "fd", number), pending.clear)
-    except BaseException:
-        free_all(pending)
-        raise
-    return fd
+    return Fd(int(call(function, *arguments)))
 
 
 def check(name: str, code: Any) -> None:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import uninterrupted
-
 from ._driver import Pending, check, driver
 from ._memory import allocate
 from ._use import CudaStorage, give_back, owner
@@ -70,11 +68,11 @@ def _take(
     """A block of that size, which `pending` gives back."""
     for block in list(spare):
         if block[0] == size:
-            steps = partial(pending.extend, _putting_back(context, spare, block))
             try:
-                uninterrupted(partial(spare.remove, block), steps)
+                spare.remove(block)
             except ValueError:  # another thread was faster
                 continue
+            pending += _putting_back(context, spare, block)
             return block[1]
     return None
 
@@ -96,8 +94,7 @@ def _trim(spare: list[tuple[int, int]], limit: int) -> None:
     while spare and sum(size for size, _ in list(spare)) > limit:
         try:
             block = next((block for block in list(spare) if block[0] > limit), spare[0])
-            free = partial(driver.cuMemFreeHost, block[1])
-            _, (code,) = uninterrupted(partial(spare.remove, block), free)
+            spare.remove(block)
         except (IndexError, ValueError):  # another thread was faster
             continue
-        check("cuMemFreeHost", code)
+        check("cuMemFreeHost", *driver.cuMemFreeHost(block[1]))
