@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import samebytes.elements as el
 from samebytes.errors import ElementError
 
-from .pictures import Collect, Log, frame, numbers
+from .pictures import HEIGHT, WIDTH, Collect, Log, frame, frames, numbers
 
 
 class Gate(el.Sink):
@@ -113,6 +114,68 @@ def test_a_block_stops_without_blocking_the_loop(cancelled: bool) -> None:
             await other
 
     asyncio.run(both())
+
+
+class SlowToClose(el.Source):
+    """Its close() waits until it may return."""
+
+    gives = el.Image("GRAY8", memory="cpu", width=WIDTH, height=HEIGHT)
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._frames = frames(count)
+        self.may_close, self.closing = threading.Event(), threading.Event()
+
+    def read(self) -> Any:
+        return next(self._frames, None)
+
+    def close(self) -> None:
+        self.closing.set()
+        assert self.may_close.wait(60)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize("count", [2, 10_000])
+def test_who_is_cancelled_while_it_stops_leaves_nothing_running(
+    times: int, busy: bool, count: int
+) -> None:
+    """As by a time-out around a group of tasks; with the threads of the event loop idle or busy."""
+    source, others = SlowToClose(count), threading.Event()
+    before = set(threading.enumerate())
+
+    async def takes() -> None:
+        async with el.Pipeline(source, lambda picture: picture).start() as out:
+            running.append(out)
+            async for _ in out:
+                await asyncio.sleep(0)
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        if busy:
+            loop.run_in_executor(None, others.wait, 60)
+        task = asyncio.create_task(takes())
+        while not running or (count == 2 and not source.closing.is_set()):
+            await asyncio.sleep(0)
+        for _ in range(times):
+            task.cancel()
+            for _ in range(5):
+                await asyncio.sleep(0)
+        if times == 1:
+            source.may_close.set()
+        with suppress(asyncio.CancelledError):
+            await task
+        source.may_close.set()
+        others.set()
+
+    running: list[el.Running] = []
+    asyncio.run(work())
+    assert source.closing.wait(60)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
+    assert running[0].stopped
+    assert set(threading.enumerate()) <= before
 
 
 def test_a_block_raises_what_ended_it() -> None:

@@ -11,6 +11,8 @@ import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from operator import index
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -261,7 +263,7 @@ class Running:
             self._finish(failed=True)
             raise
         # Elements may take their time to close: not in the event loop.
-        await asyncio.to_thread(self._finish, failed=failed)
+        await _in_a_thread(partial(self._finish, failed=failed))
         workers.raise_error()
         raise StopAsyncIteration
 
@@ -273,9 +275,8 @@ class Running:
         self, kind: type[BaseException] | None, error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
-        # Elements may take their time to return and to close. Whoever is cancelled here leaves a
-        # thread that goes on stopping the pipeline.
-        await asyncio.to_thread(self.__exit__, kind, error, trace)
+        # Elements may take their time to return and to close.
+        await _in_a_thread(partial(self.__exit__, kind, error, trace))
 
     @property
     def ended_early(self) -> dict[int, ElementError]:
@@ -391,6 +392,42 @@ class Running:
         if hasattr(self, "stopped"):
             with suppress(Exception):
                 self.stop()
+
+
+async def _in_a_thread(stop: Callable[[], object]) -> None:
+    """Call a function in a thread of its own, and wait for it without blocking the event loop.
+
+    It is called in any case. The threads of asyncio.to_thread() may all be busy, and who is
+    cancelled while a call waits for one withdraws it; here the thread goes on.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def end(error: BaseException | None) -> None:
+        if done.done():  # cancelled
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def work() -> None:
+        raised = None
+        try:
+            stop()
+        except BaseException as error:
+            raised = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(end, raised)
+        del raised  # its traceback holds this call
+
+    thread = threading.Thread(target=copy_context().run, args=(work,), name="samebytes stop")
+    thread.start()
+    try:
+        await done
+    finally:
+        if done.done() and not done.cancelled():
+            thread.join()  # it has said so, and ends
 
 
 _living: weakref.WeakSet[Running] = weakref.WeakSet()
