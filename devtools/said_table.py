@@ -100,6 +100,7 @@ _APPLIED: dict[str, dict[str, str]] = {
     "infer": {"crop": "the model sees the part"},
     "model": {
         "color_range": "colours are converted by it, unless `color_range=` says otherwise",
+        "color_matrix": "colours are converted by it, unless `color_matrix=` says otherwise",
         "rotation": "with `upright=True`",
         "mirrored": "with `upright=True`",
         "crop": "the model sees the part",
@@ -127,7 +128,6 @@ _DROPPED: dict[str, dict[str, str]] = {
     "model": {
         "color_primaries": "models are trained with R'G'B' of any primaries",
         "color_transfer": "models are trained with R'G'B' as it is stored",
-        "color_matrix": "`color_matrix=` says it: BT.601, as OpenCV and FFmpeg convert by default",
         "chroma_location": "chroma is repeated for each pixel, as OpenVINO's own conversion does",
         "sample_aspect_ratio": "pixels are scaled to `size=` as they lie",
         "field_order": "put a deinterlacer before it",

@@ -12,6 +12,7 @@ from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
 
 import samebytes
 from samebytes import Frame
+from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import known_formats
 from samebytes_openvino import InferRequest, image_model, yuv_inputs
 from samebytes_openvino._image._build import (
@@ -81,7 +82,61 @@ def test_what_the_frame_says_of_its_colours() -> None:
     stated = seen(frame, color_range="limited")
     np.testing.assert_allclose(stated, expected(frame, (40, 30)), atol=TOLERANCE)
     frame.metadata["color_range"] = "unknown"
-    np.testing.assert_allclose(seen(frame), expected(frame, (40, 30)), atol=TOLERANCE)
+    with pytest.raises(UnknownNameError, match="color_range"):
+        seen(frame)
+
+
+SAID = {"bt709": "BT.709", "bt470bg": "BT.601", "smpte170m": "BT.601", "bt2020nc": "BT.2020",
+        "smpte240m": "SMPTE 240M", "fcc": "FCC"}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("format_", ["NV12", "I420", "YUY2", "I420_10"])
+def test_the_matrix_is_the_one_that_the_frame_says(format_: str, said: str) -> None:
+    frame = noise(format_, 64, 48)
+    frame.metadata["color_matrix"] = said
+    want = expected(frame, (40, 30), matrix=SAID[said])
+    np.testing.assert_allclose(seen(frame), want, atol=TOLERANCE)
+    stated = seen(frame, color_matrix="BT.601")
+    np.testing.assert_allclose(stated, expected(frame, (40, 30)), atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("said", ["ycgco", "ictcp", "bt2020c", "gbr"])
+def test_a_matrix_that_cannot_be_computed_is_refused_by_name(said: str) -> None:
+    frame = noise("I420", 64, 48)
+    frame.metadata["color_matrix"] = said
+    with pytest.raises(LayoutError, match=f"'{said}'.*color_matrix="):
+        seen(frame)
+    stated = seen(frame, color_matrix="BT.709")
+    want = expected(frame, (40, 30), matrix="BT.709")
+    np.testing.assert_allclose(stated, want, atol=TOLERANCE)
+    rgb = noise("RGB", 64, 48)
+    rgb.metadata["color_matrix"] = said
+    np.testing.assert_allclose(seen(rgb), expected(rgb, (40, 30)), atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("color", ["RGB", "BGR"])
+@pytest.mark.parametrize("matrix", ["BT.709", "BT.2020", "SMPTE 240M"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32])
+def test_surfaces_are_corrected_to_their_matrix(color: Any, matrix: str, dtype: Any) -> None:
+    """The plugin of a GPU reads surfaces by BT.601; the same operations run on the CPU here."""
+    random = np.random.default_rng(2)
+    frame = noise("NV12", 40, 30)
+    for plane, (low, high) in zip(frame.planes, ((80, 180), (112, 145)), strict=True):
+        plane.native[...] = random.integers(low, high, plane.native.shape)
+    source = Source.dense(frame.image, matrix, "limited")
+    target = Target("NCHW", (40, 30), color)
+    built = converting(echo(dtype=dtype), source, target)
+    tensors = [
+        plane.native.reshape(shape)
+        for plane, shape in zip(frame.planes, source.port_shapes(), strict=True)
+    ]
+    request = openvino.Core().compile_model(built.model, "CPU").create_infer_request()
+    (found,) = request.infer(tensors).values()
+    want = expected(frame, (40, 30), color, matrix)
+    np.testing.assert_allclose(found[0], want, atol=3.5)
+    plain = expected(frame, (40, 30), color)
+    assert np.abs(found[0] - want).mean() < np.abs(plain - want).mean()
 
 
 def test_gray_of_limited_range() -> None:

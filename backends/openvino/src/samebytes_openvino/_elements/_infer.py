@@ -99,8 +99,9 @@ class OpenVINOInfer(Transform):
         Literal["limited", "full"] | None, Doc("None for what the frame says")
     ] = None
     color_matrix: Annotated[
-        Literal["BT.601", "BT.709", "BT.2020"], Doc("how YUV becomes RGB; BT.709 is usual for HD")
-    ] = "BT.601"
+        Literal["BT.601", "BT.709", "BT.2020", "SMPTE 240M", "FCC"] | None,
+        Doc("how YUV becomes RGB; None for what the frame says, else BT.601"),
+    ] = None
     upright: Annotated[
         bool, Doc("show pictures turned as frames say; regions are mapped back to the frame")
     ] = False

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
 from samebytes import ImageInfo
 from samebytes.errors import LayoutError
 
-from ._colour import Conversion, conversion
+from ._colour import Conversion, conversion, corrected
 from ._components import components_of
 from ._rows import take_whole_rows
 from ._taps import picture
@@ -134,12 +134,14 @@ def build(model: Any, source: Source, target: Target, on_cpu: bool) -> Built:
         LayoutError: surfaces of another format than NV12.
     """
     components_of(source.info.format)
-    native = source.is_native()
-    if source.memory == "GPU_SURFACE" and not native:
+    # Images and surfaces are read by the plugin's own conversion alone; another matrix follows it.
+    surface = source.memory == "GPU_SURFACE"
+    native = (replace(source, matrix="BT.601") if surface else source).is_native()
+    if surface and not native:
         raise LayoutError(
             f"the GPU plugin takes images and surfaces as NV12 or I420 of even size, and of "
-            f"BT.601 in limited range, and these are {source.info} of {source.matrix} in "
-            f"{source.range} range: map the frame to buffers or to the CPU first"
+            f"limited range, and these are {source.info} of {source.range} range: map the frame "
+            "to buffers or to the CPU first"
         )
     model, target = turning(model, target, source.turn)
     if native and not (on_cpu and gathering_is_faster(source.size, target.size)):
@@ -208,6 +210,8 @@ def converting(model: Any, source: Source, target: Target) -> Built:
         steps.convert_element_type(Type.f32)
     if source.size != target.size:
         steps.resize(ResizeAlgorithm.RESIZE_LINEAR)
+    if source.matrix != "BT.601":
+        steps.custom(lambda node: corrected(node, source.matrix, target.color).output(0))
     if target.mean:
         steps.mean(list(target.mean))
     if target.scale:

@@ -8,19 +8,30 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from openvino import Type
 from openvino import opset13 as ops
 
-__all__ = ["MATRICES", "RANGES", "ColorMatrix", "ColorRange", "Conversion", "channel",
-           "conversion"]  # fmt: skip
+from samebytes.formats import LUMA_WEIGHTS
 
-ColorMatrix = Literal["BT.601", "BT.709", "BT.2020"]
+__all__ = ["MATRICES", "NAMES", "RANGES", "ColorMatrix", "ColorRange", "Conversion", "channel",
+           "conversion", "corrected"]  # fmt: skip
+
+ColorMatrix = Literal["BT.601", "BT.709", "BT.2020", "SMPTE 240M", "FCC"]
 ColorRange = Literal["limited", "full"]
 
-# (Kr, Kb) of ITU-R BT.601-7, BT.709-6 and BT.2020-2 (non-constant luminance).
+NAMES: dict[str, ColorMatrix] = {
+    "bt470bg": "BT.601",
+    "smpte170m": "BT.601",
+    "bt709": "BT.709",
+    "bt2020nc": "BT.2020",
+    "smpte240m": "SMPTE 240M",
+    "fcc": "FCC",
+}
+"""What a frame's metadata["color_matrix"] is called here. Those of BT.601 are one."""
+
+# (Kr, Kb).
 MATRICES: dict[str, tuple[float, float]] = {
-    "BT.601": (0.299, 0.114),
-    "BT.709": (0.2126, 0.0722),
-    "BT.2020": (0.2627, 0.0593),
+    name: LUMA_WEIGHTS[said] for said, name in NAMES.items()
 }
 RANGES = ("limited", "full")
 # What OpenVINO's NV12toBGR and I420toBGR multiply with (their specification): BT.601, rounded.
@@ -63,6 +74,40 @@ def conversion(matrix: str, range_: str) -> Conversion:
     red, blue = 2 * (1 - kr) * chroma, 2 * (1 - kb) * chroma
     black = 16 if range_ == "limited" else 0
     return Conversion(black, luma, red, blue * kb / kg, red * kr / kg, blue)
+
+
+def corrected(node: Any, matrix: str, color: str) -> Any:
+    """RGB of another matrix, from what OpenVINO's conversion of limited range by BT.601 made of it.
+
+    Both conversions are linear, so that a matrix leads from one to the other, exactly but for
+    what the first has clipped: colours that BT.601 makes of the frame outside of 0 to 255.
+
+    Args:
+        node: [..., 3], the channels in the order of `color`.
+        matrix: of the frame.
+        color: "RGB" or "BGR".
+    """
+    step = _factors(conversion(matrix, "limited")) @ np.linalg.inv(
+        _factors(conversion("BT.601", "limited"))
+    )
+    if color == "BGR":
+        step = step[::-1, ::-1]
+    kind = node.get_element_type()
+    numbers = node if kind == Type.f32 else ops.convert(node, Type.f32)
+    made = ops.matmul(numbers, ops.constant(step.astype(np.float32)), False, True)
+    made = ops.clamp(made, 0.0, 255.0)
+    return made if kind == Type.f32 else ops.convert(ops.round(made, "half_to_even"), kind)
+
+
+def _factors(how: Conversion) -> Any:
+    """R, G and B by Y, U and V."""
+    return np.array(
+        [
+            [how.luma, 0, how.red],
+            [how.luma, -how.green_u, -how.green_v],
+            [how.luma, how.blue, 0],
+        ]
+    )
 
 
 def channel(letter: str, component: Callable[[str], Any], how: Conversion | None) -> Any:

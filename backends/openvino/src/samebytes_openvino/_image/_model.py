@@ -38,7 +38,7 @@ def image_model(
     size: tuple[int, int] | None = None,
     resize: Resize | None = None,
     color_range: ColorRange | None = None,
-    color_matrix: ColorMatrix = "BT.601",
+    color_matrix: ColorMatrix | None = None,
     config: Mapping[Any, Any] | None = None,
     core: Any = None,
     batch: int = 1,
@@ -75,8 +75,9 @@ def image_model(
         color_range: "limited" (16 to 235) or "full", of YUV and gray. By default what
             frame.metadata["color_range"] says, as FFmpeg's frames do that are marked so (JPEG,
             "yuvj420p"); else limited for YUV and full for gray.
-        color_matrix: of YUV. OpenVINO's own conversion, OpenCV's and, unless configured otherwise,
-            FFmpeg's are "BT.601"; "BT.709" is what most HD video is made with, "BT.2020" UHD.
+        color_matrix: of YUV: "BT.601", "BT.709" (most HD video), "BT.2020" (UHD), "SMPTE 240M" or
+            "FCC". By default what frame.metadata["color_matrix"] says, else "BT.601", as OpenVINO,
+            OpenCV and FFmpeg convert what does not say.
         config: properties of OpenVINO, for compiling.
         core: the openvino.Core to use; by default one of samebytes' own.
         batch: how many frames one inference takes (`ImageRequest.set_frames`). Each frame has
@@ -88,7 +89,7 @@ def image_model(
 
     Raises:
         LayoutError: the model has no such input, its layout cannot be determined, or it cannot have
-            that size.
+            that size; or the example says a matrix that cannot be computed ("ycgco").
         UnknownNameError: a colour order, range, matrix or layout, or a format of the example that
             is not supported.
         UnsupportedObjectError: `model` or `example` is of another type.
@@ -99,7 +100,7 @@ def image_model(
     for what, value, known in (
         ("colour order", color, COLORS),
         ("colour range", color_range or "full", RANGES),
-        ("colour matrix", color_matrix, MATRICES),
+        ("colour matrix", color_matrix or "BT.601", MATRICES),
     ):
         if value not in known:
             raise UnknownNameError(what, value, known)

@@ -71,15 +71,17 @@ class Planner:
 
     def prepare(self, example: Frame | ImageInfo) -> None:
         """Compile for the example."""
-        turn = AS_IT_LIES
         if isinstance(example, Frame):
             try:
                 self.look(example, False)
             except CopyRequiredError:
-                turn, example = self._meaning.turn(example), image_of(example)
+                info, turn = image_of(example), self._meaning.turn(example)
+                said = self._meaning.of(info, example)
             else:
                 return
-        source = Source.dense(example, *self._meaning.of(example, None), turn=turn)
+        else:
+            info, turn, said = example, AS_IT_LIES, self._meaning.of(example, None)
+        source = Source.dense(info, *said, turn=turn)
         self._last = self._plans.plan_for(self._planned(source), None)
 
     def look(self, frame: Frame, copy: bool) -> tuple[Plan, Seen]:

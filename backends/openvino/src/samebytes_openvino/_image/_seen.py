@@ -10,11 +10,12 @@ import numpy as np
 
 from samebytes import Context, Frame, ImageInfo, Tensor
 from samebytes.errors import CopyRequiredError, LayoutError, RouteError
+from samebytes.formats import colors_of
 from samebytes.plugins import CpuTensor, FrameMeta, HostContext, Refused
 
 from .._remote._context import RemoteContext
 from ._build import Memory, Source
-from ._colour import RANGES
+from ._colour import NAMES
 from ._rows import rows_of
 from ._upright import AS_IT_LIES, Turn, turn_of
 
@@ -27,21 +28,28 @@ Array = np.ndarray[Any, Any]
 class Meaning:
     """What the numbers of YUV mean, and whether pictures are turned as frames say.
 
-    A range of None is for what a frame says itself.
+    A matrix or range of None is for what a frame says itself.
     """
 
-    matrix: str
+    matrix: str | None
     range: str | None
     upright: bool = False
 
     def of(self, info: ImageInfo, frame: Frame | None) -> tuple[str, str]:
-        """(matrix, range) of a frame."""
-        range_ = self.range
-        if range_ is None and frame is not None:
-            said = frame.metadata.get("color_range")
-            range_ = said if said in RANGES else None
-        usual = "full" if info.format.color_model == "gray" else "limited"
-        return self.matrix, range_ or usual
+        """(matrix, range) of a frame.
+
+        Raises:
+            LayoutError: the frame is YUV of a matrix that cannot be computed.
+            UnknownNameError: its metadata have no such names.
+        """
+        range_, said = colors_of(info.format, {} if frame is None else frame.metadata)
+        matrix = self.matrix or NAMES.get(said)
+        if matrix is None and info.format.color_model == "yuv":
+            raise LayoutError(
+                f"{info.format} of the matrix {said!r} cannot be converted to RGB inside a model, "
+                f"only of {', '.join(NAMES)}: convert the frame first, or pass color_matrix="
+            )
+        return matrix or "BT.601", self.range or range_
 
     def turn(self, frame: Frame) -> Turn:
         """What makes the picture of a frame upright, if that is wanted.
