@@ -29,7 +29,8 @@ def answer_with_pages(pad: Any) -> None:
     """Ask for such memory at a pad of a sink that has no answer of its own.
 
     Where planes of a picture would not begin at cache lines, rows are padded to whole ones; memory
-    then begins at one, and not at a page: GStreamer would make whole pages of the rows too.
+    then begins at one, and not at a page: GStreamer would make whole pages of the rows too. No two
+    buffers share a page all the same, which an NPU takes once.
     """
     pad.add_probe(Gst.PadProbeType.QUERY_DOWNSTREAM, _answer)
 
@@ -37,6 +38,7 @@ def answer_with_pages(pad: Any) -> None:
 def _aligned(size: int) -> Any:
     params = Gst.AllocationParams()
     params.align = size - 1
+    params.padding = 0 if size == mmap.PAGESIZE else mmap.PAGESIZE - 1
     return params
 
 
