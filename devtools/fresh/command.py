@@ -4,11 +4,13 @@
 import argparse
 import time
 
+from devtools.fresh.analytics import analytics
 from devtools.fresh.machine import HARDEST, LEVELS, USERS, Machine, chosen
 from devtools.fresh.trial import COMMANDS, DEVICES, trials
 from devtools.results import Result, table
 from devtools.workspace import CommandError
 
+_ANALYTICS = "analytics"
 _HELP = """\
 Tries set-ups on fresh machines: Debian, made with debootstrap in a folder and entered with chroot.
 Needs root, debootstrap, and a way to a Debian archive and the package index. The first run on a
@@ -18,6 +20,8 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
                      installs, without the tests), `make test`; by default demo and setup
   devices            without a compiler, the software devices' wheel shows CPU, GPU and NPU, and
                      the check of their sdist says what is missing; both are built on this machine
+  analytics          GStreamer's analytics metadata, between our elements and its own of 1.26, on
+                     trixie, whatever the options say
   --suite S          bookworm (Debian 12), trixie (13), another that debootstrap knows, or `host`:
                      this machine with a new home, without pip's cache and without a compiler,
                      for which nobody needs root
@@ -42,7 +46,7 @@ def add_fresh(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         allow_abbrev=False,
     )
     command.add_argument(
-        "what", nargs="*", metavar="demo|setup|test|devices", help=argparse.SUPPRESS
+        "what", nargs="*", metavar="demo|setup|test|devices|analytics", help=argparse.SUPPRESS
     )
     command.add_argument("--suite", help=argparse.SUPPRESS)
     command.add_argument("--user", choices=USERS, help=argparse.SUPPRESS)
@@ -51,23 +55,30 @@ def add_fresh(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 
 def hardest() -> list[Result]:
-    """What continuous integration tries each time: the demo on the machine that has least.
+    """What continuous integration tries each time.
+
+    It is the demo on the machine that has least, and GStreamer's analytics metadata.
 
     Raises:
         CommandError: this machine cannot make it.
     """
-    return trials(HARDEST, ["demo"])
+    return [*trials(HARDEST, ["demo"]), *analytics()]
 
 
 def _fresh(options: argparse.Namespace, _: list[str]) -> int:
     began = time.monotonic()
     names = options.what or ["demo", "setup"]
-    known = (*COMMANDS, DEVICES)
+    known = (*COMMANDS, DEVICES, _ANALYTICS)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise CommandError(f"fresh does not know {', '.join(unknown)}; it knows {', '.join(known)}")
-    machines = chosen(options.suite, options.user, options.level)
-    results = [result for machine in machines for result in _results(machine, names)]
+    results = []
+    if _ANALYTICS in names:
+        names = [name for name in names if name != _ANALYTICS]
+        results += analytics()
+    if names:
+        machines = chosen(options.suite, options.user, options.level)
+        results += [result for machine in machines for result in _results(machine, names)]
     print("\n" + table(results, time.monotonic() - began), flush=True)
     return 0 if all(result.ok for result in results) else 1
 

@@ -103,7 +103,8 @@ def test_regions_onto_a_buffer() -> None:
     frame.regions.append(Region(-1, 0, 3, 4, "left of it"))
     frame.regions.append(Region(0, 0, 1, 1))
     buffer = frame.map("gstreamer").native
-    first, second = sb.frame(buffer).regions
+    # Metas of GstAnalytics have what is left of the picture, too.
+    first, second = [region for region in sb.frame(buffer).regions if region.x >= 0]
     assert (first.x, first.y, first.width, first.height) == (1, 2, 3, 4)
     assert (first.label, first.confidence, first.metadata["id"]) == ("cat", 0.25, 5)
     assert first.metadata["params"] == [

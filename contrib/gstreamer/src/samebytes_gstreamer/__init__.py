@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
+    from ._analytics import write_regions_as
     from ._context import GStreamerContext
     from ._dlstreamer import add_gva_metas
     from ._element_context import context_of
@@ -39,6 +40,7 @@ __all__ = [
     "frame_of",
     "frames_of",
     "register",
+    "write_regions_as",
 ]
 
 _HOME = {
@@ -57,6 +59,7 @@ _HOME = {
     "frame_of": "._frame",
     "frames_of": "._frame",
     "register": "._hosted.registering",
+    "write_regions_as": "._analytics",
 }
 
 

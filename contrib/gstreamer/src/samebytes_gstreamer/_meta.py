@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from ctypes import addressof
 from fractions import Fraction
 from operator import index
 from typing import Any
@@ -14,6 +15,8 @@ from samebytes.metadata import KEY, Entry
 
 from ._abi.gstreamer import GST_BUFFER_OFFSET_NONE, GST_CLOCK_TIME_NONE, GstBuffer
 from ._abi.video import GstVideoRegionOfInterestMeta
+from ._analytics import add_analytics, merged_entries, merged_regions, read_analytics
+from ._analytics.labels import bytes_of, text_of
 from ._caps import Description
 from ._dlstreamer import add_dlstreamer_metas, read_dlstreamer_metas
 from ._frame_results import add_results, read_results
@@ -90,15 +93,20 @@ def read_meta(
         meaning |= read_fields(description.interlace_mode, description.field_order, flags)
     if head.duration != GST_CLOCK_TIME_NONE:
         meaning["duration"] = head.duration * _NANOSECOND
-    if results := read_results(metas, dicts_in(known.get("gva_tensors"))):
-        meaning[KEY] = results
     origin = (metas.crop.x, metas.crop.y) if crop and metas.crop is not None else (0, 0)
+    relation = None if metas.analytics is None else addressof(metas.analytics)
+    analytics = read_analytics(relation, *origin)
+    if analytics.unknown:
+        known["unknown_analytics"] = analytics.unknown
+    results = read_results(metas, dicts_in(known.get("gva_tensors")))
+    if results := merged_entries(results, analytics.entries):
+        meaning[KEY] = results
     meta = GStreamerMeta(
         info,
         None if head.pts == GST_CLOCK_TIME_NONE else head.pts,
         _NANOSECOND,
         {"gstreamer": known, **meaning},
-        [_region(region, *origin) for region in metas.regions],
+        merged_regions(analytics.regions, [_region(r, *origin) for r in metas.regions]),
     )
     meta.description = description
     meta.crop = crop
@@ -107,7 +115,6 @@ def read_meta(
 
 
 def _region(meta: GstVideoRegionOfInterestMeta, left: int, top: int) -> Region:
-    label = glib.g_quark_to_string(meta.roi_type)
     params = [
         {"name": structure_name(structure), **read_structure(structure)}
         for structure in list_items(meta.params)
@@ -125,7 +132,7 @@ def _region(meta: GstVideoRegionOfInterestMeta, left: int, top: int) -> Region:
         meta.y - top,
         meta.w,
         meta.h,
-        label.decode(errors="replace") if label else "",
+        text_of(glib.g_quark_to_string(meta.roi_type)),
         confidence,
         details,
     )
@@ -155,11 +162,12 @@ def write_meta(buffer: int, meta: FrameMeta) -> None:
             if isinstance(value, int) and 0 <= value < GST_CLOCK_TIME_NONE:
                 setattr(head, key, value)
         add_dlstreamer_metas(buffer, {k: v for k, v in known.items() if k != "gva_tensors"})
-    add_results(buffer, dicts_in(details.get("gva_tensors")), carried_in(meta.metadata))
+    entries = carried_in(meta.metadata)
+    add_results(buffer, dicts_in(details.get("gva_tensors")), entries)
     duration = duration_of(meta.metadata)
     if duration is not None:
         head.duration = min(round(duration / _NANOSECOND), GST_CLOCK_TIME_NONE - 1)
-    add_regions(buffer, meta.regions)
+    add_regions(buffer, meta.regions, entries=entries)
 
 
 def carried_in(metadata: Mapping[str, Any]) -> list[Entry]:
@@ -168,13 +176,20 @@ def carried_in(metadata: Mapping[str, Any]) -> list[Entry]:
     return [entry for entry in held if is_carried(entry)] if isinstance(held, list) else []
 
 
-def add_regions(buffer: int, regions: Iterable[Region], left: int = 0, top: int = 0) -> None:
-    """Attach regions to a GstBuffer*, as `write_meta` does.
+def add_regions(
+    buffer: int,
+    regions: Sequence[Region],
+    left: int = 0,
+    top: int = 0,
+    entries: Sequence[Entry] = (),
+) -> None:
+    """Attach regions to a GstBuffer*, as `write_meta` does: in its relation meta, if it can be.
 
     Args:
+        entries: of the whole frame, for the relation meta.
         left, top: where the picture begins that they are in.
     """
-    for region in regions:
+    for region in add_analytics(buffer, regions, entries, left, top):
         try:
             # index(): results of inference are often numpy's integers.
             x, y = index(region.x) + left, index(region.y) + top
@@ -183,7 +198,7 @@ def add_regions(buffer: int, regions: Iterable[Region], left: int = 0, top: int 
             continue
         if not all(0 <= n <= _MOST for n in numbers):
             continue
-        label = region.label.encode() or None
+        label = bytes_of(region.label) or None
         added = video.gst_buffer_add_video_region_of_interest_meta(buffer, label, *numbers)
         mirror = GstVideoRegionOfInterestMeta.from_address(added)
         for key in ("id", "parent_id"):

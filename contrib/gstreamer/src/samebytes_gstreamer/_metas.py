@@ -8,6 +8,7 @@ from ctypes import byref, c_void_p
 from dataclasses import dataclass, field
 from functools import cache
 
+from ._abi.analytics import RELATION_META_API_NAME, GstAnalyticsRelationMeta
 from ._abi.dlstreamer import (
     GVA_AUDIO_EVENT_META_API_NAME,
     GVA_JSON_META_API_NAME,
@@ -29,6 +30,7 @@ RESULT_META = b"SamebytesResult"
 # The names of the API types, as their registration gives them.
 _MIRRORS: dict[bytes, type[ctypes.Structure]] = {
     b"GstAudioMetaAPI": GstAudioMeta,
+    RELATION_META_API_NAME: GstAnalyticsRelationMeta,
     b"GstVideoMetaAPI": GstVideoMeta,
     b"GstVideoCropMetaAPI": GstVideoCropMeta,
     b"GstVideoRegionOfInterestMetaAPI": GstVideoRegionOfInterestMeta,
@@ -47,12 +49,14 @@ class Metas:
         video: where the planes lie.
         crop: the part that is meant to be seen.
         audio: where the channels of sound lie.
+        analytics: the results of GstAnalytics.
         regions, results, tensors, json, audio_events: all that there are, in their order.
     """
 
     video: GstVideoMeta | None = None
     crop: GstVideoCropMeta | None = None
     audio: GstAudioMeta | None = None
+    analytics: GstAnalyticsRelationMeta | None = None
     regions: list[GstVideoRegionOfInterestMeta] = field(default_factory=list)
     results: list[GstCustomMeta] = field(default_factory=list)
     tensors: list[GstGVATensorMeta] = field(default_factory=list)
@@ -82,6 +86,8 @@ def _enter(found: Metas, meta: ctypes.Structure) -> None:
                 found.video = meta
         case GstAudioMeta():
             found.audio = meta
+        case GstAnalyticsRelationMeta():
+            found.analytics = meta
         case GstVideoCropMeta():
             found.crop = meta
         case GstVideoRegionOfInterestMeta():

@@ -21,6 +21,7 @@ from .._abi.gstreamer import (
     GstBuffer,
     GstMiniObject,
 )
+from .._analytics import remove_analytics
 from .._frame import GStreamerFrame
 from .._frame_results import add_results, remove_results
 from .._gi import pointer_of
@@ -156,13 +157,19 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
         buffer = gst.gst_buffer_copy_region(buffer, GST_BUFFER_COPY_ALL, 0, _ALL_BYTES)
         other = Outgoing(buffer)
     metas = metas_of(buffer)
-    if more_regions is None:
+    if more_regions is None or more_entries is None:
+        # Of a relation meta nothing can be removed but the whole.
+        more_regions = None
         for region in metas.regions:
             gst.gst_buffer_remove_meta(buffer, ctypes.addressof(region))
+        remove_analytics(buffer)
     # Buffers count from the corner of the whole picture, frames from that of the seen part.
     crop = metas.crop if getattr(frame.meta, "crop", False) else None
-    corner = (crop.x, crop.y) if crop is not None else (0, 0)
-    add_regions(buffer, regions if more_regions is None else more_regions, *corner)
+    left, top = (crop.x, crop.y) if crop is not None else (0, 0)
+    if more_regions is None or more_entries is None:
+        add_regions(buffer, regions, left, top, entries)
+    else:
+        add_regions(buffer, more_regions, left, top, more_entries)
     if more_entries is None:
         remove_results(buffer, metas)
         details = frame.metadata.get("gstreamer")

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libgstanalytics-1.0.so.0, of gst-plugins-bad: results of analysis on buffers."""
+
+from __future__ import annotations
+
+from ctypes import (
+    POINTER,
+    Structure,
+    c_char_p,
+    c_float,
+    c_int,
+    c_size_t,
+    c_uint,
+    c_uint64,
+    c_void_p,
+)
+
+from .gstreamer import GstMeta
+
+__all__ = [
+    "ANALYTICS",
+    "ANY_RELATION",
+    "GST_ANALYTICS_REL_TYPE_CONTAIN",
+    "GST_ANALYTICS_REL_TYPE_IS_PART_OF",
+    "GST_ANALYTICS_REL_TYPE_RELATE_TO",
+    "ORIENTED",
+    "RELATION_META_API_NAME",
+    "GstAnalyticsMtd",
+    "GstAnalyticsRelationMeta",
+]
+
+RELATION_META_API_NAME = b"GstAnalyticsRelationMetaAPI"
+"""gst/analytics/gstanalyticsmeta.c: the name of the API type."""
+
+GST_ANALYTICS_REL_TYPE_IS_PART_OF = 1 << 1
+GST_ANALYTICS_REL_TYPE_CONTAIN = 1 << 2
+GST_ANALYTICS_REL_TYPE_RELATE_TO = 1 << 3
+ANY_RELATION = 2**31 - 1
+"""gst/analytics/gstanalyticsmeta.h: GstAnalyticsRelTypes."""
+
+
+class GstAnalyticsMtd(Structure):
+    """gst/analytics/gstanalyticsmeta.h: one result, by its number in a meta."""
+
+    _fields_ = [("id", c_uint), ("meta", c_void_p)]
+
+
+class GstAnalyticsRelationMeta(Structure):
+    """gst/analytics/gstanalyticsmeta.c: its other fields are private."""
+
+    _fields_ = [("meta", GstMeta)]
+
+
+_MTD = POINTER(GstAnalyticsMtd)
+_INT, _FLOAT, _UINT64 = POINTER(c_int), POINTER(c_float), POINTER(c_uint64)
+
+ANALYTICS = {
+    # gst/analytics/gstanalyticsmeta.h
+    "gst_buffer_add_analytics_relation_meta": (c_void_p, c_void_p),
+    "gst_buffer_get_analytics_relation_meta": (c_void_p, c_void_p),
+    "gst_analytics_relation_get_length": (c_size_t, c_void_p),
+    "gst_analytics_relation_meta_get_mtd": (c_int, c_void_p, c_uint, c_size_t, _MTD),
+    "gst_analytics_relation_meta_get_direct_related": (
+        c_int, c_void_p, c_uint, c_int, c_size_t, POINTER(c_void_p), _MTD,
+    ),
+    "gst_analytics_relation_meta_get_relation": (c_int, c_void_p, c_uint, c_uint),
+    "gst_analytics_relation_meta_set_relation": (c_int, c_void_p, c_int, c_uint, c_uint),
+    "gst_analytics_mtd_get_mtd_type": (c_size_t, _MTD),
+    "gst_analytics_mtd_type_get_name": (c_char_p, c_size_t),
+    # gst/analytics/gstanalyticsobjectdetectionmtd.h
+    "gst_analytics_od_mtd_get_mtd_type": (c_size_t,),
+    "gst_analytics_od_mtd_get_obj_type": (c_uint, _MTD),
+    "gst_analytics_od_mtd_get_location": (c_int, _MTD, _INT, _INT, _INT, _INT, _FLOAT),
+    "gst_analytics_relation_meta_add_od_mtd": (
+        c_int, c_void_p, c_uint, c_int, c_int, c_int, c_int, c_float, _MTD,
+    ),
+    # gst/analytics/gstanalyticsclassificationmtd.h
+    "gst_analytics_cls_mtd_get_mtd_type": (c_size_t,),
+    "gst_analytics_cls_mtd_get_length": (c_size_t, _MTD),
+    "gst_analytics_cls_mtd_get_level": (c_float, _MTD, c_size_t),
+    "gst_analytics_cls_mtd_get_quark": (c_uint, _MTD, c_size_t),
+    "gst_analytics_relation_meta_add_one_cls_mtd": (c_int, c_void_p, c_float, c_uint, _MTD),
+    # gst/analytics/gstanalyticsobjecttrackingmtd.h
+    "gst_analytics_tracking_mtd_get_mtd_type": (c_size_t,),
+    "gst_analytics_tracking_mtd_get_info": (c_int, _MTD, _UINT64, _UINT64, _UINT64, _INT),
+    "gst_analytics_relation_meta_add_tracking_mtd": (c_int, c_void_p, c_uint64, c_uint64, _MTD),
+}  # fmt: skip
+
+ORIENTED = {
+    # gst/analytics/gstanalyticsobjectdetectionmtd.h, since 1.26
+    "gst_analytics_od_mtd_get_oriented_location": (
+        c_int, _MTD, _INT, _INT, _INT, _INT, _FLOAT, _FLOAT,
+    ),
+    "gst_analytics_relation_meta_add_oriented_od_mtd": (
+        c_int, c_void_p, c_uint, c_int, c_int, c_int, c_int, c_float, c_float, _MTD,
+    ),
+}  # fmt: skip

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read the relation meta of a buffer: regions with what is related to them, and the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from ctypes import byref, c_float, c_int, c_uint64, c_void_p
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from samebytes import Region
+from samebytes.errors import MetadataError
+from samebytes.metadata import KEY, Classification, Entry, ObjectId
+
+from .._abi.analytics import (
+    ANY_RELATION,
+    GST_ANALYTICS_REL_TYPE_CONTAIN,
+    GST_ANALYTICS_REL_TYPE_IS_PART_OF,
+    GstAnalyticsMtd,
+)
+from .labels import label_of
+from .library import analytics, oriented
+
+__all__ = ["MOST_RESULTS", "Analytics", "read_analytics"]
+
+MOST_RESULTS = 2048
+"""How many results of one buffer are read or written: the table of relations has the square."""
+
+_MOST_RELATIONS = 8 * MOST_RESULTS
+
+
+@dataclass(slots=True)
+class Analytics:
+    """What a relation meta says.
+
+    Attributes:
+        regions: its object detections, in their order, with the entries that relate to them.
+        entries: classifications and identities that relate to no detection.
+        unknown: the names of the types that are not read here, each once.
+    """
+
+    regions: list[Region] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+
+def read_analytics(meta: int | None, left: int = 0, top: int = 0) -> Analytics:
+    """What a GstAnalyticsRelationMeta* says; nothing without one.
+
+    Args:
+        meta: of a buffer that is held.
+        left, top: where the picture begins in which the regions are to be.
+    """
+    found = Analytics()
+    library = analytics() if meta else None
+    if library is None or meta is None:
+        return found
+    regions: dict[int, Region] = {}
+    entries: dict[int, Entry] = {}
+    count = min(library.gst_analytics_relation_get_length(meta), MOST_RESULTS)
+    detection = library.gst_analytics_od_mtd_get_mtd_type()
+    classification = library.gst_analytics_cls_mtd_get_mtd_type()
+    tracking = library.gst_analytics_tracking_mtd_get_mtd_type()
+    for number in range(count):
+        mtd = GstAnalyticsMtd()
+        if not library.gst_analytics_relation_meta_get_mtd(meta, number, 0, byref(mtd)):
+            continue
+        kind = library.gst_analytics_mtd_get_mtd_type(byref(mtd))
+        if kind == detection:
+            region = _region(library, mtd, left, top)
+            if region is not None:
+                regions[number] = region
+        elif kind in (classification, tracking):
+            read = _classification if kind == classification else _object_id
+            entry = read(library, mtd)
+            if entry is not None:
+                entries[number] = entry
+        else:
+            name = library.gst_analytics_mtd_type_get_name(kind) or b"?"
+            found.unknown.append(name.decode(errors="replace"))
+    found.unknown = list(dict.fromkeys(found.unknown))
+    placed = _relate(library, meta, count, regions, entries)
+    found.regions = list(regions.values())
+    found.entries = [entry for number, entry in entries.items() if number not in placed]
+    return found
+
+
+def _region(library: Any, mtd: GstAnalyticsMtd, left: int, top: int) -> Region | None:
+    """The region of a detection; None of one whose size is none."""
+    x, y, width, height, sure = c_int(), c_int(), c_int(), c_int(), c_float()
+    place = (byref(x), byref(y), byref(width), byref(height))
+    if not library.gst_analytics_od_mtd_get_location(byref(mtd), *place, byref(sure)):
+        return None
+    if width.value < 0 or height.value < 0:
+        return None
+    label = label_of(library.gst_analytics_od_mtd_get_obj_type(byref(mtd)))
+    region = Region(
+        x.value - left, y.value - top, width.value, height.value, label, _confidence(sure.value),
+        {"id": int(mtd.id)},
+    )  # fmt: skip
+    turned, angle = oriented(), c_float()
+    if turned is not None and turned.gst_analytics_od_mtd_get_oriented_location(
+        byref(mtd), *place, byref(angle), byref(sure)
+    ):
+        radians = _confidence(angle.value)
+        if radians:
+            region.metadata["oriented_box"] = (
+                x.value - left, y.value - top, width.value, height.value, radians,
+            )  # fmt: skip
+    return region
+
+
+def _classification(library: Any, mtd: GstAnalyticsMtd) -> Entry | None:
+    """The class that is the most likely of those in a classification."""
+    best, quark = -math.inf, 0
+    for index in range(min(library.gst_analytics_cls_mtd_get_length(byref(mtd)), MOST_RESULTS)):
+        level = library.gst_analytics_cls_mtd_get_level(byref(mtd), index)
+        if level > best:
+            best, quark = level, library.gst_analytics_cls_mtd_get_quark(byref(mtd), index)
+    label = label_of(quark)
+    return Classification(label, _confidence(best)) if label else None
+
+
+def _object_id(library: Any, mtd: GstAnalyticsMtd) -> Entry | None:
+    number, first, last, lost = c_uint64(), c_uint64(), c_uint64(), c_int()
+    times = (byref(first), byref(last), byref(lost))
+    if not library.gst_analytics_tracking_mtd_get_info(byref(mtd), byref(number), *times):
+        return None
+    try:
+        return ObjectId(number.value)
+    except MetadataError:  # 64 bits, of which ours have 63
+        return None
+
+
+def _confidence(value: float) -> float | None:
+    """The shortest number that is this float of 32 bits: 0.9, not 0.899999976158."""
+    return float(str(np.float32(value))) if math.isfinite(value) else None
+
+
+def _relate(
+    library: Any, meta: int, count: int, regions: dict[int, Region], entries: dict[int, Entry]
+) -> set[int]:
+    """Give the entries to the regions that they relate to; the numbers of those that do to any."""
+    placed: set[tuple[int, int]] = set()
+    for one, other, kind in _relations(library, meta, count):
+        for region, entry in ((one, other), (other, one)):
+            if region in regions and entry in entries and (region, entry) not in placed:
+                placed.add((region, entry))
+        if one in regions and other in regions and one != other:
+            if kind & GST_ANALYTICS_REL_TYPE_IS_PART_OF:
+                regions[one].metadata.setdefault("parent_id", other)
+            elif kind & GST_ANALYTICS_REL_TYPE_CONTAIN:
+                regions[other].metadata.setdefault("parent_id", one)
+    for region, entry in sorted(placed):
+        regions[region].metadata.setdefault(KEY, []).append(entries[entry])
+    return {entry for _, entry in placed}
+
+
+def _relations(library: Any, meta: int, count: int) -> Iterator[tuple[int, int, int]]:
+    """The relations between results, so many of them at most: (from, to, what)."""
+    left = _MOST_RELATIONS
+    for number in range(count):
+        state, mtd = c_void_p(), GstAnalyticsMtd()
+        while left and library.gst_analytics_relation_meta_get_direct_related(
+            meta, number, ANY_RELATION, 0, byref(state), byref(mtd)
+        ):
+            left -= 1
+            if mtd.id < count:
+                kind = library.gst_analytics_relation_meta_get_relation(meta, number, mtd.id)
+                yield number, int(mtd.id), kind

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write regions and entries into the relation meta of a buffer."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from ctypes import byref
+from typing import Any, Literal, get_args
+
+from samebytes import Region
+from samebytes.errors import UnknownNameError
+from samebytes.metadata import KEY, Classification, Entry, ObjectId
+
+from .._abi.analytics import (
+    GST_ANALYTICS_REL_TYPE_CONTAIN,
+    GST_ANALYTICS_REL_TYPE_IS_PART_OF,
+    GST_ANALYTICS_REL_TYPE_RELATE_TO,
+    GstAnalyticsMtd,
+)
+from .._abi.gstreamer import GST_CLOCK_TIME_NONE, GstBuffer
+from .._libraries import gst
+from .labels import quark_of
+from .library import analytics, check_analytics, oriented
+from .reading import MOST_RESULTS
+
+__all__ = ["add_analytics", "remove_analytics", "write_regions_as"]
+
+Way = Literal["analytics", "regions", "both"]
+
+_INT = range(-(2**31), 2**31)
+_way: list[Way] = ["analytics"]
+_warned: list[int] = []
+
+
+def write_regions_as(way: Way) -> None:
+    """Choose the metas that regions become when frames are mapped to "gstreamer".
+
+    It holds for the whole process, from the next buffer on.
+
+    Args:
+        way: "analytics", the default: metas of GstAnalytics, which GStreamer's and DL Streamer's
+            elements read from 1.24 on; before, as "regions". "regions":
+            GstVideoRegionOfInterestMeta, as elements from before 1.24 read. "both": either.
+
+    Raises:
+        UnknownNameError: another word.
+        MissingDependencyError: this GStreamer has no GstAnalytics; nothing has changed.
+    """
+    if way not in get_args(Way):
+        raise UnknownNameError("way to write regions", way, get_args(Way))
+    if way != "regions":
+        check_analytics()
+    _way[0] = way
+
+
+def add_analytics(
+    buffer: int, regions: Sequence[Region], entries: Iterable[Entry], left: int = 0, top: int = 0
+) -> list[Region]:
+    """Add regions, and entries of the whole frame, to the relation meta of a GstBuffer*.
+
+    Args:
+        buffer: it can be written.
+        regions: those of the frame.
+        entries: those that a classification or a tracker says are written.
+        left, top: where the picture begins that the regions are in.
+
+    Returns:
+        The regions that are to be written as GstVideoRegionOfInterestMeta: all where this version
+        has no other, else those that say more than a relation meta can.
+    """
+    library = analytics() if _way[0] != "regions" else None
+    wanted = [entry for entry in entries if _is_said(entry)]
+    if library is None or not (regions or wanted):
+        return list(regions)
+    meta = library.gst_buffer_add_analytics_relation_meta(buffer)
+    if not meta:
+        return list(regions)
+    writer = _Writer(library, meta, GstBuffer.from_address(buffer).pts)
+    old = writer.add_regions(regions, left, top)
+    for entry in wanted:
+        writer.add_entry(entry)
+    return list(regions) if _way[0] == "both" else old
+
+
+def remove_analytics(buffer: int) -> None:
+    """Take the relation meta off a GstBuffer*, if there is one."""
+    library = analytics()
+    meta = library.gst_buffer_get_analytics_relation_meta(buffer) if library else None
+    if meta:
+        gst.gst_buffer_remove_meta(buffer, meta)
+
+
+def _is_said(entry: Entry) -> bool:
+    return type(entry) is ObjectId or (type(entry) is Classification and bool(entry.label))
+
+
+class _Writer:
+    """Adds to one relation meta, as long as it has room."""
+
+    def __init__(self, library: Any, meta: int, pts: int) -> None:
+        self._library = library
+        self._meta = meta
+        self._first_seen = pts if pts != GST_CLOCK_TIME_NONE else 0
+        self._room = MOST_RESULTS - library.gst_analytics_relation_get_length(meta)
+
+    def add_regions(self, regions: Sequence[Region], left: int, top: int) -> list[Region]:
+        """Add detections, what relates to them, and who is whose part; those that say more."""
+        # All detections first: so their numbers are the same when they are read and written.
+        numbers = [self._add_region(region, left, top) for region in regions]
+        by_id = {
+            region.metadata["id"]: number
+            for region, number in zip(regions, numbers, strict=True)
+            if number is not None and type(region.metadata.get("id")) is int
+        }
+        old = []
+        for region, number in zip(regions, numbers, strict=True):
+            if number is None or not self._add_details(region, number, by_id):
+                old.append(region)
+        return old
+
+    def _add_region(self, region: Region, left: int, top: int) -> int | None:
+        turned = oriented()
+        box = region.metadata.get("oriented_box")
+        label = quark_of(region.label)
+        sure = 0.0 if region.confidence is None else float(region.confidence)
+        if region.label and not label:
+            return None  # there is no room for more labels
+        if turned is not None and box is not None and _is_oriented(box):
+            x, y, width, height, angle = box
+            return self._added(
+                turned.gst_analytics_relation_meta_add_oriented_od_mtd,
+                label, *_moved(x, y, width, height, left, top), angle, sure,
+            )  # fmt: skip
+        numbers = _moved(*region.box, left, top)
+        return self._added(
+            self._library.gst_analytics_relation_meta_add_od_mtd, label, *numbers, sure
+        )
+
+    def _add_details(self, region: Region, number: int, by_id: dict[int, int]) -> bool:
+        """Add what belongs to a detection; whether nothing was left out."""
+        known: dict[str, Any] = region.metadata
+        said = region.confidence is not None and bool(known.get("id", number) == number)
+        said &= not known.get("params") and known.get("label_id") is None
+        parent = by_id.get(known.get("parent_id", -1))
+        if parent is not None and parent != number:
+            self._relate(GST_ANALYTICS_REL_TYPE_IS_PART_OF, number, parent)
+            self._relate(GST_ANALYTICS_REL_TYPE_CONTAIN, parent, number)
+        said &= "parent_id" not in known or bool(parent == known["parent_id"])
+        held = known.get(KEY)
+        for entry in held if isinstance(held, list) else ():
+            added = self.add_entry(entry) if _is_said(entry) else None
+            if added is not None:
+                self._relate(GST_ANALYTICS_REL_TYPE_RELATE_TO, number, added)
+            said &= added is not None and not _says_more(entry)
+        return said
+
+    def add_entry(self, entry: Entry) -> int | None:
+        """Add a classification or the number of a tracker; its number, None without room."""
+        if isinstance(entry, ObjectId):
+            add = self._library.gst_analytics_relation_meta_add_tracking_mtd
+            return self._added(add, entry.id, self._first_seen)
+        assert isinstance(entry, Classification)
+        quark = quark_of(entry.label)
+        if not quark:
+            return None
+        add = self._library.gst_analytics_relation_meta_add_one_cls_mtd
+        return self._added(add, 0.0 if entry.confidence is None else entry.confidence, quark)
+
+    def _relate(self, kind: int, one: int, other: int) -> None:
+        self._library.gst_analytics_relation_meta_set_relation(self._meta, kind, one, other)
+
+    def _added(self, add: Callable[..., int], *values: Any) -> int | None:
+        if self._room <= 0:
+            _tell_no_room()
+            return None
+        mtd = GstAnalyticsMtd()
+        if not add(self._meta, *values, byref(mtd)):
+            return None
+        self._room -= 1
+        return int(mtd.id)
+
+
+def _says_more(entry: Entry) -> bool:
+    """Whether a classification says what a relation meta has no place for."""
+    if not isinstance(entry, Classification):
+        return False
+    return bool(
+        entry.confidence is None or entry.label_id is not None or entry.attribute or entry.result
+    )
+
+
+def _is_oriented(box: Any) -> bool:
+    return (
+        isinstance(box, tuple)
+        and len(box) == 5
+        and all(type(n) is int and n in _INT for n in box[:4])
+        and isinstance(box[4], float)
+    )
+
+
+def _moved(x: int, y: int, width: int, height: int, left: int, top: int) -> tuple[int, ...]:
+    """A box in the whole picture, cut to what an int has."""
+    box = (x + left, y + top, width, height)
+    return tuple(max(_INT.start, min(n, _INT.stop - 1)) for n in box)
+
+
+def _tell_no_room() -> None:
+    if not _warned:
+        _warned.append(1)
+        warnings.warn(
+            f"a buffer with more than {MOST_RESULTS} results: the further ones are not written to "
+            "its GstAnalytics meta, whose size grows with their square; drop detections of low "
+            "confidence",
+            RuntimeWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results between registered elements and GStreamer's own, from 1.26 on.
+
+Where the machine has an older GStreamer, `dev.py fresh analytics` runs this file on Debian 13.
+"""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Callable
+from ctypes import byref
+from pathlib import Path
+from typing import Any
+
+import gi
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+import samebytes_gstreamer as sbg
+from samebytes import Region, metadata
+from samebytes.metadata import Classification, Detection, InferenceResult, ObjectId
+from samebytes_gstreamer._analytics import labels
+from samebytes_gstreamer._analytics.library import analytics
+from samebytes_gstreamer._analytics.reading import MOST_RESULTS
+from samebytes_gstreamer._gi import Gst, GstVideo
+from samebytes_gstreamer._libraries import glib
+
+gi.require_version("GstAnalytics", "1.0")
+from gi.repository import GLib, GstAnalytics  # noqa: E402  # after its version
+
+BOX = (20, 30, 40, 50)
+SOURCE = "videotestsrc pattern=black num-buffers=2 ! video/x-raw,format=GRAY8,width=160,height=120"
+
+
+def registered(name: str, function: Callable[[Any], None]) -> str:
+    """A registered element that lets a function see each frame."""
+
+    @el.inplace(takes=el.Image(memory="cpu"))
+    def element(frame: Any) -> None:
+        function(frame)
+
+    return sbg.register(element, name=name)
+
+
+def frames_of(*parts: str) -> list[Any]:
+    with sbg.GStreamerSource(" ! ".join([SOURCE, *parts])) as source:
+        return list(source)
+
+
+def gray() -> Any:
+    return sb.frame(np.zeros((120, 160), np.uint8), format="GRAY8")
+
+
+def buffer_with(*regions: Region) -> Any:
+    frame = gray()
+    frame.regions.extend(regions)
+    return frame.map("gstreamer").native
+
+
+def plain(buffer: Any) -> tuple[int, int]:
+    """How many results of GstAnalytics, and how many old metas."""
+    meta = GstAnalytics.buffer_get_analytics_relation_meta(buffer)
+    new = 0 if meta is None else GstAnalytics.relation_get_length(meta)
+    api = GstVideo.video_region_of_interest_meta_api_get_type()
+    return new, int(buffer.get_n_meta(api))
+
+
+def read(buffer: Any) -> Any:
+    return sb.frame(buffer)
+
+
+def native(*detections: tuple[Any, ...]) -> tuple[Any, Any]:
+    """A buffer with detections as GStreamer's elements write them, and its meta."""
+    buffer = gray().map("gstreamer").native
+    meta = GstAnalytics.buffer_add_analytics_relation_meta(buffer)
+    for label, *values in detections:
+        assert meta.add_od_mtd(GLib.quark_from_string(label), *values)[0]
+    return buffer, meta
+
+
+def detect(frame: Any) -> None:
+    region = Region(*BOX, "person", 0.9)
+    metadata.add(region, Classification("red", 0.75))
+    metadata.add(region, ObjectId(11))
+    frame.regions.append(region)
+
+
+def test_what_both_sides_know_makes_the_way_there_and_back() -> None:
+    frame = gray()
+    detect(frame)
+    metadata.add(frame, Classification("indoor", 0.25))
+    buffer = frame.map("gstreamer").native
+    assert plain(buffer) == (4, 0)
+    again = read(buffer)
+    [region] = again.regions
+    assert (region.box, region.label, region.confidence) == (BOX, "person", 0.9)
+    assert metadata.find(region, Classification) == Classification("red", 0.75)
+    assert metadata.find(region, ObjectId) == ObjectId(11)
+    assert metadata.all_of(again, Classification) == [Classification("indoor", 0.25)]
+
+
+def test_what_only_old_metas_can_say_is_not_lost() -> None:
+    region = Region(*BOX, "person", 0.9, {"label_id": 3, "id": 9, "parent_id": 2})
+    metadata.add(region, Classification("red", 0.5, 4, "color"))
+    metadata.add(region, InferenceResult(np.arange(3, dtype=np.float32), "cats"))
+    buffer = buffer_with(region)
+    [found] = read(buffer).regions
+    assert {key: found.metadata[key] for key in ("label_id", "id", "parent_id")} == {
+        "label_id": 3, "id": 9, "parent_id": 2,
+    }  # fmt: skip
+    entries = list(metadata.entries_of(found))
+    assert entries[0] == Classification("red", 0.5, 4, "color")
+    assert len(entries) == 2
+
+
+@pytest.mark.parametrize(
+    ("way", "there"), [("analytics", (1, 0)), ("regions", (0, 1)), ("both", (1, 1))]
+)
+def test_the_program_chooses_the_metas(way: Any, there: tuple[int, int]) -> None:
+    sbg.write_regions_as(way)
+    try:
+        buffer = buffer_with(Region(*BOX, "person", 0.5))
+    finally:
+        sbg.write_regions_as("analytics")
+    assert plain(buffer) == there
+    assert [region.box for region in read(buffer).regions] == [BOX]
+
+
+def test_relations_say_who_is_whose_part() -> None:
+    buffer, meta = native(("car", 0, 0, 50, 40, 0.5), ("wheel", 5, 30, 8, 8, 0.5))
+    meta.set_relation(GstAnalytics.RelTypes.IS_PART_OF, 1, 0)
+    car, wheel = read(buffer).regions
+    assert "parent_id" not in car.metadata
+    assert wheel.metadata["parent_id"] == car.metadata["id"]
+    again = buffer_with(car, wheel)
+    assert plain(again) == (2, 0)
+    assert [r.metadata for r in read(again).regions] == [car.metadata, wheel.metadata]
+
+
+def test_turned_boxes_stay_turned() -> None:
+    box = (10, 20, 30, 8, 0.5)
+    region = Region(10, 15, 30, 18, "ship", 0.5, {"oriented_box": box})
+    buffer = buffer_with(region)
+    meta = GstAnalytics.buffer_get_analytics_relation_meta(buffer)
+    assert meta.get_od_mtd(0)[1].get_oriented_location() == (True, *box, 0.5)
+    [found] = read(buffer).regions
+    assert found.metadata["oriented_box"] == box
+    assert found.box == meta.get_od_mtd(0)[1].get_location()[1:5]
+
+
+def test_each_old_meta_is_one_new_detection_at_most() -> None:
+    buffer, _ = native(("car", *BOX, 0.5), ("car", *BOX, 0.5))
+    GstVideo.buffer_add_video_region_of_interest_meta(buffer, "car", 21, 30, 40, 50)
+    structure = Gst.Structure.from_string("detection,confidence=(double)0.5;")[0]
+    api = GstVideo.video_region_of_interest_meta_api_get_type()
+    GstVideo.buffer_get_video_region_of_interest_meta_id(buffer, 0).add_param(structure)
+    assert buffer.get_n_meta(api) == 1
+    assert len(read(buffer).regions) == 2
+
+
+def test_unknown_types_are_named_and_passed_on() -> None:
+    buffer, meta = native(("car", *BOX, 0.5))
+    mask = Gst.Buffer.new_allocate(None, 16, None)
+    GstVideo.buffer_add_video_meta(mask, 0, GstVideo.VideoFormat.GRAY8, 4, 4)
+    kind = GstAnalytics.SegmentationType.SEMANTIC
+    assert meta.add_segmentation_mtd(mask, kind, [1], 0, 0, 4, 4)[0]
+    frame = read(buffer)
+    assert frame.metadata["gstreamer"]["unknown_analytics"] == ["segmentation"]
+    assert plain(frame.map("gstreamer").native) == (2, 0)
+
+
+def test_a_native_element_draws_what_ours_found() -> None:
+    frames = frames_of(
+        registered("sb_an_detect", detect), "videoconvert", "objectdetectionoverlay",
+        "video/x-raw,format=RGB",
+    )  # fmt: skip
+    picture = np.asarray(frames[0].map("cpu").planes[0].host_array()).reshape(120, 160, 3)
+    x, y, width, height = BOX
+    for row in (y, y + height - 1):
+        assert (picture[row, x + 4 : x + width - 4] > 200).all()
+    for column in (x, x + width - 1):
+        assert (picture[y + 4 : y + height - 4, column] > 200).all()
+    assert (picture[y + 20 : y + height - 4, x + 4 : x + width - 4] < 50).all()
+
+
+@pytest.mark.parametrize(
+    ("native_part", "box"),
+    [
+        ("videoscale ! video/x-raw,width=80,height=60", (10, 15, 20, 25)),
+        ("identity", BOX),
+        ("queue", BOX),
+        ("tee", BOX),
+    ],
+)
+def test_the_next_of_ours_sees_boxes_where_native_elements_moved_them(
+    native_part: str, box: tuple[int, ...]
+) -> None:
+    seen: list[Any] = []
+    frames_of(
+        registered("sb_an_first", detect), native_part,
+        registered("sb_an_second", lambda frame: seen.append(list(frame.regions))),
+    )  # fmt: skip
+    assert [[region.box for region in regions] for regions in seen] == [[box]] * 2
+    assert all(metadata.find(r[0], ObjectId) == ObjectId(11) for r in seen)
+
+
+def test_no_box_keeps_old_coordinates_behind_a_crop() -> None:
+    seen: list[Any] = []
+    frames_of(
+        registered("sb_an_uncut", detect), "videocrop left=10 top=20",
+        registered("sb_an_cut", lambda frame: seen.append([r.box for r in frame.regions])),
+    )  # fmt: skip
+    moved = (BOX[0] - 10, BOX[1] - 20, *BOX[2:])
+    assert seen in ([[], []], [[moved], [moved]])  # 1.26 drops them, 1.28 moves them
+
+
+def test_the_second_of_ours_changes_what_the_first_said() -> None:
+    def change(frame: Any) -> None:
+        frame.regions[0].label = "bus"
+        del frame.regions[0].metadata[metadata.KEY]
+        frame.regions.append(Region(1, 2, 3, 4, "dog", 0.5))
+
+    frames = frames_of(registered("sb_an_one", detect), registered("sb_an_two", change))
+    for frame in frames:
+        assert [(r.label, r.box) for r in frame.regions] == [("bus", BOX), ("dog", (1, 2, 3, 4))]
+        assert metadata.find(frame.regions[0], ObjectId) is None
+
+
+def test_what_others_wrote_wrong_is_read_without_harm() -> None:
+    most = 2**31 - 1
+    buffer, meta = native(
+        ("out", -5, 500, 10, 10, 0.5), ("huge", most, most, most, most, 2.5),
+        ("none", 0, 0, -4, 5, 0.5),
+    )  # fmt: skip
+    for one, other in ((0, 0), (0, 1), (1, 0)):
+        meta.set_relation(GstAnalytics.RelTypes.IS_PART_OF, one, other)
+    frame = read(buffer)
+    assert [r.box for r in frame.regions] == [(-5, 500, 10, 10), (most,) * 4]
+    assert len(metadata.all_of(frame, Detection)) == 2
+    assert [r.box for r in read(frame.map("cpu").map("gstreamer").native).regions]
+
+
+def test_labels_are_bytes() -> None:
+    library, buffer = analytics(), gray().map("gstreamer").native
+    meta = library.gst_buffer_add_analytics_relation_meta(hash(buffer))
+    quark = glib.g_quark_from_string(b"caf\xe9")
+    mtd = sbg._abi.analytics.GstAnalyticsMtd()
+    library.gst_analytics_relation_meta_add_od_mtd(meta, quark, *BOX, 0.5, byref(mtd))
+    [region] = read(buffer).regions
+    assert labels.bytes_of(region.label) == b"caf\xe9"
+    again = read(buffer_with(region))
+    assert labels.bytes_of(again.regions[0].label) == b"caf\xe9"
+    assert read(buffer_with(Region(*BOX, "a\0b", 0.5))).regions[0].label == "a"
+
+
+def test_thousands_of_results_are_bounded() -> None:
+    many = [Region(n % 160, n // 160 * 4, 1, 1, "dot", n / 4096) for n in range(MOST_RESULTS + 10)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        buffer = buffer_with(*many)
+    assert plain(buffer) == (MOST_RESULTS, 10)
+    assert len(read(buffer).regions) == len(many)
+    _, meta = found = native()
+    for _ in range(3000):
+        meta.add_one_cls_mtd(0.5, 0)
+    meta.set_relation(GstAnalytics.RelTypes.RELATE_TO, 2999, 0)
+    assert read(found[0]).regions == []
+
+
+def test_memory_stays_flat_over_ten_thousand_buffers() -> None:
+    frame = gray()
+    detect(frame)
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4
+
+    def go_round(count: int) -> None:
+        for number in range(count):
+            frame.regions[0].x = number % 100
+            assert read(frame.map("gstreamer").native).regions[0].x == number % 100
+        gc.collect()
+
+    go_round(500)
+    before = resident()
+    go_round(10_000)
+    assert resident() - before < 4096
+
+
+def test_labels_from_data_do_not_fill_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labels, "MOST_LABELS", len(labels._quarks) + 3)
+    monkeypatch.setattr(labels, "_warned", [])
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        found = [labels.quark_of(f"new label {n}") for n in range(10)]
+    assert [quark != 0 for quark in found] == [True] * 3 + [False] * 7
+    assert len(warned) == 1

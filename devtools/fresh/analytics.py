@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GStreamer's analytics metadata, against its own elements, on a Debian that has them."""
+
+import time
+
+from devtools.fresh.root import unpacked, why_no_root
+from devtools.results import Result
+from devtools.workspace import CommandError
+
+_SUITE = "trixie"
+_CHECKS = "contrib/gstreamer/tests/analytics_checks.py"
+_PARTS = ("sdk", "mappers", "contrib/gstreamer")
+_PACKAGES = (
+    *("python3-gi", "python3-numpy", "python3-pluggy", "python3-importlib-metadata"),
+    *("python3-pytest", "python3-hatchling"),
+    *("gir1.2-gstreamer-1.0", "gir1.2-gst-plugins-base-1.0", "gir1.2-gst-plugins-bad-1.0"),
+    "gstreamer1.0-plugins-base",
+    *("libpangocairo-1.0-0", "fonts-dejavu-core"),
+)
+# They depend on a gigabyte for their other elements, so they are only unpacked.
+_UNPACKED = ("gstreamer1.0-plugins-good", "gstreamer1.0-plugins-bad")
+_CHECKS_THERE = "/tmp/analytics_checks.py"
+_SECONDS = 300
+
+_INSTALL = f"""
+set -e
+python3 -m pip install --quiet --break-system-packages --root-user-action=ignore \\
+    --no-deps --no-index --no-build-isolation {" ".join(f"./{part}" for part in _PARTS)}
+cd /tmp
+apt-get download --quiet=2 {" ".join(_UNPACKED)}
+for package in *.deb; do dpkg --extract "$package" /; done
+"""
+
+
+def analytics() -> list[Result]:
+    """Run the checks in a Debian 13 root.
+
+    Raises:
+        CommandError: it cannot be made.
+    """
+    reason = why_no_root()
+    if reason:
+        raise CommandError(reason)
+    began = time.monotonic()
+    with unpacked(_SUITE, "root") as root:
+        root.install(_PACKAGES)
+        ended = root.run(["sh", "-c", _INSTALL])
+        if not ended.status:
+            # A folder of their own: the checkout's conftest.py is for the machine that has all.
+            command = f"cp {_CHECKS} /tmp && cd /tmp && exec python3 -m pytest -q {_CHECKS_THERE}"
+            ended = root.run(["timeout", str(_SECONDS), "sh", "-c", command])
+    seconds = time.monotonic() - began
+    name = f"fresh ({_SUITE}) analytics"
+    return [Result(name, not ended.status, f"{ended.last_line} ({seconds:.0f} s)")]
