@@ -43,7 +43,7 @@ class Palette(PlaneFormat):
         return (256, 4)
 
 
-_LETTERS = {"yuv": "yuva", "rgb": "rgba", "xyz": "xyz"}
+_LETTERS = {"yuv": "yuva", "gray": "ya", "rgb": "rgba", "xyz": "xyz"}
 
 # Four pixels share a group of six bytes, which FFmpeg's description cannot express.
 _GROUPS = {"uyyvyy411": "uyyvyy"}
@@ -130,9 +130,10 @@ def _from_description(name: str, described: AVPixFmtDescriptor) -> ImageFormat:
     components = list(described.comp[: described.nb_components])
     flags = described.flags
     depth = max(c.depth for c in components)
-    model: Literal["yuv", "rgb"] = (
+    model: Literal["yuv", "rgb", "gray"] = (
         "rgb" if flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_XYZ)
-        else "yuv"
+        else "yuv" if len(components) > 2
+        else "gray"
     )  # fmt: skip
     if flags & AV_PIX_FMT_FLAG_PAL:
         planes, names = [PlaneFormat(1), Palette(1)], ["i", "bgra"]

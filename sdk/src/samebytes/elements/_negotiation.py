@@ -24,6 +24,7 @@ from ..errors import (
     SamebytesError,
     UnknownNameError,
 )
+from ..formats import ImageFormat
 from ._contexts import Contexts
 from ._element import Element, Sink, Source, Transform, TransformInplace
 from ._graph import Step
@@ -302,8 +303,11 @@ class Negotiation:
     ) -> Route:
         if isinstance(origin, Frame):
             return route(origin, target, access=_seen(origin, access), copy=copy)
-        source = self.contexts.find(origin)
-        return route(source, target, access=access, level="frame", format=given.format, copy=copy)
+        source, format_ = self.contexts.find(origin), None
+        # A format of one framework alone has no known name: its frames show what takes them.
+        with suppress(UnknownNameError):
+            format_ = given.format and ImageFormat.of(given.format)
+        return route(source, target, access=access, level="frame", format=format_, copy=copy)
 
     def settle_on(self, info: FrameInfo) -> None:
         """Know where frames are before it is asked where they go, which then shares its handles."""

@@ -10,10 +10,10 @@ import av
 from av.video.reformatter import ColorRange
 
 from samebytes.elements import FrameInfo, Image
-from samebytes.errors import LayoutError
+from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import ImageFormat, ImageInfo
 
-from .._pixel_formats import pixel_format_name
+from .._pixel_formats import image_format_named, pixel_format_name
 
 __all__ = ["Encodable", "encoder_for", "why_not", "why_not_of_range"]
 
@@ -49,11 +49,12 @@ class Encodable(Image):
         if (reason := super().why_not(info)) is not None or info.format is None:
             return reason
         # A size that no encoder refuses, where it is not known yet.
-        image = ImageInfo.of(info.format, info.width or 64, info.height or 64)
         try:
-            name = pixel_format_name(ImageFormat.of(info.format))
-        except LayoutError as error:
+            format_ = _format_of(info.format)
+            name = pixel_format_name(format_)
+        except (LayoutError, UnknownNameError) as error:
             return str(error)
+        image = ImageInfo(format_, info.width or 64, info.height or 64)
         if self._codec:
             return why_not(self._codec, name, image)
         try:
@@ -64,6 +65,14 @@ class Encodable(Image):
 
     def _words(self) -> list[str]:
         return [f"that {self._codec or ' or '.join(_CHOICES)} encodes"]
+
+
+def _format_of(name: str) -> ImageFormat:
+    """The format of a name, which FFmpeg alone may have: palettes, Bayer patterns."""
+    try:
+        return ImageFormat.of(name)
+    except UnknownNameError:
+        return image_format_named(name.lower())
 
 
 def encoder_for(pixel_format: str, image: ImageInfo) -> str:

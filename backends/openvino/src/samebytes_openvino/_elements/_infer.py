@@ -17,6 +17,7 @@ from samebytes.errors import (
     LayoutError,
     MetadataError,
     ParameterError,
+    UnknownNameError,
 )
 from samebytes.formats import ImageFormat
 from samebytes.metadata import InferenceResult, SourceIdentifier, add, find
@@ -38,6 +39,14 @@ __all__ = ["OpenVINOInfer"]
 
 _PerChannel = float | tuple[float, float, float] | None
 _Compiled = openvino.CompiledModel
+
+
+def _known(name: str) -> ImageFormat | None:
+    """The format; None for those of one framework alone, whose first frame shows the planes."""
+    try:
+        return ImageFormat.of(name)
+    except UnknownNameError:
+        return None
 
 
 class OpenVINOInfer(Transform):
@@ -163,8 +172,8 @@ class OpenVINOInfer(Transform):
                     "a compiled model takes tensors, not images: give the openvino.Model or its "
                     "file, which is compiled for the frames"
                 )
-            if given.format is not None:
-                components_of(ImageFormat.of(given.format))
+            if given.format is not None and (format_ := _known(given.format)) is not None:
+                components_of(format_)
         self._media.add(given.media)
         if self.batch > 1 and isinstance(self.model, _Compiled):
             raise ValueError("a compiled model has its batch already: give the openvino.Model")

@@ -36,10 +36,20 @@ class Component:
     scale: float
 
 
+_WANTED = {"yuv": "yuv", "rgb": "rgb", "gray": "y"}
+
+
 def is_readable(format_: ImageFormat) -> bool:
-    """Whether each component is one or two whole bytes."""
-    return all(
-        plane.dtype in ("uint8", "uint16") and plane.channels * plane.x_multiple == len(name)
+    """Whether there are the components of the colour model, each of one or two whole bytes.
+
+    Palettes, Bayer patterns and XYZ have others.
+    """
+    letters = set("".join(format_.plane_names))
+    return set(_WANTED[format_.color_model]) <= letters <= set("yuvrgbax") and all(
+        plane.dtype in ("uint8", "uint16")
+        and plane.channels * plane.x_multiple == len(name)
+        # A group of four pixels (uyyvyy411) has more of a letter than it has columns.
+        and all(plane.x_multiple % name.count(letter) == 0 for letter in name)
         for plane, name in zip(format_.planes, format_.plane_names, strict=True)
     )
 
@@ -57,8 +67,9 @@ def components_of(format_: ImageFormat) -> dict[str, Component]:
             "format of image_model",
             format_.name,
             names,
-            f"(elements of {format_.planes[0].dtype}): convert the frames first, for instance to "
-            "I420, NV12 or RGB",
+            f"(planes {', '.join(format_.plane_names)} of {format_.planes[0].dtype}): convert the "
+            "frames first, for instance to I420, NV12 or RGB",
+            nearest=(),
         )
     wide = format_.bit_depth > 8
     # 10 bits of YUV are 8 bits with a fraction; an RGB of 10 bits has 1023 where 8 have 255.
@@ -82,8 +93,7 @@ def components_of(format_: ImageFormat) -> dict[str, Component]:
                 size,
                 scale,
             )
-    wanted = {"yuv": "yuv", "rgb": "rgb", "gray": "y"}[format_.color_model]
-    return {letter: found[letter] for letter in wanted}
+    return {letter: found[letter] for letter in _WANTED[format_.color_model]}
 
 
 @lru_cache(maxsize=64)
