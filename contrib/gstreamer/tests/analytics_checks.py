@@ -22,11 +22,13 @@ import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes import Region, metadata
 from samebytes.metadata import Classification, Detection, InferenceResult, ObjectId
+from samebytes_gstreamer._abi.analytics import GstAnalyticsMtd, GstTensor, GstTensorMeta
+from samebytes_gstreamer._abi.gstreamer import GstMemory
 from samebytes_gstreamer._analytics import labels
-from samebytes_gstreamer._analytics.library import analytics
+from samebytes_gstreamer._analytics.library import analytics, tensor_functions
 from samebytes_gstreamer._analytics.reading import MOST_RESULTS
 from samebytes_gstreamer._gi import Gst, GstVideo
-from samebytes_gstreamer._libraries import glib
+from samebytes_gstreamer._libraries import glib, gst
 
 gi.require_version("GstAnalytics", "1.0")
 from gi.repository import GLib, GstAnalytics  # noqa: E402  # after its version
@@ -247,7 +249,7 @@ def test_labels_are_bytes() -> None:
     library, buffer = analytics(), gray().map("gstreamer").native
     meta = library.gst_buffer_add_analytics_relation_meta(hash(buffer))
     quark = glib.g_quark_from_string(b"caf\xe9")
-    mtd = sbg._abi.analytics.GstAnalyticsMtd()
+    mtd = GstAnalyticsMtd()
     library.gst_analytics_relation_meta_add_od_mtd(meta, quark, *BOX, 0.5, byref(mtd))
     [region] = read(buffer).regions
     assert labels.bytes_of(region.label) == b"caf\xe9"
@@ -273,6 +275,7 @@ def test_thousands_of_results_are_bounded() -> None:
 def test_memory_stays_flat_over_ten_thousand_buffers() -> None:
     frame = gray()
     detect(frame)
+    metadata.add(frame, InferenceResult(np.zeros(8, np.float32), name="scores"))
 
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * 4
@@ -297,3 +300,73 @@ def test_labels_from_data_do_not_fill_memory(monkeypatch: pytest.MonkeyPatch) ->
         found = [labels.quark_of(f"new label {n}") for n in range(10)]
     assert [quark != 0 for quark in found] == [True] * 3 + [False] * 7
     assert len(warned) == 1
+
+
+# What ssdobjectdetector reads; the numbers are what it makes of them in a picture of 160 x 120.
+SSD = {
+    "NumDetections": np.array([1], np.float32),
+    "Boxes": np.array([[[0.25, 0.125, 0.75, 0.5]]], np.float32),
+    "Scores": np.array([[0.9]], np.float32),
+    "Classes": np.array([[0]], np.float32),
+}
+
+
+def infer(frame: Any) -> None:
+    for part, array in SSD.items():
+        name = f"Gst.Model.ObjectDetector.{part}"
+        metadata.add(frame, InferenceResult(array, model_name="ssd", name=name))
+
+
+def test_a_native_decoder_reads_our_tensors_and_we_its_detections() -> None:
+    seen: list[Any] = []
+    frames_of(
+        registered("sb_an_infer", infer), "ssdobjectdetector",
+        registered("sb_an_decoded", lambda frame: seen.append([r.box for r in frame.regions])),
+    )  # fmt: skip
+    assert seen == [[(20, 30, 60, 60)]] * 2
+
+
+def test_tensors_lie_on_the_same_memory() -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    frame = gray()
+    metadata.add(frame, InferenceResult(array, "cats", name="scores"))
+    buffer = frame.map("gstreamer").native
+    tensor = GstAnalytics.buffer_get_tensor_meta(buffer).get(0)
+    assert (list(tensor.get_dims()), tensor.data.get_size()) == ([2, 3], 24)
+    array[1, 2] = 77
+    assert np.frombuffer(tensor.data.extract_dup(0, 24), np.float32)[5] == 77
+    [result] = metadata.all_of(read(buffer), InferenceResult)
+    assert (result.name, result.model_name) == ("scores", "cats")
+
+
+def with_tensor(data: Any) -> Any:
+    """A buffer with a tensor of int16, 2 x 3, as GStreamer's elements write it."""
+    buffer = gray().map("gstreamer").native
+    tensor = GstAnalytics.Tensor.new_simple(
+        GLib.quark_from_string("theirs"), GstAnalytics.TensorDataType.INT16, data,
+        GstAnalytics.TensorDimOrder.ROW_MAJOR, [2, 3],
+    )  # fmt: skip
+    GstAnalytics.buffer_add_tensor_meta(buffer).set([tensor])
+    return buffer
+
+
+def test_their_tensors_are_ours_without_a_copy() -> None:
+    buffer = with_tensor(Gst.Buffer.new_wrapped(np.arange(6, dtype=np.int16).tobytes()))
+    sb.reset_stats()
+    [result] = metadata.all_of(read(buffer), InferenceResult)
+    assert result.name == "theirs"
+    assert result.array.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert not sb.stats().copies
+    del buffer
+    gc.collect()
+    assert result.array[1, 2] == 5
+
+
+def test_a_tensor_whose_size_lies_is_left_out() -> None:
+    buffer = with_tensor(Gst.Buffer.new_wrapped(bytes(12)))
+    pointer = tensor_functions().gst_buffer_get_tensor_meta(hash(buffer))
+    head = GstTensor.from_address(GstTensorMeta.from_address(pointer).tensors[0])
+    memory = GstMemory.from_address(gst.gst_buffer_peek_memory(head.data, 0))
+    memory.size = 4
+    assert metadata.all_of(read(buffer), InferenceResult) == []
+    memory.size = 12

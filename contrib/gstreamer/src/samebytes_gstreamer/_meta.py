@@ -15,7 +15,7 @@ from samebytes.metadata import KEY, Entry
 
 from ._abi.gstreamer import GST_BUFFER_OFFSET_NONE, GST_CLOCK_TIME_NONE, GstBuffer
 from ._abi.video import GstVideoRegionOfInterestMeta
-from ._analytics import add_analytics, merged_entries, merged_regions, read_analytics
+from ._analytics import add_analytics, merged_entries, merged_regions, read_analytics, read_tensors
 from ._analytics.labels import bytes_of, text_of
 from ._caps import Description
 from ._dlstreamer import add_dlstreamer_metas, read_dlstreamer_metas
@@ -98,8 +98,9 @@ def read_meta(
     analytics = read_analytics(relation, *origin)
     if analytics.unknown:
         known["unknown_analytics"] = analytics.unknown
+    outputs = read_tensors(metas.outputs)
     results = read_results(metas, dicts_in(known.get("gva_tensors")))
-    if results := merged_entries(results, analytics.entries):
+    if results := merged_entries(results, [*analytics.entries, *outputs]):
         meaning[KEY] = results
     meta = GStreamerMeta(
         info,

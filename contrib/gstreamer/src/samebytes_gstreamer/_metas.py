@@ -8,7 +8,12 @@ from ctypes import byref, c_void_p
 from dataclasses import dataclass, field
 from functools import cache
 
-from ._abi.analytics import RELATION_META_API_NAME, GstAnalyticsRelationMeta
+from ._abi.analytics import (
+    RELATION_META_API_NAME,
+    TENSOR_META_API_NAME,
+    GstAnalyticsRelationMeta,
+    GstTensorMeta,
+)
 from ._abi.dlstreamer import (
     GVA_AUDIO_EVENT_META_API_NAME,
     GVA_JSON_META_API_NAME,
@@ -31,6 +36,7 @@ RESULT_META = b"SamebytesResult"
 _MIRRORS: dict[bytes, type[ctypes.Structure]] = {
     b"GstAudioMetaAPI": GstAudioMeta,
     RELATION_META_API_NAME: GstAnalyticsRelationMeta,
+    TENSOR_META_API_NAME: GstTensorMeta,
     b"GstVideoMetaAPI": GstVideoMeta,
     b"GstVideoCropMetaAPI": GstVideoCropMeta,
     b"GstVideoRegionOfInterestMetaAPI": GstVideoRegionOfInterestMeta,
@@ -49,7 +55,7 @@ class Metas:
         video: where the planes lie.
         crop: the part that is meant to be seen.
         audio: where the channels of sound lie.
-        analytics: the results of GstAnalytics.
+        analytics, outputs: the results of GstAnalytics, and its tensors.
         regions, results, tensors, json, audio_events: all that there are, in their order.
     """
 
@@ -57,6 +63,7 @@ class Metas:
     crop: GstVideoCropMeta | None = None
     audio: GstAudioMeta | None = None
     analytics: GstAnalyticsRelationMeta | None = None
+    outputs: GstTensorMeta | None = None
     regions: list[GstVideoRegionOfInterestMeta] = field(default_factory=list)
     results: list[GstCustomMeta] = field(default_factory=list)
     tensors: list[GstGVATensorMeta] = field(default_factory=list)
@@ -88,6 +95,8 @@ def _enter(found: Metas, meta: ctypes.Structure) -> None:
             found.audio = meta
         case GstAnalyticsRelationMeta():
             found.analytics = meta
+        case GstTensorMeta():
+            found.outputs = meta
         case GstVideoCropMeta():
             found.crop = meta
         case GstVideoRegionOfInterestMeta():

@@ -25,12 +25,19 @@ __all__ = [
     "GST_ANALYTICS_REL_TYPE_RELATE_TO",
     "ORIENTED",
     "RELATION_META_API_NAME",
+    "TENSORS",
+    "TENSOR_META_API_NAME",
     "GstAnalyticsMtd",
     "GstAnalyticsRelationMeta",
+    "GstTensor",
+    "GstTensorMeta",
 ]
 
 RELATION_META_API_NAME = b"GstAnalyticsRelationMetaAPI"
 """gst/analytics/gstanalyticsmeta.c: the name of the API type."""
+
+TENSOR_META_API_NAME = b"GstTensorMetaAPI"
+"""gst/analytics/gsttensormeta.c: the name of the API type."""
 
 GST_ANALYTICS_REL_TYPE_IS_PART_OF = 1 << 1
 GST_ANALYTICS_REL_TYPE_CONTAIN = 1 << 2
@@ -49,6 +56,25 @@ class GstAnalyticsRelationMeta(Structure):
     """gst/analytics/gstanalyticsmeta.c: its other fields are private."""
 
     _fields_ = [("meta", GstMeta)]
+
+
+class GstTensorMeta(Structure):
+    """gst/analytics/gsttensormeta.h: `tensors` is an array of GstTensor*."""
+
+    _fields_ = [("meta", GstMeta), ("num_tensors", c_size_t), ("tensors", POINTER(c_void_p))]
+
+
+class GstTensor(Structure):
+    """gst/analytics/gsttensor.h: its dimensions, gsize, follow it."""
+
+    _fields_ = [
+        ("id", c_uint),
+        ("layout", c_int),
+        ("data_type", c_int),
+        ("data", c_void_p),
+        ("dims_order", c_int),
+        ("num_dims", c_size_t),
+    ]
 
 
 _MTD = POINTER(GstAnalyticsMtd)
@@ -84,6 +110,17 @@ ANALYTICS = {
     "gst_analytics_tracking_mtd_get_mtd_type": (c_size_t,),
     "gst_analytics_tracking_mtd_get_info": (c_int, _MTD, _UINT64, _UINT64, _UINT64, _INT),
     "gst_analytics_relation_meta_add_tracking_mtd": (c_int, c_void_p, c_uint64, c_uint64, _MTD),
+}  # fmt: skip
+
+TENSORS = {
+    # gst/analytics/gsttensor.h and gst/analytics/gsttensormeta.h, since 1.26
+    "gst_tensor_new_simple": (
+        c_void_p, c_uint, c_int, c_void_p, c_int, c_size_t, POINTER(c_size_t),
+    ),
+    "gst_tensor_copy": (c_void_p, c_void_p),
+    "gst_buffer_add_tensor_meta": (c_void_p, c_void_p),
+    "gst_buffer_get_tensor_meta": (c_void_p, c_void_p),
+    "gst_tensor_meta_set": (None, c_void_p, c_uint, c_void_p),
 }  # fmt: skip
 
 ORIENTED = {

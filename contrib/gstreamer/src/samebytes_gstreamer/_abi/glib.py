@@ -77,6 +77,7 @@ GLIB = {
     # glib/gstrfuncs.h, glib/gmem.h
     "g_strdup": (c_void_p, c_char_p),
     "g_free": (None, c_void_p),
+    "g_malloc0": (c_void_p, c_size_t),
     # glib/gvariant.h
     "g_variant_get_type_string": (c_char_p, c_void_p),
     "g_variant_get_fixed_array": (c_void_p, c_void_p, POINTER(c_size_t), c_size_t),

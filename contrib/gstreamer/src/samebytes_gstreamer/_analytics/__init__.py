@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .merging import merged_entries, merged_regions
 from .reading import Analytics, read_analytics
+from .tensors import read_tensors
 from .writing import add_analytics, remove_analytics, write_regions_as
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "merged_entries",
     "merged_regions",
     "read_analytics",
+    "read_tensors",
     "remove_analytics",
     "write_regions_as",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from samebytes import Region
-from samebytes.metadata import KEY, Classification, Entry
+from samebytes.metadata import KEY, Classification, Entry, InferenceResult
 
 __all__ = ["merged_entries", "merged_regions"]
 
@@ -76,4 +76,10 @@ def merged_entries(entries: Iterable[Entry], new: Iterable[Entry]) -> list[Entry
 def _says(entry: Entry, new: Entry) -> bool:
     if isinstance(entry, Classification) and isinstance(new, Classification):
         return entry.label == new.label and _close(entry.confidence, new.confidence)
+    if isinstance(entry, InferenceResult) and isinstance(new, InferenceResult):
+        return (entry.name or entry.layer_name) == new.name and _shape(entry) == _shape(new)
     return entry == new
+
+
+def _shape(result: InferenceResult) -> tuple[int, ...] | None:
+    return None if result.tensor is None else result.tensor.shape

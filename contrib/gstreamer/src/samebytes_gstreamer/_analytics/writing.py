@@ -23,6 +23,7 @@ from .._libraries import gst
 from .labels import quark_of
 from .library import analytics, check_analytics, oriented
 from .reading import MOST_RESULTS
+from .tensors import add_tensors, remove_tensors
 
 __all__ = ["add_analytics", "remove_analytics", "write_regions_as"]
 
@@ -70,6 +71,9 @@ def add_analytics(
         has no other, else those that say more than a relation meta can.
     """
     library = analytics() if _way[0] != "regions" else None
+    entries = list(entries)
+    if library is not None:
+        add_tensors(buffer, entries)
     wanted = [entry for entry in entries if _is_said(entry)]
     if library is None or not (regions or wanted):
         return list(regions)
@@ -84,7 +88,8 @@ def add_analytics(
 
 
 def remove_analytics(buffer: int) -> None:
-    """Take the relation meta off a GstBuffer*, if there is one."""
+    """Take relation meta and tensors off a GstBuffer*, if there are any."""
+    remove_tensors(buffer)
     library = analytics()
     meta = library.gst_buffer_get_analytics_relation_meta(buffer) if library else None
     if meta:
