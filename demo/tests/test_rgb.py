@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +117,17 @@ def test_formats_that_the_code_by_hand_does_not_take(transcode: Transcode) -> No
     for codec, format_ in (("mjpeg", "yuvj420p"), ("ffv1", "gray")):
         with Reader(transcode(codec, format_=format_, name="source.mkv")) as reader:
             assert format_ in (why_not_by_hand(reader.picture) or "")
+
+
+@pytest.mark.parametrize(
+    ("colors", "taken"), [((0, 2), True), ((1, 5), True), ((1, 6), True), ((1, 1), False),
+                          ((2, 5), False)]
+)  # fmt: skip
+def test_colours_that_the_code_by_hand_does_not_take(
+    transcode: Transcode, colors: tuple[int, int], taken: bool
+) -> None:
+    with Reader(transcode("ffv1", format_="yuv420p", name="source.mkv")) as reader:
+        picture = replace(reader.picture, colors=colors)
+        blank = picture.blank()
+        assert (blank.color_range, blank.colorspace) == colors
+        assert (why_not_by_hand(picture) is None) == taken

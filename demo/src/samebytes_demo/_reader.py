@@ -31,11 +31,13 @@ class Picture:
         image: format and size.
         format: FFmpeg's name of the format, which also says full range ("yuvj420p").
         pitches: bytes from row to row, for each plane.
+        colors: FFmpeg's numbers of the first frame's range and matrix; 0 and 2 are not specified.
     """
 
     image: ImageInfo
     format: str
     pitches: tuple[int, ...]
+    colors: tuple[int, int] = (0, 2)
 
     @property
     def padded(self) -> bool:
@@ -48,7 +50,9 @@ class Picture:
 
     def blank(self) -> av.VideoFrame:
         """A new frame like those of the video, with undefined contents."""
-        return av.VideoFrame(self.image.width, self.image.height, self.format)
+        made = av.VideoFrame(self.image.width, self.image.height, self.format)
+        made.color_range, made.colorspace = self.colors
+        return made
 
     def columns(self, plane: int) -> int:
         """Pixels that a whole row of a plane has room for."""
@@ -179,4 +183,4 @@ def _picture(path: Path, frame: av.VideoFrame) -> Picture:
         )
     if min(pitches) < 0:
         raise DemoError(f"{path} stores its frames bottom up: convert it to another codec")
-    return Picture(image, name, pitches)
+    return Picture(image, name, pitches, (int(frame.color_range), int(frame.colorspace)))

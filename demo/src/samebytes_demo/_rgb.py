@@ -15,11 +15,13 @@ import av
 import cv2
 import numpy as np
 import openvino
+from av.video.reformatter import ColorRange
 from openvino.preprocess import PrePostProcessor
 
 import samebytes as sb
 import samebytes_opencv
 import samebytes_openvino as sbo
+from samebytes.formats import COLOR_MATRICES
 
 from ._boxes import Array
 from ._net import Network
@@ -36,6 +38,9 @@ _TO_BGR = np.array(
     np.float32,
 )
 """BT.601 in limited range, as FFmpeg and OpenVINO take frames that do not say."""
+
+_UNSPECIFIED = 2
+_BT_601 = (_UNSPECIFIED, COLOR_MATRICES["bt470bg"], COLOR_MATRICES["smpte170m"])
 
 
 class RgbWay(ABC):
@@ -136,6 +141,9 @@ def why_not_by_hand(picture: Picture) -> str | None:
     names = "".join(picture.image.format.plane_names)
     if names != "yuv" or picture.format.startswith("yuvj"):
         return f"it was written for Y, U and V in limited range, and these are {picture.format}"
+    range_, matrix = picture.colors
+    if range_ == ColorRange.JPEG or matrix not in _BT_601:
+        return "it was written for BT.601 in limited range, and these frames say something else"
     return None
 
 

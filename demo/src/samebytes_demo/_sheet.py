@@ -62,7 +62,7 @@ def _small(frame: av.VideoFrame, number: int) -> Array:
     height = max(1, round(frame.height * _WIDTH / frame.width))
     image: Array = frame.reformat(_WIDTH, height, "bgr24").to_ndarray()
     bar = np.full((24, _WIDTH, 3), _BACKGROUND, np.uint8)
-    white = (235, 235, 235)
+    white = (255, 255, 255)
     cv2.putText(
         bar, f"frame {number}", (2, 17), cv2.FONT_HERSHEY_SIMPLEX, 0.5, white, 1, cv2.LINE_AA
     )
