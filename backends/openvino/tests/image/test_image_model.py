@@ -231,6 +231,13 @@ def test_images_stored_bottom_up_need_a_copy() -> None:
     assert samebytes.stats().copied_bytes == frame.image.nbytes
 
 
+def test_an_example_that_needs_a_copy_is_compiled_for_the_colours_that_it_says() -> None:
+    planes = [plane.native[::-1].copy()[::-1] for plane in noise("NV12", 64, 48).planes]
+    frame = samebytes.frame(planes, format="NV12", width=64, height=48)
+    frame.metadata.update(color_range="full", color_matrix="bt709")
+    assert "BT.709 in full range" in image_model(echo(), frame).explain()
+
+
 def guarded(width: int = 64, height: int = 48) -> tuple[Frame, weakref.ref[Any]]:
     """A frame, and whether its memory is still held."""
 
