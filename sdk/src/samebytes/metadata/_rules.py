@@ -7,7 +7,7 @@ docs/reference/metadata.md has the rules as a table.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,9 +63,12 @@ def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: i
         )
     )
     regions = [
-        _placed(r, r.x - x, r.y - y, r.x - x + r.width, r.y - y + r.height, (width, height))
+        _placed(
+            _turned(r, lambda across, down: (across - x, down - y)),
+            r.x - x, r.y - y, r.x - x + r.width, r.y - y + r.height, (width, height),
+        )
         for r in meta.regions
-    ]
+    ]  # fmt: skip
     return _made(meta, info, _entries_of_part(meta, part), regions)
 
 
@@ -98,6 +101,11 @@ def meta_of_warped(
     image = image_of(meta)
     whole = transform == AffineTransform()
     back = transform.inverse()
+
+    def moved(across: float, down: float) -> tuple[float, float]:
+        left, top = back.apply(across / image.width, down / image.height)
+        return left * width, top * height
+
     regions = []
     for r in meta.regions:
         right, bottom = r.x + r.width, r.y + r.height
@@ -108,7 +116,7 @@ def meta_of_warped(
             round(n * size) for n, size in zip(bounds, (width, height) * 2, strict=True)
         )
         size = None if whole else (width, height)
-        regions.append(_placed(r, left, top, right, bottom, size))
+        regions.append(_placed(_turned(r, moved), left, top, right, bottom, size))
     entries = entries_of(meta) if whole else _entries_of_part(meta, transform)
     made = _made(meta, ImageInfo(image.format, width, height), entries, regions)
     if not whole or height != image.height:
@@ -161,6 +169,30 @@ def _made(
     return FrameMeta(
         info, meta.pts, meta.time_base, own, [region for region in regions if region is not None]
     )
+
+
+def _turned(region: Region, moved: Callable[[float, float], tuple[float, float]]) -> Region:
+    """The region, and its turned box where `moved` puts the middle and the sides of that.
+
+    Where width and height are scaled apart, or the picture is sheared, it is the rectangle with
+    the same middle whose sides are as long as those of the shape that it became.
+    """
+    box: Any = region.metadata.get("oriented_box")
+    if not isinstance(box, tuple) or len(box) != 5:
+        return region
+    if not all(isinstance(n, int | float) and math.isfinite(n) for n in box):
+        return region
+    x, y, width, height, angle = box
+    middle, right = (x + width / 2, y + height / 2), (math.cos(angle), math.sin(angle))
+    across, down = moved(*middle)
+    to_right = moved(middle[0] + right[0] * width / 2, middle[1] + right[1] * width / 2)
+    to_bottom = moved(middle[0] - right[1] * height / 2, middle[1] + right[0] * height / 2)
+    width = 2 * math.dist(to_right, (across, down))
+    height = 2 * math.dist(to_bottom, (across, down))
+    corner = round(across - width / 2), round(down - height / 2)
+    angle = math.atan2(to_right[1] - down, to_right[0] - across)
+    new = (*corner, round(width), round(height), angle)
+    return replace(region, metadata={**region.metadata, "oriented_box": new})
 
 
 def _placed(
