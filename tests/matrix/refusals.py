@@ -58,13 +58,14 @@ _COPY_READS = ('serves access r, not "',)
 
 # The driver registers pages, and there is an edge that copies, for reading.
 _REGISTERED = ("whole pages", "ALREADY_REGISTERED", "needs a copy", "cannot read")
+_NO_FORMAT = "image format of VA-API"
 
 REFUSALS = (
     # Memory of the host has no descriptor; that of the device nothing else.
     Refusal("cuda, *", "cuda"),
     Refusal("cpu, pinned by CUDA", "cuda"),
     *(
-        Refusal(source, target, ("belongs to the host",))
+        Refusal(source, target, ("belongs to the host", _NO_FORMAT))
         for source, targets in (
             ("cuda, pinned", ("dma", "ffmpeg:DRM", "vaapi")),
             ("cuda, managed", ("dma",)),
@@ -85,7 +86,7 @@ REFUSALS = (
     Refusal("*", "ffmpeg:VAAPI", ("edge ffmpeg -> ffmpeg:VAAPI", *_COPY_READS)),
     # VA-API has no packed format of 24 bits.
     *(Refusal(source, "vaapi", (), ("NV12*", "I420", "GRAY8")) for source in _DESCRIBED),
-    Refusal("*", "vaapi", ("needs a copy", *_COPY_READS)),
+    Refusal("*", "vaapi", ("needs a copy", _NO_FORMAT, *_COPY_READS)),
     *(Refusal(source, "ffmpeg:DRM") for source in _DESCRIBED),
     Refusal("*", "ffmpeg:DRM", (*_NO_DESCRIPTOR, *_COPY_READS)),
     Refusal("sycl, *", "sycl"),
@@ -93,13 +94,11 @@ REFUSALS = (
     Refusal("*", "sycl", ("SYCL can use only memory", *_NOT_READ)),
     Refusal("opencv_umat", "opencv_umat"),
     Refusal("opencl, of a UMat", "opencv_umat"),
-    Refusal("*", "opencv_umat", ("cannot wrap", "needs a copy", *_COPY_READS)),
+    Refusal("*", "opencv_umat", ("cannot wrap", "needs a copy", "device USM", *_COPY_READS)),
     # USM of a device is for that device.
     Refusal("level_zero, device USM", "level_zero"),
     Refusal("level_zero, device USM", "dma", ("no such thing",)),
     Refusal("level_zero, device USM", "*", _NOT_READ),
-    # The plugin's cl_context is another one than SYCL's.
-    Refusal("sycl, device USM", "openvino:GPU", _NOT_READ),
     Refusal("*, device USM", "opencl"),
     Refusal("*, device USM", "openvino:GPU"),
     Refusal("*, device USM", "*", _NOT_READ),
@@ -149,8 +148,6 @@ REFUSALS = (
         for target, reasons in (("opencl", ("multiple of 64",)), ("level_zero", _PAGES))
         if source != target
     ),
-    # By its name, openvino:GPU is the plugin's own cl_context. OpenCV has another one.
-    Refusal("opencv_umat", "openvino:GPU", ("multiple of 64",), ("odd size",)),
     Refusal("openvino:NPU", "opencl", ("multiple of 64",), ("odd size",)),
     Refusal("openvino:NPU", "openvino:GPU", ("multiple of 64",), ("odd size",)),
     *(

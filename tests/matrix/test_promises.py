@@ -81,7 +81,7 @@ def test_what_the_first_findings_were() -> None:
     """Both were promised without a copy, and no object ever went that way."""
     for source, target, condition in (
         ("opencl", "opencv_umat", "opencl -> opencv_umat takes only memory that is a UMat's"),
-        ("vaapi", "sycl", "opencl -> sycl takes only USM of a SYCL queue's context"),
+        ("vaapi", "sycl", "level_zero -> sycl takes only USM of a SYCL queue's context"),
     ):
         route = samebytes.route(source, target)
         assert route.depends_on == (condition,)

@@ -25,6 +25,7 @@ import samebytes
 from samebytes.errors import ClosedError
 from samebytes_dma import RingReader, RingRefusedError, RingTimeoutError, RingWriter
 from samebytes_dma._ring import connection, readers, sockets
+from samebytes_dma._ring import reader as reader_module
 from samebytes_dma._ring.messages import pack_done, pack_leave
 from samebytes_dma._ring.serving import Server
 
@@ -328,22 +329,32 @@ def test_two_writers_find_the_socket_of_one_that_is_gone(
     assert sorted(type(result).__name__ for result in results) == ["RingRefusedError", "RingWriter"]
 
 
-def test_who_connects_after_the_last_frame_reads_the_next_ring(tmp_path: Path) -> None:
+def test_who_connects_after_the_last_frame_reads_the_next_ring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is not taken, only to be given the end of the stream."""
     address = str(tmp_path / "ring")
     results: list[int] = []
+    accepted = threading.Event()
+    greet = sockets.greet
+
+    def greet_when_accepted(*arguments: Any) -> Any:
+        assert accepted.wait(20)
+        return greet(*arguments)
 
     def read() -> None:
         with RingReader(address, timeout=20) as reader:
             results.extend(value_of(frame) for frame in reader)
 
+    monkeypatch.setattr(reader_module, "greet", greet_when_accepted)
     writer = RingWriter(address, format="GRAY8", width=64, height=16)
     with elsewhere(read):
         waiting = select.poll()
         waiting.register(writer.fileno(), select.POLLIN)
         assert waiting.poll(20_000)  # it has connected
-        writer.serve()  # it is accepted, and its greeting is for the next call
+        writer.serve()  # it is accepted, and has not yet greeted
         assert not writer.statistics.readers
+        accepted.set()
         time.sleep(0.1)
         writer.close()
         with RingWriter(address, format="GRAY8", width=64, height=16) as following:

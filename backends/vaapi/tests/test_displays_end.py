@@ -89,11 +89,6 @@ def test_at_exit(run: Any) -> None:
             print(name) if name.startswith(("vaDestroy", "vaTerm", "vaUnmap")) else None
             real(self, name, *arguments)
         library.Library.call = call
-        real_give_back = library.Library.give_back
-        def give_back(self, cell, empty, name, *arguments):
-            print(name)
-            real_give_back(self, cell, empty, name, *arguments)
-        library.Library.give_back = give_back
         context = samebytes.context("vaapi")
         frames = [context.allocate_frame("NV12", 64, 32) for _ in range(2)]
         maps = [frames[0].map("cpu", "rw"), frames[1].map("dma", "rw"), frames[1].map("vaapi")]

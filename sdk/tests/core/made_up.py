@@ -14,6 +14,7 @@ from samebytes._plugins import discovery
 from samebytes._plugins.tables import Declarations, PluginRecord, Tables
 from samebytes.errors import (
     MissingDependencyError,
+    UnsupportedObjectError,
 )
 from samebytes.plugins import (
     API,
@@ -28,6 +29,7 @@ from samebytes.plugins import (
     Refused,
     Storage,
     Transfer,
+    ordering_queue,
 )
 
 HERE = __name__
@@ -109,6 +111,40 @@ class OnlyEven(Alias):
 
     def accepts(self, item: Any) -> str | None:
         return "the number of rows is odd" if item.shape[0] % 2 else None
+
+
+class OutOfReach(Alias):
+    """Refuses the memory for whoever brings it."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        raise Refused("the CPU is kept out", out_of_reach=True)
+
+
+class OtherQueue(Alias):
+    """Knows no queues but those of another framework than the one that is mapped to."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        if ordering_queue() is not None:
+            raise UnsupportedObjectError("a queue of alpha's is needed")
+        return super().connect(item, access)
+
+
+# As if it were another distribution's: those at the ends of a route are asked for their queues.
+OtherQueue.__module__ = "samebytes_other.edges"
+
+
+class OwnQueue(Alias):
+    """Takes any queue."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        ordering_queue()
+        return super().connect(item, access)
 
 
 class Watched(Alias):

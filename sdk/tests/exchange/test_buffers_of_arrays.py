@@ -123,3 +123,15 @@ def test_an_array_whose_buffer_is_closed_already_is_refused() -> None:
     owner.close()
     with pytest.raises(UnsupportedObjectError, match="the memory of this array is gone"):
         samebytes.tensor(array)
+
+
+@pytest.mark.parametrize("how", [name for name in ARRAYS if name != "another dtype"])
+def test_the_bases_of_such_an_array_end_with_the_whole_buffer(how: str) -> None:
+    """Devices that write whole pages look there for what belongs to the memory."""
+    buffer = mmap.mmap(-1, 8192)
+    array = samebytes.tensor(ARRAYS[how](buffer)).native
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    assert array.nbytes >= SIZE
+    if how != "frombuffer":
+        assert array.nbytes == 8192

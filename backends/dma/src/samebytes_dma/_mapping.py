@@ -170,7 +170,8 @@ def map_buffer(cell: c_void_p, buffer: DMABuffer, address: int | None, access: A
         if buffer.is_dma_buf:
             who, instead = f"exporter {buffer.exporter or 'unknown'}", ": use it on a device"
         raise Refused(
-            f"{who} does not let the CPU map this memory ({_NO_MMAP[error.code]}){instead}"
+            f"{who} does not let the CPU map this memory ({_NO_MMAP[error.code]}){instead}",
+            out_of_reach=True,
         ) from error
 
 
@@ -187,7 +188,8 @@ def _call_mmap(
 def _check_mappable(buffer: DMABuffer) -> None:
     """Raise Refused where mapping cannot work, or reading what was mapped would end the process."""
     if not buffer.mappable:
-        raise Refused("the driver that exported this memory does not let the CPU map it")
+        reason = "the driver that exported this memory does not let the CPU map it"
+        raise Refused(reason, out_of_reach=True)
     _check_size(buffer)
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from samebytes import ImageFormat, ImageInfo
+from samebytes import AudioInfo, ImageFormat, ImageInfo
+from samebytes.errors import UnknownNameError
 from samebytes.plugins import Context, FrameMeta, ImportCache, Storage, native_pointer
 
 from . import _displays
@@ -120,6 +121,16 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         context = _displays.context_of(display, lambda: cls(display, parent))
         assert isinstance(context, cls), "contexts of one node are of one class"
         return context
+
+    def rules_out(self, info: ImageInfo | AudioInfo | None) -> str | None:
+        """Say why no surface can be such media, or return None."""
+        if not isinstance(info, ImageInfo):
+            return "surfaces are pictures"
+        try:
+            format_of(info.format)
+        except UnknownNameError as error:
+            return str(error)
+        return None
 
     def allocate_frame(
         self,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import mmap
+import threading
 from functools import partial
 from typing import Any, cast
 
@@ -117,9 +118,22 @@ class DmaToCuda(MemoryMapper):
         return CudaArray(target, address + offset, info, "device", pin, access == "r"), info, pin
 
 
+class _Descriptions(threading.local):
+    """The argument of cuImportExternalMemory, made once for each thread.
+
+    cuda-bindings' object refers to itself: one for each import would wait for Python's collector.
+    """
+
+    def __init__(self) -> None:
+        self.memory = driver.CUDA_EXTERNAL_MEMORY_HANDLE_DESC()
+
+
+_descriptions = _Descriptions()
+
+
 def _imported(target: CudaContext, pending: Pending, fd: int, nbytes: int) -> int:
     """The address of the buffer's first byte; `pending` gets what gives it back."""
-    description = driver.CUDA_EXTERNAL_MEMORY_HANDLE_DESC()
+    description = _descriptions.memory
     kinds = driver.CUexternalMemoryHandleType
     kind = getattr(kinds, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD", None)
     if kind is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from samebytes.plugins import Context
 
+from ._formats import why_not
 from ._frame import GStreamerFrame
 from ._memory import is_va
 from ._opencl_memory import carried_by
@@ -14,6 +15,8 @@ from ._tensor import GStreamerTensor
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from samebytes import AudioInfo, ImageInfo
 
 __all__ = ["GSTREAMER", "GStreamerContext", "context_of_memory"]
 
@@ -40,6 +43,10 @@ class GStreamerContext(Context[GStreamerTensor, GStreamerFrame]):
         """The one GStreamer context."""
         super().create(device, parent)
         return GSTREAMER  # type: ignore[return-value]  # the singleton is of this very class
+
+    def rules_out(self, info: ImageInfo | AudioInfo | None) -> str | None:
+        """Say why GStreamer has no buffers of such media, or return None."""
+        return why_not(info)
 
 
 GSTREAMER = GStreamerContext()

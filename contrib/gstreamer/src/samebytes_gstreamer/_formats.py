@@ -7,7 +7,7 @@ from ctypes import byref, c_uint
 from functools import cache
 
 from samebytes.errors import LayoutError, UnknownNameError
-from samebytes.formats import ImageFormat
+from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
 
 from ._libraries import video
 
@@ -69,6 +69,20 @@ def image_format_named(name: str) -> ImageFormat:
             f"GStreamer's format {name} has no planes of whole elements that samebytes knows: put "
             "a videoconvert before it"
         ) from error
+
+
+def why_not(info: ImageInfo | AudioInfo | None) -> str | None:
+    """Say why GStreamer has no buffers of such media, or return None."""
+    try:
+        if isinstance(info, ImageInfo):
+            video_format_of(info.format)
+        elif isinstance(info, AudioInfo):
+            audio_format_name(info.dtype)
+        else:
+            return "it is neither picture nor sound; map its tensors one by one"
+    except LayoutError as error:
+        return str(error)
+    return None
 
 
 @cache

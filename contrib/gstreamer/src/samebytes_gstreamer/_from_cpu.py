@@ -22,7 +22,7 @@ from samebytes.plugins import (
 )
 
 from ._channel_masks import channel_mask
-from ._formats import audio_format_name
+from ._formats import why_not
 from ._loans import new_loan, wrap_bytes
 from ._plane import GStreamerPlane
 from ._writing import buffer_of, check_picture, describe_buffer, memory_object
@@ -90,17 +90,17 @@ class _Piece(NamedTuple):
 def _layouts(item: Frame, arrays: Sequence[_Array]) -> tuple[PlaneLayout, ...]:
     """The planes as GStreamer would have them, if it can."""
     info = item.meta.info
+    if (reason := why_not(info)) is not None:
+        raise Refused(reason)
     try:
         if isinstance(info, ImageInfo):
             pitches = [_pitch(array) for array in arrays]
             check_picture(info, pitches)
             layouts = info.plane_layouts(pitches)
-        elif isinstance(info, AudioInfo):
-            audio_format_name(info.dtype)
+        else:
+            assert isinstance(info, AudioInfo)
             channel_mask(info)
             layouts = info.plane_layouts()
-        else:
-            raise Refused("it is neither picture nor sound; map its tensors one by one")
     except LayoutError as error:
         raise Refused(str(error)) from error
     if len(layouts) != len(arrays):

@@ -31,6 +31,8 @@ from .typed import FrameT_co, TensorT_co, TypedContext
 if TYPE_CHECKING:
     from typing import Self
 
+    from ..formats import AudioInfo, ImageInfo
+
     AnyContext = TypeVar("AnyContext", bound="Context[Any, Any]")
 
 __all__ = ["Context", "Level", "Target"]
@@ -238,6 +240,17 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             native: an object of the framework's, which stays as it is.
         """
         return native
+
+    def rules_out(self, info: ImageInfo | AudioInfo | None) -> str | None:
+        """Say why no frame of this context can be such media, whatever its memory, or return None.
+
+        Asked where a frame cannot be mapped to this context: the error says this alone, and does
+        not ask for a copy, which would not help.
+
+        Args:
+            info: `Frame.meta.info` of the frame; None for a plain list of tensors.
+        """
+        return None
 
     def compile_route(
         self, level: Level, target: Target, access: str, copy: bool, item: Any = None

@@ -24,11 +24,20 @@ __all__ = ["Fallback", "Gone", "MemoryMapper", "Refused", "frame_hop", "tensor_h
 class Refused(Exception):  # noqa: N818 - not an error: an answer, which the router acts upon
     """Raised by `connect` where an edge cannot take this object: the next route is tried.
 
+    Args:
+        reason: for the error, if all routes refuse.
+        out_of_reach: the target cannot use this memory where it lies, whatever brings it there.
+            Ways through other devices, which would have to copy it in secret, are not tried then.
+
     Attributes:
         took: how many edges of the route had taken it before. The router sets it.
     """
 
     took = 0
+
+    def __init__(self, reason: str = "", *, out_of_reach: bool = False) -> None:
+        super().__init__(reason)
+        self.out_of_reach = out_of_reach
 
 
 class Gone(Refused):

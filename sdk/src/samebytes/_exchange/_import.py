@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from samebytes._core.arrays import pinned_array
+from samebytes._core.pointers import data_address
 from samebytes._dtypes import DType, from_numpy
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
@@ -105,7 +107,8 @@ def _holding_its_buffer(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same array; if it lies in a buffer, one that holds the buffer's export.
 
     numpy.ndarray(buffer=shm.buf) and numpy.memmap keep the object alone: it can be closed, and its
-    memory go, while they are there.
+    memory go, while they are there. The bases of the one returned end with all bytes of the buffer,
+    as those of a slice end with the array that it was cut from.
     """
     base = array.base
     while isinstance(base, np.ndarray):
@@ -120,4 +123,12 @@ def _holding_its_buffer(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         raise UnsupportedObjectError(
             f"the memory of this array is gone: {error}. Wrap the array before its buffer is closed"
         ) from error
+    if view.contiguous and view.nbytes:
+        whole = np.frombuffer(view, np.uint8)
+        begin = data_address(array) - data_address(whole)
+        if begin >= 0:
+            with suppress(TypeError, ValueError):  # the array lies elsewhere
+                held = np.ndarray(array.shape, array.dtype, whole, begin, array.strides)
+                held.flags.writeable = array.flags.writeable
+                return held
     return pinned_array(array.__array_interface__, (array, view))

@@ -15,9 +15,10 @@ from .._core.mapper import Fallback, Gone, Refused, not_writable
 from .._core.tensor import Tensor
 from ..errors import NoRouteError, SamebytesError
 from .contexts import node_of, resolve
+from .dead_ends import DeadEnds
 from .failures import MAX_TRIES, Reason, failure
 from .route_functions import Run, find_routes, mappers_of, route_function, route_name
-from .search import Edges, begins, copies
+from .search import Edges, copies
 
 __all__ = ["compile_route", "forget_compiled"]
 
@@ -138,11 +139,12 @@ class _Routes:
             return compile_route(source, self._level, self._target, self._access, self._copy)(item)
         if not self._order:  # two threads may both find them, and either's will do
             self._order = list(self._find(source, end))
-        dead = [self._first[: reason.took + 1]]
+        dead = DeadEnds()
+        dead.add(self._first, reason)
         why = [(route_name(self._first), str(reason))]
         with suppress(Refused):
             try:
-                return self._first_that_takes(item, source, end, list(dead), why)
+                return self._first_that_takes(item, source, end, dead.copy(), why)
             except Gone:
                 # Contexts between are kept for a while only. Made again one after another, each
                 # lives until its route was tried.
@@ -153,13 +155,12 @@ class _Routes:
         raise failure(source, end, self._level, self._access, self._copy, why, item=item) from None
 
     def _first_that_takes(
-        self, item: Any, source: Context, end: Context, dead: list[Edges], why: list[Reason]
+        self, item: Any, source: Context, end: Context, dead: DeadEnds, why: list[Reason]
     ) -> Any:
         """What the cheapest route makes that does not refuse; the reasons of those before it.
 
         Args:
-            dead: how routes begin that refuse the object, so that no other need be tried which
-                begins like one.
+            dead: which routes need not be tried.
             why: gets the reasons.
 
         Raises:
@@ -168,7 +169,7 @@ class _Routes:
         """
         gone = False
         made = self._made
-        open_ = (n for n, r in enumerate(self._order) if not any(begins(r, d) for d in dead))
+        open_ = (n for n, route in enumerate(self._order) if not dead.has(route))
         left = {False: MAX_TRIES, True: MAX_TRIES}
         for place in open_:
             route = self._order[place]
@@ -188,7 +189,7 @@ class _Routes:
                 if isinstance(further, Gone):
                     gone = True
                 else:
-                    dead.append(route[: further.took + 1])
+                    dead.add(route, further)
                 why.append((route_name(route), str(further)))
         raise (Gone if gone else Refused)("all routes refuse")
 

@@ -7,8 +7,9 @@ from itertools import islice
 from typing import Any
 
 from .._core.context import Context, Level
+from .._core.edge import Transfer
 from .._core.frame import Frame
-from .._core.mapper import not_writable
+from .._core.mapper import Refused, check_format, not_writable
 from .._plugins.discovery import tables
 from ..errors import (
     AccessError,
@@ -17,7 +18,7 @@ from ..errors import (
     RouteError,
     SamebytesError,
 )
-from .route_functions import find_routes, mappers_of, routes_between
+from .route_functions import find_routes, mappers_of, route_function, routes_between
 from .search import Edges, copies, usable
 
 __all__ = ["MAX_TRIES", "Reason", "failure"]
@@ -36,10 +37,13 @@ def failure(
     """The error that says why there is no route, or that the only ones copy.
 
     Of routes that were refused for one reason, it names the cheapest. A read-only object cannot
-    be mapped for writing by any route: then it says that alone.
+    be mapped for writing by any route, nor a frame to a context that rules its media out: then it
+    says that alone.
     """
     if item is not None and access != "r" and item.readonly:
         return not_writable(item, access)
+    if isinstance(item, Frame) and (reason := target.rules_out(item.meta.info)) is not None:
+        return NoRouteError(source.node, target.node, [reason], " for this frame")
     if image_format is None and isinstance(item, Frame) and item.media == "image":
         image_format = item.format.name
     cheapest = {reason: name for name, reason in reversed(why)}
@@ -70,15 +74,25 @@ def _unusable(
 
 
 def _may_take(route: Edges, source: Context, target: Context, item: Any) -> bool:
-    """Whether a route can be loaded and its first edge has nothing against the object, if any."""
+    """True if a route that copies can be loaded and takes the object, if any, as far as its copy.
+
+    The edges before the copy are used, for reading: only they can tell.
+    """
     try:
-        (first, *_), _ = mappers_of(route, source, target)
-    except SamebytesError:
+        mappers, _ = mappers_of(route, source, target)
+        if item is None:
+            return True
+        first = next(n for n, m in enumerate(mappers) if m.spec.transfer is Transfer.COPY)
+        level: Level = "frame" if isinstance(item, Frame) else "tensor"
+        if first:
+            item = route_function(mappers[:first], level, "r")(item)
+        copier = mappers[first]
+        if isinstance(item, Frame):
+            check_format(copier.spec, item)
+        parts = item.planes if isinstance(item, Frame) and copier.spec.level == "tensor" else [item]
+        return all(copier.accepts(part) is None for part in parts)
+    except (SamebytesError, Refused):
         return False
-    if item is None:
-        return True
-    parts = item.planes if isinstance(item, Frame) and first.spec.level == "tensor" else [item]
-    return all(first.accepts(part) is None for part in parts)
 
 
 def _nothing_joins(source: str, target: str, level: Level) -> str:

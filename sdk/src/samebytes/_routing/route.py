@@ -23,9 +23,10 @@ from ..errors import (
 )
 from ..formats import ImageFormat
 from .contexts import context, find_spec, node_of, resolve
+from .dead_ends import DeadEnds
 from .failures import Reason, failure
 from .route_functions import find_routes, mappers_of, route_function, route_name
-from .search import Edges, begins, copies, search_routes, usable
+from .search import copies, search_routes, usable
 
 __all__ = ["Route", "route"]
 
@@ -220,9 +221,9 @@ def route(
         return Route((), (start,), level, access)
     found = find_routes(start, end, level, access, copy, name)
     refused: list[Reason] = []
-    dead: list[Edges] = []
+    dead = DeadEnds()
     for edges in found:
-        if any(begins(edges, prefix) for prefix in dead):
+        if dead.has(edges):
             continue
         try:
             hops, contexts = mappers_of(edges, start, end)
@@ -231,7 +232,7 @@ def route(
             continue
         if item is not None and (answer := _refusal(item, hops, level, access)) is not None:
             refused.append((route_name(edges), str(answer)))
-            dead.append(edges[: answer.took + 1])
+            dead.add(edges, answer)
             continue
         reasons = tuple(f"{n}: {why}" for n, why in refused)
         return Route(hops, contexts, level, access, reasons, item is not None)

@@ -14,7 +14,12 @@ from .._core.frame import Frame
 from .._core.mapper import Fallback, MemoryMapper, Refused, check_format, frame_hop, tensor_hop
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
-from ..errors import DeviceMismatchError, RouteError, UnknownNameError
+from ..errors import (
+    DeviceMismatchError,
+    RouteError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
 from .contexts import remember, resolve
 from .search import Edges, copies, search_routes, usable
 
@@ -44,22 +49,32 @@ def route_function(
     if len(mappers) == 1 and not checked:
         return make(mappers[0], access, refused)
     inner = [make(m, access) for m in mappers]
+    ends = {_package(mappers[0].source), _package(mappers[-1].target)}
     hops = tuple(
-        (_only_formats(m, hop) if checked else hop, m.spec.transfer is Transfer.COPY)
+        (
+            _only_formats(m, hop) if checked else hop,
+            m.spec.transfer is Transfer.COPY,
+            _package(m) not in ends,
+        )
         for m, hop in zip(mappers, inner, strict=True)
     )
 
     def run(source: Any) -> Any:
         item, made = source, ()
         try:
-            for hop, is_copy in hops:
+            for hop, is_copy, _ in hops:
                 item = hop(item)
                 # A copy needs nothing of what was mapped for it: that ends here.
                 made = item._made if is_copy else made + item._made
-        except Refused as answer:
-            answer.took = next(n for n, (one, _) in enumerate(hops) if one is hop)
-            if refused is None:
+        except (Refused, UnsupportedObjectError) as error:
+            took, between = next((n, b) for n, (one, _, b) in enumerate(hops) if one is hop)
+            answer = error if isinstance(error, Refused) else Refused(str(error))
+            if answer is not error and not between:
                 raise
+            # Else the caller's queue, which is of a framework at an end, is not of this one.
+            answer.took = took
+            if refused is None:
+                raise answer from None
             return refused(source, answer)
         # The objects between are nobody's: what they hold is held by the storages.
         item.parent = source
@@ -70,6 +85,10 @@ def route_function(
         return item
 
     return run
+
+
+def _package(thing: object) -> str:
+    return type(thing).__module__.partition(".")[0]
 
 
 def _only_formats(mapper: MemoryMapper, hop: Run) -> Run:

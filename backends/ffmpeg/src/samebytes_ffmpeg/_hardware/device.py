@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from samebytes.errors import LayoutError, UnknownNameError
-from samebytes.formats import ImageFormat, ImageInfo
+from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
 from samebytes.plugins import (
     Context,
     ContextRegistry,
@@ -215,6 +215,10 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         """
         self.check_open()
         return HardwareFramePool(self, ImageInfo.of(format_, width, height), size)
+
+    def rules_out(self, info: ImageInfo | AudioInfo | None) -> str | None:
+        """Say why no frame of the device can be such media, or return None."""
+        return None if isinstance(info, ImageInfo) else "frames of a device are images"
 
     def allocate_frame(
         self, format_: str | ImageFormat, width: int, height: int

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which routes an object cannot take, from the refusals of those that were tried."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from .._core.edge import Transfer
+from .._core.mapper import Refused
+from .search import Edges, begins
+
+__all__ = ["DeadEnds"]
+
+
+class DeadEnds:
+    """The routes that need not be tried for an object, by how they begin."""
+
+    __slots__ = ("_refused", "_unreached")
+
+    def __init__(self) -> None:
+        # Up to the edge that refused; and before it, with a node that cannot reach the memory,
+        # so that other ways from there to the node are dead unless they copy.
+        self._refused: list[Edges] = []
+        self._unreached: list[tuple[Edges, str]] = []
+
+    def add(self, route: Edges, reason: Refused) -> None:
+        """Learn from an edge of `route` that refused the object."""
+        self._refused.append(route[: reason.took + 1])
+        if reason.out_of_reach:
+            self._unreached.append((route[: reason.took], route[reason.took].spec.target))
+
+    def has(self, route: Edges) -> bool:
+        """True if the route would be refused too."""
+        if any(begins(route, start) for start in self._refused):
+            return True
+        return any(
+            begins(route, start) and _reaches(route[len(start) :], node)
+            for start, node in self._unreached
+        )
+
+    def copy(self) -> DeadEnds:
+        """The same, to be added to apart."""
+        other = DeadEnds()
+        other._refused, other._unreached = list(self._refused), list(self._unreached)
+        return other
+
+
+def _reaches(route: Edges, node: str) -> bool:
+    """True if it gets to the node before it copies."""
+    uncopied = takewhile(lambda edge: edge.spec.transfer is not Transfer.COPY, route)
+    return any(edge.spec.target == node for edge in uncopied)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes that are not tried, and errors that ask for no copy, where neither would help."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+from samebytes.errors import CopyRequiredError, NoRouteError
+from samebytes.plugins import MapperSpec, Transfer
+
+from .made_up import (
+    BETA,
+    Alias,
+    Beta,
+    Copy,
+    OnlyEven,
+    OtherQueue,
+    OutOfReach,
+    OwnQueue,
+    edge,
+    install,
+)
+
+
+def through_alpha(first: type[Alias]) -> list[MapperSpec]:
+    return [edge("cpu", "beta", first), edge("cpu", "alpha", Alias), edge("alpha", "beta", Alias)]
+
+
+def test_memory_out_of_reach_is_not_brought_there_by_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tensor = sb.tensor(np.zeros((4, 2)))
+    install(monkeypatch, *through_alpha(OutOfReach))
+    for look in (lambda: tensor.map("beta"), lambda: sb.route(tensor, "beta")):
+        with pytest.raises(NoRouteError, match="the CPU is kept out") as caught:
+            look()
+        assert "alpha" not in str(caught.value)
+
+
+def test_a_copy_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tensor = sb.tensor(np.ones((4, 2)))
+    install(
+        monkeypatch,
+        *through_alpha(OutOfReach),
+        edge("cpu", "alpha", Copy, transfer=Transfer.COPY),
+    )
+    with pytest.raises(CopyRequiredError):
+        tensor.map("beta")
+    assert (tensor.map("beta", copy=True).native == 1).all()
+
+
+def test_no_copy_is_asked_for_that_the_way_to_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "alpha", OnlyEven),
+        edge("alpha", "beta", Copy, transfer=Transfer.COPY),
+    )
+    with pytest.raises(CopyRequiredError):
+        sb.tensor(np.zeros((4, 2))).map("beta")
+    with pytest.raises(NoRouteError):
+        sb.tensor(np.zeros((3, 2))).map("beta")
+
+
+def test_what_a_context_rules_out_needs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", OnlyEven),
+        edge("cpu", "beta", Copy, transfer=Transfer.COPY),
+    )
+    frame = sb.frame(np.zeros((3, 2), np.uint8), format="GRAY8")
+    with pytest.raises(CopyRequiredError):
+        frame.map("beta")
+    monkeypatch.setattr(Beta, "rules_out", lambda _, info: f"no {info.format} here")
+    with pytest.raises(NoRouteError, match="no GRAY8 here") as caught:
+        frame.map("beta")
+    assert "odd" not in str(caught.value)
+    assert BETA.rules_out(frame.meta.info) == "no GRAY8 here"
+
+
+def test_a_queue_is_not_for_the_frameworks_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "alpha", OtherQueue),
+        edge("alpha", "beta", Alias),
+        edge("cpu", "beta", OwnQueue, cost=50.0),
+    )
+    tensor = sb.tensor(np.zeros((4, 2)))
+    assert [c.node for c in sb.route(tensor, "beta").contexts] == ["cpu", "alpha", "beta"]
+    assert tensor.map("beta", queue=object()).shape == (4, 2)
