@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An exception, as a signal handler raises it, at each step of an operation: what is left."""
+"""An exception, as a signal handler raises it, at each step of an operation: what it leaks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["PAIRS", "interrupts_of"]
 PAIRS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cl_mem": (
         ("clCreateBuffer", "clCreateSubBuffer", "clCreateImage", "clCreateBufferWithProperties",
-         "clRetainMemObject"),
+         "clRetainMemObject", "clCreateFromVA_APIMediaSurfaceINTEL"),
         ("clReleaseMemObject",),
     ),
     "OpenCL mapping": (
@@ -51,8 +51,11 @@ def interrupts_of(name: str, *, opcodes: bool = False) -> Iterator[dict[str, int
         opcodes: steps are instructions, not lines.
 
     Yields:
-        After a step, what it left: by kind, how many more than when it is not interrupted.
+        First what the operation keeps after a few runs, then what there is after each interrupted
+        one: by kind, how much was taken and not given back. Below zero it was given back twice.
     """
+    fail_call(None)
+    begin = _left()
     operation = OPERATIONS[name]()
     for _ in range(3):  # caches and pools fill
         operation()
@@ -60,19 +63,15 @@ def interrupts_of(name: str, *, opcodes: bool = False) -> Iterator[dict[str, int
     gc.collect()
     gc.freeze()
     try:
-        fail_call(None)
-        operation()
-        usual, streams = _left(), _streams()
-        fail_call(None)
+        streams = _streams()
+        yield dict(before := _since(begin))
         for _ in at_each_step(operation, opcodes=opcodes, finalizers=False):
-            left = _left() - usual
-            if left:  # an exception's traceback may be in a cycle
+            left = _since(begin)
+            if left != before:  # an exception's traceback may be in a cycle
                 gc.collect()
-                left = _left() - usual
-            usual["descriptors"] += left["descriptors"]
-            left["closed standard streams"] = len(streams) - len(streams & _streams())
-            yield dict(+left)
-            fail_call(None)
+                left = _since(begin)
+            assert streams <= _streams(), "a standard stream was closed"
+            yield dict(before := left)
     finally:
         fail_call(None)
         gc.unfreeze()
@@ -82,6 +81,11 @@ def _streams() -> set[tuple[int, int]]:
     """Descriptors 0 to 2 and their files: a structure of C that is still zero names the first."""
     open_ones = (number for number in range(3) if Path(f"/proc/self/fd/{number}").exists())
     return {(number, os.fstat(number).st_ino) for number in open_ones}
+
+
+def _since(begin: Counter[str]) -> dict[str, int]:
+    now = _left()
+    return {kind: now[kind] - begin[kind] for kind in now}
 
 
 def _left() -> Counter[str]:
