@@ -395,6 +395,13 @@ class TestLists:
         sample = Gst.Sample.new(None, Gst.Caps.from_string(caps), None, None)
         sample.set_buffer_list(listed)
         assert len(sbg.frames_of(sample)) == 3
+        said = sbg.frames_of(listed, format="GRAY8", width=8, height=3)
+        assert [str(f.image) for f in said] == ["GRAY8 8x3"] * 3
+        assert [str(f.image) for f in sbg.frames_of(sample, format="GRAY8", width=8, height=3)] == [
+            "GRAY8 8x3"
+        ] * 3
+        with pytest.raises(LayoutError, match="pass caps=, or all of"):
+            sbg.frames_of(listed, caps, format="GRAY8", width=6, height=3)
         with pytest.raises(LayoutError, match="frames_of"):
             sb.frame(sample)
         with pytest.raises(UnsupportedObjectError):

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from ._core.context import Context
 from ._core.frame import Frame
+from ._core.saying import say
 from ._core.tensor import Tensor
 from ._cpu.context import CpuContext, wrap_array, wrap_exported
 from ._cpu.frame import frame_of_arrays, given_parts
@@ -22,6 +23,8 @@ from .errors import LayoutError, UnsupportedObjectError
 from .formats import AudioInfo, ImageFormat
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from ._core.context import AnyContext
     from ._plugins.tables import Tables
 
@@ -96,8 +99,15 @@ def frame(
     width: int | None = None,
     height: int | None = None,
     audio: AudioInfo | None = None,
+    pts: int | None = None,
+    time_base: Fraction | None = None,
+    duration: Fraction | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Frame:
     """A frame over a framework's own frame, or over arrays in a given format.
+
+    What is said by `pts`, `time_base`, `duration` and `metadata` counts more than what the
+    framework's frame says, which is not changed.
 
     Args:
         native: for instance an av.VideoFrame; or one array that holds the whole image, its
@@ -106,12 +116,30 @@ def frame(
         format: for arrays: the image format ("NV12", "yuv420p", "bgr24" ...).
         width, height: in pixels, for arrays; by default read from the array's shape.
         audio: for arrays of sound: what they hold.
+        pts: presentation time, in units of `time_base`.
+        time_base: seconds for each unit of `pts`: Fraction(1, 90000).
+        duration: seconds for which it is shown or heard, a Fraction: `metadata["duration"]`.
+        metadata: entries of `frame.metadata`, which go into the frame's own dict.
 
     Raises:
         UnsupportedObjectError: no plugin knows the type, or the format is missing.
         UnknownNameError: no such format.
         LayoutError: the arrays do not fit the format, or the arguments contradict each other.
+        MetadataError: a time or the metadata is not what it must be.
     """
+    made = _framed(native, format, width, height, audio)
+    if not (pts is None and time_base is None and duration is None and metadata is None):
+        say(made.meta, pts, time_base, duration, metadata)
+    return made
+
+
+def _framed(
+    native: Any,
+    format: str | ImageFormat | None,
+    width: int | None,
+    height: int | None,
+    audio: AudioInfo | None,
+) -> Frame:
     if audio is not None and format is not None:
         raise LayoutError("a frame is an image or sound: pass format= or audio=, not both")
     if format is None and not (width is None and height is None):

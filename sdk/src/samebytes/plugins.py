@@ -53,6 +53,7 @@ from ._core.owned_pointer import (
 )
 from ._core.pointers import data_address, native_pointer
 from ._core.registry import ContextRegistry, intern, living_contexts
+from ._core.saying import FrameSays
 from ._core.secrets import without_secrets, without_secrets_in
 from ._core.storage import (
     JointStorage,
@@ -99,6 +100,7 @@ __all__ = [
     "Fd",
     "Frame",
     "FrameMeta",
+    "FrameSays",
     "GivenUpError",
     "HandleKey",
     "HostContext",

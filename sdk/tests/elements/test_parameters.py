@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -263,3 +263,33 @@ def test_functions_declare_keyword_only_ones() -> None:
 
         @el.transform()
         def open_ended(frame: object, **rest: object) -> None: ...
+
+
+def test_decorators_without_arguments() -> None:
+    seen: list[int] = []
+
+    @el.source
+    def numbered() -> Iterator[Any]:
+        yield from frames(3)
+
+    @el.transform
+    def other(picture: Any, *, left_out: int = 1) -> Any:
+        return None if picture.planes[0].native[0, 0] == left_out else picture
+
+    @el.inplace
+    def note(picture: Any) -> None:
+        picture.metadata["noted"] = True
+
+    @el.sink
+    def look(picture: Any) -> None:
+        assert picture.metadata["noted"]
+        seen.append(int(picture.planes[0].native[0, 0]))
+
+    el.Pipeline(numbered(), other(left_out=0), note(), look()).run(threads=0)
+    assert seen == [1, 2]
+
+
+def test_a_pattern_in_place_of_the_function_is_refused() -> None:
+    for decorator in (el.source, el.transform, el.inplace, el.sink):
+        with pytest.raises(TypeError, match="name the argument"):
+            decorator(el.Image("GRAY8"))  # type: ignore[call-overload]  # the test

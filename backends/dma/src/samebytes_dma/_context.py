@@ -14,7 +14,9 @@ from ._pickling.registering import register
 from ._tensor import DMATensor
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
+
+    from samebytes.plugins import FrameSays
 
 __all__ = ["DMA", "DMAContext"]
 
@@ -67,9 +69,12 @@ class DMAContext(Context[DMATensor]):
         return DMATensor.owned(buffer.plane(info), self, owner)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int
+        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> Frame[DMATensor]:
         """A new image in one buffer: planes one after another, without gaps.
+
+        Args:
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

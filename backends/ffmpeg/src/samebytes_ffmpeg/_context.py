@@ -16,7 +16,9 @@ from ._pixel_formats import image_format_named, pixel_format_name
 from ._plane import FFmpegPlane
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
+
+    from samebytes.plugins import FrameSays
 
 __all__ = ["FFMPEG", "FFmpegContext"]
 
@@ -41,13 +43,16 @@ class FFmpegContext(HostContext[FFmpegPlane, FFmpegFrame]):
             raise UnknownNameError("memory type", f"ffmpeg:{device}", known)
         return FFMPEG  # type: ignore[return-value]  # the singleton is of this very class
 
-    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> FFmpegFrame:
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+    ) -> FFmpegFrame:
         """A new av.VideoFrame, with rows aligned as FFmpeg likes them.
 
         Args:
             format_: an image format, or any name of it; the names of FFmpeg's own formats that
                 samebytes does not list ("bayer_rggb8", "pal8") are taken too.
             width, height: in pixels.
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: FFmpeg lacks the format, or cannot have one of that size.

@@ -27,9 +27,10 @@ from ._queues import check_queue
 from ._tensor import OpenCLTensor
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
     from samebytes import ImageFormat
+    from samebytes.plugins import FrameSays
 
     from ._allocation import Kind
 
@@ -171,6 +172,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         width: int,
         height: int,
         kind: Kind = "buffer",
+        **says: Unpack[FrameSays],
     ) -> OpenCLFrame:
         """A new image, owned by the frame that is returned. Its contents are undefined.
 
@@ -180,6 +182,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
 
         Args:
             kind: "buffer", "image", "usm_host", "usm_shared", "usm_device" or "svm".
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

@@ -35,7 +35,9 @@ from ._tensor import LevelZeroTensor
 from ._usm import AllocationProperties, Kind, export_descriptor, inspect, kind_of
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
+
+    from samebytes.plugins import FrameSays
 
 __all__ = ["LevelZeroContext"]
 
@@ -173,12 +175,14 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         kind: Kind = "host",
         *,
         exportable: bool = False,
+        **says: Unpack[FrameSays],
     ) -> Frame[LevelZeroTensor]:
         """A new image in one piece of USM, planes one after another without gaps.
 
         Args:
             kind: "host", "shared" or "device".
             exportable: whether `export_fd()` can share it.
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

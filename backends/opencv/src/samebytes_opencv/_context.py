@@ -13,9 +13,10 @@ from samebytes.plugins import HostContext
 from ._tensor import OpenCVTensor
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
     from samebytes import Frame, ImageFormat, TensorInfo
+    from samebytes.plugins import FrameSays
 
 __all__ = ["OPENCV", "OpenCVContext"]
 
@@ -44,9 +45,12 @@ class OpenCVContext(HostContext[OpenCVTensor]):
         return OpenCVTensor.owned(pages.native, self, pages.storage, info=pages.info)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int
+        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> Frame[OpenCVTensor]:
         """A new image in one piece of memory, one Mat for each plane; `native` is their tuple.
+
+        Args:
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have, or no Mat can be one of its planes.

@@ -16,9 +16,10 @@ from ._layout import carried_tensor, layout_of, tensor_over
 from ._tensor import OpenVINOTensor
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
     from samebytes import Context, Frame, ImageFormat
+    from samebytes.plugins import FrameSays
 
 __all__ = ["OPENVINO", "OpenVINOContext"]
 
@@ -65,9 +66,12 @@ class OpenVINOContext(HostContext[OpenVINOTensor]):
         return OpenVINOTensor.owned(native, self, storage, info=info)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int
+        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> Frame[OpenVINOTensor]:
         """A new image in one piece of memory; its planes are [1, rows, columns, channels].
+
+        Args:
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

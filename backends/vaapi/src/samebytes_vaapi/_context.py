@@ -20,7 +20,9 @@ from ._surface import VASurface
 from ._tensor import VATensor
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
+
+    from samebytes.plugins import FrameSays
 
 __all__ = ["VAAPIContext"]
 
@@ -139,6 +141,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         height: int,
         *,
         modifiers: Sequence[int] = (),
+        **says: Unpack[FrameSays],
     ) -> VAFrame:
         """A new surface, destroyed with its last holder. Its contents are undefined.
 
@@ -146,6 +149,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
             modifiers: layout modifiers of drm_fourcc.h among which the driver chooses: (0,) for
                 memory in rows, which devices of other kinds can use. By default it is the
                 driver's choice, on a GPU mostly tiled. Drivers without modifiers ignore it.
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have, or a modifier that is invalid.

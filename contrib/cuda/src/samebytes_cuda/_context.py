@@ -27,9 +27,9 @@ from ._streams import handle_of
 from ._tensor import CudaTensor, array_of
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
-    from samebytes.plugins import Tensor
+    from samebytes.plugins import FrameSays, Tensor
 
 __all__ = ["CudaContext", "context", "home_of"]
 
@@ -127,12 +127,18 @@ class CudaContext(Context[CudaTensor]):
         return CudaTensor.owned(native, self, pin, info=info)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, kind: Kind = "device"
+        self,
+        format_: str | ImageFormat,
+        width: int,
+        height: int,
+        kind: Kind = "device",
+        **says: Unpack[FrameSays],
     ) -> Frame[CudaTensor]:
         """A new image in one piece of memory, planes one after another without gaps.
 
         Args:
             kind: "device", "pinned", "managed" or "exportable".
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

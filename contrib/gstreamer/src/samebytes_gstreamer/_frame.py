@@ -234,21 +234,34 @@ def frame_of(
     return GStreamerFrame._over(native, caps, crop=crop)
 
 
-def frames_of(native: Any, caps: Any = None) -> list[GStreamerFrame]:
+def frames_of(
+    native: Any,
+    caps: Any = None,
+    *,
+    format: str | ImageFormat | None = None,  # the field's word for it
+    width: int | None = None,
+    height: int | None = None,
+    crop: bool = True,
+) -> list[GStreamerFrame]:
     """The frames of a Gst.BufferList, or of a Gst.Sample that has one: a batch.
 
     Args:
         native: a Gst.BufferList or Gst.Sample.
-        caps: Gst.Caps of the buffers, or their text; for a sample its own are taken.
+        caps: Gst.Caps of the buffers, or their text; for a sample, instead of its own.
+        format, width, height: instead of caps, as of `frame_of`.
+        crop: as of `frame_of`.
 
     Raises:
-        LayoutError, UnsupportedObjectError: as `frame_of`.
+        LayoutError, UnknownNameError, UnsupportedObjectError: as `frame_of`.
     """
     if isinstance(native, Gst.Sample):
-        caps = native.get_caps() if caps is None else caps
+        caps = native.get_caps() if caps is None and format is None else caps
         listed = native.get_buffer_list()
     else:
         listed = native
     if not isinstance(listed, Gst.BufferList):
         raise UnsupportedObjectError(f"{native!r} neither is nor has a Gst.BufferList")
-    return [frame_of(listed.get(number), caps) for number in range(listed.length())]
+    return [
+        frame_of(listed.get(n), caps, format=format, width=width, height=height, crop=crop)
+        for n in range(listed.length())
+    ]

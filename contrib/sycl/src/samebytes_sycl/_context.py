@@ -26,7 +26,9 @@ from ._tensor import SYCLTensor
 from ._usm_array import USMArray
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
+
+    from samebytes.plugins import FrameSays
 
 __all__ = ["Kind", "SYCLContext", "context"]
 
@@ -115,12 +117,18 @@ class SYCLContext(Context[SYCLTensor]):
         return SYCLTensor.owned(native, self, pin, info=info)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, kind: Kind = "shared"
+        self,
+        format_: str | ImageFormat,
+        width: int,
+        height: int,
+        kind: Kind = "shared",
+        **says: Unpack[FrameSays],
     ) -> Frame[SYCLTensor]:
         """A new image in one piece of USM, planes one after another without gaps.
 
         Args:
             kind: "host", "shared" or "device".
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

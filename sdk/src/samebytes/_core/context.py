@@ -25,10 +25,12 @@ from ..errors import ClosedError, UnknownNameError, UnsupportedObjectError
 from .device import CPU_DEVICE, Device
 from .frame import Frame
 from .handles import check_handle_key
+from .saying import say
 from .tensor import Tensor
 from .typed import FrameT_co, TensorT_co, TypedContext
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from typing import Self
 
     from ..formats import AudioInfo, ImageInfo
@@ -121,9 +123,9 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        for name in ("allocate", "allocate_frame"):
+        for name, wrap in (("allocate", _while_open), ("allocate_frame", _saying)):
             if name in vars(cls):
-                setattr(cls, name, _while_open(vars(cls)[name]))
+                setattr(cls, name, wrap(vars(cls)[name]))
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
@@ -185,16 +187,22 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         """
         raise UnsupportedObjectError(f"{self.node} cannot allocate tensors")
 
-    def allocate_frame(self, format_: Any, width: int, height: int) -> FrameT_co:
+    def allocate_frame(
+        self, format_: Any, width: int, height: int, *options: Any, **named: Any
+    ) -> FrameT_co:
         """A new image, owned by the frame that is returned. Its contents are undefined.
 
         Args:
             format_: the pixel format, in any spelling: "NV12", "bgr24".
             width: pixels in a row.
             height: rows.
+            options: those of the memory type.
+            named: the same by name, and for all memory types `pts`, `time_base`, `duration` and
+                `metadata`, as of `samebytes.frame`: see `samebytes.plugins.FrameSays`.
 
         Raises:
             UnsupportedObjectError: this framework cannot allocate images.
+            MetadataError: what is said of the frame is not what it must be.
             ClosedError: the context was closed.
         """
         raise UnsupportedObjectError(f"{self.node} cannot allocate frames")
@@ -371,6 +379,28 @@ def _while_open(make: Callable[..., Any]) -> Callable[..., Any]:
     def making(self: Context, /, *arguments: Any, **named: Any) -> Any:
         self.check_open()
         return make(self, *arguments, **named)
+
+    return making
+
+
+def _saying(make: Callable[..., Any]) -> Callable[..., Any]:
+    """`make`, which allocates a frame, with what all contexts let their callers say of one."""
+
+    @wraps(make)
+    def making(
+        self: Context,
+        /,
+        *arguments: Any,
+        pts: int | None = None,
+        time_base: Fraction | None = None,
+        duration: Fraction | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> Any:
+        self.check_open()
+        frame = make(self, *arguments, **named)
+        say(frame.meta, pts, time_base, duration, metadata)
+        return frame
 
     return making
 

@@ -26,7 +26,9 @@ from ..formats import ImageFormat, ImageInfo
 from .tensor import CpuTensor
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
+
+    from .._core.saying import FrameSays
 
 __all__ = [
     "CPU", "CpuContext", "allocate_pages", "places_of_planes", "wrap_array", "wrap_exported",
@@ -72,7 +74,13 @@ class CpuContext(HostContext[CpuTensor]):
         return CpuTensor.owned(array_in(storage, info), self, storage, info=lazy)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, *, zeroed: bool = True
+        self,
+        format_: str | ImageFormat,
+        width: int,
+        height: int,
+        *,
+        zeroed: bool = True,
+        **says: Unpack[FrameSays],
     ) -> Frame[CpuTensor]:
         """A new image in one piece of memory: dense planes one after another.
 
@@ -83,6 +91,7 @@ class CpuContext(HostContext[CpuTensor]):
             width: pixels.
             height: pixels.
             zeroed: whether all bytes are zero, as in `allocate()`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 from .._core.frame import Frame
 from ..errors import UnsupportedObjectError
@@ -63,41 +63,81 @@ class _SourceOfIterable(Source):
         self._iterator = iter(())
 
 
-def source(*, gives: Any = _ANY, live: bool = False) -> _Decorator:
+@overload
+def source(function: Callable[..., Any], /) -> Callable[..., Any]: ...
+
+
+@overload
+def source(*, gives: Any = ..., live: bool = ...) -> _Decorator: ...
+
+
+def source(
+    function: Callable[..., Any] | None = None, /, *, gives: Any = _ANY, live: bool = False
+) -> Callable[..., Any]:
     """Make a Source of a generator function; its keyword-only parameters are the element's.
 
     Args:
+        function: where nothing is said of it, `@el.source` without parentheses.
         gives: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
         live: frames come when they come, and may be left out.
 
     Returns:
-        A decorator, as of `inplace`.
+        A decorator, as of `inplace`; with a function, what that makes of it.
     """
-    return partial(_made, _SourceOfFunction, {"gives": gives, "live": live}, 0)
+    return _decorated(_SourceOfFunction, {"gives": gives, "live": live}, function, 0)
+
+
+@overload
+def transform(function: Callable[..., Any], /) -> Callable[..., Any]: ...
+
+
+@overload
+def transform(*, takes: Any = ..., gives: Any = ..., concurrent: bool = ...) -> _Decorator: ...
 
 
 def transform(
+    function: Callable[..., Any] | None = None,
+    /,
     *,
     takes: Any = _ANY,
     gives: Any = _SAME,
     concurrent: bool = False,
-) -> _Decorator:
+) -> Callable[..., Any]:
     """Make a Transform of a function or generator function of one frame.
 
     Args:
+        function: where nothing is said of it, `@el.transform` without parentheses.
         takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
         gives: a pattern, or `el.same()` for the frame that it takes.
         concurrent: several threads may call it at a time; its frames keep their order all the same.
 
     Returns:
-        A decorator, as of `inplace`.
+        A decorator, as of `inplace`; with a function, what that makes of it.
     """
     attributes = {"takes": takes, "gives": gives, "concurrent": concurrent}
-    return partial(_made, _transform, attributes, 1)
+    return _decorated(_transform, attributes, function)
 
 
-def inplace(*, takes: Any, concurrent: bool = False) -> _Decorator:
+@overload
+def inplace(function: Callable[..., Any], /) -> Callable[..., Any]: ...
+
+
+@overload
+def inplace(*, takes: Any = ..., concurrent: bool = ...) -> _Decorator: ...
+
+
+def inplace(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    takes: Any = _ANY,
+    concurrent: bool = False,
+) -> Callable[..., Any]:
     """Make a TransformInplace of a function of one frame.
+
+    @el.inplace
+    def note(frame):  # frames as they come, to read, and to add metadata and regions
+        frame.metadata["seen"] = True
 
     @el.inplace(takes=el.Image("NV12|I420", memory="cpu", access="rw"))
     def blur(frame, *, radius: Annotated[int, el.Range(1, 31)] = 5): ...
@@ -105,31 +145,52 @@ def inplace(*, takes: Any, concurrent: bool = False) -> _Decorator:
     pipe = el.Pipeline(frames, blur(radius=7))
 
     Args:
-        takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
+        function: where nothing is said of it, `@el.inplace` without parentheses.
+        takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple. By
+            default frames come as they are, and are only read.
         concurrent: several threads may call it at a time; its frames keep their order all the same.
 
     Returns:
         A decorator. What it makes of the function is called with the element's parameters, and
-        returns an element.
+        returns an element. With a function, what the decorator makes of it.
     """
-    return partial(_made, _inplace, {"takes": takes, "concurrent": concurrent}, 1)
+    return _decorated(_inplace, {"takes": takes, "concurrent": concurrent}, function)
 
 
-def sink(*, takes: Any = _ANY) -> _Decorator:
+@overload
+def sink(function: Callable[..., Any], /) -> Callable[..., Any]: ...
+
+
+@overload
+def sink(*, takes: Any = ...) -> _Decorator: ...
+
+
+def sink(function: Callable[..., Any] | None = None, /, *, takes: Any = _ANY) -> Callable[..., Any]:
     """Make a Sink of a function of one frame.
 
     Args:
+        function: where nothing is said of it, `@el.sink` without parentheses.
         takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
 
     Returns:
-        A decorator, as of `inplace`.
+        A decorator, as of `inplace`; with a function, what that makes of it.
     """
-    return partial(_made, _sink, {"takes": takes}, 1)
+    return _decorated(_sink, {"takes": takes}, function)
 
 
 _transform = type("_TransformOfFunction", (_OfFunction, Transform), {"__module__": __name__})
 _inplace = type("_InplaceOfFunction", (_OfFunction, TransformInplace), {"__module__": __name__})
 _sink = type("_SinkOfFunction", (_OfFunction, Sink), {"__module__": __name__})
+
+
+def _decorated(
+    base: type, attributes: dict[str, Any], function: Callable[..., Any] | None, frames: int = 1
+) -> Callable[..., Any]:
+    if function is None:
+        return partial(_made, base, attributes, frames)
+    if not callable(function):
+        raise TypeError(f"a function is decorated, not {function!r}: name the argument")
+    return _made(base, attributes, frames, function)
 
 
 def _made(

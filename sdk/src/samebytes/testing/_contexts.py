@@ -149,7 +149,10 @@ class ContextSuite(Declared):
             with pytest.raises(UnsupportedObjectError, match="cannot allocate"):
                 context.allocate_frame("BGR", 8, 4)
             return
-        frame = context.allocate_frame("NV12", 8, 4)
+        entry = {"samebytes.testing": 1}
+        frame = context.allocate_frame("NV12", 8, 4, pts=7, metadata=entry)
+        assert frame.pts == 7
+        assert frame.metadata["samebytes.testing"] == 1
         image = frame.image
         assert str(image) == "NV12 8x4"
         assert frame.context is context

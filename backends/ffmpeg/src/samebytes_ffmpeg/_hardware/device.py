@@ -33,7 +33,9 @@ from .pool import HardwareFramePool
 from .transfer import upload
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
+
+    from samebytes.plugins import FrameSays
 
 __all__ = ["DRMDevice", "HardwareDevice", "VAAPIDevice"]
 
@@ -221,9 +223,12 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         return None if isinstance(info, ImageInfo) else "frames of a device are images"
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int
+        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> FFmpegHardwareFrame:
         """A new frame on the device, from a pool of its format and size.
+
+        Args:
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: the device has no such frames.

@@ -22,7 +22,10 @@ from ._creation import TensorMaker, nhwc
 from ._tensors import GpuFrame, GpuTensor
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from samebytes import ImageFormat
+    from samebytes.plugins import FrameSays
 
 __all__ = ["CONTEXTS", "ClContext", "handle_or_none"]
 
@@ -216,8 +219,13 @@ class ClContext(TensorMaker):
         """
         return self.create_tensor(dtype, shape)
 
-    def allocate_frame(self, format_: str | ImageFormat, width: int, height: int) -> GpuFrame:
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+    ) -> GpuFrame:
         """A new image, whose planes are cl_mem buffers [1, rows, columns, channels].
+
+        Args:
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

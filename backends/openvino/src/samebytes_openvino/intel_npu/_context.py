@@ -39,9 +39,10 @@ from ._remote_properties import as_properties, ask
 from ._tensor import ZeroBufferTensor
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
     from samebytes import Frame
+    from samebytes.plugins import FrameSays
 
 __all__ = ["ZeroContext", "image_shape"]
 
@@ -279,9 +280,12 @@ class ZeroContext(RemoteContext):
         return self.create_tensor(TensorInfo(dtype, shape).dtype, shape)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int
+        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> Frame[RemoteTensor]:
         """A new image in one piece of Level Zero memory; planes are [1, rows, columns, channels].
+
+        Args:
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.
