@@ -25,6 +25,7 @@ from samebytes_dma._pickling import offers as module
 from samebytes_dma._pickling.offers import Offers, offers, opened
 
 from .both_ends import memfds, no_descriptors, value_of
+from .owners import abandoned
 
 pytestmark = [
     # jax, where an earlier test used it, and Python's own word on threads.
@@ -285,26 +286,6 @@ def test_a_wrong_key_opens_nothing_and_spends_nothing() -> None:
             sock.shutdown(socket.SHUT_WR)
             assert sock.recv(1) == b""
     check(pickle.loads(pickled), 5)
-
-
-def abandoned() -> tuple[bytes, bytes]:
-    """A pickle whose process has ended, and the address in it, which is free again."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            pickled = bytes(ForkingPickler.dumps(picture(5)))
-            assert offers._listener is not None
-            os.write(writing, offers._listener.getsockname() + pickled)
-            os._exit(0)
-        finally:
-            os._exit(99)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as file:
-        said = file.read()
-    assert os.waitpid(child, 0) == (child, 0)
-    address, pickled = said.split(b"\x80", 1)
-    return address, b"\x80" + pickled
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="root alone can become another user")

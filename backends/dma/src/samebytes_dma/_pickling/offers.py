@@ -17,7 +17,7 @@ from samebytes.errors import SamebytesError
 from samebytes.plugins import Fd, Lock, in_forked_child
 
 from .._passing.exchange import prepared, receive
-from .._passing.message import EndOfStreamError
+from .._passing.message import EndOfStreamError, MessageError
 from .._passing.transport import send_message
 from .._ring.inherited import hold_on
 from .._ring.sockets import user_of
@@ -40,6 +40,7 @@ _NAP = 0.02
 # What accept() fails with for want of room here, while the one who asks stays in the queue.
 _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _NO_ROOM_SECONDS = 0.1
+_LAST_SECONDS = 2.0
 
 
 class OfferError(SamebytesError, EOFError):
@@ -98,6 +99,12 @@ class Offers:
             os.eventfd_write(self._wake.fileno(), 1)
             address: bytes = self._listener.getsockname()
             return address, key
+
+    def wait_until_fetched(self) -> None:
+        """Return when nothing is offered any more, or after a moment."""
+        deadline = time.monotonic() + _LAST_SECONDS
+        while self._running and time.monotonic() < deadline:
+            time.sleep(_NAP)
 
     def forget_old(self) -> float | None:
         """Drop what nobody fetched in time; seconds until the next is due, None without any."""
@@ -225,7 +232,9 @@ def opened(address: bytes, key: bytes) -> DMATensor | Frame:
                 "the process that made this pickle of a tensor or frame did not answer within "
                 f"{_ANSWER_SECONDS:g} s: it is stopped, or has no descriptors left"
             ) from error
-        except (EndOfStreamError, ConnectionError, FileNotFoundError) as error:
+        except (EndOfStreamError, MessageError, ConnectionError, FileNotFoundError) as error:
+            if isinstance(error, MessageError) and error.field != "message":
+                raise  # it came whole
             raise OfferError(
                 "this pickle of a tensor or frame was loaded before, or too late, or the process "
                 "that made it has ended: one pickle is for one receiver, which is to load it "

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import sys
 from multiprocessing.reduction import ForkingPickler
+from multiprocessing.util import Finalize, register_after_fork
 from typing import Any
 
 from samebytes import Frame
@@ -12,11 +15,30 @@ from .._tensor import DMATensor
 
 __all__ = ["register"]
 
+_AFTER_THE_QUEUES = -100
+
 
 def register() -> None:
     """Let that pickler ask here; by exact class, as it does."""
     ForkingPickler.register(DMATensor, _reduced)
     ForkingPickler.register(Frame, _reduced)
+    _end_later(_end)
+    register_after_fork(_end, _end_later)  # a worker begins without its parent's finalizers
+
+
+def _end_later(end: Any) -> None:
+    Finalize(None, end, exitpriority=_AFTER_THE_QUEUES)
+
+
+def _end() -> None:
+    """Let a worker that ends wait for those who have its pickles, and not yet the memory.
+
+    A pool with maxtasksperchild ends its workers right after their last result, and a queue pickles
+    what was put into it when its process ends.
+    """
+    made = sys.modules.get("samebytes_dma._pickling.offers")
+    if made is not None and multiprocessing.parent_process() is not None:
+        made.offers.wait_until_fetched()
 
 
 def _reduced(item: Any) -> Any:
