@@ -153,6 +153,8 @@ def test_the_cheapest_route_that_takes_the_object_is_taken(
     world: tuple[dict[str, Any], list[MapperSpec]], level: str, access: Any
 ) -> None:
     contexts, every = world
+    if len(contexts) < 6:
+        pytest.skip("missing packages: the backends, whose edges are tried here")
     edges = [spec for spec in every if spec.serves(level) and access in spec.access]
     closed = {n for n, spec in discovery.tables().contexts.items() if not spec.transit}
     compared = 0
