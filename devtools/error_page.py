@@ -78,7 +78,7 @@ _REMEDIES = {
 _WHOLE = {"ParameterError": "says"}
 
 # Classes that pass their arguments on to the one that they are of.
-_PASSING_ON = ("RouteError", "SamebytesError")
+_PASSING_ON = ("Refused", "RouteError", "SamebytesError")
 
 # How a class makes its message from the arguments of its constructor.
 _TEMPLATES = {

@@ -79,7 +79,11 @@ class SamebytesError(Exception):
         super().__init__(*(without_secrets(args) if args else args))
 
     def add_note(self, note: str, /) -> None:
-        """Add a line to what a traceback shows of it."""
+        """Add a line to what a traceback shows of it.
+
+        Args:
+            note: the line; passwords in it are left out.
+        """
         super().add_note(without_secrets(note))
 
     def __reduce__(self) -> tuple[Any, ...]:

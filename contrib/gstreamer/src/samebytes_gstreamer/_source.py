@@ -186,6 +186,10 @@ class GStreamerSource:
 
         The streaming thread that brought a buffer holds it a little longer.
 
+        Args:
+            frame: one that this source brought; it stays the caller's.
+            deadline: until when to wait.
+
         Raises:
             PipelineTimeoutError: elements hold it for longer than that.
         """

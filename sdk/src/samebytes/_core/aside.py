@@ -39,7 +39,7 @@ def taken_from(queue: SimpleQueue[R]) -> R:
     gives to a thread of a library: nothing wakes the main thread then until an item comes.
 
     Args:
-        queue: what other threads put items in.
+        queue: what other threads put items in; it stays the caller's.
     """
     while True:
         try:

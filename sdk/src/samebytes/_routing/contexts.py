@@ -186,7 +186,7 @@ def sharing(known: Sequence[Context], spec: ContextSpec, device: str | None) -> 
         chain = chains.popleft()
         parents = tables().contexts[chain[0]].derives_from
         for one in known:
-            if one.node in parents and not one.closed:
+            if one.node in parents:
                 # Of handles that are missing, or that the framework does not take, the memory may
                 # still be handed over.
                 with suppress(DeviceMismatchError, NoRouteError, UnknownNameError):

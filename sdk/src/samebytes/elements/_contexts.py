@@ -31,7 +31,8 @@ class Contexts:
         if near is not None and near.node != spec.node:
             found = sharing([near], spec, device)
         if found is None:
-            found = self.of_node(name) or sharing(self._known, spec, device) or context(name)
+            open_ = [one for one in self._known if not one.closed]
+            found = self.of_node(name) or sharing(open_, spec, device) or context(name)
         return self.add(found)
 
     def add(self, context: Context) -> Context:
