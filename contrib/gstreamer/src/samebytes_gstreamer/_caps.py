@@ -28,7 +28,7 @@ from ._hdr import hdr_text, read_hdr
 from ._interlacing import check_mode, differ, interlacing_text
 from ._libraries import gst
 
-__all__ = ["Description", "Sound", "caps_as_said", "caps_for", "describe"]
+__all__ = ["Description", "Sound", "caps_as_said", "caps_for", "describe", "parsed"]
 
 _KEPT = 64
 _DMABUF = "memory:DMABuf"
@@ -115,6 +115,22 @@ def describe(caps: Any) -> Description:
         dropped = _described.popitem(last=False) if len(_described) > _KEPT else None
     del dropped
     return description
+
+
+def parsed(text: str) -> Any:
+    """The Gst.Caps of a text.
+
+    Raises:
+        LayoutError: GStreamer cannot parse it, or would read a part of it alone.
+    """
+    try:
+        # To C a text ends at its first NUL.
+        found = None if "\0" in text else Gst.Caps.from_string(text)
+    except UnicodeEncodeError:
+        found = None
+    if found is None:
+        raise LayoutError(f"GStreamer cannot parse the caps {text!r}")
+    return found
 
 
 def _parse(caps: Any) -> Description:

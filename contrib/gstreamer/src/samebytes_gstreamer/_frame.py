@@ -9,7 +9,7 @@ from samebytes import FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Frame, Tensor, read_slot
 
-from ._caps import Description, caps_as_said, caps_for, describe
+from ._caps import Description, caps_as_said, caps_for, describe, parsed
 from ._gi import Gst, pointer_of
 from ._libraries import gst
 from ._loans import sweep
@@ -224,9 +224,7 @@ def frame_of(
         UnsupportedObjectError: neither buffer nor sample, or nothing says what it holds.
     """
     if isinstance(caps, str):
-        text, caps = caps, Gst.Caps.from_string(caps)
-        if caps is None:
-            raise LayoutError(f"GStreamer cannot parse the caps {text!r}")
+        caps = parsed(caps)
     if format is not None:
         if caps is not None or width is None or height is None:
             raise LayoutError("pass caps=, or all of format=, width= and height=")

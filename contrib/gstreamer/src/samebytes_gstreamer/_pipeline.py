@@ -230,6 +230,9 @@ def _made(description: Any) -> Any:
         raise UnsupportedObjectError(
             f"a pipeline must be a Gst.Pipeline or its text, not {type(description).__name__}"
         )
+    if "\0" in description:  # to C a text ends there
+        text = f"there is a NUL character in {description!r}"
+        raise PipelineError("gst_parse_launch", int(Gst.ParseError.SYNTAX), text)
     try:
         made = Gst.parse_launch(description)
     except Exception as error:  # GLib.Error, which gi makes for each domain

@@ -15,6 +15,7 @@ from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Access, GivenUpError, check_access
 
 from ._abi.plugin_libraries import GST_FLOW_OK
+from ._caps import parsed
 from ._frame_rate import rate_of, with_rate
 from ._gi import Gst, GstApp, pointer_of
 from ._libraries import app, gst
@@ -58,8 +59,8 @@ class GStreamerSink:
     Raises:
         PipelineError: the pipeline cannot be made: an element is not installed, a property is
             not there.
-        UnsupportedObjectError: no appsrc, or several and no name.
-        LayoutError: caps that GStreamer cannot parse.
+        UnsupportedObjectError: no appsrc, or several and no name; caps that are something else.
+        LayoutError: caps that GStreamer cannot parse, or that are not fixed.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class GStreamerSink:
         ):
             self._source.set_property(key, value)
         if caps is not None:
-            self._source.set_property("caps", _parsed(caps))
+            self._source.set_property("caps", _fixed(caps))
 
     @property
     def pipeline(self) -> Any:
@@ -241,13 +242,14 @@ class GStreamerSink:
         self.stop()
 
 
-def _parsed(caps: Any) -> Any:
-    if isinstance(caps, str):
-        parsed = Gst.Caps.from_string(caps)
-        if parsed is None:
-            raise LayoutError(f"GStreamer cannot parse the caps {caps!r}")
-        return parsed
-    return caps
+def _fixed(caps: Any) -> Any:
+    found = parsed(caps) if isinstance(caps, str) else caps
+    if not isinstance(found, Gst.Caps):
+        raise UnsupportedObjectError(f"caps={caps!r} is neither a Gst.Caps nor its text")
+    if not found.is_fixed():
+        said = found.to_string()
+        raise LayoutError(f"caps={said!r} are not fixed: they say what each frame is")
+    return found
 
 
 class _Stall:
