@@ -30,6 +30,11 @@ RATE = Fraction(25)
 _SAYING_ASPECT = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
 """Containers of one size and shape, which say it themselves."""
 
+# What is not UTF-8 in tags keeps a file shut otherwise; PyAV 19 replaces it unasked.
+_ANY_TAGS: dict[str, Any] = (
+    {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+)
+
 _LONG = 1 << 40
 _numbers = itertools.count(1)
 
@@ -74,9 +79,7 @@ class Input:
         # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
         name = str(path.absolute()) if path.exists() else url
         try:
-            self._container: Any = av.open(
-                name, options=dict(options), timeout=limit, metadata_errors="replace"
-            )
+            self._container: Any = av.open(name, options=dict(options), timeout=limit, **_ANY_TAGS)
         except (av.FFmpegError, OSError) as error:
             words = in_words(error, None if waking is None else waking.seconds)
             raise fail(f"FFmpeg cannot open it: {words}") from without_secrets_in(error)

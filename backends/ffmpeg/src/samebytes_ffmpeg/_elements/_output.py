@@ -122,6 +122,8 @@ class Output:
         """Write what the encoder still holds."""
         if self._stream is not None and not self._flushed:
             self._flushed = True
+            if self._last is None:
+                return  # the encoder did not open, and PyAV 19 would end the process
             self._container.mux(self._stream.encode(None))
 
     def close(self) -> None:
