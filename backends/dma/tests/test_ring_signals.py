@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +18,7 @@ import pytest
 import samebytes as sb
 from samebytes.testing import at_each_step
 from samebytes_dma import RingTimeoutError, RingWriter
+from samebytes_dma._ring.connection import Connection
 from samebytes_dma._ring.inbox import TakenError
 from samebytes_dma._ring.readers import Reader
 
@@ -160,6 +162,35 @@ def test_a_use_that_was_not_begun_gives_nothing_back() -> None:
         writer.serve()
         assert writer.statistics.readers[0].held == 1
         del frame
+
+
+def test_a_release_that_an_exception_keeps_from_beginning_is_made_up_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The exception comes at the first instruction, where nothing can catch it."""
+    give_back = Connection._give_back
+    struck: list[int] = []
+
+    def begin(*arguments: Any) -> None:
+        if not struck:
+            struck.append(arguments[2])
+            raise Stop
+        give_back(*arguments)
+
+    monkeypatch.setattr(Connection, "_give_back", begin)
+    reported = list[Any]()
+    monkeypatch.setattr(sys, "unraisablehook", lambda seen: reported.append(seen.exc_type))
+    with ring() as (writer, reader):
+        for number in (1, 2):
+            sent(writer, number)
+            frame = reader.read()
+            assert reader.statistics.held == 1
+            del frame
+            assert reader.statistics.held == 0
+            assert served(writer, lambda: writer.statistics.readers[0].held == 0)
+        assert struck == [1]
+        assert reported == [Stop]
+        assert writer.statistics.readers[0].done == 2
 
 
 def test_a_packet_that_an_exception_leaves_wakes_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from ._core.handles import (
 )
 from ._core.imports import ImportCache
 from ._core.info import TensorInfo, dense_strides
+from ._core.interrupts import deferred
 from ._core.libraries import bind
 from ._core.loans import (
     ADD_PENDING_CALL,
@@ -48,7 +49,6 @@ from ._core.ordering import ordering_queue
 from ._core.owned_pointer import (
     OwnedPointer,
     owned_pointer_type,
-    uninterrupted,
     untrack,
 )
 from ._core.pointers import data_address, native_pointer
@@ -137,6 +137,7 @@ __all__ = [
     "check_modifier",
     "count_copy",
     "data_address",
+    "deferred",
     "dense_strides",
     "dlpack_array",
     "dlpack_capsule",
@@ -165,7 +166,6 @@ __all__ = [
     "register_handle_key",
     "sweep_loans",
     "taken_from",
-    "uninterrupted",
     "untrack",
     "without_secrets",
     "without_secrets_in",

@@ -9,13 +9,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import openvino
 
 from samebytes.errors import BusyError, ClosedError
-from samebytes.plugins import Lock, uninterrupted
+from samebytes.plugins import Lock
 
 from ._busy import REPORTING_BUSY
 from ._completion import calling_back, disarm, in_callback, report, retire, trampoline
@@ -32,7 +31,7 @@ _armed: weakref.WeakSet[Inference] = weakref.WeakSet()
 _awaited: set[Inference] = set()
 _exiting = False
 
-# OpenVINO's method, below the one in Python that could be interrupted when the inference runs.
+# OpenVINO's method, below the one in Python that looks for inputs among its arguments.
 _start = super(openvino.InferRequest, openvino.InferRequest).start_async
 
 _LONGEST = 2**31 - 1
@@ -125,7 +124,6 @@ class Inference:
         if _exiting:
             raise ClosedError("Python is exiting: no new inference can be started")
         before = self.running, self._unpublished, self._outstanding
-        begun: list[bool] = []
         try:
             # First, since it may have ended before start_async() has returned.
             self.running = self._unpublished = True
@@ -135,10 +133,10 @@ class Inference:
             if self._called is not None:
                 _awaited.add(self)
             with REPORTING_BUSY:
-                uninterrupted(partial(_start, native, {}, None), partial(begun.append, True))
+                _start(native, {}, None)
         except BaseException as error:
-            if begun:  # a signal handler's, and the inference is running
-                raise
+            if not (isinstance(error, BusyError) or _has_returned(native)):
+                raise  # the exception is a signal handler's, and the inference is running
             self.running, self._unpublished, self._outstanding = before
             self._forget()
             if self._submissions is not None and isinstance(error, RuntimeError):

@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 import signal
+
+# Those of signal look for the member of an enumeration at each call, and take 15 times as long.
+from _signal import getsignal  # type: ignore[import-not-found]  # typeshed has it not
+from _signal import signal as install
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -19,8 +23,8 @@ class deferred:  # noqa: N801 - used like a function
             device = library.open(number)
             devices[number] = device
 
-    For slow paths that are taken once: it takes some 50 microseconds. Nothing in it may wait for a
-    user, since Ctrl-C does not end that wait.
+    It takes some 5 microseconds, so it is for paths that are slow or taken once. Nothing in it may
+    wait for a user, since Ctrl-C does not end that wait.
 
     Python runs handlers in the main thread alone, whichever thread the kernel gave the signal. So a
     blocked signal mask would not keep them away, and handlers are replaced here instead. In other
@@ -36,10 +40,10 @@ class deferred:  # noqa: N801 - used like a function
             return
         try:
             for number in _NUMBERS:
-                handler = signal.getsignal(number)
+                handler = getsignal(number)
                 if callable(handler):
                     self._handlers[number] = handler
-                    signal.signal(number, self._note)
+                    install(number, self._note)
         except BaseException:  # of a handler that was not replaced yet
             self._put_back()
             raise
@@ -56,8 +60,8 @@ class deferred:  # noqa: N801 - used like a function
     def _put_back(self) -> None:
         try:
             for number, handler in self._handlers.items():
-                if signal.getsignal(number) == self._note:
-                    signal.signal(number, handler)
+                if getsignal(number) == self._note:
+                    install(number, handler)
         except BaseException:  # of one that is back: the others come back all the same
             self._put_back()
             raise

@@ -10,7 +10,6 @@ Python can be interrupted before its first line. So:
 * What such an object runs when it is dropped is the C function itself.
 * Where a C function takes over what an object owns, the object is emptied first: an exception
   between the two leaks, where the other order would give back twice.
-* `uninterrupted` makes calls of C functions one after another.
 
 The garbage collector finalizes the objects of a reference cycle in any order, so it could give a
 pointer back before those who still use it were finalized. `untrack` prevents that.
@@ -19,16 +18,13 @@ pointer back before those who still use it were finalized. `untrack` prevents th
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from ctypes import POINTER, c_void_p, py_object
-from operator import call
 from typing import Any
 
 __all__ = [
     "OwnedPointer",
     "bindable",
     "owned_pointer_type",
-    "uninterrupted",
     "untrack",
 ]
 
@@ -76,23 +72,3 @@ def owned_pointer_type(
     free.argtypes = (POINTER(made),)
     made.__del__ = bindable(free)  # type: ignore[attr-defined]
     return made
-
-
-def uninterrupted(*calls: Callable[[], Any]) -> list[Any]:
-    """Make calls one after another; no signal handler can raise between them.
-
-        began = uninterrupted(partial(begin, handle), partial(to_end.append, handle))
-
-    One that raises is the last. The list of results does not exist for the caller until all have
-    returned: what a call acquires must be noted by the call after it, as above.
-
-    A release that may run at interpreter exit, when this module's globals are gone, does the same
-    with an `operator.call` that it was given: `list(map(call, calls))`.
-
-    Args:
-        calls: functions written in C, or `functools.partial` of such; with their arguments bound.
-
-    Returns:
-        What each returned.
-    """
-    return list(map(call, calls))

@@ -73,9 +73,12 @@ def route_function(
                 raise
             # Else the caller's queue, which is of a framework at an end, is not of this one.
             answer.took = took
-            if refused is None:
-                raise answer from None
-            return refused(source, answer)
+            try:
+                if refused is None:
+                    raise answer from None
+                return refused(source, answer)
+            finally:
+                del answer  # its traceback holds this call
         # The objects between are nobody's: what they hold is held by the storages.
         item.parent = source
         item._made = made

@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import array
-import os
 import socket
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from functools import partial
-from operator import call
+from collections.abc import Sequence
 from typing import Any
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Fd, uninterrupted
+from samebytes.plugins import Fd
 
 from .message import (
     HEADER_SIZE,
@@ -137,16 +133,13 @@ def _packet(sock: socket.socket, fds: list[Fd]) -> tuple[int, bytes]:
     return descriptors, _whole(packet[HEADER_SIZE:], nbytes)
 
 
-def receive_part(
-    sock: socket.socket, room: int | bytearray, fds: list[Fd]
-) -> tuple[bytes, int, int]:
+def receive_part(sock: socket.socket, room: int, fds: list[Fd]) -> tuple[bytes, int, int]:
     """One recvmsg().
 
     Args:
         sock: the socket.
-        room: how many bytes at most, or where so many are written first: most packets are short,
-            and room for the longest takes a while to allocate.
-        fds: gets the descriptors that come along, which are owned from the first moment on.
+        room: how many bytes at most.
+        fds: gets the descriptors that come along, which it owns.
 
     Returns:
         The bytes, the flags, and the number of the process that sent its credentials; 0 without.
@@ -155,27 +148,8 @@ def receive_part(
         MessageError: more descriptors than a message may have, or than this process may open.
         OSError: what the socket says.
     """
-    receive: Callable[[], Any]
-    if isinstance(room, int):
-        receive = partial(sock.recvmsg, room, ANCILLARY, CLOEXEC)
-    else:
-        receive = partial(sock.recvmsg_into, (room,), ANCILLARY, CLOEXEC)
-    received: deque[Received] = deque()
-    # At each moment the numbers that nobody owns yet are in the one or in the other.
-    numbers: deque[int] = deque()
-    try:
-        received.extend(map(call, (receive,)))  # with nothing between the call and the deque
-        got, ancillary, flags, _ = received[0]
-        if ancillary:
-            found = descriptors_in(ancillary)
-            uninterrupted(partial(numbers.extend, found), received.clear)
-            while numbers:
-                fds.append(Fd.returned_by(numbers.popleft))
-    except BaseException:
-        for number in (*[n for r in received for n in descriptors_in(r[1])], *numbers):
-            os.close(number)
-        raise
-    part = bytes(room[:got]) if isinstance(room, bytearray) else got
+    part, ancillary, flags, _ = sock.recvmsg(room, ANCILLARY, CLOEXEC)
+    fds.extend(map(Fd, descriptors_in(ancillary)))
     sender = sender_in(ancillary)
     if flags & CONTROL_TRUNCATED or len(fds) > MAX_DESCRIPTORS:
         raise MessageError(

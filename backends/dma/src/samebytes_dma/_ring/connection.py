@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import select
 import socket
+import weakref
 from collections import deque
 from functools import partial
 from operator import setitem
@@ -15,11 +16,11 @@ from samebytes.plugins import Fd, in_forked_child
 
 from .inbox import Inbox, TakenError
 from .messages import pack_done, pack_leave
+from .slots import SlotUse, User
 from .sockets import has_ended, pidfd_of, send_packet
 
 if TYPE_CHECKING:
     from .received import Received
-    from .slots import SlotUse
 
 __all__ = ["Connection"]
 
@@ -48,9 +49,9 @@ class Connection:
         # and what other hooks of the child drop may come before its own one here.
         self._process = os.getpid()
         self._pidfd: Fd | None = None
-        # By sequence, the id of the SlotUse that gives it back. Another one, made for a packet that
-        # a finalizer or signal handler had taken first, gives nothing back.
-        self._held: dict[int, int] = {}
+        # By sequence, who uses it. Another one, made for a packet that a finalizer or signal
+        # handler had taken first, gives nothing back.
+        self._held: dict[int, weakref.ref[User]] = {}
         # What the writer knows to be held here: it changes when a packet is made, or made again.
         self._known: dict[int, None] = {}
         # What comes back, by slot and sequence; None where the reader leaves.
@@ -112,9 +113,14 @@ class Connection:
         Raises:
             TakenError: the packet is not there any more.
         """
-        me = id(use)
+        # The release alone holds the user. If a signal handler's exception comes before its first
+        # instruction, the end of the user gives the slot back.
+        user = User()
+        give_back = partial(self._give_back, slot, sequence)
+        me = weakref.ref(user, give_back)
         # It gives nothing back before the frame is held.
-        use.release = partial(self._give_back, slot, sequence, me)
+        use.release = partial(give_back, me, user)
+        del user
         waiting, known, held = self.inbox.waiting, self._known, self._held
         received = waiting.get(packet)
         if received is None:
@@ -132,11 +138,13 @@ class Connection:
             held[sequence] = me
         self.sequence = sequence
 
-    def _give_back(self, slot: int, sequence: int, use: int) -> None:
+    def _give_back(
+        self, slot: int, sequence: int, use: weakref.ref[User], user: User | None = None
+    ) -> None:
         """Called by whichever thread drops the last holder, in a finalizer: it cannot wait."""
         # No call is made here: a signal handler's exception comes after those.
         try:
-            if self._held[sequence] == use:
+            if self._held[sequence] is use:
                 del self._held[sequence]
                 self._unsent += ((slot, sequence),)
         except KeyError:

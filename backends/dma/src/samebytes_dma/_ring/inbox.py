@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from operator import call
 
-from samebytes.plugins import Fd, uninterrupted
+from samebytes.plugins import Fd, deferred
 
 from .._passing.message import MAX_DESCRIPTORS, MessageError
 from .._passing.transport import (
@@ -96,7 +96,7 @@ class Inbox:
             return number, data, fds
 
     def take(self, number: int, *then: Callable[[], object]) -> None:
-        """Take a packet out, and make calls of C functions; nothing comes in between.
+        """Take a packet out, and make calls; no signal handler comes in between.
 
         Args:
             number: of the packet.
@@ -105,14 +105,14 @@ class Inbox:
         Raises:
             TakenError: it is not there any more. Nothing was called.
         """
-        received = self.waiting.get(number)
-        if received is None:
-            raise TakenError
-        closing = [partial(os.close, n) for n in descriptors_in(received[1])]
-        try:
-            uninterrupted(partial(self.waiting.pop, number), *closing, *then)
-        except KeyError:
-            raise TakenError from None
+        with deferred():
+            received = self.waiting.pop(number, None)
+            if received is None:
+                raise TakenError
+            for descriptor in descriptors_in(received[1]):
+                os.close(descriptor)
+            for call_next in then:
+                call_next()
 
     def sender(self) -> int:
         """The number of the process that has sent the first packet; 0 where it is not known."""

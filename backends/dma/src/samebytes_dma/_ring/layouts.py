@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from samebytes import Frame
-from samebytes.plugins import Lock, uninterrupted
+from samebytes.plugins import Lock, deferred
 
 from .._passing.describing import describe_layout, read
 from .._passing.values import Value
@@ -82,13 +80,15 @@ class Layouts:
         read(Value(description), 1, lambda plane, readonly: None)
         body = json.dumps(description, separators=(",", ":")).encode()
         with self._lock:
-            number, version = len(self._known), 0
-            forget: list[Callable[[], object]] = []
-            if number >= MAX_LAYOUTS:  # the oldest one's
-                oldest, layout = next(iter(self._known.items()))
-                number, version = layout.number, layout.version + 1
-                forget.append(partial(self._known.pop, oldest))
-            made = Layout(number, version, pack_layout(number, body))
-            # At once: with one less known, the next one would get a number that is taken.
-            uninterrupted(*forget, partial(self._known.setdefault, key, made))
+            if key not in self._known:
+                with deferred():  # with one less known, the next would get a number that is taken
+                    self._known[key] = self._numbered(body)
             return self._known[key]
+
+    def _numbered(self, body: bytes) -> Layout:
+        number, version = len(self._known), 0
+        if number >= MAX_LAYOUTS:  # the oldest one's
+            oldest, layout = next(iter(self._known.items()))
+            number, version = layout.number, layout.version + 1
+            del self._known[oldest]
+        return Layout(number, version, pack_layout(number, body))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame, Storage
-from samebytes.plugins import uninterrupted
+from samebytes.plugins import deferred
 
 from .._passing.exchange import buffer_behind
 from .._plane import DMAPlane
@@ -97,8 +97,9 @@ class Pool:
 
         def take(slot: Slot) -> None:
             slot.put(checked, memory)
-            # The newest last.
-            uninterrupted(partial(self.adopted.remove, slot), partial(self.adopted.append, slot))
+            with deferred():  # the newest last
+                self.adopted.remove(slot)
+                self.adopted.append(slot)
 
         return self._until_free(self.adopted, seconds, take)
 

@@ -11,7 +11,7 @@ from functools import partial
 from operator import call
 from typing import TYPE_CHECKING, Any
 
-from samebytes.plugins import Fd, uninterrupted
+from samebytes.plugins import Fd, deferred
 
 from .._passing.message import MessageError, shown
 from .._passing.transport import CLOEXEC, CONTROL_TRUNCATED, Received, sender_in
@@ -151,16 +151,15 @@ class Reader:
             self.pidfd = pidfd_of(self.process)
         offered = welcome(self)
         self._credits = min(wanted or MAX_SLOTS, MAX_SLOTS)
-        greet(
-            self.sock,
-            pack_welcome(min(offered, self._credits)),
-            partial(setattr, self, "joined", True),
-            # recv() has no buffer for descriptors, so the kernel closes any that are sent.
-            partial(setattr, self, "_receive", [partial(self.sock.recv, MOST_FROM_READER + 1)]),
-            partial(self.packets.pop, 0),
-            # Nobody asks who sent what comes now, and credentials take time with each packet.
-            partial(self.sock.setsockopt, socket.SOL_SOCKET, socket.SO_PASSCRED, 0),
-        )
+        greet(self.sock, pack_welcome(min(offered, self._credits)), self._welcomed)
+
+    def _welcomed(self) -> None:
+        self.joined = True
+        # recv() has no buffer for descriptors, so the kernel closes any that are sent.
+        self._receive = [partial(self.sock.recv, MOST_FROM_READER + 1)]
+        del self.packets[0]
+        # Nobody asks who sent what comes now, and credentials take time with each packet.
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
 
     def _return(self, slot: int, sequence: int) -> None:
         delivery = self.held.get(sequence)
@@ -183,9 +182,11 @@ class Reader:
         for sequence in kept:
             if sequence not in self.held:
                 raise MessageError("leave", f"{sequence} is not a frame that the reader has")
-        self._lose([s for s in self.held if s not in kept])
-        self._forget_pending()
-        uninterrupted(partial(setattr, self, "leaving", True), partial(self.packets.pop, 0))
+        with deferred():
+            self._lose([s for s in self.held if s not in kept])
+            self._forget_pending()
+            self.leaving = True
+            del self.packets[0]
 
     def send(self, most: int, may_have: Callable[[Delivery], bool]) -> None:
         """Send what waits, as far as there is room and the reader has fewer than `most` frames.
@@ -225,12 +226,11 @@ class Reader:
 
     def drop(self, delivery: Delivery) -> None:
         """Leave a frame out that it was not sent."""
-        uninterrupted(
-            partial(self.pending.remove, delivery),
-            partial(delivery.readers.pop, id(self)),
-            partial(setattr, self, "_dropped", self._dropped + 1),
-        )
-        delivery.settle()
+        with deferred():
+            self.pending.remove(delivery)
+            del delivery.readers[id(self)]
+            self._dropped += 1
+            delivery.settle()
 
     def is_gone(self) -> bool:
         """Whether its process has ended, while somebody else may hold its socket."""
@@ -238,8 +238,9 @@ class Reader:
 
     def end(self) -> None:
         """What it had and awaited comes back, and counts as lost."""
-        self._lose(list(self.held))
-        self._forget_pending()
+        with deferred():
+            self._lose(list(self.held))
+            self._forget_pending()
 
     def finish(self) -> None:
         """Tell it that the stream has ended, if it was sent everything and there is room.
@@ -253,7 +254,8 @@ class Reader:
 
     def without_pending(self) -> ReaderStatistics:
         """What became of its frames when the ring ends: what it has stays its own."""
-        self._forget_pending()
+        with deferred():
+            self._forget_pending()
         return self.statistics
 
     def close(self) -> None:
@@ -264,18 +266,15 @@ class Reader:
 
     def _lose(self, sequences: list[int]) -> None:
         for sequence in sequences:
-            self._lost_by(partial(self.held.pop, sequence), self.held[sequence])
+            self._lose_one(self.held.pop(sequence))
 
     def _forget_pending(self) -> None:
         while self.pending:
-            self._lost_by(self.pending.popleft, self.pending[0])
+            self._lose_one(self.pending.popleft())
 
-    def _lost_by(self, forget: Callable[[], object], delivery: Delivery) -> None:
-        uninterrupted(
-            forget,
-            partial(delivery.readers.pop, id(self)),
-            partial(setattr, self, "_lost", self._lost + 1),
-        )
+    def _lose_one(self, delivery: Delivery) -> None:
+        del delivery.readers[id(self)]
+        self._lost += 1
         delivery.settle()
 
     @property

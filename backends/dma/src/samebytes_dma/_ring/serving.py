@@ -10,10 +10,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
-from operator import setitem
 
-from samebytes.plugins import Fd, uninterrupted
+from samebytes.plugins import Fd, deferred
 
 from .._passing.message import MessageError
 from .arguments import Address
@@ -169,25 +167,19 @@ class Server:
     def offer(self, delivery: Delivery) -> int:
         """Send a frame to all who take part; how many these are.
 
-        It is accepted for all of them at once, and each gets it, if not now, then in a later call.
+        Each gets it, if not now, then in a later call. The exception of a signal handler may keep
+        it from some of them, after the first.
         """
         readers = self.joined()
         number, uses = delivery.sequence, delivery.slot.deliveries
-        if len(readers) == 1:
-            (reader,), me = readers, id(readers[0])
-            # No call is made here: a signal handler's exception comes after those.
+        # No call is made here but the step to the next reader: a signal handler's exception comes
+        # after those, and finds each reader with the frame or without it.
+        for reader, me in zip(readers, list(map(id, readers)), strict=True):
             delivery.readers[me] = None
             uses[number] = delivery.readers
             reader.pending += (delivery,)
             self.accepted = number
-        elif readers:
-            delivery.readers.update(dict.fromkeys(map(id, readers)))
-            uninterrupted(
-                partial(setitem, uses, number, delivery.readers),
-                *[partial(reader.pending.append, delivery) for reader in readers],
-                partial(setattr, self, "accepted", number),
-            )
-        else:
+        if not readers:
             self.accepted = number
             delivery.settle()
         for reader in readers:  # one of them may depart meanwhile: that makes another list
@@ -377,24 +369,21 @@ class Server:
         self._depart(reader, "ended" if isinstance(error, ConnectionError) else str(error))
 
     def _depart(self, reader: Reader, reason: str, error: MessageError | None = None) -> None:
-        if reader not in self._readers:
-            return
-        # First: whatever interrupts the rest, what it had comes back.
-        reader.end()
-        statistics, noted = reader.statistics, []
-        if reader.joined:
-            noted.append(partial(setattr, self, "_gone", total_of([self._gone, statistics])))
-        if reader.joined or error is not None:
-            noted.append(partial(self.departures.append, Departure(statistics, reason, error)))
-        for number in [n for n, r in self._by_number.items() if r is reader]:
-            with suppress(OSError):
-                self._epoll.unregister(number)
-        # At once: nobody else gets it any more, and it is counted once.
-        self._uncounted = True
-        uninterrupted(partial(self._readers.remove, reader), *noted, reader.sock.close)
-        self._count()
-        for number in [n for n, r in self._by_number.items() if r is reader]:
-            del self._by_number[number]
-        reader.close()
-        if self._full_until is not None:  # there are descriptors again
-            self._listen(True)
+        with deferred():
+            if reader not in self._readers:
+                return
+            self._readers.remove(reader)
+            reader.end()
+            statistics = reader.statistics
+            if reader.joined:
+                self._gone = total_of([self._gone, statistics])
+            if reader.joined or error is not None:
+                self.departures.append(Departure(statistics, reason, error))
+            for number in [n for n, r in self._by_number.items() if r is reader]:
+                with suppress(OSError):
+                    self._epoll.unregister(number)
+                del self._by_number[number]
+            reader.close()
+            self._count()
+            if self._full_until is not None:  # there are descriptors again
+                self._listen(True)

@@ -9,12 +9,11 @@ import os
 import re
 import weakref
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from samebytes.errors import NativeError
-from samebytes.plugins import Storage, uninterrupted
+from samebytes.plugins import Storage, untrack
 
 from .. import _abi
 from .._buffer import DMABuffer
@@ -28,9 +27,16 @@ __all__ = ["Slot", "SlotUse", "User", "allocate", "memory_of", "readers_can_writ
 
 
 class User:
-    """One that uses a slot in this process."""
+    """One that uses a slot in this process.
+
+    The collector does not see it: of an object in a reference cycle it would clear the weak
+    references before the finalizers run that still use the slot.
+    """
 
     __slots__ = ("__weakref__",)
+
+    def __init__(self) -> None:
+        untrack(self)
 
 
 class Slot:
@@ -83,12 +89,12 @@ class Slot:
 
     def put(self, buffer: DMABuffer | None, owner: Storage | None = None) -> None:
         """Give it other memory, which readers are to be sent."""
-        # At once: another buffer of the same version would not be sent.
-        uninterrupted(
-            partial(setattr, self, "buffer", buffer),
-            partial(setattr, self, "owner", None if owner is None else weakref.ref(owner)),
-            partial(setattr, self, "version", self.version + 1),
-        )
+        ref = None if owner is None else weakref.ref(owner)
+        # At once, as another buffer of the same version would not be sent: no call is made here,
+        # and a signal handler's exception comes after those.
+        self.buffer = buffer
+        self.owner = ref
+        self.version += 1
 
 
 class SlotUse(Storage):

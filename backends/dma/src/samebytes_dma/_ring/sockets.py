@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Fd, uninterrupted
+from samebytes.plugins import Fd, deferred
 
 from .._passing.transport import SCM_CREDENTIALS
 from .arguments import Address, name_of
@@ -182,15 +182,18 @@ def check(sock: socket.socket) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
 
-def greet(sock: socket.socket, packet: bytes, *then: Callable[[], object]) -> None:
+def greet(sock: socket.socket, packet: bytes, then: Callable[[], object] | None = None) -> None:
     """Send the first packet, with the number of this process, which the kernel confirms.
 
     Args:
-        then: calls of C functions, which note that it was sent, with nothing in between.
+        then: notes that it was sent; no signal handler comes in between.
     """
     own = _CREDENTIALS.pack(os.getpid(), os.getuid(), os.getgid())
     credentials = (socket.SOL_SOCKET, SCM_CREDENTIALS, own)
-    uninterrupted(partial(sock.sendmsg, [packet], [credentials]), *then)
+    with deferred():
+        sock.sendmsg([packet], [credentials])
+        if then is not None:
+            then()
 
 
 def send_packet(
@@ -219,7 +222,7 @@ def send_packet(
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
         send, what = partial(sock.sendmsg, [packet]), [rights]
     try:
-        # As uninterrupted(), with an argument for each: to bind them takes time with each frame.
+        # One call of C functions, as deferred() takes too long for each frame.
         list(map(call, (send, *then), (what, *arguments)))
     except BlockingIOError:
         return False
