@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from samebytes import Access, Context, Frame, FrameMeta, Tensor
 from samebytes.errors import BusyError, LayoutError, UnknownNameError
+from samebytes.metadata import AffineTransform, add, find
 
 from ._context import OPENVINO
 from ._ports import find_port
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from ._ports import Port
     from ._request import InferRequest
 
-__all__ = ["Loans", "OutputFrame", "outputs_of_item"]
+__all__ = ["WHOLE", "Loans", "OutputFrame", "outputs_of_item", "placed"]
+
+WHOLE = AffineTransform()
+"""Of a picture that lies all over the model's image."""
 
 
 class OutputFrame(Frame):
@@ -62,6 +66,15 @@ class OutputFrame(Frame):
         frame = kind.borrowed(native, context or OPENVINO, FrameMeta(None))
         frame._request, frame._ports = request, request.output_ports
         return frame
+
+    @property
+    def transform(self) -> AffineTransform:
+        """Where in the picture the points of the image are that the model saw.
+
+        Both normalised. It is the typed entry of that class, which models of images add where the
+        picture is not stretched over their image: `image_model(fit=)`.
+        """
+        return find(self, AffineTransform) or WHOLE
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -154,6 +167,13 @@ def outputs_of_item(request: InferRequest, number: int, count: int) -> OutputFra
     frame._request = request
     frame._ports = ports[number * each : (number + 1) * each]
     return frame
+
+
+def placed(outputs: OutputFrame, transform: AffineTransform) -> OutputFrame:
+    """Let outputs say where the picture lies in the model's image."""
+    if transform is not WHOLE and transform != WHOLE:
+        add(outputs, transform)
+    return outputs
 
 
 def _layout(port: Port) -> str:

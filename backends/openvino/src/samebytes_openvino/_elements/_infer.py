@@ -26,8 +26,9 @@ from .._compiled import CompiledModel, check_device_name, compile_model, read_mo
 from .._image._components import components_of
 from .._image._joined import check_batch, identity, joined
 from .._image._model import ImageModel, choose_context, image_model
+from .._image._placing import Align, Fit
 from .._image._request import ImageRequest, Resize
-from .._outputs import outputs_of_item
+from .._outputs import outputs_of_item, placed
 from .._remote._context import RemoteContext
 from .._remote._core import default_core
 from .._request import InferRequest
@@ -114,6 +115,15 @@ class OpenVINOInfer(Transform):
     upright: Annotated[
         bool, Doc("show pictures turned as frames say; regions are mapped back to the frame")
     ] = False
+    fit: Annotated[
+        Fit, Doc("how a picture of another shape becomes the model's image: see image_model")
+    ] = "stretch"
+    align: Annotated[
+        Align, Doc('where a letterbox has the picture; which part of it "crop" keeps')
+    ] = "center"
+    pad: Annotated[
+        float | tuple[float, float, float], Doc("the colour around a letterbox, 0 to 255")
+    ] = 0
     requests: Annotated[
         int | None,
         Range(1),
@@ -321,6 +331,8 @@ class OpenVINOInfer(Transform):
         if self.postprocess is None:
             frame.metadata[self.key] = results
             return
+        if self.fit != "stretch" and self._images is not None and frame.meta.info is not None:
+            placed(outputs, self._images.transform(frame))
         regions = regions_of(self.postprocess(frame, outputs), self.postprocess)
         frame.regions.extend(as_stored(regions, frame) if self.upright else regions)
 
@@ -387,6 +399,9 @@ class OpenVINOInfer(Transform):
                 config=self.config,
                 batch=self.batch,
                 upright=self.upright,
+                fit=self.fit,
+                align=self.align,
+                pad=self.pad,
             )
             if self._node:
                 choose_context(self._images, self._context_near)

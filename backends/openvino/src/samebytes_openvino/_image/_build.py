@@ -18,6 +18,7 @@ from samebytes.errors import LayoutError
 
 from ._colour import Conversion, conversion, corrected
 from ._components import components_of
+from ._placing import STRETCHED, Box, Placing, boxed
 from ._rows import take_whole_rows
 from ._taps import picture
 from ._target import Target
@@ -50,6 +51,7 @@ class Source:
         matrix, range: of YUV; see `MATRICES`.
         memory: what OpenVINO's GPU plugin calls it; nothing for other devices.
         turn: what makes the pictures upright, inside the model.
+        placing: what is seen of them, and where in the model's image it lies.
     """
 
     info: ImageInfo
@@ -59,6 +61,7 @@ class Source:
     range: str = "limited"
     memory: Memory = ""
     turn: Turn = AS_IT_LIES
+    placing: Placing = STRETCHED
 
     @staticmethod
     def dense(
@@ -67,6 +70,11 @@ class Source:
         """Frames without padding."""
         pitches = tuple(layout.row_nbytes for layout in info.plane_layouts())
         return Source(info, pitches, (0,) * len(pitches), matrix, range_, memory, turn)
+
+    @property
+    def part(self) -> Box:
+        """What is seen of the frames."""
+        return self.placing.part or (0, 0, *self.size)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -143,8 +151,9 @@ def build(model: Any, source: Source, target: Target, on_cpu: bool) -> Built:
             f"limited range, and these are {source.info} of {source.range} range: map the frame "
             "to buffers or to the CPU first"
         )
+    model, target = boxed(model, target, source.placing)
     model, target = turning(model, target, source.turn)
-    if native and not (on_cpu and gathering_is_faster(source.size, target.size)):
+    if native and not (on_cpu and gathering_is_faster(source.part[2:], target.size)):
         return converting(model, source, target)
     return gathering(model, source, target)
 
@@ -180,7 +189,7 @@ def gathering(model: Any, source: Source, target: Target) -> Built:
         rows,
         components_of(format_),
         source.firsts,
-        source.size,
+        source.part,
         target.size,
         source.conversion(),
         target.color,
@@ -208,7 +217,9 @@ def converting(model: Any, source: Source, target: Target) -> Built:
     element = model.inputs[0].element_type
     if element != Type.u8:
         steps.convert_element_type(Type.f32)
-    if source.size != target.size:
+    if source.part[2:] != source.size:
+        steps.custom(lambda node: _cut(node, source.part))
+    if source.part[2:] != target.size:
         steps.resize(ResizeAlgorithm.RESIZE_LINEAR)
     if source.matrix != "BT.601":
         steps.custom(lambda node: corrected(node, source.matrix, target.color).output(0))
@@ -225,3 +236,10 @@ def converting(model: Any, source: Source, target: Target) -> Built:
     shapes = dict(zip(names, source.port_shapes(), strict=True))
     take_whole_rows(built, {name: shape[2] for name, shape in shapes.items()})
     return Built(built, names, False)
+
+
+def _cut(node: Any, part: Box) -> Any:
+    """A part of a picture [1, rows, columns, channels]."""
+    x, y, width, height = part
+    begin, end = np.array([y, x]), np.array([y + height, x + width])
+    return ops.slice(node, begin, end, np.array([1, 1]), np.array([1, 2])).output(0)

@@ -14,6 +14,7 @@ from ._upright import AS_IT_LIES, stored_size
 
 if TYPE_CHECKING:
     from ._build import Source
+    from ._placing import Rule
     from ._plan import Plan
     from ._seen import Seen
     from ._target import Target
@@ -23,7 +24,12 @@ __all__ = ["explanation", "placements"]
 
 
 def explanation(
-    plan: Plan, target: Target, device: str, frame_size: tuple[int, int] | None, resizes: bool
+    plan: Plan,
+    target: Target,
+    device: str,
+    frame_size: tuple[int, int] | None,
+    resizes: bool,
+    rule: Rule,
 ) -> list[str]:
     """What holds for all frames of a plan's layout, a line for each thing that happens.
 
@@ -31,6 +37,7 @@ def explanation(
         device: its name.
         frame_size: (width, height) of the frames, where it is known and not the plan's.
         resizes: whether a function that the user passed resizes the planes.
+        rule: how pictures are brought to the model's shape.
     """
     source = plan.source
     if resizes:
@@ -46,12 +53,17 @@ def explanation(
             f"planes: {_planes(source)}",
         ]
     lines.append(f"colour: {_colour(plan, target)}")
-    width, height = stored_size(target.size, source.turn)
-    if not resizes and source.size != (width, height):
+    box = source.placing.box
+    width, height = stored_size(target.size if box is None else box[2:], source.turn)
+    if rule.fit == "crop":
+        lines.append(f"part: {_part(source, resizes)}")
+    if not resizes and source.part[2:] != (width, height):
         how = "a weighted mean of four pixels each" if plan.gathers else "after colour"
         lines.append(f"size: bilinear to {width}x{height}, inside the model, {how}")
     if source.turn != AS_IT_LIES:
         lines.append(f"upright: {_turned(source.turn)}, inside the model")
+    if box is not None:
+        lines.append(f"letterbox: {_letterbox(target, source)}, inside the model")
     steps = [f"minus {_numbers(target.mean)}"] if target.mean else []
     steps += [f"divided by {_numbers(target.scale)}"] if target.scale else []
     lines.append(f"then: {', '.join([*steps, target.layout])}, inside the model")
@@ -82,6 +94,20 @@ def placements(plan: Plan, frame: Frame, seen: Seen, resizes: bool) -> str:
                 found[binding.name] = "imported"
     places = ", ".join(f"{name} {placement}" for name, placement in found.items())
     return f"copied: nothing ({way}; {places})"
+
+
+def _part(source: Source, resizes: bool) -> str:
+    if resizes:
+        return "what has the model's shape, of the planes where they lie"
+    x, y, width, height = source.part
+    return f"{width}x{height} at ({x}, {y}) of {source.size[0]}x{source.size[1]}"
+
+
+def _letterbox(target: Target, source: Source) -> str:
+    assert source.placing.box is not None, "the caller has asked"
+    x, y, width, height = source.placing.box
+    whole = f"{target.size[0]}x{target.size[1]}"
+    return f"{width}x{height} at ({x}, {y}) of {whole}, around it {_numbers(source.placing.pad)}"
 
 
 def _turned(turn: Turn) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from samebytes import Context, Frame, ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.metadata import AffineTransform
 
 from .._compiled import CompiledModel
 from .._outputs import OutputFrame
@@ -16,6 +17,7 @@ from .._remote._core import default_core
 from ._colour import MATRICES, RANGES, ColorMatrix, ColorRange
 from ._components import components_of
 from ._explain import explanation, placements
+from ._placing import ALIGNS, FITS, Align, Fit, Rule
 from ._plan import Plans
 from ._planner import Planner
 from ._request import ImageRequest, Resize
@@ -43,6 +45,9 @@ def image_model(
     core: Any = None,
     batch: int = 1,
     upright: bool = False,
+    fit: Fit = "stretch",
+    align: Align = "center",
+    pad: float | Sequence[float] = 0,
 ) -> ImageModel:
     """A model of RGB or BGR images that takes frames as a decoder gives them.
 
@@ -86,12 +91,20 @@ def image_model(
         upright: show pictures to the model turned and mirrored as frame.metadata["rotation"] and
             ["mirrored"] say. What it finds is in the upright picture, which has `upright_size()`;
             `upright_transform()`, both of samebytes.metadata, leads back to the frame.
+        fit: how a picture of another shape becomes the model's image: "stretch" scales all of it to
+            the model's size; "letterbox" keeps its shape, and fills what is left with `pad`;
+            "crop" keeps its shape, and leaves out what sticks out. `ImageModel.transform` and
+            `transform` of the outputs lead back to the picture.
+        align: where in a letterbox the picture lies, and which part of it "crop" keeps: "center",
+            "top-left" or "bottom-right".
+        pad: the colour around a letterbox, 0 to 255: one number, or one for each channel in the
+            order of `color`. Ultralytics' models were trained with 114.
 
     Raises:
         LayoutError: the model has no such input, its layout cannot be determined, or it cannot have
             that size; or the example says a matrix that cannot be computed ("ycgco").
-        UnknownNameError: a colour order, range, matrix or layout, or a format of the example that
-            is not supported.
+        UnknownNameError: a colour order, range, matrix, layout, fit or align, or a format of the
+            example that is not supported.
         UnsupportedObjectError: `model` or `example` is of another type.
         FileNotFoundError: the file does not exist.
         MissingDependencyError: OpenVINO has no such device on this machine.
@@ -101,6 +114,8 @@ def image_model(
         ("colour order", color, COLORS),
         ("colour range", color_range or "full", RANGES),
         ("colour matrix", color_matrix or "BT.601", MATRICES),
+        ("fit", fit, FITS),
+        ("align", align, ALIGNS),
     ):
         if value not in known:
             raise UnknownNameError(what, value, known)
@@ -124,7 +139,8 @@ def image_model(
     if any(channels) and own.inputs[0].element_type.type_name == "u8":
         raise LayoutError("mean and scale need a model of f32 or f16, but this one takes u8")
     plans = Plans(own, target, device, config, core, batch)
-    planner = Planner(plans, target, device, resize, meaning)
+    rule = Rule(fit, align, _channels("pad", pad))
+    planner = Planner(plans, target, device, resize, meaning, rule)
     planner.prepare(example)
     return ImageModel(planner, batch)
 
@@ -139,7 +155,7 @@ class ImageModel:
     def __init__(self, planner: Planner, batch: int) -> None:
         self._planner = planner
         self._batch = batch
-        self._own = ImageRequest(planner.look, planner.resize, batch, of_model=True)
+        self._own = self._request(of_model=True)
 
     @property
     def compiled(self) -> CompiledModel:
@@ -175,7 +191,21 @@ class ImageModel:
 
     def create_infer_request(self) -> ImageRequest:
         """Its own request, for inferences that run side by side."""
-        return ImageRequest(self._planner.look, self._planner.resize, self._batch)
+        return self._request()
+
+    def transform(self, frame: Frame) -> AffineTransform:
+        """Where in the picture of a frame the points of the model's image are, both normalised.
+
+        With `fit="letterbox"` and "crop" what the model finds maps back by it: `bounds()` does so
+        for boxes. With `upright` it leads to the upright picture.
+
+        Args:
+            frame: of whose picture.
+
+        Raises:
+            LayoutError: it is not an image, or its metadata say what cannot be.
+        """
+        return self._planner.transform(frame)
 
     def explain(self, frame: Frame | None = None) -> str:
         """In plain words: where the frame goes, what is converted where, and what is copied.
@@ -188,11 +218,11 @@ class ImageModel:
         resizes = planner.resize is not None
         name = planner.device_name
         if frame is None:
-            lines = explanation(planner.last, planner.target, name, None, resizes)
+            lines = explanation(planner.last, planner.target, name, None, resizes, planner.rule)
             return "\n".join(lines)
         plan, seen = planner.look(frame, False)
         size = frame.width, frame.height
-        lines = explanation(plan, planner.target, name, size, resizes)
+        lines = explanation(plan, planner.target, name, size, resizes, planner.rule)
         return "\n".join([*lines, placements(plan, frame, seen, resizes)])
 
     def close(self) -> None:
@@ -204,6 +234,10 @@ class ImageModel:
         count in GPU_MEMORY_STATISTICS.
         """
         self._own.close()
+
+    def _request(self, of_model: bool = False) -> ImageRequest:
+        planner = self._planner
+        return ImageRequest(planner.look, planner.resize, planner.transform, self._batch, of_model)
 
     def __repr__(self) -> str:
         width, height = self.input_size

@@ -8,14 +8,17 @@ request would refer to each other, and be freed by the garbage collector alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 from samebytes import Context, Frame, ImageInfo
 from samebytes.errors import CopyRequiredError, LayoutError
+from samebytes.metadata import AffineTransform
 
 from .._remote._context import RemoteContext
 from ._build import Source
 from ._components import without_subsampling
+from ._placing import STRETCHED, Rule, placing, transform_of
 from ._plan import Plan, Plans, kind_of
 from ._request import Resize
 from ._seen import Meaning, Seen, image_of, in_cpu_memory, in_device_memory
@@ -34,6 +37,7 @@ class Planner:
         device: of the model, or the context of its memory.
         resize: what brings planes to the model's size on the CPU, if the model does not.
         meaning: how colours are to be read.
+        rule: how pictures of another shape are brought to the model's.
 
     Attributes:
         choose: gives the context of the device for frames of a context; by default that of the
@@ -47,6 +51,7 @@ class Planner:
         device: str | RemoteContext,
         resize: Resize | None,
         meaning: Meaning,
+        rule: Rule,
     ) -> None:
         self.target = target
         self.device = device
@@ -54,6 +59,7 @@ class Planner:
         self.choose: Callable[[Context], RemoteContext] | None = None
         self._plans = plans
         self._meaning = meaning
+        self.rule = rule
         self._last: Plan | None = None
         # Where frames of a context go: a name, until the first one showed the context it means.
         self._contexts: dict[Any, RemoteContext] = {}
@@ -81,15 +87,35 @@ class Planner:
                 return
         else:
             info, turn, said = example, AS_IT_LIES, self._meaning.of(example, None)
-        source = Source.dense(info, *said, turn=turn)
+        source = self._placed(Source.dense(info, *said, turn=turn))
         self._last = self._plans.plan_for(self._planned(source), None)
 
     def look(self, frame: Frame, copy: bool) -> tuple[Plan, Seen]:
         """Return what to do with a frame, and its planes as the device sees them."""
         seen = self._see(frame, copy)
-        plan = self._plans.plan_for(self._planned(seen.source), seen.context)
+        source = self._placed(seen.source)
+        plan = self._plans.plan_for(self._planned(source), seen.context)
         self._last = plan
+        if self.resize is not None and source.placing.part is not None:
+            seen = seen.cut(source.placing.part)
         return plan, seen
+
+    def transform(self, frame: Frame) -> AffineTransform:
+        """Where in the picture of a frame the points of the model's image are.
+
+        Raises:
+            LayoutError: it is not an image, or its metadata say what cannot be.
+        """
+        info, turn = image_of(frame), self._meaning.turn(frame)
+        size, target = (info.width, info.height), self.target.size
+        found = placing(self.rule, target, size, turn, info.format)
+        return transform_of(found, target, size, turn)
+
+    def _placed(self, source: Source) -> Source:
+        """With what the rule makes of pictures of that size."""
+        format_ = source.info.format
+        found = placing(self.rule, self.target.size, source.size, source.turn, format_)
+        return source if found is STRETCHED else replace(source, placing=found)
 
     def _planned(self, source: Source) -> Source:
         """The planes that the model gets: the frame's, or those that `resize` makes of them."""
@@ -102,8 +128,11 @@ class Planner:
                 "resize= would mix: leave resize= out"
             )
         # Chroma is interpolated rather than repeated: that is nearer to resizing colours.
-        made = ImageInfo(without_subsampling(format_), *stored_size(self.target.size, source.turn))
-        return Source.dense(made, source.matrix, source.range, turn=source.turn)
+        box = source.placing.box
+        size = self.target.size if box is None else box[2:]
+        made = ImageInfo(without_subsampling(format_), *stored_size(size, source.turn))
+        dense = Source.dense(made, source.matrix, source.range, turn=source.turn)
+        return replace(dense, placing=replace(source.placing, part=None))
 
     def _see(self, frame: Frame, copy: bool) -> Seen:
         kind = kind_of(self.device)

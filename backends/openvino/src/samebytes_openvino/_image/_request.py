@@ -20,11 +20,13 @@ from samebytes.errors import (
 )
 
 from .._binding import Binding
-from .._outputs import OutputFrame
+from .._outputs import WHOLE, OutputFrame, placed
 from .._request import InferRequest
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from samebytes.metadata import AffineTransform
 
     from ._plan import Plan
     from ._seen import Seen
@@ -53,12 +55,15 @@ class ImageRequest:
         self,
         look: Callable[[Frame, bool], tuple[Plan, Seen]],
         resize: Resize | None,
+        transform: Callable[[Frame], AffineTransform],
         batch: int = 1,
         of_model: bool = False,
     ) -> None:
         self._batch = batch
         self._of_model = of_model  # the one that ImageModel.infer() uses
         self._look = look
+        self._transform_of = transform
+        self._transform = WHOLE
         self._resize = resize
         self._plan: Plan | None = None
         self._request: InferRequest | None = None
@@ -150,6 +155,8 @@ class ImageRequest:
                 _bind_or_let_go(request, plan, number, seen, spare, copy)
             for index in range(plan.inputs_of(len(looks)).start, len(plan.names)):
                 request.set_input_tensor(index, self._empty(request, plan, index))
+        found = {self._transform_of(frame) for frame in frames}
+        self._transform = found.pop() if len(found) == 1 else WHOLE
         self._plan, self._request = plan, request
         self._released = False
 
@@ -189,7 +196,7 @@ class ImageRequest:
             The errors of `set_frame` and of `InferRequest.infer`.
         """
         self._set_or_keep(frame, copy)
-        return self.request.infer()
+        return placed(self.request.infer(), self._transform)
 
     def start_async(self, frame: Frame | None = None, *, copy: bool = False) -> None:
         """Start an inference and return; `wait()` and `outputs()` follow. Otherwise like `infer()`.
@@ -214,7 +221,7 @@ class ImageRequest:
 
     def outputs(self) -> OutputFrame:
         """The outputs of the last inference. The first look at them waits for a running one."""
-        return self.request.outputs()
+        return placed(self.request.outputs(), self._transform)
 
     def bindings(self) -> tuple[Binding, ...]:
         """What each input and output reads or writes, and whether in place."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from samebytes.plugins import CpuTensor, FrameMeta, HostContext, Refused
 from .._remote._context import RemoteContext
 from ._build import Memory, Source
 from ._colour import NAMES
+from ._placing import Box
 from ._rows import rows_of
 from ._upright import AS_IT_LIES, Turn, turn_of
 
@@ -92,6 +93,23 @@ class Seen:
                 self.rows, self.frame.planes, self.source.port_shapes(), strict=True
             )
         ]
+
+    def cut(self, part: Box) -> Seen:
+        """The frame with planes of which a part is seen, that begins and ends between samples."""
+        x, y, width, height = part
+        info = ImageInfo(self.source.info.format, width, height)
+        arrays = []
+        for plane, shape, layout in zip(
+            self.frame.planes, info.format.planes, info.plane_layouts(), strict=True
+        ):
+            top, left = y >> shape.y_shift, x >> shape.x_shift
+            rows, columns = layout.shape[:2]
+            arrays.append(plane.native[top : top + rows, left : left + columns])
+        made = Frame.borrowed(
+            tuple(arrays), self.frame.context, FrameMeta(info), keep=self.frame.storage,
+            readonly=True,
+        )  # fmt: skip
+        return replace(self, frame=made, rows=None)
 
     def wide_frame(self) -> Frame:
         """The whole rows as one frame. Its planes are wider than its size says."""

@@ -50,7 +50,7 @@ def picture(
     rows: Sequence[Any],
     components: Mapping[str, Component],
     firsts: Sequence[int],
-    source: tuple[int, int],
+    part: tuple[int, int, int, int],
     target: tuple[int, int],
     how: Conversion | None,
     color: str,
@@ -61,11 +61,12 @@ def picture(
         rows: for each plane a uint8 node of shape [rows, bytes of a row], padding and all.
         components: see `components_of`.
         firsts: for each plane the byte of its rows at which its first pixel begins.
-        source, target: (width, height) of the frame, and of the result.
+        part: x, y, width and height of what is seen of the frame.
+        target: (width, height) of the result.
         how: the colour conversion, None where there is none.
         color: "RGB" or "BGR".
     """
-    across, down = (_axis(s, t) for s, t in zip(source, target, strict=True))
+    across, down = (_axis(part[n], part[n + 2], target[n]) for n in (0, 1))
     wanted = [down.before] if down.after is None else [down.before, down.after]
     lines = _Lines(rows, np.concatenate(wanted))
 
@@ -128,17 +129,17 @@ class _Lines:
         return self._columns[key]
 
 
-def _axis(source: int, target: int) -> _Axis:
+def _axis(first: int, source: int, target: int) -> _Axis:
     """The places of half-pixel centres, as Interpolate has them by default."""
     if source == target:
-        return _Axis(np.arange(source), None, np.zeros(source, np.float32))
+        return _Axis(np.arange(source) + first, None, np.zeros(source, np.float32))
     step = np.float32(source / target)
     half = np.float32(0.5)
     place = (np.arange(target, dtype=np.float32) + half) * step - half
     before = np.floor(place).astype(np.int64)
     weight = (place - before).astype(np.float32)
     last = source - 1
-    return _Axis(before.clip(0, last), (before + 1).clip(0, last), weight)
+    return _Axis(before.clip(0, last) + first, (before + 1).clip(0, last) + first, weight)
 
 
 def _gathered(node: Any, numbers: Array, axis: int) -> Any:
