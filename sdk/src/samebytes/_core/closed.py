@@ -8,6 +8,7 @@ there: the interpreter's fast path for slots is for classes that have none.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import MemberDescriptorType
 from typing import Any
 
@@ -23,16 +24,24 @@ def make_closed(item: Any) -> None:
     """
     cls = type(item)
     closed, slots = _known.get(cls) or _prepare(cls)
-    item.__class__ = closed
+    try:
+        item.__class__ = closed
+        _empty(item, slots)
+        if cls.__dictoffset__:
+            vars(item).clear()
+    except BaseException:  # of a signal handler: what says that it is closed shows nothing
+        make_closed(item)
+        raise
+    item._on_closed()
+
+
+def _empty(item: Any, slots: Iterable[MemberDescriptorType]) -> None:
     for slot in slots:
         # Never set to something first, such as None: another thread might take that for a native.
         try:  # noqa: SIM105 - no context manager for each slot of each close()
             slot.__delete__(item)
         except AttributeError:  # empty, or another thread that closes it was faster
             pass
-    if cls.__dictoffset__:
-        vars(item).clear()
-    item._on_closed()
 
 
 def read_slot(slot: Any, item: Any) -> Any:
