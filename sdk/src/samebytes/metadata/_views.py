@@ -129,6 +129,28 @@ class Timestamp(Entry):
                 meta.metadata[key] = time * _NANOSECOND
 
 
+EXACT_BOX = "exact_box"
+"""The entry of a region with its x, y, width and height in fractions of pixels."""
+
+
+def exact_box(region: Region) -> tuple[float, float, float, float] | None:
+    """x, y, width and height as the detector gave them, or None.
+
+    They count as long as the region's own pixels are their nearest: one that was moved, cut or
+    scaled since has no other than its own.
+    """
+    said = region.metadata.get(EXACT_BOX)
+    if said is None:
+        return None
+    try:
+        x, y, width, height = (float(number) for number in said)
+        nearest = round(x), round(y), round(x + width), round(y + height)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    own = region.x, region.y, region.x + region.width, region.y + region.height
+    return (x, y, width, height) if nearest == own else None
+
+
 @dataclass(frozen=True, slots=True)
 class Detection(Entry):
     """A rectangle in which a detector found something: a `Region` in parts of the picture.
@@ -232,7 +254,9 @@ class Detection(Entry):
         image = image_of(meta_of(frame))
         known: dict[str, Any] = region.metadata
         sides = ("x", "y", "width", "height")
-        x, y, width, height = [whole(getattr(region, s), f"Region.{s}") for s in sides]
+        x, y, width, height = exact_box(region) or [
+            whole(getattr(region, s), f"Region.{s}") for s in sides
+        ]
         return cls(
             x / image.width,
             y / image.height,
@@ -259,6 +283,10 @@ class Detection(Entry):
         region.x, region.y = round(self.x_min * image.width), round(self.y_min * image.height)
         region.width = round(self.x_max * image.width) - region.x
         region.height = round(self.y_max * image.height) - region.y
+        if EXACT_BOX in region.metadata:
+            left, top = self.x_min * image.width, self.y_min * image.height
+            right, bottom = self.x_max * image.width, self.y_max * image.height
+            region.metadata[EXACT_BOX] = left, top, right - left, bottom - top
         region.label = self.label
         region.confidence = self.confidence
         for name in ("label_id", "id", "parent_id"):

@@ -20,7 +20,7 @@ from samebytes.errors import (
     UnknownNameError,
 )
 from samebytes.formats import ImageFormat
-from samebytes.metadata import InferenceResult, SourceIdentifier, add, find
+from samebytes.metadata import InferenceResult, SourceIdentifier, add, find, upright_transform
 
 from .._compiled import CompiledModel, check_device_name, compile_model, read_model
 from .._image._components import components_of
@@ -28,6 +28,9 @@ from .._image._joined import check_batch, identity, joined
 from .._image._model import ImageModel, choose_context, image_model
 from .._image._placing import Align, Fit
 from .._image._request import ImageRequest, Resize
+from .._image._upright import AS_IT_LIES, Turn, stored_size, turn_of
+from .._models._families import Family
+from .._models._reading import Reading, read_model_file
 from .._outputs import outputs_of_item, placed
 from .._remote._context import RemoteContext
 from .._remote._core import default_core
@@ -40,6 +43,8 @@ __all__ = ["OpenVINOInfer"]
 
 _PerChannel = float | tuple[float, float, float] | None
 _Compiled = openvino.CompiledModel
+_IMAGE = ("color", "mean", "scale", "size", "fit", "align", "pad")
+_READ_BY = (*_IMAGE, "family", "labels", "confidence", "iou", "agnostic", "keypoints")
 
 
 def _known(name: str) -> ImageFormat | None:
@@ -95,7 +100,26 @@ class OpenVINOInfer(Transform):
         Callable[..., Any] | None, Doc("postprocess(frame, outputs), which may return regions")
     ] = None
     key: Annotated[str, Doc("of the entry in the frame's metadata")] = "inference"
-    color: Annotated[Literal["BGR", "RGB"], Doc("as the model was trained")] = "BGR"
+    family: Annotated[
+        Family | None, Doc('how outputs are read; None for what the model says; "none": tensors')
+    ] = None
+    labels: Annotated[
+        tuple[str, ...] | None, Doc("names of the classes; None for what the model says")
+    ] = None
+    confidence: Annotated[
+        float | None, Range(0, 1), Doc("what counts exceeds it; None for what the model says")
+    ] = None
+    iou: Annotated[
+        float | None, Range(0, 1), Doc("from which overlap on the weaker box is left out")
+    ] = None
+    agnostic: Annotated[bool, Doc("boxes of other classes count for that as well")] = False
+    keypoints: Annotated[
+        tuple[int, int] | None, Doc("(number, 2 or 3 values each) of key points of a YOLO")
+    ] = None
+    color: Annotated[
+        Literal["BGR", "RGB"] | None,
+        Doc("as the model was trained; None for what it says, else BGR"),
+    ] = None
     layout: Annotated[str | None, Doc("NCHW or NHWC; None for what the model says")] = None
     mean: Annotated[_PerChannel, Doc("taken from the image, of 0 to 255")] = None
     scale: Annotated[_PerChannel, Doc("by which the image is divided then")] = None
@@ -116,14 +140,14 @@ class OpenVINOInfer(Transform):
         bool, Doc("show pictures turned as frames say; regions are mapped back to the frame")
     ] = False
     fit: Annotated[
-        Fit, Doc("how a picture of another shape becomes the model's image: see image_model")
-    ] = "stretch"
+        Fit | None, Doc("how a picture of another shape becomes the model's image: see image_model")
+    ] = None
     align: Annotated[
-        Align, Doc('where a letterbox has the picture; which part of it "crop" keeps')
-    ] = "center"
+        Align | None, Doc('where a letterbox has the picture; which part of it "crop" keeps')
+    ] = None
     pad: Annotated[
-        float | tuple[float, float, float], Doc("the colour around a letterbox, 0 to 255")
-    ] = 0
+        float | tuple[float, float, float] | None, Doc("the colour around a letterbox, 0 to 255")
+    ] = None
     requests: Annotated[
         int | None,
         Range(1),
@@ -147,6 +171,7 @@ class OpenVINOInfer(Transform):
         self._tensors: Any = None
         self._runners: dict[bool, Runners] = {}
         self._line: Line | None = None
+        self._reading: Reading | None = None
         self._in_line = self.batch > 1 or (self.requests or 1) > 1
         self._model_name = ""
         # Frames in line go on in their order, which several threads would not keep.
@@ -206,6 +231,8 @@ class OpenVINOInfer(Transform):
         model = self.model
         self._read = model if isinstance(model, _Compiled) else read_model(default_core(), model)
         self._model_name = "" if isinstance(model, _Compiled) else self._read.friendly_name
+        if not isinstance(model, _Compiled) and "image" in self._media:
+            self._reading = self._said_by_the_model(None)
         if self.batch > 1:
             self._check_batch()
         if self._in_line:
@@ -259,7 +286,7 @@ class OpenVINOInfer(Transform):
             ClosedError: a frame is given, and the pipeline has ended.
         """
         if self._images is not None:
-            return self._images.explain(frame)
+            return self._with_reading(self._images.explain(frame))
         if frame is not None and self._explained:
             raise ClosedError(
                 f"{self.name}: the pipeline has ended, and the model is closed: explain() without "
@@ -273,13 +300,35 @@ class OpenVINOInfer(Transform):
         for runners in self._runners.values():
             runners.close()
         if self._images is not None:
-            self._explained = self._images.explain()
+            self._explained = self._with_reading(self._images.explain())
             self._images.close()
         if self._line is not None:
             self._line.close()
         self._media.clear()
         self._runners, self._line = {}, None
-        self._read = self._images = self._tensors = None
+        self._read = self._images = self._tensors = self._reading = None
+
+    def _with_reading(self, explained: str) -> str:
+        """With what was read of the model, from where."""
+        lines = [] if self._reading is None else self._reading.lines
+        return "\n".join([*lines, explained])
+
+    def _said_by_the_model(self, size: tuple[int, int] | None) -> Reading | None:
+        """How to read the model; None where that is up to `postprocess`, or needs a frame's size.
+
+        Raises:
+            ParameterError: it is not clear what it is.
+        """
+        if self.postprocess is not None:
+            return None
+        path = self.model if isinstance(self.model, Path) else None
+        given = {name: getattr(self, name) for name in _READ_BY}
+        try:
+            return read_model_file(self._read, path, given, size)
+        except LayoutError as error:
+            raise ParameterError(
+                self.name, "family", self.family, "a family", says=str(error)
+            ) from error
 
     @property
     def _node(self) -> str:
@@ -319,7 +368,7 @@ class OpenVINOInfer(Transform):
 
     def _results(self, request: InferRequest) -> list[dict[str, Tensor]] | None:
         """Memory for the results that outlive the next inference; None where none do."""
-        if self.postprocess is not None and not self.entries:
+        if not self.entries and (self.postprocess is not None or self._reads_outputs):
             return None
         return new_outputs(request, self._context_of(), self.batch)
 
@@ -328,13 +377,30 @@ class OpenVINOInfer(Transform):
         if self.entries and results is not None:
             for name, tensor in results.items():
                 add(frame, InferenceResult(tensor, self._model_name, name))
+        reading = self._reading
         if self.postprocess is None:
-            frame.metadata[self.key] = results
+            if self._reads_outputs and frame.meta.info is not None:
+                assert reading is not None, "its outputs are read"
+                assert self._images is not None, "the frame went through it"
+                transform = self._images.transform(frame)
+                if self.upright:
+                    transform = upright_transform(frame).after(transform)
+                reading.add_to(frame, [*outputs], transform)
+            else:
+                frame.metadata[self.key] = results
             return
-        if self.fit != "stretch" and self._images is not None and frame.meta.info is not None:
+        if (
+            self.fit not in (None, "stretch")
+            and self._images is not None
+            and frame.meta.info is not None
+        ):
             placed(outputs, self._images.transform(frame))
         regions = regions_of(self.postprocess(frame, outputs), self.postprocess)
         frame.regions.extend(as_stored(regions, frame) if self.upright else regions)
+
+    @property
+    def _reads_outputs(self) -> bool:
+        return self._reading is not None and self._reading.family != "none"
 
     def _make(self, frame: Frame[Any]) -> Request:
         image = frame.meta.info is not None
@@ -384,28 +450,35 @@ class OpenVINOInfer(Transform):
 
     def _new_image_request(self, frame: Frame[Any]) -> ImageRequest:
         if self._images is None:
+            if self._reading is None:
+                size = stored_size((frame.width, frame.height), self._turn(frame))
+                self._reading = self._said_by_the_model(size)
             self._images = image_model(
                 self._read,
                 frame,
                 device=self._place(frame.context),
-                color=self.color,
                 layout=self.layout,
-                mean=self.mean,
-                scale=self.scale,
-                size=self.size,
                 resize=self.resize,
                 color_range=self.color_range,
                 color_matrix=self.color_matrix,
                 config=self.config,
                 batch=self.batch,
                 upright=self.upright,
-                fit=self.fit,
-                align=self.align,
-                pad=self.pad,
+                **self._image_options(),
             )
             if self._node:
                 choose_context(self._images, self._context_near)
         return self._images.create_infer_request()
+
+    def _turn(self, frame: Frame[Any]) -> Turn:
+        return turn_of(frame) if self.upright else AS_IT_LIES
+
+    def _image_options(self) -> dict[str, Any]:
+        """What the model says of its image, and what was passed."""
+        if self._reading is not None:
+            return self._reading.image_options
+        options = {name: getattr(self, name) for name in _IMAGE}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 def _stream_of(frame: Frame[Any]) -> int | None:

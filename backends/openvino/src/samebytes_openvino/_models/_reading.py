@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading: how a model wants pictures and what its outputs mean, by its file and by arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from samebytes import Frame
+from samebytes.errors import LayoutError
+from samebytes.metadata import AffineTransform, Classification, add
+
+from ._card import Card, card_of
+from ._families import family_of, pairs_of, shapes_of
+from ._found import Array, Found
+from ._others import CenterFace, DetectionOutput, PicoDet, RtDetr, Scores
+from ._regions import regions_of_found
+from ._yolo import Limits, Yolo
+
+__all__ = ["Reading", "read_model_file"]
+
+_PADDLE = {"mean": (123.675, 116.28, 103.53), "scale": (58.395, 57.12, 57.375)}
+# What models of a family take where nothing says it.
+_HABITS: dict[str, dict[str, Any]] = {
+    "yolo": {"color": "RGB", "scale": 255.0, "fit": "letterbox", "pad": 114.0, "iou": 0.7},
+    "yolox": {"fit": "letterbox top-left", "pad": 114.0, "confidence": 0.3, "iou": 0.65},
+    "rtdetr": {"color": "RGB", "scale": 255.0, "fit": "stretch"},
+    "picodet": {**_PADDLE, "confidence": 0.4, "iou": 0.5},
+    "centerface": {"color": "RGB", "confidence": 0.5, "iou": 0.3},
+    "ssd": {"confidence": 0.5},
+    "classification": {"color": "RGB", "scale": 255.0, "fit": "crop"},
+}
+_HABITS["yolo-end2end"] = _HABITS["yolov5"] = _HABITS["yolo"]
+_LAST = {"color": "BGR", "fit": "stretch", "pad": 0.0, "confidence": 0.25, "iou": 0.5}
+_INPUT = ("color", "mean", "scale", "fit", "align", "pad", "size")
+_ULTRALYTICS = ("task", "head")
+
+
+@dataclass
+class Reading:
+    """What is settled of a model, and where each thing was read.
+
+    Attributes:
+        family: "none" where the outputs are not read.
+        settings: "color", "mean", "scale", "fit", "align", "pad", "size" for `image_model`;
+            "labels", "confidence", "iou".
+        lines: each setting in words, with its place.
+    """
+
+    family: str
+    settings: dict[str, Any]
+    lines: list[str] = field(default_factory=list)
+    decode: Callable[[Sequence[Array]], Any] | None = None
+
+    @property
+    def image_options(self) -> dict[str, Any]:
+        """The arguments of `image_model`."""
+        return {name: self.settings[name] for name in _INPUT}
+
+    def add_to(self, frame: Frame[Any], outputs: Sequence[Any], transform: AffineTransform) -> None:
+        """Add what a model found to a frame.
+
+        Args:
+            outputs: of the model, as tensors that the CPU reads.
+            transform: from the model's image to the frame.
+        """
+        assert self.decode is not None, "the caller has asked for the family"
+        arrays = [_floats(tensor) for tensor in outputs]
+        found, labels = self.decode(arrays), self.settings["labels"]
+        if isinstance(found, Found):
+            frame.regions.extend(regions_of_found(found, frame, transform, labels))
+            return
+        best = int(found.argmax())
+        name = labels[best] if best < len(labels) else str(best)
+        if found[best] > self.settings["confidence"]:
+            add(frame, Classification(name, float(found[best]), best))
+
+
+def _floats(tensor: Any) -> Array:
+    array = np.asarray(tensor.host_array())
+    return array if array.dtype == np.float32 else array.astype(np.float32)
+
+
+def read_model_file(
+    model: Any, path: Path | None, given: Mapping[str, Any], size: tuple[int, int] | None
+) -> Reading | None:
+    """What to do with the model; None where that depends on its size, which is not known.
+
+    Args:
+        model: an openvino.Model of one image input. It is not changed.
+        path: of its file, where it has one.
+        given: what the user says; it counts more than what the model says.
+        size: (width, height) of its image if neither says it, or None.
+
+    Raises:
+        LayoutError: it is not clear of which family it is, or its outputs do not fit that.
+    """
+    card = card_of(model, path)
+    said = {name: value for name, value in given.items() if value is not None}
+    sure = said.get("size") or _own_size(model) or card.get("size") or size
+    if sure is None:
+        return None
+    shapes = _shapes_at(model, sure)
+    family, place = said.pop("family", None), "family="
+    if family is None:
+        family, place = family_of(card, model, shapes, sure)
+    reading = Reading(family, {})
+    if family != "none":
+        reading.lines.append(f"family: {family} ({place})")
+    if str(model.inputs[0].element_type.type_name) == "u8":  # what it does with bytes is inside it
+        said = {"mean": (), "scale": (), **said}
+    _settle(reading, card, said, sure)
+    if family != "none":
+        reading.decode = _decoder(reading, card, model, shapes, sure, said)
+    return reading
+
+
+def _settle(reading: Reading, card: Card, said: Mapping[str, Any], size: tuple[int, int]) -> None:
+    habits = _HABITS.get(reading.family, {})
+    if reading.family == "classification" and not any(n in card.facts for n in _ULTRALYTICS):
+        habits = {"confidence": 0.0}
+    if reading.family == "classification":
+        habits = {**habits, "confidence": 0.0}
+    known = dict(card.facts)
+    if reading.family in ("rtdetr", "classification"):
+        known.pop("fit", None)  # Ultralytics writes that of YOLO's detectors
+    if reading.family == "none":
+        known = {}
+    for name in ("color", "mean", "scale", "fit", "pad", "confidence", "iou", "labels"):
+        if name in said:
+            value, place = said[name], f"{name}=" if said[name] != () else ""
+            value = None if value == () and name != "labels" else value
+        elif name in known:
+            value, place = known[name], card.places[name]
+        elif name in habits:
+            value, place = habits[name], "as models of the family take it"
+        else:
+            value, place = _LAST.get(name, () if name == "labels" else None), ""
+        reading.settings[name] = value
+        if place and reading.family != "none":
+            reading.lines.append(f"{name}: {_shown(name, value)} ({place})")
+    fit, _, align = str(reading.settings["fit"]).partition(" ")
+    reading.settings["fit"] = fit
+    reading.settings["align"] = said.get("align") or align or "center"
+    reading.settings["size"] = said.get("size") or (size if reading.family != "none" else None)
+
+
+def _decoder(
+    reading: Reading,
+    card: Card,
+    model: Any,
+    shapes: Sequence[tuple[int, ...]],
+    size: tuple[int, int],
+    said: Mapping[str, Any],
+) -> Callable[[Sequence[Array]], Any]:
+    settings, family = reading.settings, reading.family
+    limits = Limits(settings["confidence"], settings["iou"], bool(said.get("agnostic")))
+    if family == "classification":
+        last = model.outputs[0].get_node().input(0).get_source_output().get_node()
+        softmax = last.get_type_name() != "Softmax"
+        if softmax:
+            reading.lines.append("scores: by softmax, which the model has not at its end")
+        return Scores(softmax)
+    if family == "ssd":
+        return DetectionOutput(limits)
+    if family == "rtdetr":
+        return RtDetr(limits, shapes[0][2] == 6)
+    if family == "picodet":
+        pairs = pairs_of(shapes, size)
+        if not pairs:
+            raise LayoutError(_misfit(family, shapes))
+        return PicoDet(limits, size, pairs)
+    if family == "centerface":
+        order = [n for channels in (1, 2, 10) for n, s in enumerate(shapes) if s[1] == channels]
+        if len(order) != 4:
+            raise LayoutError(_misfit(family, shapes))
+        return CenterFace(limits, size, (order[0], order[1], order[2], order[3]))
+    points = said.get("keypoints")
+    if points is None and card.get("task") == "pose":
+        points = card.get("kpt_shape")
+    if len(shapes[0]) != 3:
+        raise LayoutError(_misfit(family, shapes))
+    more = points[0] * points[1] if points else 0
+    if len(shapes) > 1 and len(shapes[1]) == 4:
+        more = shapes[1][1]
+    classes = shapes[0][1] - 4 - more if family == "yolo" else shapes[0][2] - 5
+    if family != "yolo-end2end" and classes < 1:
+        raise LayoutError(_misfit(family, shapes))
+    return Yolo(family, size, classes, limits, points)
+
+
+def _misfit(family: str, shapes: Sequence[tuple[int, ...]]) -> str:
+    return f'outputs {list(shapes)} are not those of family="{family}"'
+
+
+def _own_size(model: Any) -> tuple[int, int] | None:
+    """(width, height) of a model's image, where its shape is fixed and has 3 channels."""
+    shape = model.inputs[0].partial_shape
+    if shape.is_dynamic or len(shape) != 4:
+        return None
+    lengths = list(shape.to_shape())
+    return (lengths[3], lengths[2]) if lengths[1] == 3 else (lengths[2], lengths[1])
+
+
+def _shapes_at(model: Any, size: tuple[int, int]) -> list[tuple[int, ...]]:
+    """The shapes of the outputs for one frame of that size."""
+    shape = model.inputs[0].partial_shape
+    if shape.rank.is_dynamic or len(shape) != 4:
+        return shapes_of(model)
+    nchw = shape[1].is_static and shape[1].get_length() == 3
+    wanted = [1, 3, size[1], size[0]] if nchw else [1, size[1], size[0], 3]
+    if shape.is_static and list(shape.to_shape()) == wanted:
+        return shapes_of(model)
+    tried = model.clone()
+    try:
+        tried.reshape(wanted)
+    except RuntimeError:
+        return shapes_of(model)  # image_model() says what is wrong with the size
+    return shapes_of(tried)
+
+
+def _shown(name: str, value: Any) -> str:
+    if name == "labels":
+        return f"{len(value)}, {', '.join(value[:3])}{' ...' if len(value) > 3 else ''}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
