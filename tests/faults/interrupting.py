@@ -15,7 +15,7 @@ from samebytes_softdevices import counted_calls, fail_call
 
 from .operations import OPERATIONS
 
-__all__ = ["PAIRS", "interrupts_of"]
+__all__ = ["PAIRS", "interrupts_of", "owed"]
 
 PAIRS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cl_mem": (
@@ -75,6 +75,11 @@ def interrupts_of(name: str, *, opcodes: bool = False) -> Iterator[dict[str, int
     finally:
         fail_call(None)
         gc.unfreeze()
+
+
+def owed() -> dict[str, int]:
+    """What drivers gave since calls are counted, less what was given back; and descriptors."""
+    return dict(_left())
 
 
 def _streams() -> set[tuple[int, int]]:

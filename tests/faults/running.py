@@ -19,6 +19,7 @@ from samebytes_softdevices import fault_library
 
 from .injecting import Outcome, faults_of
 from .operations import DROPS, OPERATIONS, Operation
+from .random_moments import run_children, strike_one
 
 __all__ = ["main", "outcomes_of"]
 
@@ -108,9 +109,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--once", action="store_true", help="no faults, each in this process: for valgrind"
     )
+    parser.add_argument(
+        "--random", type=float, metavar="SECONDS",
+        help="instead: exceptions of a signal handler, and faults, at random moments",
+    )  # fmt: skip
+    parser.add_argument("--strike", help=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--leave-out", type=json.loads, default=[], help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.strike:
+        print(json.dumps(strike_one(options.strike, options.seed, options.random)), flush=True)
+        return 0
+    if options.random:
+        return run_children(options.random, options.only)
     if options.child:
         _child(options.child, options.repeats, options.leave_out)
         return 0

@@ -13,6 +13,7 @@ from samebytes.plugins import Fd
 
 from .interrupting import interrupts_of
 from .operations import OPERATIONS
+from .random_moments import run_children
 from .running import outcomes_of, table
 
 
@@ -49,6 +50,14 @@ def test_an_interrupt_at_each_step_leaks_one_thing_at_most(name: str) -> None:
         most = max(most, owed.total())
     # Only where an owner is empty, and the call that gives back what it had is not made yet.
     assert most - first.total() < len(steps) / 50
+
+
+@pytest.mark.usefixtures("devices")
+@pytest.mark.parametrize("name", ["map opencl", "ring", "pool", "pipeline", "queue CPU"])
+def test_strikes_at_random_moments(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing is lost, stuck or wrong: `python3 dev.py faults --random 3600` has all subjects."""
+    assert run_children(4, [name]) == 0, capfd.readouterr().out
+    assert "0 findings" in capfd.readouterr().out
 
 
 # A step is in a module whose name begins with "samebytes".

@@ -51,8 +51,8 @@ class Inference:
     """
 
     __slots__ = ("__weakref__", "_callback", "_called", "_calling", "_given_up", "_lock", "_native",
-                 "_outstanding", "_publish", "_starts", "_submissions", "_unpublished",
-                 "_userdata", "_why_closed", "after", "running")  # fmt: skip
+                 "_outstanding", "_publish", "_published", "_starting", "_starts",
+                 "_submissions", "_userdata", "_why_closed", "after", "running")  # fmt: skip
 
     def __init__(
         self,
@@ -73,9 +73,12 @@ class Inference:
         self._called: weakref.ref[Any] | None = None
         self._calling: int | None = None
         self._lock = Lock()
+        # How many were begun, whether the last of them still is to begin, and how many results were
+        # published. One thread may wait while another one starts the next.
         self._starts = 0
+        self._starting = False
+        self._published = 0
         self._outstanding = 0
-        self._unpublished = False
         if submissions is not None:
             submissions.add(self)
 
@@ -123,10 +126,10 @@ class Inference:
         native = self.native
         if _exiting:
             raise ClosedError("Python is exiting: no new inference can be started")
-        before = self.running, self._unpublished, self._outstanding
+        before = self.running, self._published, self._outstanding
         try:
             # First, since it may have ended before start_async() has returned.
-            self.running = self._unpublished = True
+            self._starting = self.running = True
             self._starts += 1
             self._outstanding += 1
             _running.add(self)
@@ -137,11 +140,14 @@ class Inference:
         except BaseException as error:
             if not (isinstance(error, BusyError) or _has_returned(native)):
                 raise  # the exception is a signal handler's, and the inference is running
-            self.running, self._unpublished, self._outstanding = before
+            self.running, published, self._outstanding = before
+            self._published = self._starts - (published < self._starts - 1)
             self._forget()
             if self._submissions is not None and isinstance(error, RuntimeError):
                 self._submissions.fail(error)
             raise
+        finally:
+            self._starting = False
 
     def completed(self) -> None:
         """OpenVINO's callback: an inference has succeeded. wait() raises if it failed."""
@@ -163,12 +169,17 @@ class Inference:
                     _awaited.discard(self)
                 self._calling = outer
 
-    def publish(self) -> None:
-        """Publish what the last inference wrote, once."""
-        if self._unpublished:
-            self._unpublished = False
+    def publish(self, starts: int | None = None) -> None:
+        """Publish what the last inference wrote, once; or that of so many starts."""
+        starts = self._starts if starts is None else starts
+        if self._published < starts:
+            self._published = starts
             if self._publish is not None:
                 self._publish()
+
+    @property
+    def _unpublished(self) -> bool:
+        return self._published < self._starts
 
     @property
     def is_ready(self) -> bool:
@@ -208,10 +219,13 @@ class Inference:
         """Whether it has ended, after so many seconds at most. `InferRequest.wait` returns more."""
         _milliseconds(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
-        while self.running:
+        while True:
+            starts, began = self._starts, not self._starting
+            if not self.running:
+                break
             if self._calling == threading.get_ident() and not self._outstanding:
                 return True
-            native, starts = self.native, self._starts
+            native = self.native
             if in_callback() and _milliseconds(timeout) is None:
                 raise BusyError(
                     "wait() inside a callback would wait for itself: the inference that it waits "
@@ -223,13 +237,13 @@ class Inference:
                 if milliseconds is None:
                     native.wait()
                 elif not native.wait_for(milliseconds):
-                    starts = -1
+                    began = False
                     return False
             finally:
-                # Else the callback has started the next one.
-                if starts == self._starts:
+                # Else the callback or another thread has started the next one.
+                if began and starts == self._starts:
                     self._ended()
-        self.publish()
+        self.publish(starts)
         return True
 
     def cancel(self) -> None:
@@ -266,11 +280,11 @@ class Inference:
     def settle(self) -> None:
         """Wait for its end, whatever comes out of it."""
         while self.running:
-            native, starts = self._native, self._starts
+            native, starts, began = self._native, self._starts, not self._starting
             # Nobody asks for the result any more, so its failure interests nobody.
             with contextlib.suppress(RuntimeError):
                 native.wait()
-            if starts == self._starts:
+            if began and starts == self._starts:
                 self._ended()
 
     def close(self) -> None:

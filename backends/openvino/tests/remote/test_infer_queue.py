@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 import weakref
 from typing import Any
 
@@ -221,3 +222,28 @@ def test_an_inference_that_fails_frees_its_request_and_is_raised_by_wait_all() -
     request.start_async([x8, np.array([2, 4])])
     request.wait()
     assert seen == ["goes well", None]
+
+
+def test_two_threads_start_and_wait(model: Any) -> None:
+    """One waits for an inference while the other starts the next one on the same request."""
+    queue = InferQueue(model, 2)
+    raised: list[BaseException] = []
+    over = time.monotonic() + 3
+
+    def work() -> None:
+        try:
+            while time.monotonic() < over and not raised:
+                queue.start_async(full(1))
+                queue.start_async(full(1))
+                queue.wait_all()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LONG)
+    assert not raised, raised
+    queue.wait_all()
+    assert first_of(queue[0]) == first_of(queue[1]) == 2

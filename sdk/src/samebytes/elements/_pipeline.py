@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._core.frame import Frame
+from .._core.interrupts import deferred
 from .._core.locks import Lock
 from ..errors import ElementError, UnknownNameError
 from ._channel import WHEN_FULL
@@ -158,19 +159,25 @@ class Pipeline:
             on_error=on_error,
         )  # fmt: skip
         run.open()
+        workers = running = None
         try:
-            workers = None
             if threads:
                 workers = Threads(run, threads=threads, queue=queue, when_full=when_full)
-                workers.start()
+            with deferred():
+                if workers is not None:
+                    workers.start()
+                running = Running(run, workers)
+                end_on(signals, running)
+                self._running = weakref.ref(running)
         except BaseException:
+            if running is not None:
+                with suppress(ElementError):  # the error that is on its way is what counts
+                    running._stop(failed=True)
+                raise
             if workers is not None:
                 workers.stop()
             run.close(failed=True)
             raise
-        running = Running(run, workers)
-        end_on(signals, running)
-        self._running = weakref.ref(running)
         return running
 
     def run(self, **options: Any) -> Statistics:

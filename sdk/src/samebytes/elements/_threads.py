@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._core.frame import Frame
+from .._core.interrupts import deferred
 from .._core.locks import Lock
 from ..errors import ElementError
 from ._channel import END, FAILED, STOP, Channel, Mark, Port, Stopped
@@ -26,6 +27,7 @@ from ._watch import Worker
 
 __all__ = ["Threads"]
 
+_SLICE = 0.05
 _PATIENCE = 10.0
 """Seconds that an element may take to return when the pipeline stops, and that frames may take to
 their end when an element raised."""
@@ -93,7 +95,7 @@ class Threads:
             self._add(reader.step, self._read, reader)
 
     def start(self) -> None:
-        """Start them all."""
+        """Start them all. No signal handler may come in between."""
         for thread, _ in self._threads:
             thread.start()
 
@@ -135,12 +137,12 @@ class Threads:
         if self._unfinished is not None:
             self._unfinished.join()
         for thread, _ in self._threads:
-            if thread.ident is not None:
-                thread.join(max(until - time.monotonic(), 0.0))
+            while not _ends(thread, until - time.monotonic()) and time.monotonic() < until:
+                pass
 
     def left(self) -> frozenset[Element]:
         """The elements whose threads have not ended."""
-        return frozenset(element for thread, element in self._threads if thread.is_alive())
+        return frozenset(element for thread, element in self._threads if not _ends(thread, 0))
 
     def is_one(self, thread: threading.Thread) -> bool:
         """Whether that thread runs an element."""
@@ -318,6 +320,18 @@ class Threads:
                 del frame
             order.give(number, stream, given, raised)
             del given
+
+
+def _ends(thread: threading.Thread, seconds: float) -> bool:
+    """True if a thread was not started, or ends within that time; a long one is cut short.
+
+    Where a signal handler raises in join() or is_alive(), CPython 3.11 and 3.12 take the thread
+    for ended from then on.
+    """
+    with deferred():
+        if thread.ident is not None:
+            thread.join(min(max(seconds, 0), _SLICE))
+        return not thread.is_alive()
 
 
 class _InOrder:

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A signal handler raises at random moments, and native calls fail, for as long as one likes.
+
+    python3 dev.py faults --random 3600
+
+Real signals, so they come where CPython looks for them, while other threads use the same things.
+After each strike the subject must be whole: its slots, requests and threads are there, its bytes
+are right, no lock is held. Subjects run in child processes, one after another.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+from samebytes.errors import SamebytesError
+from samebytes_softdevices import counted_calls, fail_call
+
+from .injecting import RELEASES
+from .subjects import SUBJECTS, Mapping
+
+__all__ = ["run_children", "strike_one"]
+
+ROOT = Path(__file__).resolve().parents[2]
+_ROUND_SECONDS = 120
+_UNSTRUCK_SECONDS = 0.2
+_AGAIN_SECONDS = 2e-4
+# Frameworks use what these did not give, and the process ends: see running.py.
+_UNUSABLE = frozenset({"clRetainContext", "clGetDeviceInfo"}) | RELEASES
+_FAULTS = 0.2
+
+
+class Struck(KeyboardInterrupt):
+    """What the handler raises."""
+
+
+class _Striker:
+    """Raises in the code of samebytes, once for each time that it is armed."""
+
+    def __init__(self) -> None:
+        self.armed = False
+        self.sites = Counter[str]()
+        self.in_finalizers = 0
+        signal.signal(signal.SIGALRM, self._strike)
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._report
+
+    def _strike(self, _: int, frame: FrameType | None) -> None:
+        while self.armed and frame is not None:
+            if frame.f_globals.get("__name__", "").startswith("samebytes"):
+                self.armed = False
+                code = frame.f_code
+                place = Path(code.co_filename).parts[-2:]
+                self.sites[f"{'/'.join(place)}:{code.co_qualname}"] += 1
+                raise Struck
+            frame = frame.f_back
+        if self.armed:
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+
+    def _report(self, seen: sys.UnraisableHookArgs) -> None:
+        if seen.exc_type is Struck:
+            self.in_finalizers += 1
+        else:
+            self._hook(seen)
+
+    def at_once(self, work: Callable[[], None], seconds: float) -> bool:
+        """Repeat the work until it was struck; it is not after a while."""
+        until = time.monotonic() + _UNSTRUCK_SECONDS
+        self.armed = True
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            while self.armed and time.monotonic() < until:
+                work()
+        except Struck:
+            pass
+        finally:
+            struck, self.armed = not self.armed, False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return struck
+
+
+def strike_one(name: str, seed: int, seconds: float) -> dict[str, object]:
+    """Strike one subject in this process.
+
+    Args:
+        name: of SUBJECTS.
+        seed: of the moments.
+        seconds: how long.
+
+    Returns:
+        What came of it, for run_children().
+
+    Raises:
+        AssertionError: something is lost, stuck or wrong.
+    """
+    rng = random.Random(seed)
+    faulthandler.dump_traceback_later(_ROUND_SECONDS, exit=True)
+    fail_call(None)
+    subject = SUBJECTS[name]()
+    striker, strikes, failed = _Striker(), 0, 0
+    began = time.monotonic()
+    subject.work()
+    usual = time.monotonic() - began
+    gc.collect()
+    gc.freeze()
+    # A call that fails is counted as one that took something: only without them leaks are counted.
+    faults = isinstance(subject, Mapping) and rng.random() < _FAULTS
+    calls = [f for f in counted_calls() if f not in _UNUSABLE] if faults else []
+    while time.monotonic() - began < seconds:
+        faulthandler.dump_traceback_later(_ROUND_SECONDS, exit=True)
+        if calls:
+            fail_call(rng.choice(calls), rng.randrange(3))
+        try:
+            strikes += striker.at_once(subject.work, rng.uniform(1e-6, 1.2 * usual + 1e-4))
+        except (SamebytesError, OSError, MemoryError):
+            if not calls:
+                raise
+            failed += 1
+        if calls:
+            fail_call(None)
+        _check_locks()
+        subject.check()
+        if isinstance(subject, Mapping) and not calls and subject.leaked.total() > strikes:
+            gc.collect()
+            subject.check()
+            assert subject.leaked.total() <= strikes, f"{strikes} strikes: {subject.leaked}"
+    subject.close()
+    leaked = subject.leaked if isinstance(subject, Mapping) and not calls else Counter[str]()
+    return {
+        "name": name, "strikes": strikes, "failed": failed, "leaked": max(leaked.total(), 0),
+        "finalizers": striker.in_finalizers, "sites": striker.sites,
+    }  # fmt: skip
+
+
+def _check_locks() -> None:
+    from samebytes._core.locks import held_here
+
+    assert not held_here(), "a lock is held"
+
+
+def run_children(seconds: float, only: Sequence[str] = (), slice_seconds: float = 20.0) -> int:
+    """Strike all subjects in turn for so long, print what was struck, and return 1 for findings."""
+    names = [n for n in SUBJECTS if not only or any(part in n for part in only)]
+    # As often as all mappings together.
+    others = [n for n in names if n not in _MAPPINGS]
+    order = [n for one in names if one in _MAPPINGS for n in (one, *others[:1])] or names
+    seed, began, findings = int(time.time()) % 1_000_000, time.monotonic(), 0
+    sites, totals = Counter[str](), Counter[str]()
+    while time.monotonic() - began < seconds:
+        left = seconds - (time.monotonic() - began)
+        seed += 1
+        name = order[0]
+        order = order[1:] + order[:1]
+        if name in others:
+            others = others[1:] + others[:1]
+            name = others[0]
+        command = [sys.executable, "-X", "faulthandler", "-m", "tests.faults", "--strike", name]
+        command += ["--seed", str(seed), "--random", str(min(slice_seconds, max(left, 1)))]
+        child = subprocess.run(
+            command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False
+        )
+        said = [line for line in child.stdout.splitlines() if line.startswith('{"name"')]
+        if child.returncode or not said:
+            findings += 1
+            tail = "\n".join([*child.stdout.splitlines()[-5:], *child.stderr.splitlines()[-60:]])
+            _say(f"finding: {name}, seed {seed}, status {child.returncode}\n{tail}")
+            continue
+        found = json.loads(said[0])
+        sites.update(found.pop("sites"))
+        del found["name"]
+        totals.update(found)
+    _say(_table(sites))
+    _say(f"{time.monotonic() - began:.0f} s: {dict(totals)}, {findings} findings")
+    return 1 if findings else 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+_MAPPINGS = frozenset(n for n in SUBJECTS if " " in n and not n.startswith("queue"))
+
+
+def _table(sites: Counter[str]) -> str:
+    rows = [f"{number:8} {site}" for site, number in sites.most_common()]
+    often = sum(number >= 100 for number in sites.values())
+    return "\n".join([*rows, f"{len(sites)} functions were struck, {often} of them 100 times"])
