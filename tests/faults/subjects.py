@@ -60,6 +60,10 @@ class Mapping(Subject):
         self.leaked = Counter[str]()
 
     def check(self) -> None:
+        thread = threading.Thread(target=self.work, daemon=True)
+        thread.start()
+        thread.join(_LONG)
+        assert not thread.is_alive(), "another thread hangs, as where a lock is held"
         self.work()
         self.leaked = Counter(owed())
         self.leaked.subtract(self._first)
