@@ -41,7 +41,7 @@ _LONGEST_RUN = 120
 
 PASSWORD = "s3cr" + "et"
 
-_PLACES = ("tcp", "tcp", "tcp", "tcp", "http", "refused", "unknown")
+_PLACES = ("tcp", "tcp", "tcp", "rtsp", "rtsp", "http", "refused", "unknown")
 
 
 @dataclass
@@ -129,6 +129,7 @@ def _address(camera: MoodyCamera, place: str) -> str:
     user = f"admin:{PASSWORD}@"
     return {
         "tcp": f"tcp://127.0.0.1:{camera.port}",
+        "rtsp": f"rtsp://{user}127.0.0.1:{camera.port}/live?token={PASSWORD}",
         "http": f"http://{user}127.0.0.1:{camera.port}/live?token={PASSWORD}",
         "refused": f"rtsp://{user}127.0.0.1:9/live",
         "unknown": f"rtsp://{user}no-such-camera.invalid/live",
@@ -140,22 +141,24 @@ def _one(
     longest_stop: float,
 ) -> None:  # fmt: skip
     place = chance.choice(_PLACES)
+    camera.speaks_rtsp = place == "rtsp"
+    options = QUICK | ({"rtsp_transport": "tcp"} if camera.speaks_rtsp else {})
     source = el.create(
         "ffmpeg.source", _address(camera, place), live=True, reconnect=chance.choice([0, 2, 20]),
         pause=0.005, timeout=chance.choice([0.2, 0.5, 30.0]), threads=1,
-        frames=chance.choice([None, chance.randrange(1, 120)]), options=QUICK,
+        frames=chance.choice([None, chance.randrange(1, 120)]), options=options,
     )  # fmt: skip
     path = folder / f"recorded.{chance.choice(['mkv', 'mp4', 'ts'])}"
     sink = el.create("ffmpeg.sink", path, codec="mpeg4")
     pipe = el.Pipeline(source, sink)
-    options: dict[str, Any] = {
+    started: dict[str, Any] = {
         "threads": chance.choice([0, 1, 1]),
         "queue": chance.choice([1, 4]),
         "when_full": chance.choice(["wait", "drop-oldest"]),
     }
     how = chance.choice(["end", "stop", "signal"])
     after = chance.random() * 1.5
-    what = f"{place}, {options}, {how} after {after:.2f} s, {source.changed_parameters}"
+    what = f"{place}, {started}, {how} after {after:.2f} s, {source.changed_parameters}"
     texts = [repr(source), repr(pipe)]
     out: el.Running | None = None
     came, ended, timers = 0, "of itself", []
@@ -173,7 +176,7 @@ def _one(
             # Whatever comes of it, this ends: a camera may be silent forever.
             timers.append(threading.Timer(after if how == "signal" else 4.0, signals.send))
             timers[0].start()
-            out = pipe.start(**options)
+            out = pipe.start(**started)
             if how == "stop":
                 timers.append(threading.Timer(after, stop))
                 timers[1].start()

@@ -18,11 +18,14 @@ import samebytes as sb
 import samebytes.elements as el
 
 from .connections import transport_stream
+from .rtsp import Interleaved, shake_hands
 
 if TYPE_CHECKING:
     from typing import Self
 
 __all__ = ["MOODS", "MoodyCamera"]
+
+Connection = socket.socket | Interleaved
 
 _REFUSED = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -56,45 +59,45 @@ def _turned() -> bytes:
         return path.read_bytes()
 
 
-def _whole(_: MoodyCamera, connection: socket.socket) -> None:
+def _whole(_: MoodyCamera, connection: Connection) -> None:
     connection.sendall(_plain())
 
 
-def _drops(camera: MoodyCamera, connection: socket.socket) -> None:
+def _drops(camera: MoodyCamera, connection: Connection) -> None:
     connection.sendall(_plain()[: camera.random.randrange(len(_plain()))])
 
 
-def _silent(camera: MoodyCamera, connection: socket.socket) -> None:
+def _silent(camera: MoodyCamera, connection: Connection) -> None:
     camera.hold(connection)
 
 
-def _stalls(camera: MoodyCamera, connection: socket.socket) -> None:
+def _stalls(camera: MoodyCamera, connection: Connection) -> None:
     connection.sendall(_plain()[: camera.random.randrange(len(_plain()))])
     camera.hold(connection)
 
 
-def _jumps(_: MoodyCamera, connection: socket.socket) -> None:
+def _jumps(_: MoodyCamera, connection: Connection) -> None:
     connection.sendall(_plain() * 3)
 
 
-def _resizes(_: MoodyCamera, connection: socket.socket) -> None:
+def _resizes(_: MoodyCamera, connection: Connection) -> None:
     connection.sendall(_plain() + _small())
 
 
-def _turns(_: MoodyCamera, connection: socket.socket) -> None:
+def _turns(_: MoodyCamera, connection: Connection) -> None:
     connection.sendall(_turned())
 
 
-def _lies(camera: MoodyCamera, connection: socket.socket) -> None:
+def _lies(camera: MoodyCamera, connection: Connection) -> None:
     connection.sendall(camera.random.randbytes(20_000))
 
 
-def _refuses(_: MoodyCamera, connection: socket.socket) -> None:
+def _refuses(_: MoodyCamera, connection: Connection) -> None:
     connection.recv(4096)
     connection.sendall(_REFUSED)
 
 
-def _leaves(_: MoodyCamera, __: socket.socket) -> None:
+def _leaves(_: MoodyCamera, __: Connection) -> None:
     """Says nothing and goes."""
 
 
@@ -113,12 +116,16 @@ class MoodyCamera:
 
     Attributes:
         moods: how often it was in each.
+        moods_to_have: by name.
+        speaks_rtsp: it waits until it is asked for pictures, and sends them in packets.
     """
 
     def __init__(self, seed: int, *, steady: bool) -> None:
         self.random = random.Random(seed)
         self.moods: Counter[str] = Counter()
-        self._names = ["whole", "drops", "stalls", "jumps", "leaves"] if steady else [*MOODS]
+        self.speaks_rtsp = False
+        steady_ones = ["whole", "drops", "stalls", "jumps", "leaves"]
+        self.moods_to_have = steady_ones if steady else [*MOODS]
         self._server = socket.create_server(("127.0.0.1", 0))
         self._held: list[socket.socket] = []
         self._open: set[socket.socket] = set()
@@ -130,7 +137,7 @@ class MoodyCamera:
         port: int = self._server.getsockname()[1]
         return port
 
-    def hold(self, connection: socket.socket) -> None:
+    def hold(self, connection: Connection) -> None:
         """Keep a connection open, and say nothing more."""
         self._held.append(connection.dup())
 
@@ -140,13 +147,15 @@ class MoodyCamera:
                 connection, _ = self._server.accept()
             except OSError:
                 return
-            mood = self.random.choice(self._names)
+            mood = self.random.choice(self.moods_to_have)
             self.moods[mood] += 1
             while len(self._held) > 4:
                 self._held.pop(0).close()
             connection.settimeout(5)  # whoever was stopped reads no more
             with connection, suppress(OSError):
-                MOODS[mood](self, connection)
+                spoken = shake_hands(connection) if self.speaks_rtsp else connection
+                if spoken is not None:
+                    MOODS[mood](self, spoken)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -34,20 +34,21 @@ class Sender:
     Args:
         number: of the writer.
         address: of the ring.
+        size: of the frames.
 
     Attributes:
         ring: the ring.
         sent: how many frames it has accepted.
     """
 
-    def __init__(self, number: int, address: str) -> None:
+    def __init__(self, number: int, address: str, size: tuple[int, int] = _SIZE) -> None:
         self.number = number
         self._pictures = [
-            np.random.default_rng(n).integers(0, 256, _SIZE[::-1], np.uint8)
+            np.random.default_rng(n).integers(0, 256, size[::-1], np.uint8)
             for n in range(_PICTURES)
         ]
         self.ring = RingWriter(
-            address, format="GRAY8", width=_SIZE[0], height=_SIZE[1],
+            address, format="GRAY8", width=size[0], height=size[1],
             slots=8, memory="memfd",
             when_full="drop-oldest" if is_live(number) else "wait", timeout=LONGEST_WAIT,
         )  # fmt: skip

@@ -312,4 +312,6 @@ def test_what_is_closed_by_half_shows_nothing(level: str) -> None:
         if made[0].closed:
             with pytest.raises(ClosedError):
                 _ = made[0].native
+        else:
+            assert made[0].map("cpu").native is not None
     assert ends == {False, True}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -20,6 +21,9 @@ __all__ = ["Deadline", "Pipeline", "PipelineError", "PipelineTimeoutError"]
 
 # How long one wait lasts before the bus is looked at again.
 _STEP = 0.02
+
+# For how many seconds an element may go on that was asked to stop.
+_PATIENCE = 10.0
 
 # Of other messages nothing is kept.
 _WANTED = Gst.MessageType.ERROR | Gst.MessageType.EOS
@@ -152,12 +156,20 @@ class Pipeline:
             check()
 
     def stop(self) -> None:
-        """Stop it for good. Frames that came from it stay valid."""
+        """Stop it for good. Frames that came from it stay valid.
+
+        An element that does not return in time is left to a thread, which ends when it returns.
+        """
         if self.native is not None:
+            patience = threading.Timer(_PATIENCE, self.interrupt)
+            patience.daemon = True
             try:
+                with suppress(RuntimeError):  # no thread can be started while Python ends
+                    patience.start()
                 with suppress(GivenUpError):
                     self._change(Gst.State.NULL)
             finally:
+                patience.cancel()
                 self.native = None
                 _living.discard(self)
 

@@ -186,7 +186,10 @@ class GStreamerSink:
             self.stop()
 
     def stop(self) -> None:
-        """Stop the pipeline at once; what it has not done with is lost."""
+        """Stop the pipeline at once; what it has not done with is lost.
+
+        An element that has not returned after 10 seconds is left to a thread.
+        """
         self._ended = True
         self._source = None
         self._pipeline.stop()

@@ -202,7 +202,10 @@ class GStreamerSource:
             self._taken = 0
 
     def close(self) -> None:
-        """Stop the pipeline. Frames that were read stay valid."""
+        """Stop the pipeline. Frames that were read stay valid.
+
+        An element that has not returned after 10 seconds is left to a thread.
+        """
         self._let_go()
         self._sink = None
         self._pipeline.stop()

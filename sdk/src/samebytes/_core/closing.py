@@ -52,5 +52,10 @@ def are_gone(living: Sequence[weakref.ref[Any]]) -> bool:
 
 def drop(holders: Sequence[Any]) -> None:
     """Close `holders`: their memory is released with its last holder, which may be another."""
-    for holder in holders:
-        make_closed(holder)
+    try:
+        for holder in holders:
+            make_closed(holder)
+    except BaseException:  # of a signal handler: a frame closes with its planes, or not at all
+        for holder in holders:
+            make_closed(holder)
+        raise
