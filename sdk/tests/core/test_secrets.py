@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
+from subprocess import CalledProcessError
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -40,6 +43,23 @@ SECRET = "s3cr" + "et"
         ("user-pw=...{}x", "user-pw=..."),
         ("Authorization: Basic {}\r\nHost: c", "Authorization: ...\r\nHost: c"),
         ("Camera(password='{}', size=3)", "Camera(password=..., size=3)"),
+        ("rtsp://admin:a {} b@10.0.0.2:554/live", "rtsp://admin:...@10.0.0.2:554/live"),
+        ("'rtsp://me:{} x@c/a' and 'b@c'", "'rtsp://me:...@c/a' and 'b@c'"),
+        ("/api?src=rtsp%3A%2F%2Fme%3A{}%40c%2Fx&y=1", "/api?src=rtsp%3A%2F%2Fme:...@c%2Fx&y=1"),
+        (
+            "http://c/video.cgi?loginuse=me&loginpas={}",
+            "http://c/video.cgi?loginuse=me&loginpas=...",
+        ),
+        ("http://c/x?jwt={}&n=1", "http://c/x?jwt=...&n=1"),
+        ("http://c/x?sessionId={}", "http://c/x?sessionId=..."),
+        ("rtmp://c/app playpath={} live=1", "rtmp://c/app playpath=... live=1"),
+        ("{'Authorization': 'Basic {}', 'Host': 'c'}", "{'Authorization': ..., 'Host': 'c'}"),
+        (
+            'extra-headers="h,Authorization=(string)\\"Basic\\ {}\\""',
+            'extra-headers="h,Authorization=(string)..."',
+        ),
+        ('a=(string)\\"b\\", pw=\\"a {}\\" c', 'a=(string)\\"b\\", pw=... c'),
+        ("application/x-srtp, srtp-key=(buffer){}", "application/x-srtp, srtp-key=(buffer)..."),
     ],
 )
 def test_what_is_secret_is_left_out(text: str, expected: str) -> None:
@@ -58,6 +78,7 @@ def test_what_is_secret_is_left_out(text: str, expected: str) -> None:
         "keyint=25 bypass=1 compass=2 monkey=3 tokens=4 keyframes=5",
         "handle keys: cl_mem, fd",
         "12:30.mp4",
+        "rtsp://10.0.0.2:554 is not there, ask me@c",
         "C:\\videos\\a.mp4",
     ],
 )
@@ -71,6 +92,11 @@ def test_what_is_in_containers() -> None:
     found = without_secrets(given)
     assert SECRET not in str(found)
     assert (found["n"], found["urls"][1][0], type(found["path"])) == (5, "x", type(Path()))
+    others = (url.encode(), {url}, frozenset([url]), urlsplit(url), {"Authorization": SECRET})
+    assert SECRET not in str([without_secrets(one) for one in others])
+    assert [type(without_secrets(one)) for one in others] == [type(one) for one in others]
+    for one in (b"rtsp://c", {"rtsp://c"}, urlsplit("rtsp://me@c:554/x?a=b")):
+        assert without_secrets(one) is one
     harmless = {"url": "rtsp://c", "parts": ["a", ("b", 3)], "password": None}
     assert without_secrets(harmless) is harmless
 
@@ -84,6 +110,34 @@ def test_errors_of_others_and_what_led_to_them() -> None:
     texts = [str(error), repr(error), str(cause), str(vars(cause))]
     assert SECRET not in " ".join(texts)
     assert "me:...@c" in texts[2]
+
+
+URL = f"rtsp://me:{SECRET}@c"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError(URL, name=URL, path=URL),
+        SyntaxError(URL),
+        StopIteration(URL),
+        SystemExit(URL),
+        UnicodeEncodeError("ascii", URL, 0, 1, URL),
+        UnicodeDecodeError("ascii", URL.encode(), 0, 1, "it is not"),
+        CalledProcessError(1, ["ffmpeg", URL], URL.encode(), URL.encode()),
+        ValueError(urlsplit(URL), {URL}),
+        ExceptionGroup(URL, [ValueError(URL), ExceptionGroup(URL, [OSError(5, URL)])]),
+        BaseExceptionGroup("two", [KeyboardInterrupt(URL)]),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_where_errors_of_python_keep_texts(error: BaseException) -> None:
+    outer = RuntimeError("camera")
+    outer.__context__ = error
+    assert without_secrets_in(outer) is outer
+    kept = [getattr(error, name, None) for name in (*dir(type(error)), *vars(error))]
+    texts = [*traceback.format_exception(outer), str(error), *map(repr, [error, *kept])]
+    assert SECRET not in "\n".join(texts)
 
 
 def test_errors_that_lead_to_each_other_end() -> None:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -25,6 +27,7 @@ class Endless(el.Source):
     gives = el.Image("GRAY8", memory="cpu", width=16, height=8)
     waits: bool = False
     raises: bool = False
+    pause: float = 0.0
 
     def open(self, context: Any) -> None:
         self.given = 0
@@ -32,6 +35,7 @@ class Endless(el.Source):
 
     def read(self) -> Any:
         if self.given == 10:
+            time.sleep(self.pause)
             signal.raise_signal(signal.SIGTERM)
             if self.waits:
                 assert self.go.wait(20), "nobody interrupted it"
@@ -79,9 +83,13 @@ def test_run_returns() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_in_an_event_loop() -> None:
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+def test_in_an_event_loop(pause: float) -> None:
+    """Also where the signal comes to another thread while the loop sleeps."""
+
     async def work() -> int:
-        async with el.Pipeline(Endless(waits=True)).start(stop_on=signal.SIGTERM) as out:
+        source = Endless(waits=True, pause=pause)
+        async with el.Pipeline(source).start(stop_on=signal.SIGTERM) as out:
             return len([one.pts async for one in out])
 
     assert asyncio.run(work()) == 11
@@ -111,6 +119,54 @@ def test_all_pipelines_end_and_the_second_signal_is_as_before() -> None:
     assert seen == [signal.SIGTERM]
     list(first), list(second)
     assert first.stopped_by == second.stopped_by == signal.SIGTERM
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_signal_while_another_starts_ends_both(threads: int) -> None:
+    class Slow(Collect):
+        def open(self, context: Any) -> None:
+            super().open(context)
+            signal.raise_signal(signal.SIGTERM)
+
+    def start(*items: Any) -> el.Running:
+        return el.Pipeline(*items).start(threads=threads, stop_on=signal.SIGTERM)
+
+    before = start(frames(10**6), lambda one: one)
+    during = start(frames(10**6), Slow())
+    assert during.stopped_by == before.stopped_by == signal.SIGTERM
+    assert len(list(during)) < 10**6
+    assert len(list(before)) < 10**6
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    with start(frames(10**6), Collect()) as after:
+        assert after.stopped_by is None
+        signal.raise_signal(signal.SIGTERM)
+        assert len(list(after)) < 10**6
+    assert after.stopped_by == signal.SIGTERM
+
+
+def test_a_handler_that_the_program_sets_meanwhile() -> None:
+    seen: list[int] = []
+    first = el.Pipeline(frames(10**6), lambda one: one).start(stop_on=signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda number, _: seen.append(number))
+    second = el.Pipeline(frames(10**6), lambda one: one).start(stop_on=signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)
+    assert first.stopped_by == second.stopped_by == signal.SIGTERM
+    list(first), list(second)
+    signal.raise_signal(signal.SIGTERM)
+    assert seen == [signal.SIGTERM]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")
+def test_a_forked_child_is_ended_by_the_signal() -> None:
+    with el.Pipeline(frames(10**6), lambda one: one).start(threads=0, stop_on=signal.SIGTERM):
+        child = os.fork()
+        if not child:
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            finally:
+                os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

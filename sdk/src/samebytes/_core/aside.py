@@ -13,11 +13,11 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-__all__ = ["Aside", "GivenUpError", "taken_from"]
+__all__ = ["LOOK", "Aside", "GivenUpError", "taken_from"]
 
 R = TypeVar("R")
 
-_LOOK = 0.2
+LOOK = 0.2
 """Seconds between two looks at whether a signal came."""
 
 _PATIENCE = 0.5
@@ -43,7 +43,7 @@ def taken_from(queue: SimpleQueue[R]) -> R:
     """
     while True:
         try:
-            return queue.get(timeout=_LOOK)
+            return queue.get(timeout=LOOK)
         except Empty:
             continue
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import PurePath
 from typing import Any, TypeVar, overload
+from urllib.parse import ParseResult, SplitResult
 
 __all__ = ["shown", "without_secrets", "without_secrets_in"]
 
@@ -22,11 +23,21 @@ E = TypeVar("E", bound=BaseException)
 _MASK = "..."
 
 # Names that end in one of these; the short ones only where they are a word of the name.
-_NAME = r"""(?:[\w.-]*(?:password|passwd|passphrase|pwd|token|secret|credentials?|signature
-|(?:api|access|account|secret|private|stream|session|encryption|decryption)[-_.]?key)
-|(?:[\w.-]*[-_.])?(?:pass|psw|pw|sig|auth))"""
+_NAME = r"""(?:[\w.-]*(?:password|passwd|passphrase|pwd|token|secret|credentials?|signature|loginpas
+|session[-_]?id|playpath
+|(?:api|access|account|secret|private|stream|session|encryption|decryption|srtp|crypto)[-_.]?key)
+|(?:[\w.-]*[-_.])?(?:pass|psw|pw|sig|auth|jwt))"""
+
+_HEADER = r"(?:(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*(?:key|token))"
+
+# Where exceptions of Python keep texts that are not among their args.
+_KEPT = ("filename", "filename2", "strerror", "text", "msg", "name", "path", "object", "reason",
+         "value", "code")  # fmt: skip
 
 _LONGEST = 100
+
+# More are a model or a picture.
+_MOST_BYTES = 1 << 16
 
 
 @overload
@@ -41,13 +52,16 @@ def without_secrets(value: Any) -> Any:
     (Authorization:), wherever these stand in the text; in a mapping also by their names.
 
     Args:
-        value: a text or path; or a list, tuple or mapping, with what is in them.
+        value: a text, bytes or a path; or a list, tuple, set or mapping, with what is in them.
 
     Returns:
         The very same object where there is nothing to leave out. Other objects as they are.
     """
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, bytes) and len(value) <= _MOST_BYTES:
+        found = _text(text := value.decode("latin-1"))
+        return value if found is text else found.encode("latin-1")
     if isinstance(value, PurePath):
         found = _text(str(value))
         return value if found == str(value) else type(value)(found)
@@ -59,7 +73,28 @@ def without_secrets(value: Any) -> Any:
         items = [without_secrets(one) for one in value]
         changed = any(one is not before for one, before in zip(items, value, strict=True))
         return type(value)(items) if changed else value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        parts = [_MASK if _is_secret(key, one) else without_secrets(one)
+                 for key, one in zip(value._fields, value, strict=True)]  # fmt: skip
+        if isinstance(value, SplitResult | ParseResult):  # whose host stands without its "//"
+            parts[1] = _text(f"//{value.netloc}")[2:]
+        return value if parts == list(value) else type(value)(*parts)
+    if type(value) in (set, frozenset):
+        members = {without_secrets(one) for one in value}
+        return value if members == value else type(value)(members)
     return value
+
+
+class _HarmlessGroup(ExceptionGroup[Exception]):
+    """A group shows the message that it was made with, which cannot be replaced."""
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        count = len(self.exceptions)
+        return f"{self.message} ({count} sub-exception{'s' if count != 1 else ''})"
 
 
 def without_secrets_in(error: E) -> E:
@@ -77,15 +112,16 @@ def without_secrets_in(error: E) -> E:
         seen.add(id(link))
         link.args = without_secrets(link.args)
         vars(link).update(without_secrets(vars(link)))
-        if isinstance(link, OSError | SyntaxError):  # which keep these elsewhere
-            for name in ("filename", "filename2", "strerror", "text"):
-                value = getattr(link, name, None)
+        for name in _KEPT:
+            with suppress(Exception):  # a property of its class, which may do anything
+                value = getattr(link, name)
                 if (harmless := without_secrets(value)) is not value:
-                    with suppress(AttributeError):  # a property of a class beneath, made of args
-                        setattr(link, name, harmless)
+                    setattr(link, name, harmless)
         links += [link.__cause__, link.__context__]
         if isinstance(link, BaseExceptionGroup):
             links += link.exceptions
+            if type(link) is ExceptionGroup and link.message != link.args[0]:
+                link.__class__ = _HarmlessGroup
     return error
 
 
@@ -102,7 +138,7 @@ def shown(value: object, longest: int | None = _LONGEST) -> str:
 
 def _text(text: str) -> str:
     found = text
-    if "@" in found:
+    if "@" in found or "%40" in found:
         for pattern in _users():
             found = pattern.sub(rf"\1:{_MASK}@", found)
     if "=" in found or ":" in found:
@@ -114,12 +150,12 @@ def _text(text: str) -> str:
 def _is_secret(name: object, value: object) -> bool:
     if not isinstance(name, str) or value is None or isinstance(value, bool):
         return False
-    return _whole_name().fullmatch(name) is not None
+    return any(one.fullmatch(name) for one in _whole_names())
 
 
 @cache
-def _whole_name() -> re.Pattern[str]:
-    return re.compile(_NAME, re.IGNORECASE | re.VERBOSE)
+def _whole_names() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(one, re.IGNORECASE | re.VERBOSE) for one in (_NAME, _HEADER))
 
 
 @cache
@@ -130,6 +166,8 @@ def _users() -> tuple[re.Pattern[str], ...]:
     """
     return (
         re.compile(r"(:/{1,2}[^\s/:@]*):\S*@"),
+        re.compile(r"""(:/{1,2}[^\s/:@]*):(?!\d{1,5}\s)[^\n/"'@]*@"""),  # with spaces
+        re.compile(r"(%3A(?:%2F){1,2}[\w.~+-]*)%3A[^\s&]*%40", re.IGNORECASE),
         re.compile(r"""(?<![^\s/'"(=,])([\w.%+-]+):(?!/)\S*@"""),
     )
 
@@ -137,7 +175,8 @@ def _users() -> tuple[re.Pattern[str], ...]:
 @cache
 def _named() -> tuple[tuple[re.Pattern[str], str], ...]:
     flags = re.IGNORECASE | re.VERBOSE
-    quoted = r"""\\*(?P<quote>["'])(?:\\.|(?!(?P=quote)).)*(?P=quote)"""
+    ends = "(?P=slash)(?P=quote)"  # a quote within a quoted text has backslashes before it
+    quoted = rf"""(?P<slash>\\*)(?P<quote>["'])(?:(?!{ends})(?:\\.|.))*{ends}"""
     bare = r"""[^\s&]*?(?=['")\]},.;:]*(?:[\s&]|$))"""
     masked = r"""\.\.\.(?:[\s&'")\]},;.]|$)"""  # by an earlier pass
     return (
@@ -151,11 +190,11 @@ def _named() -> tuple[tuple[re.Pattern[str], str], ...]:
         ),
         (
             re.compile(
-                r"""\b((?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*(?:key|token))\s*:\s*
-                [^\r\n']*?(?=\\[rn]|[\r\n']|$)""",
+                rf"""\b({_HEADER})(["']?\s*[:=]\s*+(?:\(\w+\))?+)(?!\.\.\.)
+                (?:{quoted}|[^\r\n'"]*?(?=\\[rn]|[\r\n'"]|$))""",
                 flags,
             ),
-            rf"\1: {_MASK}",
+            rf"\1\2{_MASK}",
         ),
         (re.compile(r"""(\brtmp\w*:/{1,2}[^/\s]+/[^/\s]+/)[^\s'"?]+"""), rf"\1{_MASK}"),
     )

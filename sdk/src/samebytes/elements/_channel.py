@@ -20,7 +20,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
-from .._core.aside import taken_from
+from .._core.aside import LOOK, taken_from
 from .._core.locks import Lock
 from ..errors import UnknownNameError
 from ._current import blocked
@@ -218,15 +218,21 @@ class Channel:
                     taker.busy = False
 
     async def wait(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Return when get() does not wait."""
+        """Return when get() does not wait.
+
+        A signal that Linux gives to another thread does not end the sleep of an event loop: its
+        handler would run with the next frame, which a silent camera never gives.
+        """
         while self._tickets.empty():
             came = asyncio.Event()
+            look = loop.call_later(LOOK, came.set)
             listener = partial(loop.call_soon_threadsafe, came.set)
             self._listeners.append(listener)
             try:
                 if self._tickets.empty():  # still, so whoever puts sees the listener
                     await came.wait()
             finally:
+                look.cancel()
                 # Cancelled, as by a time-out. What another thread does meanwhile ends the search.
                 with suppress(ValueError, IndexError, RuntimeError):
                     self._listeners.remove(listener)

@@ -30,7 +30,7 @@ from ._negotiation import Negotiation
 from ._plan import Plan
 from ._run import Run
 from ._statistics import Statistics
-from ._stop_on import check_signals, end_on, forget
+from ._stop_on import check_signals, end_on, forget, seen
 from ._threads import Threads
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Pipeline:
                 f"threads={threads}, queue={queue}, pool_timeout={pool_timeout}: threads and "
                 "pool_timeout are not below 0, queue not below 1"
             )
-        signals = check_signals(stop_on)
+        signals = seen(check_signals(stop_on))
         before = self._running()
         if before is not None and (not before.stopped or before.left()):
             name = self._graph.sources[0].name

@@ -3,7 +3,8 @@
 
 One handler for each signal serves all pipelines that asked for it. It is there while one of them
 runs; what was there before comes back with the first signal, so that a second one does what it
-always did.
+always did. A signal that ends some ends those too that are being started meanwhile. A forked child
+runs none of them: signals do there what they did before.
 """
 
 from __future__ import annotations
@@ -15,19 +16,25 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any, Protocol
 
-__all__ = ["Ends", "check_signals", "end_on", "forget"]
+from .._core.locks import in_forked_child
+
+__all__ = ["Ends", "check_signals", "end_on", "forget", "seen"]
 
 
 class Ends(Protocol):
     """A running pipeline."""
 
     stopped: bool
+    stopped_by: int | None
 
     def _end(self, number: int) -> None: ...
 
 
 # By signal: its handler before, and the pipelines that it ends.
 _asked: dict[int, tuple[Any, weakref.WeakSet[Ends]]] = {}
+
+# By signal: how many have ended pipelines.
+_seen: dict[int, int] = {}
 
 
 def check_signals(signals: int | Iterable[int]) -> tuple[int, ...]:
@@ -47,12 +54,29 @@ def check_signals(signals: int | Iterable[int]) -> tuple[int, ...]:
     return numbers
 
 
-def end_on(signals: Iterable[int], running: Ends) -> None:
-    """Let any of the signals end the pipeline. Called in the main thread."""
-    for number in signals:
-        if number not in _asked:
-            _asked[number] = signal.signal(number, _end_all), weakref.WeakSet()
-        _asked[number][1].add(running)
+def seen(signals: Iterable[int]) -> dict[int, int]:
+    """How many of each signal have ended pipelines by now: for `end_on`, after a start."""
+    return {number: _seen.get(number, 0) for number in signals}
+
+
+def end_on(before: dict[int, int], running: Ends) -> None:
+    """Let any of the signals end the pipeline. Called in the main thread.
+
+    Args:
+        before: what `seen` said of them before its start began.
+        running: the pipeline, which ends now if one has come since then.
+    """
+    for number, count in before.items():
+        those = _asked[number][1] if number in _asked else weakref.WeakSet[Ends]()
+        handler = signal.getsignal(number)
+        if _seen.get(number, 0) == count:
+            those.add(running)
+            if handler is not _end_all:  # the program may have put another one in its place
+                _asked[number] = handler, those
+                signal.signal(number, _end_all)
+        # Asked last: one may have come since the line above.
+        if _seen.get(number, 0) != count and running.stopped_by is None:
+            running._end(number)
 
 
 def forget(running: Ends) -> None:
@@ -77,7 +101,19 @@ def _end_all(number: int, _: FrameType | None) -> None:
     before, those = _asked.pop(number)
     _restore(number, before)
     living = [one for one in those if not one.stopped]
+    if living:
+        _seen[number] = _seen.get(number, 0) + 1
     for one in living:
         one._end(number)
     if not living:
         signal.raise_signal(number)
+
+
+def _in_child() -> None:
+    """Children of multiprocessing are ended by SIGTERM, and would ignore one."""
+    for number, (before, _) in _asked.items():
+        _restore(number, before)
+    _asked.clear()
+
+
+in_forked_child(_in_child)
