@@ -312,9 +312,84 @@ def test_the_sink_refuses_what_it_would_have_to_convert(tmp_path: Path) -> None:
 
 def test_one_sink_writes_one_stream(tmp_path: Path) -> None:
     pipe = el.Pipeline([numbers(), numbers()], FFmpegSink(tmp_path / "made.mkv"))
-    with pytest.raises(NegotiationError, match="it takes one stream, and there are 2 sources"):
+    says = r'it takes one stream, and there are 2 sources: put "\{stream\}" into the name'
+    with pytest.raises(NegotiationError, match=says):
         pipe.run()
     assert not (tmp_path / "made.mkv").exists()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("out-{stream}.mkv", ["out-0.mkv", "out-1.mkv"]),
+        ("{stream:02}/a {b} {stream}.mkv", ["00/a {b} 0.mkv", "01/a {b} 1.mkv"]),
+    ],
+)
+def test_a_file_for_each_stream(
+    pattern: str, names: list[str], threads: int, clip: Path, tmp_path: Path
+) -> None:
+    """Of other sizes, rates and lengths; the frames of each are what its source gave."""
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+    made = el.create("ffmpeg.sink", tmp_path / pattern, codec="ffv1")
+    pipe = el.Pipeline([numbers(count=3), FFmpegSource(clip, frames=5)], made)
+    for _ in range(2):  # and again
+        came: dict[int, list[Any]] = {0: [], 1: []}
+        with pipe.start(threads=threads) as out:
+            for frame in out:
+                source = metadata.find(frame, metadata.SourceIdentifier)
+                assert source is not None
+                assert source.stream_id is not None
+                pixels = frame.map("cpu").planes[0].native.copy()
+                came[source.stream_id].append((seconds([frame])[0], pixels))
+        for number, name in enumerate(names):
+            written = decoded(tmp_path / name)
+            assert len(written) == len(came[number]) == (3, 5)[number]
+            for (when, pixels), shown in zip(came[number], written, strict=True):
+                assert abs(at(shown) - when) < Fraction(1, 1000)  # as Matroska counts
+                assert np.array_equal(shown.to_ndarray()[: len(pixels)], pixels)
+    assert sorted(p.name for p in tmp_path.rglob("*.mkv")) == sorted(Path(n).name for n in names)
+
+
+def test_the_rate_of_each_file_is_that_of_its_stream(clip: Path, tmp_path: Path) -> None:
+    @el.source(gives=el.Image("I420", memory="cpu", width=64, height=48))
+    def slow() -> Iterator[sb.Frame[Any]]:
+        for number in range(3):
+            yield sb.context("cpu").allocate_frame(
+                "I420", 64, 48, pts=number, time_base=Fraction(1, 5), duration=Fraction(1, 5)
+            )
+
+    made = el.create("ffmpeg.sink", tmp_path / "{stream}.mp4", codec="mpeg4")
+    el.Pipeline([slow(), FFmpegSource(clip, frames=5)], made).run()
+    rates = []
+    for number in (0, 1):
+        with av.open(str(tmp_path / f"{number}.mp4")) as container:
+            rates.append(container.streams.video[0].average_rate)
+    assert rates == [5, 30]
+
+
+def test_one_stream_may_be_numbered_too(tmp_path: Path) -> None:
+    el.Pipeline(numbers(), FFmpegSink(tmp_path / "out-{stream}.mkv", codec="ffv1")).run()
+    assert len(decoded(tmp_path / "out-0.mkv")) == 8
+
+
+@pytest.mark.parametrize("on_failure", ["keep", "remove"])
+def test_a_failed_run_treats_all_files_alike(on_failure: Any, tmp_path: Path) -> None:
+    def fail(frame: sb.Frame[Any]) -> sb.Frame[Any]:
+        if frame.pts == 6:
+            raise ValueError("enough")
+        return frame
+
+    made = FFmpegSink(tmp_path / "{stream}.mkv", codec="ffv1", on_failure=on_failure)
+    with pytest.raises(ElementError, match="enough"):
+        el.Pipeline([numbers(), numbers()], fail, made).run(threads=0)
+    assert len(list(tmp_path.glob("*.mkv"))) == (2 if on_failure == "keep" else 0)
+
+
+def test_a_folder_that_is_missing_is_named_with_the_first_frame(tmp_path: Path) -> None:
+    with pytest.raises(ElementError, match=r"the folder .*none does not exist"):
+        el.Pipeline(numbers(), FFmpegSink(tmp_path / "none" / "{stream}.mp4")).run()
 
 
 def test_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:

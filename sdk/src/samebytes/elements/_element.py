@@ -49,7 +49,7 @@ class Element:
         takes, gives: what it takes and gives, patterns or tuples of patterns, best first.
         concurrent: several threads may call it at the same time, each for another frame.
         one_stream: it can take the frames of one source only, such as what writes them one after
-            another; a pipeline with several sources is refused.
+            another; a pipeline with several sources is refused. A text says what to do instead.
         live: of a source: frames come when they come, and the next ones do not wait.
         may_copy: of an element that maps frames itself (`maps_to`): its user allowed it to copy.
             A property, where a parameter says so.
@@ -63,7 +63,7 @@ class Element:
     takes: ClassVar[Any] = Media()
     gives: ClassVar[Any] = same()
     concurrent: ClassVar[bool] = False
-    one_stream: ClassVar[bool] = False
+    one_stream: ClassVar[bool | str] = False
     live: ClassVar[bool] = False
     may_copy: ClassVar[bool] = False
     # What users implement: it raises ClosedError after close().

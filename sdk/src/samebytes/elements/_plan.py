@@ -54,11 +54,12 @@ class Plan:
         graph = self._graph
         if len(graph.sources) > 1:
             for step in graph.steps:
-                if step.element.one_stream:
+                one = step.element.one_stream
+                if one:
+                    way = one if isinstance(one, str) else "give each a pipeline of its own"
                     raise NegotiationError(
                         step.name,
-                        f"it takes one stream, and there are {len(graph.sources)} sources: give "
-                        "each a pipeline of its own",
+                        f"it takes one stream, and there are {len(graph.sources)} sources: {way}",
                     )
         self._same: dict[tuple[Step, FrameInfo], Link] = {}
         for step in graph.sources:

@@ -3,29 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import av
 
 from samebytes import Context, Frame
 from samebytes.elements import Doc, FrameInfo, Range, Sink
 from samebytes.errors import ElementError
-from samebytes.formats import ImageInfo
-from samebytes.plugins import Aside, GivenUpError, without_secrets_in
+from samebytes.formats import ImageInfo, duration_of
+from samebytes.metadata import SourceIdentifier, find
+from samebytes.plugins import GivenUpError, without_secrets_in
 
 from ._encoders import Encodable, encoder_for, why_not_of_range
 from ._failures import in_words
+from ._file import OneFile
 from ._input import RATE
-from ._output import Output
 
 __all__ = ["FFmpegSink"]
 
-R = TypeVar("R")
-
+_STREAM = re.compile(r"\{stream(?::([0-9]*d?))?\}")
+_GIVEN_UP = "stopped while the other side takes no data"
 _FINEST = 100_000
 """The denominator of a rate at most: with it 10,000 frames a second are within FFmpeg's int."""
 
@@ -35,7 +37,8 @@ class FFmpegSink(Sink):
 
     Frames in memory of the CPU are lent to FFmpeg. Their own times are kept; frames without one get
     it by the rate. The file has its trailer when the pipeline has stopped, also when it was stopped
-    early. One sink writes one stream.
+    early. One sink writes one stream. With "{stream}" in its `url` it writes a file for each, whose
+    name has the number of the stream there: "out-{stream}.mp4", "out-{stream:02}.mp4".
 
     Raises:
         ElementError: the file cannot be written, or the encoder does not take the frames as they
@@ -43,9 +46,11 @@ class FFmpegSink(Sink):
     """
 
     name = "ffmpeg.sink"
-    one_stream = True
 
-    url: Annotated[Path | str, Doc("a file, or what FFmpeg can write to")]
+    url: Annotated[
+        Path | str,
+        Doc('a file, or what FFmpeg can write to; with "{stream}" in it, one for each stream'),
+    ]
     codec: Annotated[
         str, Doc("FFmpeg's encoder; by default H.264, else MPEG-4, else FFV1, as the frames allow")
     ] = ""
@@ -66,11 +71,19 @@ class FFmpegSink(Sink):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
-        self._output: Output | None = None
-        self._aside: Aside | None = None
-        self._pipe: IO[bytes] | None = None
-        self._rate: Fraction | None = None
-        self._path: Path | None = None
+        self._files: dict[int, OneFile] = {}
+        self._rates: set[Fraction | None] = set()
+        self._stopping = False
+
+    @property
+    def one_stream(self) -> str:  # type: ignore[override]  # the class has one that is constant
+        """Where the file is one: what to do for several streams."""
+        if _STREAM.search(str(self.url)):
+            return ""
+        return (
+            'put "{stream}" into the name of the file, such as "out-{stream}.mp4", for a file of '
+            "each, or give each source a pipeline of its own"
+        )
 
     @property
     def takes(self) -> Encodable:
@@ -79,39 +92,22 @@ class FFmpegSink(Sink):
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
         """Keep the rate."""
-        self._rate = given.rate
+        self._rates.add(given.rate)
         return given
 
     def open(self, context: Context | None) -> None:
-        """Create the file."""
+        """Create the file; of several streams, each when its first frame comes."""
         super().open(context)
-        url = str(self.url)
-        if "://" not in url:
-            # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
-            path = Path(url).absolute()
-            if not path.parent.is_dir():
-                raise self._error(
-                    f"FFmpeg cannot create it: the folder {path.parent} does not exist"
-                )
-            self._path, url = path, str(path)
-        pipe = self._path is not None and self._path.exists() and not self._path.is_file()
-        if self._path is None or pipe:
-            self._aside = Aside(f"samebytes {self.name} waits", leave=self._close_pipe)
-        try:
-            if pipe:
-                self._waiting(self._open_pipe)
-            options = self.container_options or {}
-            self._output = self._waiting(lambda: Output(self._pipe or url, self.format, options))
-        except (av.FFmpegError, OSError, ValueError) as error:
-            raise self._error(
-                f"FFmpeg cannot create it: {in_words(error)}"
-            ) from without_secrets_in(error)
+        self._stopping = False
+        if self.one_stream:
+            self._file_of(0)
 
     def write(self, frame: Frame[Any]) -> None:
         """Encode a frame."""
-        output, meta = self._output, frame.meta
-        assert output is not None, "open() comes first"
-        native: av.VideoFrame = frame.native
+        meta, native = frame.meta, frame.native
+        file = self._file_of(0 if self.one_stream else _stream_of(frame))
+        output = file.output
+        assert output is not None, "it was opened"
         try:
             if not output.started:
                 image = ImageInfo.of(frame.image.format, native.width, native.height)
@@ -119,9 +115,11 @@ class FFmpegSink(Sink):
                 options = self.options or {}
                 if (reason := why_not_of_range(codec, native, options)) is not None:
                     raise ValueError(reason)
-                rate = _written_as(self.rate) if self.rate else self._rate or RATE
-                output.start(frame, codec, _countable(rate), self.bit_rate, options)
-            self._waiting(lambda: output.write(frame))
+                rate = _countable(self._rate_of(frame))
+                output.start(frame, codec, rate, self.bit_rate, options)
+            file.waiting(lambda: output.write(frame))
+        except GivenUpError:
+            raise self._error(_GIVEN_UP) from None
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self._error(
                 f"FFmpeg cannot write the frame: {in_words(error)}", meta.pts
@@ -129,57 +127,62 @@ class FFmpegSink(Sink):
 
     def end_of_stream(self, stream: int) -> Iterable[Frame[Any]] | None:
         """Write what the encoder still holds."""
-        output = self._output
-        if output is not None:
-            self._waiting(output.flush)
+        file = self._files.get(0 if self.one_stream else stream)
+        if file is not None and file.output is not None:
+            try:
+                file.waiting(file.output.flush)
+            except GivenUpError:
+                raise self._error(_GIVEN_UP) from None
         return None
 
     def interrupt(self) -> None:
         """Give up on a peer that takes no data."""
-        if self._aside is not None:
-            self._aside.interrupt()
+        self._stopping = True
+        for file in list(self._files.values()):
+            file.interrupt()
 
     def close(self) -> None:
-        """Write the trailer, and close the file."""
+        """Write the trailers, and close the files."""
         super().close()
-        output, self._output = self._output, None
-        if output is not None:
+        remove = bool(self.run_failed and self.on_failure == "remove")
+        files, self._files = self._files, {}
+        self._rates.clear()
+        with ExitStack() as closing:  # all of them, whatever one raises
+            for file in files.values():
+                closing.callback(file.close, remove=remove)
+
+    def _file_of(self, stream: int) -> OneFile:
+        file = self._files.get(stream)
+        if file is None:
+            url = _STREAM.sub(lambda found: format(stream, found[1] or ""), str(self.url))
+            file = OneFile(url, self.format, self.container_options or {}, self.name)
+            self._files[stream] = file
+            if self._stopping:  # interrupt() has not seen this one
+                raise self._error(_GIVEN_UP)
             try:
-                # It may have been stopped early.
-                with suppress(av.FFmpegError, ElementError):
-                    self._waiting(output.flush)
-            finally:
-                with suppress(ElementError):
-                    self._waiting(output.close)
-            if self.run_failed and self.on_failure == "remove" and self._path is not None:
-                self._path.unlink(missing_ok=True)
-        aside, self._aside = self._aside, None
-        if aside is not None:
-            if not aside.left:
-                self._close_pipe()
-            aside.close()
+                file.open()
+            except GivenUpError:
+                raise self._error(_GIVEN_UP) from None
+            except ValueError as error:
+                raise self._error(str(error)) from error.__cause__
+        return file
 
-    def _open_pipe(self) -> None:
-        # PyAV would open it without letting other threads run.
-        assert self._path is not None
-        self._pipe = self._path.open("wb", buffering=0)
-
-    def _close_pipe(self) -> None:
-        pipe, self._pipe = self._pipe, None
-        if pipe is not None:
-            pipe.close()
-
-    def _waiting(self, call: Callable[[], R]) -> R:
-        """What a call gives that waits if this writes to a connection."""
-        if self._aside is None:
-            return call()
-        try:
-            return self._aside.call(call)
-        except GivenUpError:
-            raise self._error("stopped while the other side takes no data") from None
+    def _rate_of(self, frame: Frame[Any]) -> Fraction:
+        """What was asked for, else that of the source, as far as it is known which that is."""
+        if self.rate:
+            return _written_as(self.rate)
+        if len(self._rates) == 1:
+            return next(iter(self._rates)) or RATE
+        duration = duration_of(frame.metadata)
+        return 1 / duration if duration else RATE
 
     def _error(self, text: str, pts: int | None = None) -> ElementError:
         return ElementError(self.name, text, pts=pts, parameters=self.changed_parameters)
+
+
+def _stream_of(frame: Frame[Any]) -> int:
+    source = find(frame, SourceIdentifier)
+    return 0 if source is None or source.stream_id is None else source.stream_id
 
 
 def _written_as(rate: Fraction) -> Fraction:

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One file or connection that ffmpeg.sink writes: opened, written, given up on and closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TypeVar
+
+import av
+
+from samebytes.plugins import Aside, GivenUpError, without_secrets_in
+
+from ._failures import in_words
+from ._output import Output
+
+__all__ = ["OneFile"]
+
+R = TypeVar("R")
+
+
+class OneFile:
+    """What one stream is written to.
+
+    Args:
+        url: a file, or what FFmpeg can write to.
+        format_: of the container; "" for what the ending says.
+        options: of the container.
+        name: of the element, for the thread that waits for a connection.
+
+    Attributes:
+        output: the container; None before open() and after close().
+    """
+
+    def __init__(self, url: str, format_: str, options: Mapping[str, str], name: str) -> None:
+        # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
+        self._path = None if "://" in url else Path(url).absolute()
+        self._url = url if self._path is None else str(self._path)
+        self._format, self._options, self._name = format_, options, name
+        self._aside: Aside | None = None
+        self._pipe: IO[bytes] | None = None
+        self.output: Output | None = None
+
+    def open(self) -> None:
+        """Create it.
+
+        Raises:
+            ValueError: it cannot be created; the message says why.
+            GivenUpError: interrupted meanwhile.
+        """
+        path = self._path
+        if path is not None and not path.parent.is_dir():
+            raise ValueError(f"FFmpeg cannot create it: the folder {path.parent} does not exist")
+        pipe = path is not None and path.exists() and not path.is_file()
+        if path is None or pipe:
+            self._aside = Aside(f"samebytes {self._name} waits", leave=self._close_pipe)
+        try:
+            if pipe:
+                self.waiting(self._open_pipe)
+            self.output = self.waiting(
+                lambda: Output(self._pipe or self._url, self._format, self._options)
+            )
+        except (av.FFmpegError, OSError, ValueError) as error:
+            raise ValueError(f"FFmpeg cannot create it: {in_words(error)}") from without_secrets_in(
+                error
+            )
+
+    def waiting(self, call: Callable[[], R]) -> R:
+        """What a call gives that waits if this writes to a connection.
+
+        Raises:
+            GivenUpError: interrupted meanwhile.
+        """
+        return call() if self._aside is None else self._aside.call(call)
+
+    def interrupt(self) -> None:
+        """Give up on a peer that takes no data."""
+        if self._aside is not None:
+            self._aside.interrupt()
+
+    def close(self, *, remove: bool) -> None:
+        """Write the trailer, and close it.
+
+        Args:
+            remove: delete the file.
+        """
+        output, self.output = self.output, None
+        if output is not None:
+            try:
+                # It may have been stopped early.
+                with suppress(av.FFmpegError, GivenUpError):
+                    self.waiting(output.flush)
+            finally:
+                with suppress(GivenUpError):
+                    self.waiting(output.close)
+            if remove and self._path is not None:
+                self._path.unlink(missing_ok=True)
+        aside, self._aside = self._aside, None
+        if aside is not None:
+            if not aside.left:
+                self._close_pipe()
+            aside.close()
+
+    def _open_pipe(self) -> None:
+        # PyAV would open it without letting other threads run.
+        assert self._path is not None, "open() asked"
+        self._pipe = self._path.open("wb", buffering=0)
+
+    def _close_pipe(self) -> None:
+        pipe, self._pipe = self._pipe, None
+        if pipe is not None:
+            pipe.close()
