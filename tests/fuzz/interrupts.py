@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -19,8 +19,10 @@ class InterruptedByFuzzerError(BaseException):
 
 
 @contextmanager
-def interrupted(line: int) -> Iterator[bool]:
+def interrupted(line: int, struck: Callable[[], object]) -> Iterator[bool]:
     """Raise at the given line of samebytes' code, counted as they run; ends quietly either way.
+
+    `struck` is called if the block did run so many lines.
 
     The block gets True: what it does may not be done.
 
@@ -46,6 +48,8 @@ def interrupted(line: int) -> Iterator[bool]:
         pass
     finally:
         sys.settrace(before)
+        if left <= 0:
+            struck()
 
 
 @contextmanager

@@ -52,6 +52,9 @@ class Machine:
         seed: of all choices; the same one does the same again.
         say: gets a line before each step.
         interrupts: the share of steps that an exception interrupts.
+
+    Attributes:
+        struck: how many it has interrupted.
     """
 
     def __init__(self, seed: int, say: Callable[[str], None], *, interrupts: float = 0.0) -> None:
@@ -59,7 +62,7 @@ class Machine:
         self.say = say
         self.interrupts = interrupts
         self.held: list[Held] = []
-        self.made = 0
+        self.made = self.struck = 0
 
     def run(self, steps: int) -> None:
         """Take that many steps, then drop everything, in any order."""
@@ -337,7 +340,10 @@ class Machine:
             return nullcontext(False)
         line = self.rng.randrange(1, _LINES)
         self.say(f"  interrupted at line {line}")
-        return interrupted(line)
+        return interrupted(line, self._strike)
+
+    def _strike(self) -> None:
+        self.struck += 1
 
     def attempt(self, call: Callable[[], Any]) -> Any:
         """What the call gives, or None where the library refuses by name."""

@@ -165,6 +165,8 @@ def test_what_is_left_may_change_but_not_grow() -> None:
     assert not grew([a, a])
     assert grew([a, b])
     assert grew([a, b, {"descriptors": 8, "storages": 6}])
+    assert not grew([a, b, {"descriptors": 8, "storages": 6}], struck=1)
+    assert grew([a, b, {"descriptors": 8, "storages": 7}], struck=1)
 
 
 def test_the_same_seed_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
