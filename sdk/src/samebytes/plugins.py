@@ -56,11 +56,9 @@ from ._core.registry import ContextRegistry, intern, living_contexts
 from ._core.saying import FrameSays
 from ._core.secrets import without_secrets, without_secrets_in
 from ._core.storage import (
-    JointStorage,
     NativeStorage,
     Storage,
     joint_owner,
-    owners_of_planes,
 )
 from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
@@ -105,7 +103,6 @@ __all__ = [
     "HandleKey",
     "HostContext",
     "ImportCache",
-    "JointStorage",
     "KeyLocks",
     "Lender",
     "Level",
@@ -160,7 +157,6 @@ __all__ = [
     "native_pointer",
     "ordering_queue",
     "owned_pointer_type",
-    "owners_of_planes",
     "probe",
     "read_slot",
     "register_handle_key",

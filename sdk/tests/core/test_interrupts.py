@@ -108,6 +108,24 @@ def test_ctrl_c_leaves_a_section_whole(install: Callable[[int, Any], None]) -> N
     assert raised > ROUNDS // 10
 
 
+def test_a_handler_that_is_installed_in_a_section_may_call_the_one_before_it(
+    install: Callable[[int, Any], None],
+) -> None:
+    """As that of a framework may which is imported there."""
+    came: list[str] = []
+    install(signal.SIGUSR1, lambda *_: came.append("before"))
+
+    def chained(number: int, frame: Any) -> None:
+        came.append("framework")
+        previous(number, frame)
+
+    with deferred():
+        previous: Any = signal.signal(signal.SIGUSR1, chained)
+    signal.raise_signal(signal.SIGUSR1)
+    arrive(2, lambda: len(came))
+    assert came == ["framework", "before"]
+
+
 def test_all_handlers_run_though_each_raises(install: Callable[[int, Any], None]) -> None:
     came: list[int] = []
 

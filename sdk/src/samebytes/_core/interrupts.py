@@ -31,9 +31,10 @@ class deferred:  # noqa: N801 - used like a function
     threads there is nothing to do. A handler that is installed in the section stays.
     """
 
-    __slots__ = ("_came", "_handlers")
+    __slots__ = ("_came", "_handlers", "_over")
 
     def __enter__(self) -> None:
+        self._over = False
         self._came: list[int] = []
         self._handlers: dict[int, Any] = {}
         if current_thread() is not main_thread():
@@ -52,10 +53,14 @@ class deferred:  # noqa: N801 - used like a function
         try:
             self._put_back()
         finally:
+            self._over = True
             self._tell()
 
-    def _note(self, number: int, _: object) -> None:
-        self._came.append(number)
+    def _note(self, number: int, frame: object) -> None:
+        if self._over:  # a handler that was installed in the section calls the one before it
+            self._handlers[number](number, frame)
+        else:
+            self._came.append(number)
 
     def _put_back(self) -> None:
         try:

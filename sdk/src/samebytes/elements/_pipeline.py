@@ -167,8 +167,8 @@ class Pipeline:
                 if workers is not None:
                     workers.start()
                 running = Running(run, workers)
-                end_on(signals, running)
-                self._running = weakref.ref(running)
+            end_on(signals, running)
+            self._running = weakref.ref(running)
         except BaseException:
             if running is not None:
                 with suppress(ElementError):  # the error that is on its way is what counts
