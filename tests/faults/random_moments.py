@@ -28,7 +28,7 @@ from samebytes.errors import SamebytesError
 from samebytes_softdevices import counted_calls, fail_call
 
 from .injecting import RELEASES
-from .subjects import SUBJECTS, Mapping
+from .subjects import SUBJECTS, Mapping, Subject
 
 __all__ = ["run_children", "strike_one"]
 
@@ -52,8 +52,14 @@ class _Striker:
         self.armed = False
         self.sites = Counter[str]()
         self.in_finalizers = 0
-        signal.signal(signal.SIGALRM, self._strike)
+        self._before = signal.signal(signal.SIGALRM, self._strike)
         self._hook, sys.unraisablehook = sys.unraisablehook, self._report
+
+    def end(self) -> None:
+        """Let signals and finalizers be handled as before."""
+        faulthandler.cancel_dump_traceback_later()
+        signal.signal(signal.SIGALRM, self._before)
+        sys.unraisablehook = self._hook
 
     def _strike(self, _: int, frame: FrameType | None) -> None:
         while self.armed and frame is not None:
@@ -103,11 +109,20 @@ def strike_one(name: str, seed: int, seconds: float) -> dict[str, object]:
     Raises:
         AssertionError: something is lost, stuck or wrong.
     """
-    rng = random.Random(seed)
     faulthandler.dump_traceback_later(_ROUND_SECONDS, exit=True)
     fail_call(None)
-    subject = SUBJECTS[name]()
-    striker, strikes, failed = _Striker(), 0, 0
+    subject, striker = SUBJECTS[name](), _Striker()
+    try:
+        return _strike_for(seconds, name, subject, striker, random.Random(seed))
+    finally:
+        striker.end()
+        gc.unfreeze()
+
+
+def _strike_for(
+    seconds: float, name: str, subject: Subject, striker: _Striker, rng: random.Random
+) -> dict[str, object]:
+    strikes = failed = 0
     began = time.monotonic()
     subject.work()
     usual = time.monotonic() - began

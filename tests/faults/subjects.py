@@ -21,8 +21,8 @@ import samebytes.elements as el
 from samebytes_dma import RingReader, RingTimeoutError, RingWriter
 from samebytes_openvino import InferQueue, compile_model
 
-from .interrupting import owed
 from .operations import OPERATIONS
+from .owed import owed
 
 __all__ = ["SUBJECTS", "Mapping", "Subject"]
 

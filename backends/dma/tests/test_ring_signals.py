@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 import samebytes as sb
-from samebytes.testing import at_each_step
 from samebytes_dma import RingTimeoutError, RingWriter
 from samebytes_dma._ring.connection import Connection
 from samebytes_dma._ring.inbox import TakenError
@@ -233,18 +232,3 @@ def test_what_an_interrupted_writer_leaves_makes_it_readable(
         assert select.select([writer.fileno()], [], [], 20)[0]
         writer.serve()
         assert writer.statistics.readers[0].held == 0
-
-
-def test_a_reader_that_is_interrupted_says_once_that_it_leaves() -> None:
-    with ring() as (writer, reader):
-        sent(writer, 5)
-        kept = reader.read()
-        connection = reader._connection
-        for step in at_each_step(connection.leave, opcodes=True):
-            connection.leave()
-            assert connection._unsent.count(None) <= 1, step
-        writer.serve()
-        assert not writer.departures  # as long as it has a frame
-        del kept
-        assert served(writer, lambda: writer.departures)
-        assert [d.reason for d in writer.departures] == ["left"]

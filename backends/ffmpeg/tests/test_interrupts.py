@@ -12,7 +12,6 @@ import av
 import pytest
 
 import samebytes as sb
-from samebytes.testing import at_each_step
 from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
 
@@ -21,46 +20,6 @@ pytestmark = pytest.mark.together
 
 def _image() -> sb.Frame:
     return sb.frame(av.VideoFrame(64, 48, "yuv420p")).map("cpu", "rw")
-
-
-def test_lending_a_picture_may_be_interrupted_at_any_instruction() -> None:
-    source = _image()
-    source.map("ffmpeg", "rw")
-    for step in at_each_step(lambda: source.map("ffmpeg", "rw"), opcodes=True):
-        assert held_count() == 0, step
-    mapped = source.map("ffmpeg", "rw")
-    assert held_count() == 3
-    del mapped
-
-
-@pytest.mark.parametrize("layout", ["stereo", "hexadecagonal"])
-def test_lending_sound_may_be_interrupted_at_any_line(layout: str) -> None:
-    native = av.AudioFrame("fltp", layout, 256)
-    native.sample_rate = 48000
-    source = sb.frame(native).map("cpu", "rw")
-    source.map("ffmpeg", "rw")
-    for step in at_each_step(lambda: source.map("ffmpeg", "rw")):
-        assert held_count() == 0, step
-
-
-def test_reading_a_picture_may_be_interrupted_at_any_instruction() -> None:
-    source = sb.frame(av.VideoFrame(64, 48, "yuv420p"))
-    source.map("cpu")
-    for step in at_each_step(lambda: source.map("cpu"), opcodes=True):
-        assert references_held() == 0, step
-    assert not source.readonly
-
-
-def test_sweeping_may_be_interrupted_at_any_instruction() -> None:
-    source = _image()
-
-    def lend_and_sweep() -> None:
-        source.map("ffmpeg", "rw")
-        held_count()
-
-    lend_and_sweep()
-    for step in at_each_step(lend_and_sweep, opcodes=True):
-        assert held_count() == 0, step
 
 
 def test_what_was_given_back_keeps_no_other_thread_from_closing() -> None:

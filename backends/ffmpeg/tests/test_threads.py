@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -14,10 +13,8 @@ import av
 import numpy as np
 
 import samebytes as sb
-from samebytes_ffmpeg import _reference
 from samebytes_ffmpeg._loans import held_count, sweep
-from samebytes_ffmpeg._pyav import frame_address
-from samebytes_ffmpeg._reference import own_reference, references_held
+from samebytes_ffmpeg._reference import references_held
 
 
 def _together(work: Callable[[int], None], threads: int = 8) -> None:
@@ -104,42 +101,3 @@ def test_a_thread_can_close_memory_while_the_main_thread_waits() -> None:
     thread.start()
     thread.join()
     assert closed == [True]
-
-
-def test_two_threads_take_the_first_reference_to_a_frame() -> None:
-    """At whatever instruction the other one comes: both references are counted as ours."""
-    native = av.VideoFrame(64, 48, "gray")
-    address, data = frame_address(native), native.planes[0].buffer_ptr
-    steps = 0
-    for step in range(1, 1000):
-        own_reference(native, address, data)  # dropped at once, and its entry is one of the dead
-        made: list[Any] = []
-        steps = 0
-
-        def take(made: list[Any] = made) -> None:
-            made.append(own_reference(native, address, data))
-
-        def trace(frame: Any, event: str, _: object, step: int = step, take: Any = take) -> Any:
-            nonlocal steps
-            code = frame.f_code
-            if code.co_filename != _reference.__file__ or code is _reference._replace.__code__:
-                return None  # the latter holds its lock
-            frame.f_trace_opcodes = True
-            if event == "opcode":
-                steps += 1
-                if steps == step:
-                    sys.settrace(None)
-                    take()
-                    sys.settrace(trace)
-            return trace
-
-        sys.settrace(trace)
-        try:
-            take()
-        finally:
-            sys.settrace(None)
-        assert len({id(reference.peers) for reference in made}) == 1
-        assert references_held() >= len(made)
-        if steps < step:
-            break
-    assert step > 20, "no instruction was interrupted"

@@ -19,7 +19,6 @@ import pytest
 import samebytes as sb
 from samebytes.errors import ClosedError
 from samebytes.plugins import CpuTensor, Storage
-from samebytes.testing import at_each_step
 
 if TYPE_CHECKING:
     from sdk.tests.core.conftest import Pages
@@ -293,25 +292,3 @@ def test_many_threads_drop_while_one_closes() -> None:
 def over(storage: Storage) -> CpuTensor:
     """A tensor over memory that was made for it."""
     return CpuTensor.owned(np.asarray(storage), CPU, storage)
-
-
-@pytest.mark.parametrize("level", ["tensor", "frame"])
-def test_what_is_closed_by_half_shows_nothing(level: str) -> None:
-    """An exception of a signal handler came: the object is open, or it is closed."""
-    array = np.zeros((4, 4), np.uint8)
-    made: list[Any] = []
-
-    def close() -> None:
-        made[:] = [sb.tensor(array) if level == "tensor" else sb.frame(array, format="GRAY8")]
-        made[0].close()
-
-    close()
-    ends = set()
-    for _ in at_each_step(close):
-        ends.add(made[0].closed)
-        if made[0].closed:
-            with pytest.raises(ClosedError):
-                _ = made[0].native
-        else:
-            assert made[0].map("cpu").native is not None
-    assert ends == {False, True}

@@ -6,47 +6,40 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from samebytes._core import fd as module
 from samebytes.errors import ClosedError
 from samebytes.plugins import Fd
 
-_MOST = 1000
+ROUNDS = 300
 
 
-def between_instructions(work: Callable[[], object], other: Callable[[], object], step: int) -> int:
-    """Run `work`, and before one of its instructions `other`, as another thread would.
+def at_once(*calls: Callable[[], object]) -> None:
+    """Make calls in threads of their own, at the same time."""
+    ready = threading.Barrier(len(calls))
 
-    Returns:
-        How many instructions of the module of Fd there were.
-    """
-    count = 0
+    def run(call: Callable[[], object]) -> None:
+        ready.wait()
+        call()
 
-    def trace(frame: Any, event: str, _: object) -> Any:
-        nonlocal count
-        if frame.f_code.co_filename != module.__file__:
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            count += 1
-            if count == step:
-                sys.settrace(None)
-                other()
-                sys.settrace(trace)
-        return trace
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
-    sys._getframe().f_trace_opcodes = True  # Python 3.12 traces none unless it is set before
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(None)
-    return count
+
+@pytest.fixture(autouse=True)
+def quick_switches() -> Iterator[None]:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
 
 
 def is_open(number: int) -> bool:
@@ -57,80 +50,56 @@ def is_open(number: int) -> bool:
     return True
 
 
-def each_step(run: Callable[[int], int]) -> None:
-    """Call `run(step)` with 1, 2 ... until it says that there are fewer steps."""
-    for step in range(1, _MOST):
-        if run(step) < step:
-            assert step > 3, "no instruction of Fd ran"
-            return
-    raise AssertionError("it does not end")
-
-
-def test_two_threads_close_it() -> None:
+def test_threads_close_it_once() -> None:
     """The number is another file's as soon as the first has closed it."""
-
-    def run(step: int) -> int:
-        fd = Fd(os.open(os.devnull, os.O_RDONLY))
-        number, taken = fd.fileno(), []
-
-        def other() -> None:
-            fd.close()
-            taken.append(os.open(os.devnull, os.O_RDONLY))
-
-        count = between_instructions(fd.close, other, step)
-        if taken:
-            assert taken == [number], "the lowest free number is given to the next file"
-            assert is_open(number), "closed twice: this was another file's"
-            os.close(number)
-        assert fd.closed
-        assert not is_open(number)
-        return count
-
-    each_step(run)
-
-
-def test_two_threads_take_it_over() -> None:
-    def run(step: int) -> int:
+    for _ in range(ROUNDS):
         fd = Fd(os.open(os.devnull, os.O_RDONLY))
         taken: list[int] = []
 
-        def take() -> None:
-            try:
+        def close(fd: Fd = fd, taken: list[int] = taken) -> None:
+            fd.close()
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+
+        at_once(close, close, close)
+        assert len(set(taken)) == 3, "closed twice: another thread's file was, too"
+        for number in taken:
+            os.close(number)
+        assert fd.closed
+
+
+def test_one_thread_takes_it_over() -> None:
+    for _ in range(ROUNDS):
+        fd = Fd(os.open(os.devnull, os.O_RDONLY))
+        taken: list[int] = []
+
+        def take(fd: Fd = fd, taken: list[int] = taken) -> None:
+            with suppress(ClosedError):
                 taken.append(fd.detach())
-            except ClosedError:
-                taken.append(-1)
 
-        count = between_instructions(take, take, step)
-        given = [number for number in taken if number >= 0]
-        assert len(given) == 1
-        os.close(given[0])
-        return count
-
-    each_step(run)
+        at_once(take, take, fd.close)
+        assert len(taken) <= 1
+        for number in taken:
+            os.close(number)
 
 
 def test_one_closes_it_while_another_duplicates_it() -> None:
-    def run(step: int) -> int:
+    null = Path(os.devnull).stat()
+    for _ in range(ROUNDS):
         fd = Fd(os.open(os.devnull, os.O_RDONLY))
+        made: list[Fd] = []
         files: list[int] = []
 
-        def duplicate() -> None:
-            try:
-                made = fd.dup()
-            except ClosedError:
-                return
-            assert os.path.samestat(os.fstat(made.fileno()), Path(os.devnull).stat())
+        def duplicate(fd: Fd = fd, made: list[Fd] = made) -> None:
+            with suppress(ClosedError):
+                made.append(fd.dup())
 
-        def close() -> None:
+        def close(fd: Fd = fd, files: list[int] = files) -> None:
             fd.close()
             files.append(os.open(os.curdir, os.O_RDONLY))
 
-        count = between_instructions(duplicate, close, step)
-        for number in files:
-            os.close(number)
-        return count
-
-    each_step(run)
+        at_once(duplicate, close)
+        assert all(os.path.samestat(os.fstat(one.fileno()), null) for one in made)
+        os.close(files[0])
 
 
 @pytest.mark.parametrize("first", ["descriptor", "user"])

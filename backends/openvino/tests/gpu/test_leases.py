@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import gc
-import sys
 import weakref
 from collections.abc import Callable
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -17,10 +14,7 @@ import pytest
 from openvino import opset13 as ops
 
 import samebytes
-from samebytes.plugins import sweep_loans
-from samebytes.testing import never_interrupted
 from samebytes_openvino import InferRequest, compile_model
-from samebytes_openvino._waiting import waiting
 from samebytes_openvino.intel_gpu import ClContext, VAContext
 
 SHAPE = (1, 16)
@@ -227,92 +221,3 @@ def test_surfaces_of_a_pool(surface_of: Any, planes: Any) -> None:
     del planes_taken
     gc.collect()
     assert storages[0]() is None
-
-
-class _At:
-    """A tracer that raises once, at a line below `Lease.__del__` or in the end of a native."""
-
-    def __init__(self, step: int) -> None:
-        self.left = step
-
-    def __call__(self, frame: FrameType, event: str, _: object) -> Any:
-        place = Path(frame.f_code.co_filename).stem
-        if frame.f_code.co_name in _INTERRUPTED.get(place, ()):
-            if event == "line" and frame.f_lasti not in never_interrupted(frame.f_code):
-                self.left -= 1
-                if self.left == -1:
-                    raise KeyboardInterrupt
-            return self
-        return None
-
-
-_INTERRUPTED = {
-    "_leases": ("_end", "forget", "is_used"),
-    "_pins": ("_end", "_keep"),
-    "_waiting": ("keep_used",),
-}
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("taken", [True, False])
-def test_interrupts_while_a_lease_ends(allocate: Any, context: Any, taken: bool) -> None:
-    """At whatever step a signal handler raises, the memory goes with its last holder."""
-    left = 0
-    for step in range(100):
-        source = allocate()
-        tensor = source.map(context)
-        native = tensor.native if taken else None
-        memory = weakref.ref(source.storage)
-        before, tracer = sys.gettrace(), _At(step)
-        sys.settrace(tracer)
-        try:
-            del tensor
-        finally:
-            sys.settrace(before)
-        del native, source
-        gc.collect()
-        assert memory() is None, f"interrupted at step {step}"
-        left = tracer.left
-        if left >= 0:
-            break
-    assert left >= 0, "it was interrupted each time"
-    assert step > 3, "it was interrupted at each step"
-
-
-@pytest.mark.parametrize("taken", [True, False])
-def test_interrupts_while_openvino_uses_a_native(
-    allocate: Any, context: Any, taken: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At whatever step a signal handler raises, a region keeps the memory, and gives it back."""
-    # That of pytest holds the traceback, and by it what is kept, to the end of the test.
-    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
-    left = 0
-    for step in range(100):
-        source = allocate()
-        tensor = source.map(context)
-        native = tensor.native if taken else None
-        region = openvino.RemoteTensor(
-            tensor.native, openvino.Coordinate([0, 0]), openvino.Coordinate(SHAPE)
-        )
-        memory = weakref.ref(source.storage)
-        before, tracer = sys.gettrace(), _At(step)
-        sys.settrace(tracer)
-        try:
-            del tensor
-            native = None
-        finally:
-            sys.settrace(before)
-        del source
-        gc.collect()
-        assert memory() is not None, f"interrupted at step {step}"
-        del region
-        sweep_loans()
-        gc.collect()
-        assert memory() is None, f"interrupted at step {step}"
-        assert not waiting, f"interrupted at step {step}"
-        left = tracer.left
-        if left >= 0:
-            break
-    assert native is None
-    assert left >= 0, "it was interrupted each time"
-    assert step > 8, "it was interrupted at each step"

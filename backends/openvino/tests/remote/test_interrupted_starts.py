@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from samebytes.testing import at_each_step
 from samebytes_openvino import InferQueue, InferRequest, compile_model
 
 from .models import adding_one, first_of, full
@@ -27,33 +26,6 @@ def model(request: pytest.FixtureRequest, device: str) -> Any:
     return compile_model(adding_one(), device)
 
 
-@DEVICES
-def test_a_queue_gets_its_request_back_at_any_instruction(model: Any) -> None:
-    queue, x = InferQueue(model, 1), full(1)
-    queue.start_async(x)
-    queue.wait_all()
-    for step in at_each_step(lambda: queue.start_async(x), opcodes=True):
-        queue.wait_all()
-        assert queue.is_ready(), step
-    queue.wait_all()
-    assert first_of(queue[0]) == 2
-
-
-@DEVICES
-def test_every_inference_that_began_is_called_back_once(model: Any) -> None:
-    queue, x = InferQueue(model, 1), full(1)
-    ended: list[int] = []
-    queue.set_callback(lambda _, step: ended.append(step))
-    queue.start_async(x, -1)
-    queue.wait_all()
-    number = iter(range(10_000))
-    for _ in at_each_step(lambda: queue.start_async(x, next(number))):
-        queue.wait_all()
-    queue.wait_all()
-    assert ended == sorted(set(ended))
-    assert ended[-1] == next(number) - 1
-
-
 def test_signals_while_a_queue_starts_or_waits(strike: Callable[..., None]) -> None:
     queue = InferQueue(compile_model(adding_one(), "CPU"), 1)
     queue.start_async(full(1))
@@ -68,23 +40,20 @@ def test_signals_while_a_queue_starts_or_waits(strike: Callable[..., None]) -> N
 
 
 @DEVICES
-def test_a_request_can_be_used_after_an_interrupted_start(model: Any) -> None:
-    request, x = InferRequest(model), full(1)
-    request.infer(x)
-    for step in at_each_step(lambda: request.start_async(x), opcodes=True):
-        request.wait()
-        assert request.idle, step
-    request.wait()
-    assert first_of(request) == 2
-
-
-@DEVICES
-def test_a_request_can_be_used_after_an_interrupted_set(model: Any) -> None:
+def test_signals_while_a_request_is_set_and_started(
+    model: Any, strike: Callable[..., None]
+) -> None:
     request, inputs = InferRequest(model), [full(1), full(2)]
-    for tensor in inputs:
-        request.set_tensor("x", tensor)
-    for step in at_each_step(lambda: request.set_tensor("x", inputs[0]), opcodes=True):
-        request.set_tensor("x", inputs[1])
+
+    def work() -> None:
+        request.set_tensor("x", inputs[0])
         request.start_async()
         request.wait()
-        assert first_of(request) == 3, step
+
+    strike(work)
+    request.wait()
+    assert request.idle
+    request.set_tensor("x", inputs[1])
+    request.start_async()
+    request.wait()
+    assert first_of(request) == 3

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         FrameSuite,
         GuardedMemory,
         ImageLayout,
-        Interrupted,
         Layout,
         Layouts,
         MapperSuite,
@@ -62,10 +61,8 @@ if TYPE_CHECKING:
         assert_no_garbage,
         assert_nothing_left,
         assert_steady,
-        at_each_step,
         fill,
         living_objects,
-        never_interrupted,
         run_method,
     )
 
@@ -79,7 +76,6 @@ __all__ = [
     "FrameSuite",
     "GuardedMemory",
     "ImageLayout",
-    "Interrupted",
     "Layout",
     "Layouts",
     "MapperSuite",
@@ -91,10 +87,8 @@ __all__ = [
     "assert_no_garbage",
     "assert_nothing_left",
     "assert_steady",
-    "at_each_step",
     "fill",
     "living_objects",
-    "never_interrupted",
     "run_method",
     "strategies",
 ]

@@ -14,7 +14,6 @@ from ._elements import ElementSuite
 from ._footprint import assert_no_garbage, assert_nothing_left, assert_steady, living_objects
 from ._frames import FrameSuite
 from ._guard import GuardedMemory
-from ._interrupts import Interrupted, at_each_step, never_interrupted
 from ._layouts import ImageLayout, Layout, Layouts, array_of
 from ._mappers import MapperSuite
 from ._memory import ArrayMemory, DeviceMemory, Memory, address_of, fill
@@ -31,7 +30,6 @@ __all__ = [
     "FrameSuite",
     "GuardedMemory",
     "ImageLayout",
-    "Interrupted",
     "Layout",
     "Layouts",
     "MapperSuite",
@@ -43,10 +41,8 @@ __all__ = [
     "assert_no_garbage",
     "assert_nothing_left",
     "assert_steady",
-    "at_each_step",
     "fill",
     "living_objects",
-    "never_interrupted",
     "run_method",
     "strategies",
 ]

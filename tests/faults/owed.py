@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operation took from the drivers, and what of it was given back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from samebytes.plugins import sweep_loans
+from samebytes_softdevices import counted_calls
+
+__all__ = ["PAIRS", "owed"]
+
+PAIRS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "cl_mem": (
+        ("clCreateBuffer", "clCreateSubBuffer", "clCreateImage", "clCreateBufferWithProperties",
+         "clRetainMemObject", "clCreateFromVA_APIMediaSurfaceINTEL"),
+        ("clReleaseMemObject",),
+    ),
+    "OpenCL mapping": (
+        ("clEnqueueMapBuffer", "clEnqueueMapImage"), ("clEnqueueUnmapMemObject",)
+    ),
+    "external memory": (
+        ("clEnqueueAcquireExternalMemObjectsKHR",), ("clEnqueueReleaseExternalMemObjectsKHR",)
+    ),
+    "cl_command_queue": (("clCreateCommandQueueWithProperties",), ("clReleaseCommandQueue",)),
+    "USM": (
+        ("zeMemAllocHost", "zeMemAllocDevice", "zeMemAllocShared"), ("zeMemFree",)
+    ),
+    "ze_context": (("zeContextCreate",), ("zeContextDestroy",)),
+    "surface": (("vaCreateSurfaces",), ("vaDestroySurfaces",)),
+    "image": (("vaDeriveImage", "vaCreateImage"), ("vaDestroyImage",)),
+    "image mapping": (("vaMapBuffer",), ("vaUnmapBuffer",)),
+}  # fmt: skip
+"""What drivers are asked for: by which calls, and by which it is given back."""
+
+
+def owed() -> dict[str, int]:
+    """What drivers gave since calls are counted, less what was given back; and descriptors."""
+    sweep_loans()
+    calls = counted_calls()
+    left = {"descriptors": len([*Path("/proc/self/fd").iterdir()])}
+    for kind, (takes, gives) in PAIRS.items():
+        taken = sum(calls.get(function, 0) for function in takes)
+        left[kind] = taken - sum(calls.get(function, 0) for function in gives)
+    return left
