@@ -127,6 +127,7 @@ class Inference:
         if _exiting:
             raise ClosedError("Python is exiting: no new inference can be started")
         before = self.running, self._published, self._outstanding
+        begun: list[None] = []
         try:
             # First, since it may have ended before start_async() has returned.
             self._starting = self.running = True
@@ -136,10 +137,11 @@ class Inference:
             if self._called is not None:
                 _awaited.add(self)
             with REPORTING_BUSY:
-                _start(native, {}, None)
+                # No signal handler comes between the start and the note that it has begun.
+                begun += map(_start, (native,), ({},), (None,))
         except BaseException as error:
-            if not (isinstance(error, BusyError) or _has_returned(native)):
-                raise  # the exception is a signal handler's, and the inference is running
+            if begun:  # a signal handler's, and the inference is running
+                raise
             self.running, published, self._outstanding = before
             self._published = self._starts - (published < self._starts - 1)
             self._forget()
