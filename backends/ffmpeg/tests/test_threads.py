@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -11,10 +12,14 @@ from typing import Any
 
 import av
 import numpy as np
+import pytest
 
 import samebytes as sb
+from samebytes_ffmpeg import _reference
+from samebytes_ffmpeg._avutil import PYAV
 from samebytes_ffmpeg._loans import held_count, sweep
-from samebytes_ffmpeg._reference import references_held
+from samebytes_ffmpeg._pyav import frame_address
+from samebytes_ffmpeg._reference import _own, own_reference, references_held, writable_at
 
 
 def _together(work: Callable[[int], None], threads: int = 8) -> None:
@@ -101,3 +106,35 @@ def test_a_thread_can_close_memory_while_the_main_thread_waits() -> None:
     thread.start()
     thread.join()
     assert closed == [True]
+
+
+def test_references_are_counted_while_empty_entries_are_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Threads map frames whose entries come and go: every reference is counted while it lives."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    before, raised = references_held(), list[BaseException]()
+
+    def work() -> None:
+        try:
+            for _ in range(300):
+                monkeypatch.setattr(_reference, "_most", 0)
+                native = av.VideoFrame(64, 48, "gray")
+                address, data = frame_address(native), native.planes[0].buffer_ptr
+                two = [own_reference(native, address, data) for _ in range(2)]
+                assert writable_at(PYAV, address, data)
+                del two[0]
+                assert writable_at(PYAV, address, data)
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sys.setswitchinterval(interval)
+    assert not raised, raised
+    assert references_held() == before
+    assert len(_own) < 10

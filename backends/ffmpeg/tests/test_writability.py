@@ -15,7 +15,7 @@ import samebytes as sb
 from samebytes.errors import AccessError, ClosedError, CopyRequiredError
 from samebytes_ffmpeg import FFmpegFrame
 from samebytes_ffmpeg._avutil import PYAV
-from samebytes_ffmpeg._reference import own_reference, references_held, shared_at, writable_at
+from samebytes_ffmpeg._reference import _own, own_reference, references_held, shared_at, writable_at
 
 
 def _decode(clip: Path) -> Iterator[av.VideoFrame]:
@@ -121,11 +121,12 @@ class TestOwnReferences:
         frame = _wrap(av.VideoFrame(64, 48, "yuv420p"))
         address, data = frame.handle("av_frame"), frame.planes[0].handle()
         reading = frame.map("cpu", "r")
-        counted = reading.native[0].base.owner.peers
+        counted = _own[address, data]
+        counted.append(counted[0])
         assert frame.readonly
         assert not writable_at(PYAV, address, data)
         assert shared_at(PYAV, address, data)
-        del counted
+        del counted[1]
         assert frame.writable
         assert writable_at(PYAV, address, data)
         assert not shared_at(PYAV, address, data)

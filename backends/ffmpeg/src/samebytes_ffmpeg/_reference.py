@@ -10,12 +10,11 @@ has two of them shared; so ours are counted, to know whether anyone else shares 
 from __future__ import annotations
 
 import ctypes
-import sys
 import weakref
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any
 
-from samebytes.plugins import Lock, OwnedPointer, owned_pointer_type
+from samebytes.plugins import OwnedPointer, owned_pointer_type
 
 from ._avutil import PYAV
 from ._avutil_abi import AV_BUFFER_FLAG_READONLY, AVBuffer, AVBufferRef
@@ -42,19 +41,18 @@ __all__ = [
 _Key = tuple[int, int]
 
 
-class _Peers:
-    """Shared by the references of ours that were made from one frame: they are counted by it."""
+class _Counted:
+    """One reference of ours."""
 
     __slots__ = ("__weakref__",)
 
 
-# Weak, so that nothing needs to be done when a reference is dropped: an exception of a signal
-# handler could prevent it. A reference keeps the frame's Python object, so the address is not used
-# again while its peers live. Entries of the dead are removed when there are many: a ContextRegistry
-# would remove each by a callback, which is one call more for every frame.
-_own: dict[_Key, weakref.ref[_Peers]] = {}
-_lock = Lock()
-_most_dead = 64
+# Ours, by the frame that they were made from. Each leaves by the callback of a weak reference,
+# which is C: an exception of a signal handler cannot prevent it. A reference keeps the frame's
+# Python object, so the address is not used again while there is one. Empty lists are removed when
+# there are many.
+_own: dict[_Key, list[weakref.ref[_Counted]]] = {}
+_most = 64
 
 
 class _OfFrame(OwnedPointer):
@@ -75,9 +73,9 @@ class OwnReference(_OfFrame):
     over the same buffer of a pool: by then it must be uncounted.
     """
 
-    __slots__ = ("peers",)
+    __slots__ = ("counted",)
 
-    peers: _Peers
+    counted: _Counted
     """Counts this reference for as long as it lives."""
 
 
@@ -108,68 +106,32 @@ def own_reference(
         made(reference, "av_frame_clone")  # says that it is NULL
     reference.native = native
     key = (address, data)
-    entry = _own.get(key)
-    peers = None if entry is None else entry()
-    if peers is None:
-        peers = _Peers()
-        ref = weakref.ref(peers)
-        # Pools give the same memory again and again, so mostly there is an entry of the dead.
-        if len(_own) >= _most_dead or not (
-            _own.setdefault(key, ref) is ref if entry is None else _replace(key, entry, ref)
-        ):
-            peers = _entered(key, peers, ref)
-    reference.peers = peers
+    reference.counted = _Counted()
+    while True:
+        ours = _own.setdefault(key, [])
+        ours.append(weakref.ref(reference.counted, ours.remove))
+        if _own.get(key) is ours:  # else another thread has removed it, while it was empty
+            break
+    if len(_own) > _most:
+        _remove_empty()
     return reference
 
 
-def _entered(key: _Key, peers: _Peers, ref: weakref.ref[_Peers]) -> _Peers:
-    """`peers`, entered for a key, or those that another thread entered meanwhile."""
-    global _most_dead  # noqa: PLW0603 - grows with what is alive
-    if len(_own) >= _most_dead:
-        for old, entry in _own.copy().items():  # whole, where list(items()) is not
-            if entry() is None:
-                _replace(old, entry, None)
-        _most_dead = 2 * len(_own) + 64
-    while True:
-        entered = _own.setdefault(key, ref)
-        if entered is ref:
-            return peers
-        other = entered()
-        if other is not None:
-            return other
-        _replace(key, entered, ref)
-
-
-def _replace(key: _Key, dead: weakref.ref[_Peers], by: weakref.ref[_Peers] | None) -> bool:
-    """Put an entry in the place of a dead one; False if another thread was faster."""
-    try:
-        with _lock:
-            # Not get(): after a call, a signal handler may run in this thread, and map the same
-            # frame, before its result is looked at.
-            if _own[key] is not dead:
-                return False
-            if by is None:
+def _remove_empty() -> None:
+    global _most  # noqa: PLW0603 - grows with what is alive
+    for key in list(_own):
+        try:
+            # No call comes between the two, and so no other thread and no signal handler.
+            if not _own[key]:
                 del _own[key]
-            else:
-                _own[key] = by
-    except KeyError:
-        return False  # removed meanwhile
-    return True
+        except KeyError:
+            pass
+    _most = 2 * len(_own) + 64
 
 
 def _count(key: _Key) -> int:
     """How many references of ours there are with this key."""
-    entry = _own.get(key)
-    return 0 if entry is None or entry() is None else _holders_of(entry) - _ASKING
-
-
-def _holders_of(entry: weakref.ref[_Peers]) -> int:
-    return sys.getrefcount(entry())
-
-
-# What asking itself adds to the count, which depends on the version of Python.
-_nobody = _Peers()
-_ASKING = _holders_of(weakref.ref(_nobody)) - 1
+    return len(_own.get(key, ()))
 
 
 def references_held() -> int:
