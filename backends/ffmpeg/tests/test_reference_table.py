@@ -38,7 +38,7 @@ def test_frames_that_finalizers_map_while_the_table_is_swept(
 ) -> None:
     kept: list[object] = [sb.frame(av.VideoFrame(16, 16, "gray")).map("cpu") for _ in range(600)]
     frame = sb.frame(av.VideoFrame(16, 16, "gray"))
-    monkeypatch.setattr(_reference, "_most_dead", 0)  # the next mapping sweeps
+    monkeypatch.setattr(_reference, "_most", 0)  # the next mapping sweeps
     gc.collect()
     before = len(kept)
     Cyclic(kept)
