@@ -39,7 +39,9 @@ def main() -> int:
     wrong = not with_events or set(with_events) != set(without)
     for name, found in with_events.items():
         other = without.get(name, "not run")
-        if other == "passed":  # a machine that is busy enough may be as late as the stream
+        for _ in range(3):  # a machine that is busy enough may be as late as the stream
+            if other != "passed":
+                break
             other = results(options, WITHOUT, f"::{name}").get(name, "not run")
         waited = waits and name.partition("[")[0] in BY_DRIVER
         good = found == "passed" and (other == "failed" or waited)
