@@ -93,15 +93,14 @@ class Reused:
         assert frame.meta.metadata is not None
 
 
-def check(pipeline: el.Pipeline, threads: int, video: str) -> None:
+def check(pipeline: el.Pipeline, threads: int, by_hand: Iterator[Any]) -> None:
     """A pipeline that runs without an end leaves nothing, and uses the decoder's own buffers."""
     reused = Reused()
     with pipeline.start(threads=threads) as out:
         for _ in range(_WARM):
             next(out)
         assert_no_garbage(lambda: reused.saw(next(out)), _TIMES)
-    by_hand = buffers_of(decoded(video))
-    assert len(reused.buffers) <= 2 * by_hand + _IN_HAND
+    assert len(reused.buffers) <= 2 * buffers_of(by_hand) + _IN_HAND
 
 
 @pytest.mark.parametrize("resize", [None, samebytes_opencv.resize], ids=["inside", "resize"])
@@ -124,26 +123,46 @@ def test_image_model(video: str, device: str, resize: Any) -> None:
 @pytest.mark.parametrize("threads", [0, 2])
 def test_infer_element(video: str, device: str, threads: int) -> None:
     infer = el.create("openvino.infer", network(), device=device)
-    check(el.Pipeline(el.create("ffmpeg.source", video), infer), threads, video)
+    check(el.Pipeline(el.create("ffmpeg.source", video), infer), threads, decoded(video))
 
 
 @pytest.mark.parametrize("threads", [0, 2])
 def test_batches(video: str, device: str, threads: int) -> None:
     # Planes of small frames share pages, which the NPU takes once at a time.
     infer = el.create("openvino.infer", network(), device=device, batch=4, copy=device == "NPU")
-    check(el.Pipeline(el.create("ffmpeg.source", video), infer), threads, video)
+    check(el.Pipeline(el.create("ffmpeg.source", video), infer), threads, decoded(video))
 
 
 def _ffmpeg(video: str) -> el.Element:
     return el.create("ffmpeg.source", video)
 
 
+_PICTURES = (
+    f"videotestsrc num-buffers={_FRAMES} ! video/x-raw,format=I420,width={WIDTH},height={HEIGHT}"
+)
+
+
 def _gstreamer(_: str) -> el.Element:
-    return el.create(
-        "gstreamer.source",
-        f"videotestsrc num-buffers={_FRAMES} ! video/x-raw,format=I420,"
-        f"width={WIDTH},height={HEIGHT}",
-    )
+    return el.create("gstreamer.source", _PICTURES)
+
+
+def pulled() -> Iterator[Any]:
+    """The samples of GStreamer's pictures, by PyGObject alone."""
+    import gi
+
+    gi.require_version("GstApp", "1.0")
+    from gi.repository import Gst, GstApp
+
+    assert GstApp  # has the methods of an appsink
+    Gst.init(None)
+    pipeline = Gst.parse_launch(f"{_PICTURES} ! appsink name=out sync=false max-buffers=4")
+    sink = pipeline.get_by_name("out")
+    pipeline.set_state(Gst.State.PLAYING)
+    try:
+        while (sample := sink.try_pull_sample(10 * Gst.SECOND)) is not None:
+            yield sample
+    finally:
+        pipeline.set_state(Gst.State.NULL)
 
 
 @pytest.mark.parametrize("threads", [0, 2])
@@ -172,7 +191,8 @@ def test_sources_and_sinks(
         "gstreamer.sink": ("fakesink sync=false",),
     }
     items = [el.create(name, *arguments.get(name, ())) for name in rest]
-    check(el.Pipeline(source(video), *items), threads, video)
+    by_hand = decoded(video) if source is _ffmpeg else pulled()
+    check(el.Pipeline(source(video), *items), threads, by_hand)
 
 
 def test_pipelines_themselves(video: str) -> None:

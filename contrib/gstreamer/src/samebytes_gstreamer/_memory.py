@@ -126,8 +126,12 @@ def is_writable(memory: int, buffer: int = 0) -> bool:
         return False
     if gst.gst_mini_object_is_writable(memory):
         return True
+    # The thread of the source may pull the next sample meanwhile: its sink drops the reference
+    # first, and then it is counted no longer.
     sinks = _in_sinks.get(buffer, 0)
-    return sinks > 0 and GstMiniObject.from_address(buffer).refcount == 1 + sinks
+    if sinks:
+        return bool(GstMiniObject.from_address(buffer).refcount <= 1 + sinks)
+    return bool(gst.gst_mini_object_is_writable(memory))
 
 
 def references(mini_object: int) -> int:
