@@ -136,6 +136,16 @@ def _address(camera: MoodyCamera, place: str) -> str:
     }[place]
 
 
+def _threads_left() -> list[str]:
+    """The threads of ours that do not end soon: a call of FFmpeg's may return a little later."""
+    until = time.monotonic() + 5
+    while True:
+        left = [t.name for t in threading.enumerate() if t.name.startswith("samebytes ")]
+        if not left or time.monotonic() > until:
+            return left
+        time.sleep(0.02)
+
+
 def _one(
     camera: MoodyCamera, chance: random.Random, report: CameraReport, folder: Path,
     longest_stop: float,
@@ -210,7 +220,7 @@ def _one(
         _check(out, path, came, interrupted=ended == "interrupted", report=report, what=what)
     if PASSWORD in "".join(texts):
         report.wrong.append(f"{place}: the password is shown")
-    if left := [t.name for t in threading.enumerate() if t.name.startswith("samebytes ")]:
+    if left := _threads_left():
         report.wrong.append(f"{what}: left {left}")
     path.unlink(missing_ok=True)
 
