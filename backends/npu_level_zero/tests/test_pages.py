@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import gc
 import mmap
+import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import samebytes
 from samebytes.errors import RouteError
 from samebytes_npu_level_zero import LevelZeroContext, LevelZeroError, _import_cache, copy
 from samebytes_npu_level_zero._abi.results import Result
+from samebytes_npu_level_zero._allocation import Allocation
 
 PAGE = mmap.PAGESIZE
 
@@ -140,3 +143,26 @@ def test_an_array_over_usm_of_another_context(
     mapped = view.map(other)
     assert mapped.context is other
     assert mapped.handle() == view.handle("data")
+
+
+def test_a_release_that_an_exception_keeps_from_beginning_is_made_up_for(
+    context: LevelZeroContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of a signal handler comes first; and a driver takes no page twice."""
+    release = Allocation._release
+    struck: list[bool] = []
+
+    def begin(allocation: Allocation, use: Any) -> None:
+        if not struck:
+            struck.append(True)
+            raise KeyboardInterrupt
+        release(allocation, use)
+
+    monkeypatch.setattr(Allocation, "_release", begin)
+    reported = list[Any]()
+    monkeypatch.setattr(sys, "unraisablehook", lambda seen: reported.append(seen.exc_type))
+    host = samebytes.tensor(whole_pages(2))
+    address = host.map(context).handle()
+    assert (struck, reported) == ([True], [KeyboardInterrupt])
+    assert context.inspect(address) is None
+    assert host.map(context).handle() == address

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import weakref
 from ctypes import c_void_p
+from functools import partial
 
 from samebytes.errors import LayoutError
-from samebytes.plugins import Fd, Lock, Storage
+from samebytes.plugins import Fd, Lock, Storage, deferred
 
 from ._abi.constants import MemoryType
 from ._abi.structures import Typed
@@ -19,10 +21,16 @@ __all__ = ["Allocation", "new_memory"]
 # What memory that we free needs until then, by the id of its Allocation. Held from here, and not by
 # the memory's owner alone, since the garbage collector ends the objects of a reference cycle in any
 # order: no context may be destroyed, and no page unmapped, before what lies in them is given back.
-_needed: dict[int, tuple[NativeContext, object]] = {}
+_needed: dict[int, tuple[NativeContext, object, weakref.ref[_Use]]] = {}
 
 
 _lock = Lock()
+
+
+class _Use:
+    """The use of a piece of memory, until it is freed."""
+
+    __slots__ = ("__weakref__",)
 
 
 class Allocation:
@@ -69,15 +77,18 @@ class Allocation:
 
     def storage(self, keep: object = None) -> Storage:
         """The owner of the memory. Call it once. `keep` is what the memory lies in."""
+        # The release alone holds the use. Where a signal handler's exception keeps it from running,
+        # the end of the use frees the memory: a driver imports no page a second time until then.
+        use = _Use()
         storage = Storage(
-            self._release,
+            partial(self._release, use),
             address=self.address if self.host_visible else 0,
             nbytes=self.nbytes,
             keep=keep,
             at_exit=True,
         )
         if self.owned:
-            _needed[id(self)] = self.context, keep
+            _needed[id(self)] = self.context, keep, weakref.ref(use, self._release)
         return storage
 
     def exported(self) -> Fd:
@@ -102,14 +113,14 @@ class Allocation:
                 exported = self._exported = self._exported or made
         return exported
 
-    def _release(self) -> None:
-        if self._exported is not None:
-            self._exported.close()
-        try:
-            if self.owned and self.address:
-                free(self.context, self._cell)
-        finally:
-            if not (self.owned and self.address):
+    def _release(self, _: object) -> None:
+        with deferred():
+            if self._exported is not None:
+                self._exported.close()
+            try:
+                if self.owned and self.address:
+                    free(self.context, self._cell)
+            finally:
                 _needed.pop(id(self), None)
 
 
