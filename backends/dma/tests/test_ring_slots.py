@@ -171,6 +171,8 @@ def test_frames_outlive_the_reader() -> None:
         assert served(writer, lambda: not writer.statistics.readers)
         (departure,) = writer.departures
         assert (departure.reason, departure.statistics.done) == ("left", 1)
+        gone = writer.statistics.gone
+        assert (gone.offered, gone.done, gone.dropped, gone.lost) == (2, 1, 0, 1)
 
 
 def test_an_acquired_frame_that_is_dropped_is_free_again() -> None:
