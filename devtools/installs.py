@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from devtools import metadata
-from devtools.workspace import DISTRIBUTIONS
+from devtools.workspace import DISTRIBUTIONS, ROOT
 
 __all__ = ["PUBLISHED", "of_page", "unknown_extras", "unknown_folders"]
 
-# Whether `pip install samebytes` works. To be changed when the first release has been uploaded.
-PUBLISHED = False
+# Whether `pip install samebytes` works: the hints of samebytes say so, and have the switch.
+_SWITCH = ROOT / "sdk/src/samebytes/_plugins/installing.py"
+PUBLISHED = "\nPUBLISHED = True\n" in _SWITCH.read_text()
 
 _INSTALL = re.compile(r"pip install ([^`\n#]*)")
 _FENCED = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)

@@ -416,6 +416,8 @@ class MissingDependencyError(PluginError, ImportError):
     """
 
     def __init__(self, plugin: str, missing: str, hint: str) -> None:
+        from ._plugins.installing import working  # nobody needs it before something is missing
+
         self.missing = missing
-        self.hint = hint
-        super().__init__(plugin, f"{missing} is missing: {hint}")
+        self.hint = working(hint)
+        super().__init__(plugin, f"{missing} is missing: {self.hint}")

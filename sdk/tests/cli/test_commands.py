@@ -13,6 +13,7 @@ import pytest
 
 import samebytes as sb
 from samebytes._cli import main
+from samebytes._plugins.distributions import install_hint
 
 if TYPE_CHECKING:
     from sdk.tests.conftest import Site
@@ -76,7 +77,7 @@ def test_list_json(capsys: Capture) -> None:
         None,
         None,
         "it needs plugin 'absent', which is not installed",
-        "no installed plugin declares 'dma': pip install \"samebytes[dma]\"",
+        f"no installed plugin declares 'dma': {install_hint('dma')}",
         "no installed plugin declares 'nobodys'",
     ]
     assert plugins["broken"]["state"] == "set aside"

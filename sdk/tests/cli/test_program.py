@@ -14,6 +14,7 @@ import pytest
 
 import samebytes as sb
 from samebytes._cli import commands, main
+from samebytes._plugins.distributions import install_hint
 
 if TYPE_CHECKING:
     from sdk.tests.conftest import Site
@@ -174,10 +175,10 @@ def test_no_secret_in_what_is_printed(
 def test_demo_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(commands, "entries", lambda _: [])
     assert main(["demo"]) == 2
-    assert 'pip install "samebytes[demo]"' in capsys.readouterr().err
+    assert install_hint("demo") in capsys.readouterr().err
     assert main(["demo", "--anything"]) == 2
     assert main(["--help"]) == 0
-    assert 'pip install "samebytes[demo]"' in " ".join(capsys.readouterr().out.split())
+    assert install_hint("demo") in " ".join(capsys.readouterr().out.split())
 
 
 def test_as_a_module(site: Site) -> None:
@@ -190,6 +191,7 @@ def test_listing_imports_no_framework(site: Site) -> None:
     code = """
 import sys
 from samebytes._cli import main
+from samebytes._plugins.distributions import install_hint
 main(["list"])
 frameworks = "av", "cv2", "openvino", "torch", "pyopencl", "gi", "dpctl", "rich"
 print("imported", [name for name in frameworks if name in sys.modules])

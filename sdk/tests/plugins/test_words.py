@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import samebytes as sb
+from samebytes._plugins.distributions import install_hint
 from samebytes._plugins.words import _WORDS, meant_by, unknown_plugin
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 
@@ -83,7 +84,7 @@ def test_what_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatc
         sb.refresh()
     error = unknown_plugin("cv2", ["cpu"])
     assert error.nearest == ("opencv",)
-    assert 'pip install "samebytes[opencv]"' in str(error)
+    assert install_hint("opencv") in str(error)
 
 
 def test_no_word_is_a_name() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
+
+from .installing import extras, working
 
 __all__ = ["Entry", "entries", "install_hint"]
 
@@ -90,13 +90,4 @@ def _problem(point: Any) -> str | None:
 def install_hint(name: str) -> str:
     """The command that installs a plugin or command of this project, or "" if it is not one."""
     extra = name.replace("_", "-")  # as Provides-Extra spells it
-    return f'pip install "samebytes[{extra}]"' if extra in _extras() else ""
-
-
-@cache
-def _extras() -> frozenset[str]:
-    import importlib_metadata
-
-    with suppress(importlib_metadata.PackageNotFoundError):
-        return frozenset(importlib_metadata.metadata("samebytes").get_all("Provides-Extra") or ())
-    return frozenset()
+    return working(f'pip install "samebytes[{extra}]"') if extra in extras() else ""

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from .discovery import listed
+from .installing import working
 from .native_names import without_importing
 from .specs import MapperSpec
 from .tables import PluginRecord, Tables
@@ -79,7 +80,7 @@ def _info(record: PluginRecord, tables: Tables) -> PluginInfo:
     types = {c.node.partition(":")[0] for c in record.declared.contexts} if ready else ()
     natives = record.declared.natives if ready else ()
     packages = record.plugin.packages if ready and record.plugin else {}
-    missing = {name: hint for name, hint in packages.items() if not _is_installed(name)}
+    missing = {n: working(hint) for n, hint in packages.items() if not _is_installed(n)}
     return PluginInfo(
         name=record.name,
         distribution=record.distribution,

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .children import Child, run_child
 from .discovery import listed
 from .failures import shown
+from .installing import working
 from .specs import ProbeResult
 from .tables import PluginRecord
 from .words import unknown_plugin
@@ -109,4 +110,5 @@ def _answer(line: str) -> tuple[ProbeResult, bool] | bool:
     texts = (result.reason, result.hint)
     if type(result.usable) is not bool or not all(isinstance(t, str) for t in texts):
         raise ValueError("not a result")
-    return result, bool(faulty)
+    reason, hint = map(working, texts)
+    return replace(result, reason=reason, hint=hint), bool(faulty)

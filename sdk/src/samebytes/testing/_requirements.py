@@ -7,8 +7,10 @@ try:
     import hypothesis as _hypothesis  # noqa: F401 - only to say early that it is missing
     import pytest
 except ImportError as error:
+    from .._plugins.distributions import install_hint
+
     raise ImportError(
-        f'samebytes.testing needs {error.name}: pip install "samebytes[testing]"', name=error.name
+        f"samebytes.testing needs {error.name}: {install_hint('testing')}", name=error.name
     ) from error
 
 __all__: list[str] = []

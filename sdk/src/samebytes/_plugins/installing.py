@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to install, as it works today: of this project's packages from where they are.
+
+Hints name packages as a package index will have them. `working` turns them into commands that work
+as long as no index has them: with folders of the checkout from which samebytes was installed, or
+with the folder of wheels.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["PUBLISHED", "extras", "working"]
+
+# Whether `pip install samebytes` works. To be changed when the first release has been uploaded.
+PUBLISHED = False
+
+_OURS = r'"?(samebytes(?:-[a-z-]+)?)(?:\[([a-z_,-]+)\])?"?(?![\w./-])'
+_COMMAND = re.compile(rf"pip install (?=[\"]?samebytes){_OURS}")
+_ANY_WHEELS = "FOLDER_OF_WHEELS"
+
+
+def working(text: str) -> str:
+    """The same text, with commands that work for this project's packages.
+
+    Args:
+        text: a hint or a sentence with commands: 'pip install "samebytes[ffmpeg]"'.
+    """
+    if PUBLISHED or "pip install" not in text:
+        return text
+    return _COMMAND.sub(_from_here, text)
+
+
+def extras() -> frozenset[str]:
+    """The extras of samebytes."""
+    return frozenset(_metadata().get_all("Provides-Extra") or ()) if _metadata() else frozenset()
+
+
+def _from_here(found: re.Match[str]) -> str:
+    name, wanted = found[1], found[2] or ""
+    if name not in _ours():
+        return found[0]
+    checkout = _source()
+    if checkout is None or not checkout.is_dir():
+        quoted = shlex.quote(str(checkout.parent)) if checkout else _ANY_WHEELS
+        requirement = f'"{name}[{wanted}]"' if wanted else name
+        return f"pip install --find-links {quoted} {requirement}"
+    folders = _folders(checkout)
+    parts: list[str] = []
+    for one in wanted.split(",") if name == "samebytes" and wanted else ():
+        for package, more in _brought_by(one):
+            parts.append(_part(folders.get(package), package, more))
+    if not parts:
+        parts = [_part(folders.get(name), name, wanted)]
+    return f"pip install {' '.join(dict.fromkeys(parts))}"
+
+
+def _part(folder: Path | None, name: str, wanted: str) -> str:
+    extra = f"[{wanted}]" if wanted else ""
+    text = f"{folder or name}{extra}"
+    return f'"{text}"' if extra else shlex.quote(text)
+
+
+def _brought_by(extra: str) -> list[tuple[str, str]]:
+    """The packages that an extra of samebytes brings, each with its own extras."""
+    found = []
+    marked = re.compile(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]")
+    for line in (_metadata().get_all("Requires-Dist") or ()) if _metadata() else ():
+        named = re.match(r"([A-Za-z0-9._-]+)(?:\[([\w,-]+)\])?", line)
+        if marked.search(line) and named:
+            found.append((named[1], named[2] or ""))
+    return found
+
+
+def _ours() -> set[str]:
+    """The names of this project's packages."""
+    brought = {name for extra in extras() for name, _ in _brought_by(extra)}
+    return {"samebytes", "samebytes-softdevices"} | brought
+
+
+@cache
+def _metadata() -> Any:
+    import importlib_metadata  # slow to import: not before somebody needs it
+
+    try:
+        return importlib_metadata.metadata("samebytes")
+    except importlib_metadata.PackageNotFoundError:
+        return None
+
+
+@cache
+def _source() -> Path | None:
+    """The checkout, or the wheel, from which samebytes was installed (PEP 610)."""
+    import importlib_metadata
+
+    try:
+        said = importlib_metadata.distribution("samebytes").read_text("direct_url.json")
+        url = urlsplit(json.loads(said or "{}").get("url", ""))
+    except (importlib_metadata.PackageNotFoundError, ValueError, AttributeError):
+        return None
+    path = Path(unquote(url.path))
+    if url.scheme != "file" or not path.exists():
+        return None
+    return path.parent if path.is_dir() else path
+
+
+@cache
+def _folders(checkout: Path) -> dict[str, Path]:
+    """The folder of each distribution of a checkout, by its name."""
+    found = {}
+    for file in (*checkout.glob("*/pyproject.toml"), *checkout.glob("*/*/pyproject.toml")):
+        try:
+            name = tomllib.loads(file.read_text()).get("project", {}).get("name", "")
+        except (OSError, ValueError):
+            continue
+        if name.startswith("samebytes"):
+            found[name] = file.parent
+    return found

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a hint says works: it is run in a fresh environment, installed from folders or wheels."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ASKED = """
+import samebytes
+try:
+    print("there:", samebytes.context("dma"))
+except samebytes.errors.SamebytesError as error:
+    print(error)
+"""
+
+
+def run(*command: str | Path, path: Path | None = None) -> str:
+    """What a command prints; its error output is in the failure."""
+    before = f"{path}{os.pathsep}" if path else ""
+    environment = os.environ | {"PATH": before + os.environ["PATH"]}
+    environment.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=600, env=environment,
+        cwd="/",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["folders", "wheels"])
+def test_what_a_hint_says_works(source: str, tmp_path: Path) -> None:
+    venv = tmp_path / "fresh"
+    run(sys.executable, "-m", "venv", venv)
+    python = venv / "bin" / "python"
+    core: Path = ROOT / "sdk"
+    if source == "wheels":
+        parts = [core, ROOT / "backends/dma", ROOT / "mappers"]
+        run(python, "-m", "pip", "wheel", "--no-deps", "-w", tmp_path / "dist", *parts)
+        (core,) = tmp_path.glob("dist/samebytes-[0-9]*.whl")
+    run(python, "-m", "pip", "install", core)
+    said = run(python, "-c", ASKED)
+    hint = re.search(r"pip install [^)\n]*", said)
+    assert hint, said
+    run("sh", "-c", hint[0], path=venv / "bin")
+    assert run(python, "-c", ASKED).startswith("there:")
