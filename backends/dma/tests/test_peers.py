@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 
 import samebytes
+from samebytes import Fd
 from samebytes_dma import OfferError, RingWriter
+from samebytes_dma._passing.transport import receive_part
 from samebytes_dma._pickling import offers as pickling
 from samebytes_dma._pickling.offers import offers
 from samebytes_dma._ring import serving
+from samebytes_dma._ring.sockets import greet
 
 from .both_ends import connect, sent, value_of
 from .ring_packets import GREETING
@@ -130,3 +133,23 @@ def test_a_sender_of_pickles_asks_for_the_user_of_who_connects(
         with pytest.raises(OfferError):
             pickle.loads(pickled)
     assert value_of(pickle.loads(pickled)) == 0
+
+
+def test_who_sent_a_packet_is_who_the_kernel_says() -> None:
+    """The number of a process comes with its credentials, and not with descriptors."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        greet(ours, b"hello")
+        fds: list[Fd] = []
+        packet, _, sender = receive_part(theirs, 100, fds)
+        assert (packet, sender) == (b"hello", os.getpid())
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+        reading, writing = os.pipe()
+        socket.send_fds(ours, [b"more"], [reading])
+        assert receive_part(theirs, 100, fds)[2] == 0
+        assert [os.fstat(fd.fileno()).st_ino for fd in fds] == [os.fstat(reading).st_ino]
+        for fd in fds:
+            fd.close()
+        os.close(reading)
+        os.close(writing)
