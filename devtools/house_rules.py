@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from devtools.openings import complaints_about_openings
 from devtools.wording import complaints_about_words
 from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
 
@@ -78,7 +79,7 @@ def complaints() -> list[str]:
         for path in source_files(".py")
         for complaint in _check(path)
     ]
-    return of_code + complaints_about_words()
+    return [*of_code, *complaints_about_words(), *complaints_about_openings()]
 
 
 def _check(path: Path) -> list[str]:
