@@ -89,7 +89,7 @@ DMA_HEAP_IOC_MAGIC = "H"
 
 
 class dma_heap_allocation_data(ctypes.Structure):
-    """How much to allocate; the kernel sets `fd`."""
+    """The size to allocate; the kernel sets `fd`."""
 
     _fields_ = [
         ("len", ctypes.c_uint64),
@@ -108,7 +108,7 @@ UDMABUF_FLAGS_CLOEXEC = 0x01
 
 
 class udmabuf_create(ctypes.Structure):
-    """Which pages of which memfd; the ioctl returns the descriptor."""
+    """The memfd and the range of its pages; the ioctl returns the descriptor."""
 
     _fields_ = [
         ("memfd", ctypes.c_uint32),
@@ -140,7 +140,7 @@ MAP_ANONYMOUS = 0x20
 MAP_NORESERVE = 0x4000
 
 MAP_FAILED = ctypes.c_void_p(-1).value
-"""What mmap() returns on failure; ctypes gives addresses as unsigned numbers."""
+"""The value that mmap() returns on failure, unsigned as ctypes gives addresses."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

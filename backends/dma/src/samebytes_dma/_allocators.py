@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where new DMA-BUFs come from on this machine, and a stand-in where there are none."""
+"""The sources of new DMA-BUFs on this machine, and a stand-in for machines without any."""
 
 from __future__ import annotations
 

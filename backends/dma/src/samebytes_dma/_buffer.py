@@ -112,7 +112,7 @@ class DMABuffer:
 
     @property
     def kind(self) -> Kind:
-        """What the memory is: "dma_heap", "udmabuf", "dma_buf", or a stand-in: "memfd", "file"."""
+        """The kind of memory: "dma_heap", "udmabuf", "dma_buf", or a stand-in: "memfd", "file"."""
         return kind_of(self.fileno(), self.is_dma_buf)
 
     @property

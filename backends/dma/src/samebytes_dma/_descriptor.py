@@ -19,7 +19,7 @@ __all__ = ["Descriptor", "Kind", "examine", "exporter_of", "is_dma_buf", "kind_o
            "name_of", "seals_of"]  # fmt: skip
 
 Kind = Literal["dma_heap", "udmabuf", "dma_buf", "memfd", "file"]
-"""What memory behind a descriptor is.
+"""The kinds of memory behind a descriptor.
 
 "dma_heap" and "udmabuf" are DMA-BUFs of these exporters, "dma_buf" is one of any other. "memfd"
 and "file" are not DMA-BUFs: the CPU maps them in the same way, devices cannot.
@@ -31,7 +31,7 @@ _WRITE_SEALS = fcntl.F_SEAL_WRITE | F_SEAL_FUTURE_WRITE
 
 
 class Descriptor(NamedTuple):
-    """What was found out about a descriptor.
+    """The properties found for a descriptor.
 
     Attributes:
         size: bytes that can be mapped.
@@ -45,7 +45,7 @@ class Descriptor(NamedTuple):
 
 
 def is_dma_buf(fd: int | Fd) -> bool:
-    """Whether an open descriptor is a DMA-BUF; nothing happens to it.
+    """True if an open descriptor is a DMA-BUF; it is only examined.
 
     Args:
         fd: an open descriptor, which stays the caller's.
@@ -77,7 +77,7 @@ def examine(fd: int) -> Descriptor:
 
 
 def kind_of(fd: int, dma_buf: bool) -> Kind:
-    """What the memory behind an examined descriptor is."""
+    """Return the kind of memory behind an examined descriptor."""
     if not dma_buf:
         return "memfd" if link_of(fd).startswith("/memfd:") else "file"
     exporter = exporter_of(fd)
@@ -98,7 +98,7 @@ def name_of(fd: int) -> str:
 
 
 def seals_of(fd: int) -> int:
-    """What is forbidden to do to a file in memory, F_SEAL_SHRINK and so on; 0 of other files."""
+    """Return the seals of a file in memory (F_SEAL_SHRINK and so on); 0 for other files."""
     try:
         return fcntl.fcntl(fd, fcntl.F_GET_SEALS)
     except OSError:

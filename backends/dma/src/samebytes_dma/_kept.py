@@ -34,7 +34,7 @@ class KeptMapping:
 
     @property
     def is_made(self) -> bool:
-        """Whether the mapping exists."""
+        """True if the mapping exists."""
         return bool(self._made)
 
     def of(self, buffer: DMABuffer) -> Storage:

@@ -40,12 +40,12 @@ _VENDORS = {
 
 
 def is_tiled(modifier: int) -> bool:
-    """Whether the memory has no rows that the CPU could walk along."""
+    """True if the memory has no linear rows that the CPU could read one after another."""
     return not is_linear_modifier(modifier)
 
 
 def keeps_every_bit(modifier: int) -> bool:
-    """Whether an image takes at least the bytes of its elements.
+    """True if an image takes at least the bytes of its elements.
 
     Compression saves bandwidth, not memory, except for Arm's fixed rate compression (AFRC).
     """

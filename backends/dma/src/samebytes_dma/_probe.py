@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which DMA-BUFs can be made on this machine?"""
+"""A check of which DMA-BUFs can be made on this machine."""
 
 from __future__ import annotations
 

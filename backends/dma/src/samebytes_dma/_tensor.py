@@ -48,7 +48,7 @@ class DMATensor(Tensor):
 
     @property
     def kind(self) -> Kind:
-        """What the memory is; devices cannot import "memfd" and "file", which are not DMA-BUFs."""
+        """The kind of memory; devices cannot import "memfd" and "file", which are not DMA-BUFs."""
         return self.native.buffer.kind
 
     def _describe(self) -> TensorInfo:

@@ -226,7 +226,7 @@ def _number(fd: int | Fd) -> int:
 
 
 def _owner(fd: int | Fd, take_ownership: bool, undo: ExitStack) -> Fd:
-    """What will close the descriptor; `undo` makes it forget one that is still the caller's."""
+    """Return the Fd that is to own the descriptor, or a duplicate; `undo` gives ownership back."""
     number = _number(fd)
     if not take_ownership:
         return Fd.borrow(number)

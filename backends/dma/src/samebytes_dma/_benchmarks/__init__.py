@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of DMA-BUFs: mappings to the CPU, and sockets."""
+"""The benchmarks of DMA-BUFs in `samebytes bench`: mappings to the CPU, and sockets."""
 
 from __future__ import annotations
 

@@ -277,7 +277,9 @@ def describe_meta(
 
 
 def describe_layout(item: DMATensor | Frame) -> dict[str, Any]:
-    """What all frames have in common that lie as this one does, in one buffer, whichever that is.
+    """Return the description shared by all items that lie in one buffer as this one does.
+
+    It depends neither on the buffer nor on the metadata.
 
     Raises:
         UnsupportedObjectError: a frame of sound, or of a format that only this process knows.

@@ -30,7 +30,7 @@ def marked(value: Fraction | bytes | dict[str, Any]) -> Any:
 
 
 def restored(value: Any, name: str) -> Any:
-    """What received plain data stand for.
+    """Return the value that received plain data stand for.
 
     Raises:
         MessageError: what follows a mark is not what the mark says.

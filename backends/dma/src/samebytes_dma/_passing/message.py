@@ -82,7 +82,7 @@ class EndOfStreamError(SamebytesError, EOFError):
 
 
 class Named(Protocol):
-    """What knows the name of its field."""
+    """An object that knows the name of its field."""
 
     @property
     def name(self) -> str:
@@ -116,7 +116,7 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlaneDescription:
-    """Where one array lies.
+    """The place of one array.
 
     Attributes:
         buffer: in which of the message's descriptors.
@@ -156,10 +156,11 @@ def pack_header(descriptors: int, nbytes: int) -> bytes:
 
 
 def unpack_header(header: bytes) -> tuple[int, int]:
-    """How many descriptors come along, and how many bytes follow.
+    """Return the number of descriptors in a message, and the bytes that follow the header.
 
     Raises:
-        MessageError: no header, another version, or more than a message may have.
+        MessageError: it is not a header, has another version, or announces more than a message
+            may have.
     """
     magic, version, descriptors, nbytes = _HEADER.unpack(header)
     if magic != _MAGIC:

@@ -42,7 +42,7 @@ SCM_CREDENTIALS = 2
 
 Ancillary = list[tuple[int, int, bytes]]
 Received = tuple[Any, Ancillary, int, Any]
-"""What recvmsg() returns: the bytes, or how many, the ancillary data, flags, and an address."""
+"""The result of recvmsg(): the bytes or their number, the ancillary data, flags, and an address."""
 
 _INT_SIZE = array.array("i").itemsize
 # As plain numbers: flags of the enumeration take as long to compare as a packet to receive.

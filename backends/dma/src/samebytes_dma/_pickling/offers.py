@@ -48,7 +48,7 @@ class OfferError(SamebytesError, EOFError):
 
 
 class _Offer(NamedTuple):
-    """What is fetched by one key."""
+    """The message that one key fetches, and the memory that it keeps until then."""
 
     body: bytes
     buffers: list[DMABuffer]
@@ -67,7 +67,7 @@ class _Client:
 
 
 class Offers:
-    """Those of this process. A thread answers while there are any."""
+    """The offers of this process. A thread answers requests while there are any."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -79,11 +79,11 @@ class Offers:
         self.seconds = 300.0
 
     def __len__(self) -> int:
-        """How many were not fetched yet."""
+        """Return the number of offers that were not fetched yet."""
         return len(self._offers)
 
     def add(self, item: DMATensor | Frame) -> tuple[bytes, bytes]:
-        """Where the memory can be fetched, and the key for it."""
+        """Offer an item, and return the address where it can be fetched and the key for it."""
         body, buffers = prepared(item, False)
         item.wait()
         key = secrets.token_bytes(_KEY)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What multiprocessing's pickler, and no other, does with memory of "dma"."""
+"""Support for memory of "dma" in multiprocessing's pickler, and in no other."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What callers pass to a ring: how long to wait, how many, and where."""
+"""The arguments that callers pass to a ring: timeouts, counts and addresses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_timeout(seconds: Any, name: str = "timeout") -> None:
 
 
 def is_whole(value: Any, lowest: int, highest: int) -> bool:
-    """Whether that is a whole number in a range."""
+    """True if a value is a whole number from `lowest` to `highest`."""
     try:
         return lowest <= index(value) <= highest
     except TypeError:

@@ -22,10 +22,10 @@ _NAP = 0.25
 
 
 class Calls:
-    """Whether a ring is open, and who may change it: `with calls, calls.lock:`.
+    """The state of a ring, and the lock for changing it: `with calls, calls.lock:`.
 
-    What readers are done with is dropped at the end, when the lock is free: its release is code of
-    others, which may wait for a thread that waits for the lock.
+    Memory that readers are done with is dropped at the end, when the lock is free: its release runs
+    code of others, which may wait for a thread that waits for the lock.
 
     Attributes:
         lock: held while the server, the slots or the numbers are used, and never to wait.

@@ -26,7 +26,7 @@ __all__ = ["Connection"]
 
 
 class Connection:
-    """What a reader has of one writer.
+    """A reader's connection to one writer.
 
     Attributes:
         sock: the socket.
@@ -64,12 +64,12 @@ class Connection:
 
     @property
     def held(self) -> int:
-        """How many frames of it are used here."""
+        """The number of the writer's frames that this process uses."""
         return len(self._held)
 
     @property
     def ended(self) -> bool:
-        """Whether no more frames are taken from it."""
+        """True if no more frames are taken from the writer."""
         return self._leaving
 
     def watch(self, writer: int) -> None:
@@ -79,17 +79,17 @@ class Connection:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
 
     def writer_is_gone(self) -> bool:
-        """Whether the writer's process has ended."""
+        """True if the writer's process has ended."""
         return has_ended(self._pidfd)
 
     def has_more(self) -> bool:
-        """Whether a packet is there."""
+        """True if a packet can be received without waiting."""
         waiting = select.poll()
         waiting.register(self.sock.fileno(), select.POLLIN)
         return bool(waiting.poll(0))
 
     def filenos(self) -> list[int]:
-        """What becomes readable when something happens."""
+        """Return descriptors that become readable when a packet comes or the writer ends."""
         found = [self.sock.fileno()]
         if self._pidfd is not None:
             found.append(self._pidfd.fileno())
@@ -153,7 +153,7 @@ class Connection:
 
     @property
     def waits_for_room(self) -> bool:
-        """Whether something is to be sent for which there was no room."""
+        """True if something is still to be sent for which the socket had no room."""
         return bool(self._unsent)
 
     def send_unsent(self) -> None:

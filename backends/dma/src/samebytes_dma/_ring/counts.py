@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of frames: with one reader, with all that are gone, and in the whole ring."""
+"""Counts of what became of frames: per reader, for all readers that are gone, and per ring."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["Departure", "ReaderStatistics", "RingStatistics", "total_of"]
 
 @dataclass(frozen=True, slots=True)
 class ReaderStatistics:
-    """What became of the frames that a reader was to get.
+    """Counts of the frames that were offered to a reader, by what became of them.
 
     offered == done + dropped + lost + waiting + held, always.
 
     Attributes:
-        process: its number, 0 where the kernel does not say.
+        process: its process ID, 0 where the kernel does not report it.
         offered: frames that were accepted while it took part.
         done: those that it gave back.
         dropped: those that were left out, since it was too slow.
@@ -38,10 +38,10 @@ class ReaderStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """Why a reader takes part no longer.
+    """The end of a reader's part in a ring, with the reason.
 
     Attributes:
-        statistics: what became of its frames.
+        statistics: the counts of its frames.
         reason: "left", "ended", "sent away", or what it did wrong.
         error: the MessageError of one that sent what it must not.
     """
@@ -53,7 +53,7 @@ class Departure:
 
 @dataclass(frozen=True)
 class RingStatistics:
-    """What became of the frames of a ring.
+    """Counts of the frames of a ring, and of each of its readers.
 
     Attributes:
         accepted: frames that send() took.

@@ -135,9 +135,9 @@ class RingSource(el.Source):
 
     @property
     def pool_size(self) -> int | None:  # type: ignore[override]  # it depends on the writer
-        """How many frames the writer lets this reader have; None where it is not known yet.
+        """The number of frames that the writer lets this reader have; None if it is not known yet.
 
-        The writer may have fewer slots than that, which it does not say: then read() waits.
+        The writer may have fewer slots than that, which it does not report: then read() waits.
         """
         ring = self._ring
         return None if ring is None else ring.frames or None

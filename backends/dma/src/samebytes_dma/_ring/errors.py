@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a ring raises besides the errors of messages."""
+"""The errors that a ring raises besides those of messages."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader receives: no packet is lost to the exception of a signal handler."""
+"""The packets that a reader receives: a signal handler that raises makes it lose none of them."""
 
 from __future__ import annotations
 

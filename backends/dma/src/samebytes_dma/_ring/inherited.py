@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a forked child does with what its parent had on the way to others."""
+"""A store of objects that a forked child must not release: they are its parent's to give back."""
 
 from __future__ import annotations
 

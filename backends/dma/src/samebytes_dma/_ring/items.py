@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What send() is given: whether it is, or can be, one buffer of "dma", and what goes with it."""
+"""The items passed to send(): their mapping to one buffer of "dma", and their metadata."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def meta_of(item: Any) -> FrameMeta | None:
 
 
 def set_readonly(item: Any) -> None:
-    """What readers have must not change any more; mappings for writing are the caller's to end."""
+    """Mark an item that readers have as read-only; the caller must end mappings for writing."""
     item.readonly = True
     if isinstance(item, Frame):
         for plane in item.planes:

@@ -18,7 +18,7 @@ __all__ = ["Layout", "Layouts"]
 
 
 class Layout:
-    """What frames have in common, as readers hear once.
+    """The layout that frames share, which readers are sent once.
 
     Attributes:
         number: as readers know it.
@@ -35,10 +35,10 @@ class Layout:
 
 
 class Layouts:
-    """Those of one ring.
+    """The layouts of one ring.
 
     Args:
-        slot_layout: of what acquire() gives, whose layout is asked for with each frame.
+        slot_layout: the layout of what acquire() returns, which is looked up for each frame.
     """
 
     __slots__ = ("_known", "_lock", "_slot_layout", "_usual")
@@ -50,10 +50,10 @@ class Layouts:
         self._usual: tuple[SlotLayout | None, Layout | None] = (None, None)
 
     def of(self, item: Any) -> Layout:
-        """That of a frame or tensor of "dma"; one that is new gets a number.
+        """Return the layout of a frame or tensor of "dma"; a new one gets a number.
 
         Raises:
-            MessageError, UnsupportedObjectError: readers have no words for it.
+            MessageError, UnsupportedObjectError: it cannot be described to readers.
         """
         slot_layout, known = self._usual
         if known is not None and slot_layout is not None and slot_layout.are_of(item):

@@ -91,7 +91,7 @@ def pack_welcome(credits: int) -> bytes:
 
 
 def unpack_welcome(packet: bytes) -> int:
-    """How many frames the reader may have at a time.
+    """Return the number of frames that the reader may have at a time.
 
     Raises:
         MessageError: no greeting, or one of another version.
@@ -108,7 +108,7 @@ def pack_join(credits: int) -> bytes:
 
 
 def unpack_join(packet: bytes) -> int:
-    """How many frames a reader wants to have at a time; 0 if it does not mind.
+    """Return the number of frames that a reader wants at a time; 0 leaves it to the writer.
 
     Raises:
         MessageError: no greeting, or one of another version.
@@ -117,7 +117,7 @@ def unpack_join(packet: bytes) -> int:
 
 
 def pack_refused(reason: str) -> bytes:
-    """Why the writer does not take the reader."""
+    """Pack the reason why the writer refuses a reader."""
     return b"R" + reason.encode()[:_MAX_REASON]
 
 
@@ -141,10 +141,10 @@ def unpack_slot(packet: bytes) -> int:
 
 
 def pack_layout(layout: int, description: bytes) -> bytes:
-    """What frames of a layout are: a description as of send(), over one descriptor.
+    """Pack a layout: its number, and a description as of send() over one descriptor.
 
     Raises:
-        MessageError: a longer description than a packet may have.
+        MessageError: the description is longer than a packet allows.
     """
     _check_body(len(description), "layout")
     return _NUMBER.pack(b"L", layout) + description
@@ -212,10 +212,10 @@ def pack_done(slot: int, sequence: int) -> bytes:
 
 
 def unpack_done(packet: bytes) -> tuple[int, int]:
-    """Which slot comes back, and of which frame.
+    """Return the slot that a reader gives back, and the sequence number of its frame.
 
     Raises:
-        MessageError: it is longer or shorter.
+        MessageError: the packet is longer or shorter.
     """
     _, slot, sequence = _DONE.unpack(_exactly(packet, _DONE.size, "done"))
     return slot, sequence

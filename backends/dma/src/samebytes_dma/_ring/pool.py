@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which slot a frame gets, and who has the others."""
+"""The slots of a ring: finds one for each frame, and reports who has the others."""
 
 from __future__ import annotations
 
@@ -115,14 +115,14 @@ class Pool:
         return None
 
     def holders(self) -> dict[int, int]:
-        """How many frames each process has, by its number."""
+        """Return the number of frames that each process has, by process ID."""
         held: dict[int, int] = {}
         for reader in self._calls.server.readers:
             held[reader.process] = held.get(reader.process, 0) + len(reader.held)
         return {process: number for process, number in held.items() if number}
 
     def who(self) -> str:
-        """Who has slots, in words."""
+        """Describe for an error message who has slots."""
         words = [f"process {p} has {n} frames" for p, n in self.holders().items()]
         own = sum(slot.used_here for slot in self.own)
         if own:

@@ -51,13 +51,13 @@ __all__ = ["ReadStatistics", "RingReader"]
 
 @dataclass(frozen=True)
 class ReadStatistics:
-    """What a reader has seen.
+    """Counts of the frames and writers of a reader.
 
     Attributes:
         received: frames that read() gave.
         missed: frames that the writer accepted meanwhile and did not send: it left them out.
         held: frames that are used here now, and so slots that the writer cannot fill.
-        writers: to how many writers it was connected.
+        writers: the number of writers to which it was connected.
     """
 
     received: int
@@ -183,14 +183,14 @@ class RingReader:
 
     @property
     def statistics(self) -> ReadStatistics:
-        """What was read so far."""
+        """The counts of frames read so far."""
         connection = self._connection
         held = 0 if connection is None else connection.held
         return ReadStatistics(self._received, self._missed, held, self._writers)
 
     @property
     def frames(self) -> int:
-        """How many frames this process can have at a time, which the writer has said."""
+        """The number of frames the writer lets this process have at a time; 0 if not connected."""
         connection = self._connection
         return 0 if connection is None else connection.credits
 
@@ -436,7 +436,7 @@ class RingReader:
             raise
 
     def _needs_none(self) -> bool:
-        """Whether to connect no more: this reader is to stop, or a signal handler has connected."""
+        """True if no connection is needed: the reader is to stop, or a signal handler connected."""
         return self._stopped or self._connection is not None
 
     def _take_up(self, connection: Connection) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the writer knows of one reader: its place in the stream, and what it has."""
+"""The writer's record of one reader: its place in the stream, and the frames that it has."""
 
 from __future__ import annotations
 
@@ -233,11 +233,11 @@ class Reader:
             delivery.settle()
 
     def is_gone(self) -> bool:
-        """Whether its process has ended, while somebody else may hold its socket."""
+        """True if its process has ended, even if another process still holds its socket."""
         return has_ended(self.pidfd)
 
     def end(self) -> None:
-        """What it had and awaited comes back, and counts as lost."""
+        """Take back the frames that it had or awaited, and count them as lost."""
         with deferred():
             self._lose(list(self.held))
             self._forget_pending()
@@ -253,7 +253,7 @@ class Reader:
             send_packet(self.sock, bytes([END]), (), [noted], [True])
 
     def without_pending(self) -> ReaderStatistics:
-        """What became of its frames when the ring ends: what it has stays its own."""
+        """Drop what it awaits at the ring's end, and return its counts; it keeps what it has."""
         with deferred():
             self._forget_pending()
         return self.statistics
@@ -279,7 +279,7 @@ class Reader:
 
     @property
     def statistics(self) -> ReaderStatistics:
-        """What became of its frames."""
+        """The counts of its frames."""
         waiting, held = len(self.pending), len(self.held)
         offered = self._done + self._dropped + self._lost + waiting + held
         return ReaderStatistics(

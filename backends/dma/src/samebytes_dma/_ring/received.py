@@ -54,10 +54,10 @@ class Received:
         self._slots[number] = buffer
 
     def put_layout(self, number: int, body: bytes) -> None:
-        """What frames of a layout are.
+        """Store the description of a layout, in place of an earlier one with the same number.
 
         Raises:
-            MessageError: it does not describe something in one buffer.
+            MessageError: it does not describe an item in one buffer.
         """
         with named(f"layout[{number}]"):
             description = read(parse(body), 1, lambda plane, readonly: None)

@@ -89,7 +89,7 @@ class Server:
             self._epoll.register(self._listener.fileno(), select.EPOLLIN)
 
     def fileno(self) -> int:
-        """What becomes readable when there is something to do."""
+        """Return a descriptor that becomes readable when there is something to do."""
         return self._epoll.fileno()
 
     def wake(self) -> None:
@@ -116,7 +116,7 @@ class Server:
         self._enter(sock)
 
     def joined(self) -> list[Reader]:
-        """Those who get the next frame."""
+        """Return the readers that get the next frame."""
         if self._uncounted:
             self._count()
         return self._joined
@@ -298,7 +298,7 @@ class Server:
                 self._depart(silent[0], "did not join, and others came")
 
     def _listen(self, now: bool) -> None:
-        """Whether who waits to be let in ends a poll(); if not now, then after a while."""
+        """Let readers that wait to be accepted end a poll(), either now or only after a while."""
         if self._listener is not None:
             self._epoll.modify(self._listener.fileno(), select.EPOLLIN if now else 0)
             self._full_until = None if now else time.monotonic() + _FULL_SECONDS
@@ -352,7 +352,7 @@ class Server:
             self._cannot_send(reader, error)
 
     def _may_have(self, delivery: Delivery) -> bool:
-        """Whether a frame can be sent without a slot too few for the writer.
+        """True if the writer still has the slots that it needs after a frame is sent.
 
         A reader may have more frames than its share: from before others joined, or since it has
         left and keeps them.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a frame or tensor lies in a slot of the writer's own."""
+"""The layout of a frame or tensor in one of the writer's own slots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALIGNMENT = 128
 
 @dataclass(frozen=True)
 class SlotLayout:
-    """Where the planes of frames of one kind lie in a buffer.
+    """The places of planes in a buffer, for frames or tensors of one kind.
 
     Attributes:
         infos, offsets: of each plane.
@@ -104,7 +104,7 @@ class SlotLayout:
         )
 
     def are_of(self, item: Any) -> bool:
-        """Whether a frame or tensor of "dma" is one that `item_over` made, and was not changed."""
+        """True if a frame or tensor of "dma" was made by `item_over` and not changed since."""
         if self.one is isinstance(item, Frame):
             return False
         natives = (item.native,) if self.one else item.native
@@ -129,10 +129,10 @@ def slot_layout_of(
     shape: Sequence[int] | None,
     dtype: Any,
 ) -> SlotLayout | None:
-    """What the options of a ring say that its frames are; None where they say nothing.
+    """Return the layout that the options of a ring describe; None if they describe none.
 
     Raises:
-        LayoutError: they say too little, too much, or what cannot be.
+        LayoutError: they are incomplete, contradictory or invalid.
     """
     if shape is not None:
         if (format_, width, height) != (None, None, None):

@@ -64,7 +64,7 @@ class Slot:
 
     @property
     def free(self) -> bool:
-        """Whether nobody uses it."""
+        """True if nobody uses it."""
         for user in self.users:
             if user() is not None:
                 return False
@@ -72,12 +72,12 @@ class Slot:
 
     @property
     def used_here(self) -> bool:
-        """Whether this process uses it."""
+        """True if this process uses it."""
         return any(user() is not None for user in self.users)
 
     @property
     def awaited(self) -> bool:
-        """Whether a reader has or awaits a frame of it."""
+        """True if a reader has or awaits a frame in it."""
         return any(self.deliveries.copy().values())
 
     def use(self) -> User:
@@ -184,7 +184,7 @@ def _check_available(nbytes: int) -> None:
 
 
 def readers_can_write(buffer: DMABuffer) -> bool:
-    """Whether the kernel lets whoever has the descriptor write, whatever was agreed on."""
+    """True if the kernel lets any holder of the descriptor write, whatever was agreed on."""
     return not seals_of(buffer.fileno()) & (fcntl.F_SEAL_WRITE | _abi.F_SEAL_FUTURE_WRITE)
 
 

@@ -244,7 +244,7 @@ def user_of(sock: socket.socket) -> int:
 
 
 def pidfd_of(process: int) -> Fd | None:
-    """What becomes readable when a process ends; None where that cannot be known."""
+    """Return a pidfd, which becomes readable when the process ends; None if there can be none."""
     if process <= 0 or process == os.getpid():
         return None
     try:
@@ -254,7 +254,7 @@ def pidfd_of(process: int) -> Fd | None:
 
 
 def has_ended(pidfd: Fd | None) -> bool:
-    """Whether the process of a pidfd has ended."""
+    """True if the process of a pidfd has ended."""
     if pidfd is None:
         return False
     waiting = select.poll()
@@ -269,7 +269,7 @@ def _new() -> socket.socket:
 
 
 def _is_answered(name: str) -> bool:
-    """Whether somebody listens at a socket that is there; an error if it is another file."""
+    """True if a process listens at the socket of that name; an error if it is another file."""
     try:
         if not stat.S_ISSOCK(Path(name).stat().st_mode):
             raise FileExistsError(f"{name} is there, and is not a socket")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a reader or writer waits: until when, without sleeping for a while, and what ends it."""
+"""Waiting in readers and writers: deadlines, polling without sleep, and a way to end it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def deadline_of(timeout: float | None) -> float | None:
 
 
 def seconds_until(deadline: float | None) -> float:
-    """How many seconds are left, at least 0."""
+    """Return the seconds that are left until a deadline, at least 0."""
     return FOREVER if deadline is None else max(deadline - time.monotonic(), 0)
 
 
 def comes(waiting: select.poll, seconds: float) -> bool:
-    """Whether something happens in that time, in which this thread does not sleep."""
+    """True if something happens within so many seconds, in which this thread does not sleep."""
     until = time.monotonic() + seconds
     while not waiting.poll(0):
         if time.monotonic() >= until:
@@ -47,7 +47,7 @@ def comes(waiting: select.poll, seconds: float) -> bool:
 
 
 def eventfd() -> Fd:
-    """What ends the waiting of threads, once it is written to and until it is read.
+    """Return a descriptor that wakes waiting threads, once it is written to and until it is read.
 
     A ring drops it and never closes it: another thread may be about to write to its number.
     """

@@ -243,7 +243,7 @@ class RingWriter:
             self._server.serve()
 
     def fileno(self) -> int:
-        """What becomes readable when serve() has something to do, for event loops.
+        """The descriptor that becomes readable when serve() has something to do, for event loops.
 
         Raises:
             ClosedError: the ring was closed, or belongs to the parent process.
@@ -307,7 +307,7 @@ class RingWriter:
 
     @property
     def statistics(self) -> RingStatistics:
-        """What became of the frames so far."""
+        """The counts of the frames so far."""
         with self._calls, self._calls.lock:
             return RingStatistics(
                 self._server.accepted, self._copied, self._unread,
@@ -321,7 +321,7 @@ class RingWriter:
 
     @property
     def readers_can_write(self) -> bool | None:
-        """Whether the kernel would let readers write to what they are sent; None before any is.
+        """True if the kernel would let readers write to memory they are sent; None before any is.
 
         False for the ring's own memfds, which are sealed, on Linux 5.1 and later. True for
         DMA-BUFs, and as long as memory of others is remembered which the kernel does not guard,
@@ -437,10 +437,10 @@ class RingWriter:
 
 
 def _most_held(drops: bool, slots: int, adopted: int, readers: int) -> int:
-    """How many frames each of so many readers may have at a time.
+    """Return the number of frames that each of so many readers may have at a time.
 
-    What a reader was sent cannot be taken back. Where frames are left out, some slots must stay
-    free of readers: one that is filled, and one that waits to be sent.
+    A frame that a reader was sent cannot be taken back. Where frames are left out, two slots must
+    stay free of readers: one that is filled, and one that waits to be sent.
     """
     return max((slots - 2) // max(readers, 1), 1) if drops else slots + adopted
 
