@@ -102,7 +102,7 @@ AVFRAMES: dict[int, type[Structure]] = {
 
 
 def frame_head(frame: type[Structure]) -> struct.Struct:
-    """What a mapping reads of an AVFrame, in one go.
+    """Return the struct that unpacks the fields of an AVFrame that a mapping needs, in one go.
 
     data[0..3], linesize[0..3], extended_data, width, height, nb_samples, format, buf[0].
     """

@@ -90,7 +90,7 @@ class FFmpegFrame(Frame[FFmpegPlane]):
 
     @property
     def writable(self) -> bool:
-        """Whether "w" and "rw" mappings are possible now."""
+        """True if "w" and "rw" mappings are possible now."""
         return not self.readonly
 
     def make_writable(self, *, copy: bool = False) -> None:

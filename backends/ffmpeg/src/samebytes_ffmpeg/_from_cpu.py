@@ -93,10 +93,10 @@ def frame_over(
 
 
 class _Extent(NamedTuple):
-    """How one plane lies around the address of its first element.
+    """The extent of one plane around the address of its first element.
 
     Attributes:
-        linesize: what is passed to FFmpeg.
+        linesize: the value passed to FFmpeg: bytes from row to row, 0 for a palette.
         low: from the first element to the lowest byte; below zero where it is stored bottom up.
         span: bytes from the lowest on.
     """

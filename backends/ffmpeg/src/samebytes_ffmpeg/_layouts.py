@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the planes of an AVFrame lie, in numpy's terms. Cached: read for every frame."""
+"""The places of an AVFrame's planes, in numpy's terms. Cached: read for every frame."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ AUDIO_FORMATS = {
 def audio_info(
     sample_format: int, channels: int, samples: int, rate: int, layout: str | None
 ) -> AudioInfo:
-    """What a frame of sound holds.
+    """Return the description of a frame of sound.
 
     Raises:
         LayoutError: it is empty, or its rate was not set.

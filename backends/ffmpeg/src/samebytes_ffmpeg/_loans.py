@@ -63,5 +63,5 @@ def put(buffer: OwnedPointer, place: int, library: Libavutil = PYAV) -> None:
 
 
 def held_count() -> int:
-    """How many buffers are lent, after a sweep."""
+    """Return the number of buffers that are lent, after a sweep."""
     return lent_count()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bytes of an AVFrame mean, as entries of `frame.metadata` that all backends share.
+"""The meaning of an AVFrame's bytes, as entries of `frame.metadata` that all backends share.
 
-FFmpeg's numbers of colours are the code points of ITU-T H.273 (libavutil/pixfmt.h), so the core's
+FFmpeg's colour numbers are the code points of ITU-T H.273 (libavutil/pixfmt.h), so the core's
 tables name them.
 """
 
@@ -71,7 +71,7 @@ _HAS_FIELDS = hasattr(AVFrame, "interlaced_frame")
 
 
 def interlacing(frame: Any) -> tuple[bool, bool]:
-    """Whether an AVFrame is interlaced, and whether its top field comes first."""
+    """Return two flags: an AVFrame is interlaced, and its top field comes first."""
     flags = frame.flags
     interlaced = bool(flags & _AV_FRAME_FLAG_INTERLACED)
     top = bool(flags & _AV_FRAME_FLAG_TOP_FIELD_FIRST)

@@ -60,7 +60,7 @@ class FFmpegMeta(FrameMeta):
 
     @property
     def metadata_was_read(self) -> bool:
-        """Whether `metadata` is its own by now, and may say something else than the av frame."""
+        """True if `metadata` was read, and so may differ from the av frame by now."""
         # Through the base, since reading the attribute here would fill it; and in one call in C:
         # CPython 3.11 leaks what an exception of a signal handler meets in an `except` here.
         return getattr(super(), "metadata", _UNREAD) is not _UNREAD
@@ -81,7 +81,7 @@ class FFmpegMeta(FrameMeta):
 
 
 def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
-    """What the frame holds. For a frame of a device, what it would be in memory.
+    """Return the description of a frame; a device's frame is described as it would be in memory.
 
     Raises:
         LayoutError: a pixel format that has no layout, an empty frame, or sound without a rate.

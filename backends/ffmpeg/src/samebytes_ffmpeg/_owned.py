@@ -42,7 +42,7 @@ class OwningCalls:
 
 
 def acquired(pointer: OwnedPointer, call: str) -> OwnedPointer:
-    """What a call returned, which is given back after whatever uses it, in a cycle too.
+    """Return the pointer that a call returned, to be released after all its users, even in a cycle.
 
     Raises:
         NativeError: it is NULL.
@@ -52,7 +52,7 @@ def acquired(pointer: OwnedPointer, call: str) -> OwnedPointer:
 
 
 def made(pointer: _P, call: str) -> _P:
-    """What a call returned.
+    """Return the pointer that a call returned, after a check.
 
     Raises:
         NativeError: it is NULL.
@@ -69,5 +69,5 @@ def buffer_reference(library: Libavutil, pointer: int) -> OwnedPointer:
 
 
 def buffer_data(pointer: int) -> int:
-    """What an AVBufferRef* refers to."""
+    """Return the address of the data of an AVBufferRef*; 0 if it has none."""
     return int(AVBufferRef.from_address(pointer).data or 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether FFmpeg frames can be mapped here. Run in a child process, so a bad PyAV does no harm."""
+"""A check that FFmpeg frames can be mapped, run in a child process: a bad PyAV does no harm."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def probe() -> ProbeResult:
 
 
 def _devices() -> dict[str, str]:
-    """Which types of device each libavutil was built with; none is opened."""
+    """Return the types of device that each libavutil was built with; no device is opened."""
     from ._avutil import PYAV
     from ._hardware.libraries import device_types, system_library
 

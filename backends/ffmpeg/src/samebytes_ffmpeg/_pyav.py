@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where PyAV's objects keep their fields, checked against PyAV's own answers before use.
+"""The offsets of fields in PyAV's objects, checked against PyAV's own answers before use.
 
 PyAV has no call that gives the pointer. Its classes are C structures: the Python object's head,
 Cython's method table, then the fields that av/frame.pxd and av/plane.pxd declare.
@@ -55,7 +55,7 @@ _FRAME_SIZES = (_HEAD + 2 * _POINTER, _HEAD + 3 * _POINTER)
 
 
 def fraction(ratio: Any) -> Fraction | None:
-    """What PyAV says of a time base or rate; since 19.0.2 those are of a class of its own."""
+    """Return a time base or rate of PyAV as a Fraction; since 19.0.2 they have their own class."""
     return ratio if ratio is None or type(ratio) is Fraction else Fraction(ratio)
 
 
@@ -75,12 +75,12 @@ def frame_of_plane(plane: AnyPlane) -> Any:
 
 
 def plane_index(plane: AnyPlane) -> int:
-    """Which plane of its frame it is."""
+    """Return the index of a plane in its frame."""
     return c_int.from_address(id(plane) + _PLANE_INDEX).value
 
 
 def channel_count(layout: AudioLayout) -> int:
-    """How many channels a layout has. PyAV exposes the number since 14."""
+    """Return the number of channels in a layout. PyAV exposes it since 14."""
     try:
         return layout.nb_channels
     except AttributeError:

@@ -130,17 +130,17 @@ def _remove_empty() -> None:
 
 
 def _count(key: _Key) -> int:
-    """How many references of ours there are with this key."""
+    """Return the number of our references with this key."""
     return len(_own.get(key, ()))
 
 
 def references_held() -> int:
-    """How many references of ours are alive, for tests and for finding leaks."""
+    """Return the number of our references that are alive, for tests and for finding leaks."""
     return sum(_count(key) for key in list(_own))
 
 
 def is_writable(native: Any) -> bool:
-    """Whether nobody but this av frame, and mappings of it, would notice a write."""
+    """True if nobody but this av frame, and mappings of it, would notice a write."""
     address: Any = _pointer_at(id(native) + FRAME_POINTER).value
     if PYAV.frame_is_writable(address):
         return True
@@ -152,10 +152,10 @@ def is_writable(native: Any) -> bool:
 
 
 def writable_at(library: Libavutil, address: int, data: int) -> bool:
-    """Whether all other references to the buffers of an AVFrame are ours.
+    """True if all other references to an AVFrame's buffers are ours, and no buffer is read-only.
 
     Args:
-        library, address: whose AVFrame* it is, and the pointer.
+        library, address: the libavutil that the AVFrame* belongs to, and the pointer.
         data: as in `own_reference`.
     """
     if library.frame_is_writable(address):
@@ -179,7 +179,7 @@ def _is_ours(library: Libavutil, frame: Any, address: int, data: int) -> bool:
 
 
 def shared_at(library: Libavutil, address: int, data: int) -> bool:
-    """Whether somebody else has a reference to the buffers of an AVFrame; see `writable_at`."""
+    """True if somebody else has a reference to a buffer of an AVFrame; see `writable_at`."""
     ours = _count((address, data))
     return any(
         library.buffer_get_ref_count(reference) != ours + 1

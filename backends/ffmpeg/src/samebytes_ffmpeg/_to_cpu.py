@@ -67,7 +67,7 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
 
 
 def places_on(native: Any) -> tuple[PlaneLocation, ...]:
-    """Where the planes of an av frame lie.
+    """Return the places of an av frame's planes.
 
     Raises:
         Refused: as `arrays_on`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of FFmpeg's frames."""
+"""The benchmarks of FFmpeg's frames in `samebytes bench`."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Clock:
         return now
 
     def _jumps(self, step: Fraction, rate: Fraction) -> bool:
-        """Whether the step from the frame before, in seconds, is that of another clock."""
+        """True if the step from the previous frame, in seconds, is that of another clock."""
         if step < -JUMP / rate:
             return True
         return self._live and step > _GAP + time.monotonic() - self._came

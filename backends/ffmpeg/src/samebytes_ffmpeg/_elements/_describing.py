@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the first frame of a file says of itself, passed on to encoder and container."""
+"""The properties of a file's first frame, passed on to the encoder and the container."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def as_said(native: av.VideoFrame, meta: FrameMeta, base: Any) -> Iterator[None]
 
 
 def _codes_fields(codec: str, image: ImageInfo, options: Mapping[str, str]) -> bool:
-    """Whether the encoder can code fields of such pictures."""
+    """True if the encoder can code the fields of such pictures."""
     if codec != "libx264":
         return codec in _CODING_FIELDS
     # x264 opens for none whose fields are not whole groups of pixels.

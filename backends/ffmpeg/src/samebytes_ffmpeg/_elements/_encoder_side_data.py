@@ -100,7 +100,7 @@ def _place() -> int | None:
 
 
 def _offset(address: int, name: bytes) -> int:
-    """Where an AVCodecContext has the field of an option."""
+    """Return the offset in bytes of an option's field in an AVCodecContext."""
     find = PYAV.quick("av_opt_find", c_void_p, c_void_p, c_char_p, c_char_p, c_int, c_int)
     option = find(address, name, None, 0, 0)
     if not option:

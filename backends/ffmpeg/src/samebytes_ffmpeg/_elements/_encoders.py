@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which encoder takes frames as they are, and the pattern that says so to a pipeline."""
+"""The choice of an encoder that takes frames as they are, and its pattern for a pipeline."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Encodable(Image):
         return self
 
     def why_not(self, info: FrameInfo) -> str | None:
-        """Why the encoder does not take these images; None if it does, or if that is not known."""
+        """Return why the encoder does not take these images; None if it does, or if unknown."""
         if (reason := super().why_not(info)) is not None or info.format is None:
             return reason
         # A size that no encoder refuses, where it is not known yet.
@@ -91,7 +91,7 @@ def encoder_for(pixel_format: str, image: ImageInfo) -> str:
 
 
 def why_not(codec: str, pixel_format: str, image: ImageInfo) -> str | None:
-    """Why an encoder does not take such frames without converting them; None if it does."""
+    """Return why an encoder does not take such frames without converting them; None if it does."""
     try:
         found = av.codec.Codec(codec, "w")
     except av.codec.codec.UnknownCodecError:
@@ -105,7 +105,7 @@ def why_not(codec: str, pixel_format: str, image: ImageInfo) -> str | None:
 
 
 def why_not_of_range(codec: str, native: av.VideoFrame, options: Mapping[str, str]) -> str | None:
-    """Why an encoder does not take the range of a frame's values; None if it does.
+    """Return why an encoder does not take the range of a frame's values; None if it does.
 
     libavcodec/mjpegenc.c: its first formats are those of full range, and others need to be allowed.
     avcodec_open2() says no more than "Invalid argument".

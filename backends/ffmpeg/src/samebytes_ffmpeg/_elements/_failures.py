@@ -44,11 +44,11 @@ _NUMBERS = {
 
 
 def in_words(error: Exception, waited: float | None = None) -> str:
-    """What an error says, without FFmpeg's number, and without what is secret.
+    """Return the text of an error, without FFmpeg's number and without secrets.
 
     Args:
         error: of PyAV, or another.
-        waited: seconds after which a wait is ended.
+        waited: seconds after which a wait ends.
     """
     if isinstance(error, kinds.ExitError):
         return "it was interrupted" if waited is None else f"no data came for {waited:g} s"

@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 class OneFile:
-    """What one stream is written to.
+    """The output of one stream: a file, or whatever else FFmpeg can write to.
 
     Args:
         url: a file, or what FFmpeg can write to.
@@ -67,7 +67,7 @@ class OneFile:
             )
 
     def waiting(self, call: Callable[[], R]) -> R:
-        """What a call gives that waits if this writes to a connection.
+        """Return the result of a call, which can be interrupted if this writes to a connection.
 
         Raises:
             GivenUpError: interrupted meanwhile.

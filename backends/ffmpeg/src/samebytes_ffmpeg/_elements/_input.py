@@ -97,7 +97,7 @@ class Input:
             raise
 
     def info(self) -> FrameInfo | None:
-        """What its header says; None where it does not name a format."""
+        """Return the properties in its header; None if that names no format or no size."""
         context = self._stream.codec_context
         if context.pix_fmt is None or not context.width:
             return None
@@ -185,7 +185,7 @@ class Input:
                 yield from frames
 
     def _is_joined(self) -> bool:
-        """Whether times step back somewhere, so that they say nothing of the place."""
+        """True if times step back somewhere, so that they do not identify a position."""
         self._rewind()
         last = None
         jump = -JUMP / (self.rate * Fraction(self._stream.time_base))

@@ -43,7 +43,7 @@ class Output:
 
     @property
     def started(self) -> bool:
-        """Whether there is a stream."""
+        """True if the stream was added."""
         return self._stream is not None
 
     def start(

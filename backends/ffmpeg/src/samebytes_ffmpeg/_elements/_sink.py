@@ -77,7 +77,7 @@ class FFmpegSink(Sink):
 
     @property
     def one_stream(self) -> str:  # type: ignore[override]  # the class has one that is constant
-        """Where the file is one: what to do for several streams."""
+        """The advice for writing several streams if `url` names one file, else ""."""
         if _STREAM.search(str(self.url)):
             return ""
         return (
@@ -87,7 +87,7 @@ class FFmpegSink(Sink):
 
     @property
     def takes(self) -> Encodable:
-        """What the encoder takes, so that a source gives that if it can."""
+        """The images that the encoder takes; a source that can gives these."""
         return Encodable(self.codec)
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
@@ -168,7 +168,7 @@ class FFmpegSink(Sink):
         return file
 
     def _rate_of(self, frame: Frame[Any]) -> Fraction:
-        """What was asked for, else that of the source, as far as it is known which that is."""
+        """Return the rate asked for, else the sources' common one, else that of the duration."""
         if self.rate:
             return _written_as(self.rate)
         if len(self._rates) == 1:

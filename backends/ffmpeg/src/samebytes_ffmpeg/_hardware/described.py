@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an AVFrame of a device describes, read each time, since it may change.
+"""The description of a device's AVFrame, read each time, since it may change.
 
 The system reads structures at addresses that others passed: a wrong address must not end the
 process.
@@ -45,10 +45,10 @@ class Described(NamedTuple):
 
 
 def describe(library: Libavutil, address: int) -> Described:
-    """What an AVFrame* holds.
+    """Return the description of the frame of a device at an AVFrame*.
 
     Raises:
-        LayoutError: it is not a frame of a device that is known here, or it was given back.
+        LayoutError: it is not a frame of a known kind of device, or it was given back.
     """
     frame = library.AVFrame.from_address(address)
     kind = device_kind(library, frame.format)

@@ -36,7 +36,7 @@ class HardwareFrame:
     __slots__ = ("__weakref__", "_owned", "library")
 
     library: Libavutil
-    """Whose frame it is."""
+    """The libavutil that the frame belongs to."""
 
     def __init__(self, owned: OwnedPointer, library: Libavutil) -> None:
         self._owned = owned
@@ -122,7 +122,7 @@ class HardwareFrame:
 
 
 def place_of(native: VideoFrame | HardwareFrame) -> tuple[Libavutil, int]:
-    """Whose frame it is, and its AVFrame*."""
+    """Return the libavutil that a frame belongs to, and its AVFrame*."""
     if isinstance(native, HardwareFrame):
         return native.library, native.pointer
     return PYAV, frame_address(native)

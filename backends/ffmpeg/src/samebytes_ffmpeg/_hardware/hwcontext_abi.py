@@ -98,7 +98,7 @@ FRAMES_CONTEXTS: dict[int, type[Structure]] = {
 
 
 class AVHWFramesConstraints(Structure):
-    """What frames a device can have; lists end with AV_PIX_FMT_NONE."""
+    """The formats and sizes of frames that a device can have; lists end with AV_PIX_FMT_NONE."""
 
     _fields_ = (
         ("valid_hw_formats", POINTER(c_int)),
@@ -129,7 +129,7 @@ class AVDRMObjectDescriptor(Structure):
 
 
 class AVDRMPlaneDescriptor(Structure):
-    """Where a plane lies; its object is a number in the frame's list."""
+    """The place of a plane; its object is an index into the frame's list."""
 
     _fields_ = (("object_index", c_int), ("offset", c_ssize_t), ("pitch", c_ssize_t))
 
@@ -145,7 +145,7 @@ class AVDRMLayerDescriptor(Structure):
 
 
 class AVDRMFrameDescriptor(Structure):
-    """What AVFrame.data[0] of a frame of format drm_prime points to."""
+    """The structure that AVFrame.data[0] of a frame of format drm_prime points to."""
 
     _fields_ = (
         ("nb_objects", c_int),

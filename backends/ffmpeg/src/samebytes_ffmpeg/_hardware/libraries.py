@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which libavutil to use for a device: PyAV's own where it has the type, else the system's.
+"""The libavutil to use for a device: PyAV's own if it has the type, else the system's.
 
-PyAV's wheels bring an FFmpeg without VA-API. That of the system has it, and can be loaded beside.
+PyAV's wheels bring an FFmpeg without VA-API. The system's has it, and can be loaded beside it.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _check(library: Libavutil, kind: str) -> None:
 
 
 def _keeps_frames_context(library: Libavutil, frames_ref: OwnedPointer) -> bool:
-    """Whether AVFrame.hw_frames_ctx is where we think.
+    """True if AVFrame.hw_frames_ctx is at the offset that we assume.
 
     libavutil/frame.c: a new reference to a frame has it too, while copied properties have not;
     of opaque_ref, its neighbour, both have one.

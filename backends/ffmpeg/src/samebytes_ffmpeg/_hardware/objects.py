@@ -44,7 +44,7 @@ class HardwarePlane:
 
 
 def described(native: VideoFrame | HardwareFrame) -> Described:
-    """What the frame holds now.
+    """Return the description of a device's frame as it is now.
 
     Raises:
         LayoutError: it was given back meanwhile, or is not a frame of a device.
@@ -53,7 +53,7 @@ def described(native: VideoFrame | HardwareFrame) -> Described:
 
 
 def _is_writable(native: VideoFrame | HardwareFrame) -> bool:
-    """Whether nobody else would notice a write.
+    """True if nobody else would notice a write.
 
     FFmpeg marks the buffers of new surfaces as read-only (AV_BUFFER_FLAG_READONLY, in
     libavutil/hwcontext_vaapi.c): that is about the number of the surface, not about its pixels.
@@ -71,7 +71,7 @@ class FFmpegHardwareFrame(Frame):
     `native` is an av.VideoFrame, or a HardwareFrame of another libavutil than PyAV's.
 
     Attributes:
-        readonly: whether somebody else would notice a write; evaluated each time, since a
+        readonly: True if somebody else would notice a write; evaluated each time, since a
             decoder releases a frame later.
     """
 
@@ -114,7 +114,7 @@ class FFmpegHardwareFrame(Frame):
 
     @property
     def may_become_writable(self) -> bool:  # type: ignore[override]  # not what is mapped to read
-        """Whether a decoder may release it; not if it was mapped or marked read-only."""
+        """True if a decoder may yet release it; False if it was mapped or marked read-only."""
         return not read_slot(_frame_slot, self)
 
     def download(self) -> Frame:
