@@ -130,7 +130,7 @@ def same_device(other: Context) -> pyopencl.Device:
 
 @in_our_words
 def has_extension(device: pyopencl.Device, name: str) -> bool:
-    """Whether the device has an extension."""
+    """True if the device has an extension."""
     return name in device.extensions.split()
 
 
@@ -145,7 +145,7 @@ def device_info(device: pyopencl.Device, key: int, value: Any) -> Any:
 
 @in_our_words
 def describe(device: pyopencl.Device) -> Device:
-    """What identifies a device, as far as its driver reports it."""
+    """Return the properties that identify a device, as far as its driver reports them."""
     uuid = luid = pci = None
     if has_extension(device, "cl_khr_device_uuid"):
         uuid = _raw(device, core.CL_DEVICE_UUID_KHR, core.CL_UUID_SIZE_KHR)

@@ -118,6 +118,6 @@ def _imported(
 
 
 def _see_writes(imported: ExternalBuffer) -> None:
-    """What others wrote since the last mapping is seen after this."""
+    """Make writes that others made since the last mapping visible."""
     if imported.flush is not None:
         imported.flush()

@@ -171,7 +171,7 @@ _trying = KeyLocks()
 
 
 def _takes_descriptors(context: OpenCLContext, fd: int, make: Any) -> bool:
-    """Whether this driver closes the descriptors that it imports.
+    """True if this driver closes the descriptors that it imports.
 
     Tried once for each driver, with a duplicate: is it still open after the import was undone?
     """

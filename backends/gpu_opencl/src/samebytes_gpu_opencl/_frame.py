@@ -31,7 +31,7 @@ class OpenCLFrame(Frame[OpenCLTensor]):
 
 
 def _layout(native: Any, plane: Any) -> TensorInfo:
-    """What is noted on the native (its rows may be padded), else dense rows."""
+    """Return the layout noted on the native (its rows may be padded), else one of dense rows."""
     noted = layout_of(native)
     if noted is not None and noted.shape == plane.shape:
         return noted

@@ -136,7 +136,7 @@ def _finish_and_release(queue: WorkQueue, release: Any) -> None:
 
 
 def _bytes_of(info: TensorInfo) -> int:
-    """How many bytes the array spans.
+    """Return the number of bytes that the array spans.
 
     Raises:
         Refused: no buffer can have that layout.

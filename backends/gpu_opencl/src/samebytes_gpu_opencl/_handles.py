@@ -115,9 +115,9 @@ def retain_mem(cell: c_void_p, handle: int) -> None:
 
 
 def release_mem(cell: c_void_p, context: pyopencl.Context) -> Callable[[], object]:
-    """What gives back the reference that a cell holds, if any.
+    """Return a function that releases the reference that a cell holds, if any.
 
-    It holds the cl_context: there is a driver whose memory does not, and is invalid without it.
+    The function holds the cl_context: one driver's memory does not, and is invalid without it.
     """
     return partial(_release, cell, context)
 

@@ -112,7 +112,7 @@ def image_format(context: OpenCLContext, info: TensorInfo) -> pyopencl.ImageForm
 def image_maker(
     context: OpenCLContext, info: TensorInfo, *, over: int | None = None, row_pitch: int = 0
 ) -> Callable[[c_void_p], None]:
-    """What makes a cl_mem: its own image, or one over the rows of a buffer.
+    """Return a function that makes a cl_mem: an image of its own, or one over a buffer's rows.
 
     pyopencl refuses pitches together with a buffer, so clCreateImage is called here.
 

@@ -101,7 +101,7 @@ def extension_function(platform: int, name: str) -> Any:
 
 
 def making(name: str, *arguments: Any, function: Any = None) -> Callable[[c_void_p], None]:
-    """What calls a function and stores the handle or pointer that it returns in a cell.
+    """Return a callable that stores in a cell the handle or pointer that a function returns.
 
     It raises NativeError if the error code, the function's last argument, is not CL_SUCCESS.
     Whoever releases what the cell holds exists before.
@@ -157,7 +157,7 @@ def give_back(cell: c_void_p, name: str, *arguments: Any) -> None:
 
 
 def native_error(error: pyopencl.Error) -> NativeError:
-    """What pyopencl raises, as an error of samebytes."""
+    """Return the samebytes error for one that pyopencl raised."""
     said: Any = error
     return NativeError(said.routine, said.code, meaning(said.code))
 

@@ -47,7 +47,7 @@ def pinned_svm(storage: Storage, layout: TensorInfo | None) -> Any:
 
 
 def layout_of(native: Any) -> TensorInfo | None:
-    """What was noted on a native of ours, or by its owner as its attribute `layout`."""
+    """Return the layout noted on a native, by us or its owner, as its attribute `layout`."""
     layout = getattr(native, "layout", None)
     return layout if isinstance(layout, TensorInfo) else None
 

@@ -64,7 +64,7 @@ def _devices(platform: Any) -> list[Any]:
 
 
 def _no_platform(error: str, details: dict[str, str]) -> ProbeResult:
-    """Why the loader found nothing: no driver is registered, or none of them can be loaded."""
+    """Explain why the loader found nothing: no driver is registered, or none can be loaded."""
     files = driver_files()
     if not files:
         return ProbeResult(
@@ -97,7 +97,7 @@ def driver_files() -> list[Path]:
 
 
 def trouble_with(file: Path) -> tuple[str, str]:
-    """What is wrong with an .icd file, and what to do about it."""
+    """Return what is wrong with an .icd file, and what to do about it."""
     name = file.read_text().strip()
     library = Path(name)
     if library.is_absolute() and not library.exists():

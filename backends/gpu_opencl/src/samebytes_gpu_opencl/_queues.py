@@ -46,7 +46,7 @@ class WorkQueue:
         call("clFinish", self.handle)
 
     def hand_over(self) -> None:
-        """What was enqueued must be seen by others: wait, or let the caller's order do it."""
+        """Make enqueued work visible to others: wait for it, or only flush an ordered queue."""
         call("clFlush" if self.ordered else "clFinish", self.handle)
 
 

@@ -65,7 +65,7 @@ class OpenCLTensor(Tensor):
 
     @property
     def kind(self) -> str:
-        """What it lies in: "buffer", "image", "svm", "usm_host", "usm_device" or "usm_shared"."""
+        """The memory's kind: "buffer", "image", "svm", "usm_host", "usm_device" or "usm_shared"."""
         native = self.native
         if isinstance(native, pyopencl.Buffer):
             return "buffer"

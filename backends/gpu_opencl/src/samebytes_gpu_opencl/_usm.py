@@ -91,7 +91,7 @@ class USMAllocation:
 
     @property
     def host_visible(self) -> bool:
-        """Whether the CPU can read it where it lies."""
+        """True if the CPU can read it where it lies."""
         return self.kind != "usm_device"
 
     def __repr__(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of OpenCL, beside pyopencl."""
+"""The benchmarks of OpenCL in `samebytes bench`, beside pyopencl."""
 
 from __future__ import annotations
 

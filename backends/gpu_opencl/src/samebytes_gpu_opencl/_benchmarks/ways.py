@@ -163,7 +163,7 @@ def dma_again(width: int, height: int) -> Ways:
 
 
 def to_dma(width: int, height: int) -> Ways:
-    """Where the driver reports a descriptor."""
+    """A buffer exported to "dma", on drivers that report a descriptor for it."""
     buffer, dma = _context().allocate((height, width, 3)), sb.context("dma")
     go = along("opencl -> dma tensor import", buffer, dma)
     return Ways(ours=lambda: go(buffer))
