@@ -72,7 +72,7 @@ class Allocation:
 
     @property
     def host_visible(self) -> bool:
-        """Whether the CPU reads it where it lies."""
+        """True if the CPU can read it where it lies."""
         return self.kind in (MemoryType.HOST, MemoryType.SHARED)
 
     def storage(self, keep: object = None) -> Storage:

@@ -300,7 +300,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         return self._owned(*import_nt_handle(native, number, nbytes), start, info)
 
     def inspect(self, pointer: Any) -> AllocationProperties | None:
-        """What the driver says of a pointer; None if it is not USM of this context.
+        """The driver's report on a pointer; None if it is not USM of this context.
 
         Args:
             pointer: any address, as for `wrap_pointer`; nothing is taken over.
@@ -331,7 +331,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         return native.as_readonly()
 
     def maps_pages(self) -> bool:
-        """Whether the driver imports pages of the application's own memory."""
+        """True if the driver imports pages of the application's own memory."""
         native = self.native_context()
         return maps_pages(native.library, native.entry.driver)
 

@@ -69,7 +69,7 @@ class CpuToLevelZero(MemoryMapper):
 
 
 def _pages(item: Tensor, address: int) -> tuple[int, int]:
-    """Where the whole pages that hold the array begin and end."""
+    """Return the addresses where the whole pages that hold the array begin and end."""
     page, (low, high) = mmap.PAGESIZE, item.info.extent
     start, end = address + low, address + high
     first, last = start // page * page, -(-end // page) * page

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why Level Zero shows no device, as far as the system's device nodes show."""
+"""The reasons why Level Zero finds no device, as far as the system's device nodes show them."""
 
 from __future__ import annotations
 

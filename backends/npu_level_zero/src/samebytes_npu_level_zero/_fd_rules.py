@@ -27,7 +27,7 @@ __all__ = ["FdRules", "fd_rules"]
 
 @dataclass(frozen=True, slots=True)
 class FdRules:
-    """What a driver does with descriptors.
+    """The rules of a driver for who owns and closes descriptors.
 
     Attributes:
         export_is_ours: each export gives a new descriptor, which the caller closes. Else it is
@@ -103,7 +103,7 @@ def _importing_takes(context: NativeContext, exported: int) -> bool:
 
 
 def _file(number: int) -> tuple[int, int] | None:
-    """Which file a descriptor is of: its number may be given to another one at any time."""
+    """Return the identity of a descriptor's file, as numbers are reused; None if it is closed."""
     try:
         return file_identity(number)
     except LayoutError:  # it was closed

@@ -39,7 +39,7 @@ class Imported:
 
 
 class Imports:
-    """What lies in one context, and what was imported into it."""
+    """The memory of one context that is known here, and the imports into the context."""
 
     __slots__ = ("_cache", "_known", "_lock")
 

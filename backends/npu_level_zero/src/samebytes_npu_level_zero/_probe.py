@@ -55,7 +55,7 @@ def _details(library: Library, found: list[DeviceEntry]) -> dict[str, str]:
 
 
 def _advice(found: list[DeviceEntry]) -> str:
-    """What hides an NPU from a machine that has one, besides the devices that are there."""
+    """Return advice if the machine has an NPU that was not found, else ""."""
     if any(entry.device.kind == "NPU" for entry in found):
         return ""
     missing, hint = explain_no_device("NPU")

@@ -51,7 +51,7 @@ def external_types(library: Library, device: int) -> tuple[ExternalMemoryType, E
 
 @lru_cache(maxsize=16)
 def maps_pages(library: Library, driver: int) -> bool:
-    """Whether a driver can import pages of the application's own memory."""
+    """True if a driver can import pages of the application's own memory."""
     extensions = library.properties(
         "zeDriverGetExtensionProperties", driver, ze_driver_extension_properties_t
     )

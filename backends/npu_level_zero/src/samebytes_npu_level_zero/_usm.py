@@ -72,7 +72,7 @@ def kind_name(kind: MemoryType) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class AllocationProperties:
-    """What the driver says of a pointer (ze_memory_allocation_properties_t).
+    """The properties that the driver reports for a pointer (ze_memory_allocation_properties_t).
 
     Attributes:
         kind: "host", "shared" or "device".
@@ -136,7 +136,7 @@ def _check_size(context: NativeContext, nbytes: int, alignment: int) -> None:
 
 
 def export_descriptor() -> ze_external_memory_export_desc_t:
-    """What makes an allocation exportable: as a DMA-BUF, on Windows as an NT handle."""
+    """Return the structure that makes memory exportable, as a DMA-BUF or Windows NT handle."""
     kind = ExternalMemoryType.OPAQUE_WIN32 if _system.WINDOWS else ExternalMemoryType.DMA_BUF
     # Exactly one flag: Intel's NPU driver takes no combination.
     return ze_external_memory_export_desc_t(flags=kind)
@@ -148,7 +148,7 @@ def free(context: NativeContext, cell: c_void_p) -> None:
 
 
 def inspect(context: NativeContext, address: int) -> AllocationProperties | None:
-    """What the driver knows of a pointer; None if it is not USM of this context, or was freed."""
+    """Return the properties of a pointer; None if it is not USM of this context or was freed."""
     properties = ze_memory_allocation_properties_t()
     try:
         _query(context, address, properties)

@@ -41,4 +41,4 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
 }
 
 OPTIONAL = frozenset({"zeDevicePciGetPropertiesExt", "zelLoaderGetVersions"})
-"""What a loader may lack; the rest was in Level Zero 1.0."""
+"""Functions that a loader may lack; the rest was in Level Zero 1.0."""

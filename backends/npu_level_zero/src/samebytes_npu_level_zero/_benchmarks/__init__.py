@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of Level Zero, beside its C functions called by ctypes."""
+"""The benchmarks of Level Zero in `samebytes bench`, beside its C functions called by ctypes."""
 
 from __future__ import annotations
 
