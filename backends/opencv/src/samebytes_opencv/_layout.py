@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which arrays OpenCV takes as a Mat in place.
+"""The rules for arrays that OpenCV takes as a Mat in place.
 
-The rules are those of `pyopencv_to(PyObject*, Mat&, ...)` in OpenCV's
+They are those of `pyopencv_to(PyObject*, Mat&, ...)` in OpenCV's
 modules/python/src2/cv2_convert.cpp: an array that breaks one is copied as an input and refused as
 an output. Some are stricter, where OpenCV goes on with a meaningless result or ends the process:
 arrays without elements or axes, rows that overlap or are not aligned to elements, and negative or

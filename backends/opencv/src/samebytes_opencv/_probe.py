@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether OpenCV can be used on this machine."""
+"""A check that OpenCV can be used on this machine."""
 
 from __future__ import annotations
 

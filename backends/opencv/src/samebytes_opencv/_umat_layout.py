@@ -90,7 +90,7 @@ def _header(native: Any) -> UMatHeader4 | UMatHeader5:
 
 @cache
 def _is_known() -> bool:
-    """Whether a UMat whose layout we know reads as such; nothing else vouches for the header."""
+    """True if a UMat of a known layout reads as such; nothing else vouches for the header."""
     whole = cv2.UMat(5, 7, mat_type(dtype("uint16"), 3))
     part = cv2.UMat(whole, [1, 4], [2, 6])
     for native, rows, cols, offset in ((whole, 5, 7, 0), (part, 3, 4, 54)):

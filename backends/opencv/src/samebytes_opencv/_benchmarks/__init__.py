@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of OpenCV."""
+"""The benchmarks of OpenCV in `samebytes bench`."""
 
 from __future__ import annotations
 
