@@ -85,7 +85,7 @@ class NativeDisplay:
 
     @property
     def closed(self) -> bool:
-        """Whether it was terminated, or belongs to the process that forked this one."""
+        """True if it was terminated, or belongs to the process that forked this one."""
         return not self.resources.usable
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class NativeDisplay:
 
     @property
     def vendor(self) -> str:
-        """What the driver says of itself."""
+        """The driver's description of itself."""
         said: bytes | None = self.library.ask("vaQueryVendorString", self.pointer)
         return (said or b"").decode(errors="replace")
 
@@ -117,7 +117,7 @@ class NativeDisplay:
         self.call("vaSyncSurface", surface)
 
     def image_formats(self) -> dict[str, VAImageFormat]:
-        """What the driver transfers to and from images, by samebytes' names."""
+        """Return the formats of images that the driver can transfer, by samebytes' names."""
         if self._image_formats is None:
             self.resources.check()
             most = max(self.library.ask("vaMaxNumImageFormats", self.pointer), 1)
@@ -131,7 +131,10 @@ class NativeDisplay:
 def _end(
     resources: DisplayResources, owned: bool, close: Callable[[], object] | None
 ) -> Callable[[], object]:
-    """What a display's storage calls. It must not hold the display, whose end it waits for."""
+    """Return the release for a display's storage.
+
+    It must not hold the display, whose end it waits for.
+    """
 
     def end() -> None:
         with ExitStack() as undo:

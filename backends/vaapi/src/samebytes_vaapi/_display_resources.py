@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was made in a display and still exists: all of it is destroyed before the display."""
+"""The objects made in a display that still exist: all are destroyed before the display."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_ID = 0xFF
 
 
 class ImageCells(NamedTuple):
-    """Where the driver stores what it makes for an image; both are there before the calls.
+    """The cells in which the driver stores what it makes for an image; both exist before the calls.
 
     Attributes:
         native: the image. Its id is VA_INVALID_ID until it is made.
@@ -55,7 +55,7 @@ class DisplayResources:
 
     @property
     def usable(self) -> bool:
-        """Whether the display is there, and this process's."""
+        """True if the display has not ended and belongs to this process."""
         # In this order: when modules are taken apart at the interpreter's end, it has ended, and
         # what else is named here may be gone.
         return not self._ended and self._process == os.getpid()

@@ -96,10 +96,10 @@ _NAMES = {
 
 
 def format_of(image: ImageFormat) -> Format:
-    """What VA-API calls a format.
+    """Return VA-API's format for one of samebytes.
 
     Raises:
-        UnknownNameError: it has no such format.
+        UnknownNameError: VA-API has no such format.
     """
     try:
         return FORMATS[image.name]

@@ -58,10 +58,10 @@ class DmaToVaapi(MemoryMapper):
 
 
 def _layout_of(frame: Frame) -> SurfaceLayout:
-    """Where the planes lie, as far as VA-API can express it.
+    """Return the layout of a frame's planes in the terms of VA-API.
 
     Raises:
-        Refused: it cannot, or they do not lie in their buffers.
+        Refused: VA-API cannot express it, or the planes do not lie in their buffers.
     """
     if frame.media != "image":
         raise Refused("only images can be mapped to surfaces")

@@ -25,10 +25,10 @@ class Object(NamedTuple):
 
 
 class PlaneLocation(NamedTuple):
-    """Where one plane lies.
+    """The place of one plane.
 
     Attributes:
-        object: in which of the objects.
+        object: index of the object that it lies in.
         offset: bytes from the start of that object.
         pitch: bytes from row to row.
     """
@@ -39,7 +39,7 @@ class PlaneLocation(NamedTuple):
 
 
 class SurfaceLayout(NamedTuple):
-    """Where all planes of an image lie."""
+    """The places of all planes of an image."""
 
     image: ImageInfo
     objects: tuple[Object, ...]

@@ -98,7 +98,7 @@ def borrow_display(
 
 
 def _begins_with_magic(pointer: int) -> bool:
-    """Whether a display may be at an address that need not be mapped at all.
+    """True if a display may be at an address, which need not even be mapped.
 
     va/va_backend.h: struct VADisplayContext begins with vadpy_magic. vaDisplayIsValid looks there,
     too, but at an address that is not mapped it ends the process.

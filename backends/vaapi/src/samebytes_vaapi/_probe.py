@@ -69,7 +69,7 @@ def _details(path: str, context: VAAPIContext) -> dict[str, str]:
 
 
 def _formats(context: VAAPIContext) -> list[str]:
-    """What surfaces can be made of. Drivers list it for what they decode, not for themselves."""
+    """Return the formats that surfaces can have. Drivers list them only for what they decode."""
     found = []
     for name in FORMATS:
         try:

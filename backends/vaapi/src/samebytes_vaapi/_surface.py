@@ -18,10 +18,10 @@ __all__ = ["SurfaceHandle", "VAPlane", "VASurface"]
 
 
 class SurfaceHandle(NamedTuple):
-    """What calls into the driver need of a surface, which it does not keep alive.
+    """The parts of a surface that calls into the driver need; it does not keep the surface alive.
 
-    For what a mapping's storage calls: it must not hold the surface's storage, or a close() that
-    ends both would find it in use.
+    The functions that a mapping's storage calls use it: if they held the surface's storage, a
+    close() that ends both would find it in use.
     """
 
     display: NativeDisplay

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of VA-API, beside libva's functions called by ctypes."""
+"""The benchmarks of VA-API in `samebytes bench`, beside libva's functions called by ctypes."""
 
 from __future__ import annotations
 
