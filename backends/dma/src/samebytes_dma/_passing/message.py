@@ -156,7 +156,7 @@ def pack_header(descriptors: int, nbytes: int) -> bytes:
 
 
 def unpack_header(header: bytes) -> tuple[int, int]:
-    """Return the number of descriptors in a message, and the bytes that follow the header.
+    """Return the numbers of descriptors in a message and of bytes that follow the header.
 
     Raises:
         MessageError: it is not a header, has another version, or announces more than a message
