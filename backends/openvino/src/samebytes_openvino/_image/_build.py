@@ -43,15 +43,15 @@ _NATIVE = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """How frames lie in memory, and what their numbers mean.
+    """The layout of frames in memory, and the meaning of their values.
 
     Attributes:
         pitches: bytes from row to row of each plane.
-        firsts: byte of its rows at which each plane's first pixel begins.
+        firsts: the byte of a row at which each plane's first pixel begins.
         matrix, range: of YUV; see `MATRICES`.
-        memory: what OpenVINO's GPU plugin calls it; nothing for other devices.
-        turn: what makes the pictures upright, inside the model.
-        placing: what is seen of them, and where in the model's image it lies.
+        memory: the name of the memory in OpenVINO's GPU plugin; "" for other devices.
+        turn: the turn that makes the pictures upright, inside the model.
+        placing: the part of them that is seen, and where in the model's image it lies.
     """
 
     info: ImageInfo
@@ -73,7 +73,7 @@ class Source:
 
     @property
     def part(self) -> Box:
-        """What is seen of the frames."""
+        """The part of the frames that the model sees."""
         return self.placing.part or (0, 0, *self.size)
 
     @property
@@ -102,7 +102,7 @@ class Source:
         return conversion(self.matrix, self.range)
 
     def is_native(self) -> bool:
-        """Whether OpenVINO's own operations convert such frames."""
+        """True if OpenVINO's own operations can convert such frames."""
         width, height = self.size
         return (
             self.info.format.name in _NATIVE
@@ -159,10 +159,10 @@ def build(model: Any, source: Source, target: Target, on_cpu: bool) -> Built:
 
 
 def gathering_is_faster(source: tuple[int, int], target: tuple[int, int]) -> bool:
-    """Whether the CPU plugin converts the pixels that the result needs faster than all of them.
+    """True if the CPU plugin is faster at converting the needed pixels alone than all of them.
 
-    Four pixels are gathered for each of the result, one by one. To convert a pixel in its turn
-    costs less, as long as there are few more than the result has, and they fit in the caches.
+    Four pixels are gathered, one by one, for each pixel of the result. Converting pixels in their
+    order costs less, as long as the frame has few more than the result, and fits in the caches.
 
     Args:
         source, target: (width, height) of the frame, and of the model's image.

@@ -27,7 +27,7 @@ NAMES: dict[str, ColorMatrix] = {
     "smpte240m": "SMPTE 240M",
     "fcc": "FCC",
 }
-"""What a frame's metadata["color_matrix"] is called here. Those of BT.601 are one."""
+"""The matrix for each value of a frame's metadata["color_matrix"]. Two of them mean BT.601."""
 
 # (Kr, Kb).
 MATRICES: dict[str, tuple[float, float]] = {
@@ -54,7 +54,7 @@ class Conversion:
     blue: float
 
     def chroma(self, letter: str) -> dict[str, float]:
-        """What U and V less 128 are multiplied by and added to the luma. Nothing for gray ("y")."""
+        """The factors of U and V (less 128) in the sum with the luma; none for gray ("y")."""
         factors = {
             "r": {"v": self.red},
             "g": {"u": -self.green_u, "v": -self.green_v},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where each component of a pixel lies in the rows of its plane, counted in bytes."""
+"""The place of each component of a pixel in the rows of its plane, counted in bytes."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _WANTED = {"yuv": "yuv", "rgb": "rgb", "gray": "y"}
 
 
 def is_readable(format_: ImageFormat) -> bool:
-    """Whether there are the components of the colour model, each of one or two whole bytes.
+    """True if a format has the components of its colour model, each of one or two whole bytes.
 
-    Palettes, Bayer patterns and XYZ have others.
+    Palettes, Bayer patterns and XYZ have other components.
     """
     letters = set("".join(format_.plane_names))
     return set(_WANTED[format_.color_model]) <= letters <= set("yuvrgbax") and all(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an image model does with frames, in plain words."""
+"""Explanations, in plain words, of what an image model does with frames."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def explanation(
     resizes: bool,
     rule: Rule,
 ) -> list[str]:
-    """What holds for all frames of a plan's layout, a line for each thing that happens.
+    """The explanation for all frames of a plan's layout, with a line for each step.
 
     Args:
-        device: its name.
+        device: the name of the device.
         frame_size: (width, height) of the frames, where it is known and not the plan's.
         resizes: whether a function that the user passed resizes the planes.
         rule: how pictures are brought to the model's shape.
@@ -71,7 +71,7 @@ def explanation(
 
 
 def placements(plan: Plan, frame: Frame, seen: Seen, resizes: bool) -> str:
-    """What becomes of one frame: in place, imported, or why and how much must be copied."""
+    """The placement of one frame: in place, imported, or why and how much must be copied."""
     way = f"{frame.context.node} -> {seen.frame.context.node}"
     if frame.context.node == seen.frame.context.node:
         way = frame.context.node

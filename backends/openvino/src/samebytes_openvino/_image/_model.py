@@ -146,7 +146,7 @@ def image_model(
 
 
 class ImageModel:
-    """What `image_model` gives: a compiled model that takes frames.
+    """A compiled model that takes frames, as `image_model` returns it.
 
     `infer()` uses one request of the model's own. For several inferences at a time, or several
     threads, make requests: `create_infer_request()`.
@@ -194,13 +194,13 @@ class ImageModel:
         return self._request()
 
     def transform(self, frame: Frame) -> AffineTransform:
-        """Where in the picture of a frame the points of the model's image are, both normalised.
+        """The transform from the model's image to the picture of a frame, both normalised.
 
-        With `fit="letterbox"` and "crop" what the model finds maps back by it: `bounds()` does so
-        for boxes. With `upright` it leads to the upright picture.
+        With `fit="letterbox"` and "crop" it maps what the model finds back to the picture:
+        `bounds()` does so for boxes. With `upright` it leads to the upright picture.
 
         Args:
-            frame: of whose picture.
+            frame: the frame that has the picture.
 
         Raises:
             LayoutError: it is not an image, or its metadata say what cannot be.

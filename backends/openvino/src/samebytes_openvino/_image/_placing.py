@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which part of a picture a model sees, and where in the model's image it lies.
+"""The part of a picture that a model sees, and its place in the model's image.
 
 "stretch" scales the whole picture to the model's size, whatever that does to its shape. "letterbox"
 keeps the shape, and fills what is left of the model's image with one colour. "crop" keeps the shape
-too, and leaves out what sticks out. Nothing is made larger outside of the model: the picture is
+too, and cuts off what does not fit. Nothing is made larger outside of the model: the picture is
 scaled to the size that it has in the model's image, and the colour is joined to that, inside it.
 """
 
@@ -39,7 +39,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How pictures are brought to the model's size.
+    """The rule by which pictures are brought to the model's size.
 
     Attributes:
         align: where the picture lies in a letterbox; which part of it is seen with "crop".
@@ -53,12 +53,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """What the rule makes of pictures of one size.
+    """The result of a rule for pictures of one size.
 
     Attributes:
-        part: of the frame, as it lies, that is seen; None for all of it.
-        box: in the model's image, where it is shown; None for all over it.
-        pad: the colour around it.
+        part: the part of the frame, as it is stored, that is seen; None for all of it.
+        box: the box in the model's image where it is shown; None for all of the image.
+        pad: the colour around the box.
     """
 
     part: Box | None = None
@@ -73,13 +73,13 @@ STRETCHED = Placing()
 def placing(
     rule: Rule, target: tuple[int, int], size: tuple[int, int], turn: Turn, format_: ImageFormat
 ) -> Placing:
-    """Where the picture of a frame goes.
+    """The placing of a frame's picture in the model's image.
 
     Args:
         target: (width, height) of the model's image.
         size: (width, height) of the frame.
-        turn: what makes it upright before.
-        format_: of the frame; a part begins and ends between its chroma samples.
+        turn: the turn that makes it upright before that.
+        format_: the format of the frame; a part begins and ends between its chroma samples.
     """
     if rule.fit == "stretch":
         return STRETCHED
@@ -112,7 +112,7 @@ def placing(
 def transform_of(
     found: Placing, target: tuple[int, int], size: tuple[int, int], turn: Turn
 ) -> AffineTransform:
-    """Where in the picture, upright if it is turned, the points of the model's image are."""
+    """The transform from the model's image to the picture, which is upright if it is turned."""
     shown = stored_size(size, turn)
     part = None
     if found.part is not None:
@@ -180,7 +180,7 @@ def _colour(target: Target, pad: tuple[float, ...], element: Any) -> Array:
 
 
 def _begin(align: Align, inner: float, outer: float) -> int:
-    """Where in `outer` something of length `inner` begins; an odd pixel goes behind it."""
+    """The place in `outer` at which a length of `inner` begins; an odd pixel goes behind it."""
     room = outer - inner
     return int({"center": room // 2, "top-left": 0, "bottom-right": room}[align])
 

@@ -37,7 +37,7 @@ class Plan:
     gathers: bool
 
     def inputs_of(self, number: int) -> range:
-        """Which inputs are those of a frame of the batch."""
+        """The numbers of the inputs for one frame of the batch."""
         planes = len(self.source.pitches)
         return range(number * planes, (number + 1) * planes)
 

@@ -101,7 +101,7 @@ class Planner:
         return plan, seen
 
     def transform(self, frame: Frame) -> AffineTransform:
-        """Where in the picture of a frame the points of the model's image are.
+        """The transform from the model's image to the picture of a frame.
 
         Raises:
             LayoutError: it is not an image, or its metadata say what cannot be.

@@ -224,7 +224,7 @@ class ImageRequest:
         return placed(self.request.outputs(), self._transform)
 
     def bindings(self) -> tuple[Binding, ...]:
-        """What each input and output reads or writes, and whether in place."""
+        """The binding of each input and output: what it reads or writes, and whether in place."""
         return self.request.bindings()
 
     def close(self) -> None:
@@ -312,7 +312,7 @@ def _own_inputs(request: InferRequest, plan: Plan) -> dict[str, Tensor]:
 
 
 def is_npu(plan: Plan) -> bool:
-    """Whether a plan is for an NPU."""
+    """True if a plan is for an NPU."""
     context = plan.compiled.context
     return context is not None and context.device_name.startswith("NPU")
 

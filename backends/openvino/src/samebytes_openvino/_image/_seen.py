@@ -27,9 +27,9 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the numbers of YUV mean, and whether pictures are turned as frames say.
+    """The meaning of YUV values, and whether pictures are turned as frames say.
 
-    A matrix or range of None is for what a frame says itself.
+    A matrix or range of None stands for the one that a frame states itself.
     """
 
     matrix: str | None
@@ -53,7 +53,7 @@ class Meaning:
         return matrix or "BT.601", self.range or range_
 
     def turn(self, frame: Frame) -> Turn:
-        """What makes the picture of a frame upright, if that is wanted.
+        """The turn that makes the picture of a frame upright, if that is wanted; else none.
 
         Raises:
             LayoutError: the metadata of the frame say what cannot be.

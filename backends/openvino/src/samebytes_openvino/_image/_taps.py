@@ -92,7 +92,7 @@ def picture(
 
 
 class _Lines:
-    """What the result needs of each plane, gathered once: rows, and the columns of these."""
+    """The rows that the result needs of each plane, and their columns, each gathered once."""
 
     def __init__(self, planes: Sequence[Any], wanted: Array) -> None:
         self._planes = planes

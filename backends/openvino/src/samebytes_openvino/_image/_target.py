@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model of images takes: where its channels are, its size and its element type."""
+"""The image input of a model: where its channels are, its size and its element type."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ AS_IT_LIES: Turn = (0, False)
 
 
 def turn_of(frame: Frame) -> Turn:
-    """What makes the picture of a frame upright.
+    """The turn that makes the picture of a frame upright.
 
     Raises:
         LayoutError: its metadata say what cannot be.
