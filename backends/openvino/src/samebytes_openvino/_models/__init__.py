@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What model files say of themselves, and how the outputs of known families are read."""
+"""The facts that model files state, and decoders for the outputs of known families."""

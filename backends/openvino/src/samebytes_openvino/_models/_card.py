@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model file carries: facts by name, each with the place where it was read.
+"""The facts that a model file states, by name, each with the place where it was read.
 
 Three places are known: `rt_info` of the model under "model_info" (Model API, Geti, Ultralytics),
 the properties of an ONNX file (rt_info under "framework"), and the file `metadata.yaml` beside the
-model (Ultralytics). They have words of their own for the same thing, which become one here.
+model (Ultralytics). Each has its own word for the same fact; here they get one name.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Card:
 
 
 def card_of(model: Any, path: Path | None) -> Card:
-    """What is known of a model.
+    """The facts that are known about a model.
 
     Args:
         model: an openvino.Model.
-        path: of its file, where it has one.
+        path: the path of its file, where it has one.
     """
     card = Card()
     if path is not None and (beside := path.parent / _BESIDE).is_file():

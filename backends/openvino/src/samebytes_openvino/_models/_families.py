@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which family a model is of, by what it says and by the shapes of its outputs."""
+"""The family of a model, by what it states and by the shapes of its outputs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a detector found in the model's image."""
+"""The objects that a detector found in the model's image."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class DetectionOutput:
     limits: Limits
 
     def __call__(self, outputs: Sequence[Array]) -> Found:
-        """What was found."""
+        """The objects that were found."""
         rows = outputs[0].reshape(-1, 7)
         ends = np.flatnonzero(rows[:, 0] < 0)
         rows = rows[: ends[0]] if len(ends) else rows
@@ -46,7 +46,7 @@ class RtDetr:
     chosen: bool
 
     def __call__(self, outputs: Sequence[Array]) -> Found:
-        """What was found."""
+        """The objects that were found."""
         rows = outputs[0][0]
         if self.chosen:
             scores, labels = rows[:, 4], rows[:, 5].astype(int)
@@ -73,7 +73,7 @@ class PicoDet:
     pairs: tuple[tuple[int, int, int], ...]
 
     def __call__(self, outputs: Sequence[Array]) -> Found:
-        """What was found."""
+        """The objects that were found."""
         boxes, scores = [], []
         for stride, of_scores, of_sides in self.pairs:
             each, sides = outputs[of_scores][0], outputs[of_sides][0]
@@ -109,7 +109,7 @@ class CenterFace:
     order: tuple[int, int, int, int]
 
     def __call__(self, outputs: Sequence[Array]) -> Found:
-        """What was found."""
+        """The objects that were found."""
         heat, scale, offset, marks = (outputs[number][0] for number in self.order)
         rows, columns = np.nonzero(heat[0] > self.limits.confidence)
         scores = heat[0, rows, columns]
@@ -138,7 +138,7 @@ class Scores:
     softmax: bool
 
     def __call__(self, outputs: Sequence[Array]) -> Array:
-        """How likely each class is."""
+        """The score of each class, after softmax if that is set."""
         scores = outputs[0].reshape(-1)
         if self.softmax:
             scores = np.exp(scores - scores.max())

@@ -42,7 +42,7 @@ _ULTRALYTICS = ("task", "head")
 
 @dataclass
 class Reading:
-    """What is settled of a model, and where each thing was read.
+    """The settings of a model, and where each of them was read.
 
     Attributes:
         family: "none" where the outputs are not read.
@@ -88,16 +88,16 @@ def _floats(tensor: Any) -> Array:
 def read_model_file(
     model: Any, path: Path | None, given: Mapping[str, Any], size: tuple[int, int] | None
 ) -> Reading | None:
-    """What to do with the model; None where that depends on its size, which is not known.
+    """The reading of a model; None where that depends on its size, which is not known.
 
     Args:
         model: an openvino.Model of one image input. It is not changed.
-        path: of its file, where it has one.
-        given: what the user says; it counts more than what the model says.
-        size: (width, height) of its image if neither says it, or None.
+        path: the path of its file, where it has one.
+        given: what the user states; it takes precedence over what the model states.
+        size: (width, height) of its image in pixels if neither states it, or None.
 
     Raises:
-        LayoutError: it is not clear of which family it is, or its outputs do not fit that.
+        LayoutError: its family is not clear, or its outputs do not fit the family.
     """
     card = card_of(model, path)
     said = {name: value for name, value in given.items() if value is not None}

@@ -24,14 +24,14 @@ _lock = Lock()
 def suppressed(
     boxes: Array, scores: Array, iou: float, least: float, most: int
 ) -> tuple[Array, Array]:
-    """Which boxes stay.
+    """The boxes that stay when overlapping ones are left out.
 
     Args:
         boxes: float32 [n, 4]: left, top, right, bottom.
         scores: float32 [classes, n]. Boxes of one class suppress each other.
-        iou: from which overlap on.
-        least: what a score must exceed.
-        most: how many of a class stay.
+        iou: the overlap from which the weaker of two boxes is left out.
+        least: the score that a box must exceed.
+        most: the number of boxes of a class that stay at most.
 
     Returns:
         The numbers of boxes and of their classes, the best score first.

@@ -29,12 +29,12 @@ _MOST = 300
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Which boxes count.
+    """The limits that decide which boxes count.
 
     Attributes:
-        confidence: what a score must exceed.
-        iou: from which overlap on the weaker box of a class is left out.
-        agnostic: boxes of other classes count for that as well.
+        confidence: the score that a box must exceed.
+        iou: the overlap from which the weaker box of a class is left out.
+        agnostic: whether boxes of other classes count for that as well.
     """
 
     confidence: float
@@ -62,10 +62,10 @@ class Yolo:
     strides: tuple[int, ...] = (8, 16, 32)
 
     def __call__(self, outputs: Sequence[Array]) -> Found:
-        """What was found.
+        """The objects that were found.
 
         Args:
-            outputs: of the model, float32, of one frame.
+            outputs: the outputs of the model for one frame, float32.
         """
         rows = outputs[0][0]
         if self.family == "yolo-end2end":
