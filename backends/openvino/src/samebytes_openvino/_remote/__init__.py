@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the remote contexts and tensors of GPU and NPU share."""
+"""The common parts of the remote contexts and tensors of GPU and NPU."""

@@ -63,7 +63,7 @@ class RemoteContext(Context[RemoteTensor]):
 
     @property
     def params(self) -> dict[str, int | str]:
-        """What OpenVINO reports about it, pointers as ints."""
+        """The properties that OpenVINO reports about it, pointers as ints."""
         return params_of(self.native)
 
     def compile_model(self, model: Any, config: Mapping[Any, Any] | None = None) -> CompiledModel:

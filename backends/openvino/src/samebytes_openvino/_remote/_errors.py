@@ -82,6 +82,6 @@ def naming(call: str) -> Iterator[None]:
 
 
 def last_line(error: Exception) -> str:
-    """What went wrong, of an error of OpenVINO's that was caught."""
+    """The cause of an error of OpenVINO's: the last line of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else "no message"

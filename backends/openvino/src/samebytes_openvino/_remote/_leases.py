@@ -70,7 +70,7 @@ class _Remembered:
 
     @property
     def is_used(self) -> bool:
-        """Whether OpenVINO uses it by itself."""
+        """True if OpenVINO itself uses the native, beyond requests that it was replaced on."""
         uses = WORDS[self.at] & USES
         return uses > UNUSED and uses > UNUSED + sum(left() is not None for left in self.left)
 
@@ -201,7 +201,7 @@ def native_of(held: Any) -> Any:
 
 
 def _alone() -> int:
-    """What getrefcount() says of a native that is remembered, and that nobody else holds."""
+    """The getrefcount() of a native that is remembered, and that nobody else holds."""
     remembered = _Remembered.__new__(_Remembered)
     remembered.native = Storage()
     return getrefcount(remembered.native)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a native of the GPU or NPU plugin keeps alive, for as long as anybody uses it.
+"""The objects that a native of the GPU or NPU plugin keeps alive for as long as it is used.
 
-OpenVINO keeps neither USM, memory of the CPU, surfaces nor displays: its object has the address
-alone. openvino.RemoteTensor has no place for what keeps those, and a subclass could only be made
-as a region, which the GPU plugin copies. So it is kept here, while the Python object lives.
+OpenVINO keeps neither USM, memory of the CPU, surfaces nor displays alive: its object has only
+the address. openvino.RemoteTensor cannot hold their owner, and a subclass could only be made as a
+region, which the GPU plugin copies. So the owner is kept here, while the Python object lives.
 
 Regions that are cut out of a tensor, and requests that it was set on, hold OpenVINO's object and
 not Python's. OpenVINO counts them, but when the Python object has ended, its count may be gone. So
@@ -114,9 +114,9 @@ def pinned(native: Any) -> Storage | None:
 
 
 def counted(native: Any) -> int:
-    """Where in WORDS the uses of a native are counted, while it lives.
+    """The index in WORDS of a native's use count, valid while the native lives.
 
-    UNUSED is there while OpenVINO does not use it; less if uses are not counted.
+    The count is UNUSED while OpenVINO does not use it, and less if uses are not counted.
     """
     known = _pin_of(native)
     return NO_USES if known is None else known.at

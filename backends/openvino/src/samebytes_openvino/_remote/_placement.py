@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the GPU and NPU plugins do with an ordinary tensor: use it in place, or copy it."""
+"""The rules by which the GPU and NPU plugins use an ordinary tensor in place, or copy it."""
 
 from __future__ import annotations
 

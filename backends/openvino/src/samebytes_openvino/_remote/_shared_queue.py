@@ -41,7 +41,7 @@ class HostBlockingWarning(UserWarning):
 
 
 def has_shared_queue(context: Context) -> bool:
-    """Whether models on this context run on a queue of the user's."""
+    """True if models on this context run on a queue of the user's."""
     try:
         return context.handle("cl_queue") != 0
     except UnknownNameError:

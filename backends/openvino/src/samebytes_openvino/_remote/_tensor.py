@@ -77,7 +77,7 @@ class RemoteTensor(Tensor):
 
     @property
     def params(self) -> dict[str, int | str]:
-        """What OpenVINO reports about it, pointers as ints: SHARED_MEM_TYPE, MEM_HANDLE ..."""
+        """The properties reported by OpenVINO, pointers as ints: SHARED_MEM_TYPE, MEM_HANDLE ..."""
         return params_of(self.native)
 
     def _replaced(self, leftovers: Leftovers) -> None:
