@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users pass: native handles in several forms."""
+"""Arguments of users: native handles in several forms."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def check_object(handle: int, property_: str, what: str) -> None:
 
 
 def is_image(mem: int) -> bool:
-    """Whether a cl_mem is a two-dimensional image."""
+    """True if a cl_mem is a two-dimensional image."""
     return _opencl.mem_type(mem) == cl.CL_MEM_OBJECT_IMAGE2D
 
 

@@ -199,7 +199,7 @@ class ClContext(TensorMaker):
 
     @property
     def shared(self) -> bool:
-        """Whether it is the plugin's own context of a GPU, which all components share."""
+        """True if it is the plugin's own context of a GPU, which all components share."""
         try:
             return type(self) is ClContext and self.handle("cl_queue") == 0
         except UnknownNameError:

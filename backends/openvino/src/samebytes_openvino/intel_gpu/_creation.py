@@ -264,6 +264,6 @@ def nv12_planes(
 
 
 def allocates(properties: Mapping[str, Any]) -> bool:
-    """Whether the plugin allocates the memory of a tensor with those properties."""
+    """True if the plugin allocates the memory of a tensor with those properties."""
     kind = properties.get("SHARED_MEM_TYPE")
     return not properties or kind in ("USM_HOST_BUFFER", "USM_DEVICE_BUFFER")

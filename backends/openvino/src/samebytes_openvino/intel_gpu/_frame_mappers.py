@@ -164,7 +164,7 @@ class VaapiToGpu(MemoryMapper):
 
 
 def _over_planes(over: Over, frame: Frame, target: ClContext, access: Access) -> Connected:
-    """What `over` makes of each plane, which holds the plane by itself."""
+    """The tensors that `over` makes of the planes; each holds its plane by itself."""
     planes = zip(frame.planes, _shapes(frame), strict=True)
     made = (over(plane, TensorInfo(plane.dtype, shape), target, access) for plane, shape in planes)
     return tuple(made), None, None

@@ -47,12 +47,12 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What OpenCL knows of a USM pointer.
+    """The allocation of a USM pointer, as OpenCL knows it.
 
     Attributes:
         kind: "host", "device", "shared", or "unknown": it is not USM of that context.
-        base: where the allocation begins.
-        size: bytes of the whole allocation.
+        base: the address at which the allocation begins.
+        size: the size of the whole allocation in bytes.
     """
 
     kind: str
@@ -81,7 +81,7 @@ def library() -> ctypes.CDLL:
 
 
 def is_object(handle: int) -> bool:
-    """Whether an OpenCL object seems to be at this address.
+    """True if an OpenCL object seems to be at this address.
 
     A wild or released handle ends the process inside the driver. The first word of each living
     object is the driver's dispatch table (cl_khr_icd), which its platform's first word is too.
@@ -173,16 +173,16 @@ def image_size(image: int) -> tuple[int, int]:
 
 @cache
 def has_unified_memory(device: int) -> bool:
-    """Whether a cl_device_id works in the memory of the CPU, as integrated GPUs do."""
+    """True if a cl_device_id works in the memory of the CPU, as integrated GPUs do."""
     unified = ctypes.c_uint32()
     return bool(_answer("clGetDeviceInfo", device, cl.CL_DEVICE_HOST_UNIFIED_MEMORY, unified))
 
 
 @cache
 def tiles(device: int) -> int:
-    """How many sub-devices a cl_device_id has, which Intel's drivers call tiles; 1 if it has none.
+    """The number of sub-devices of a cl_device_id (tiles, in Intel's drivers); 1 if it has none.
 
-    A driver that does not know the query has none.
+    It is 1 too if the driver does not know the query.
     """
     count = ctypes.c_uint32()
     try:
@@ -193,9 +193,9 @@ def tiles(device: int) -> int:
 
 
 def allocation(context: int, pointer: int) -> Allocation:
-    """What a cl_context knows of a pointer.
+    """The allocation of a pointer, as a cl_context knows it.
 
-    Drivers without cl_intel_unified_shared_memory know no pointers.
+    It is "unknown" with drivers that lack cl_intel_unified_shared_memory.
     """
     get = _alloc_info(_handle("clGetDeviceInfo", context_devices(context)[0],
                               cl.CL_DEVICE_PLATFORM))  # fmt: skip

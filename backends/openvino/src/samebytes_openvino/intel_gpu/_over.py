@@ -81,7 +81,7 @@ def settled(item: Any, source: Context) -> None:
 
 
 def is_image(info: TensorInfo) -> bool:
-    """Whether memory has no linear layout."""
+    """True if memory has no linear layout."""
     return info.strides is None and not info.dtype.packed
 
 
@@ -156,7 +156,7 @@ def over_array(item: Tensor, info: TensorInfo, target: ClContext, access: Access
 
 
 def _holds(source: Storage, address: int, nbytes: int) -> bool:
-    """Whether memory is surely there as long as its storage is."""
+    """True if memory is certain to exist as long as its storage does."""
     if source.address:
         return source.address <= address and address + nbytes <= source.address + source.nbytes
     # Of another object that shares its memory nobody knows whether it alone keeps that.

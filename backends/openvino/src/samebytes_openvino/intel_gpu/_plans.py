@@ -39,12 +39,12 @@ __all__ = ["Plan", "buffer_plan", "cpu_plan", "image_plan", "plan_for", "usm_pla
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to make a tensor.
+    """A plan for making a tensor.
 
     Attributes:
-        properties: what is passed to OpenVINO.
-        keep: what must live as long as the tensor.
-        readonly: the memory may not be written.
+        properties: the properties that are passed to OpenVINO.
+        keep: an object that must live as long as the tensor.
+        readonly: whether writing to the memory is forbidden.
     """
 
     properties: _properties.Properties

@@ -28,10 +28,10 @@ USM = ("USM_USER_BUFFER", "USM_HOST_BUFFER", "USM_DEVICE_BUFFER")
 def may_be_region(
     native: Any, params: Mapping[str, int | str], info: TensorInfo, cl_context: int
 ) -> bool:
-    """Whether an openvino.RemoteTensor can be a region of another one.
+    """True if an openvino.RemoteTensor can be a region of another one.
 
-    One that samebytes made, or wrapped as a whole, is not a region. Another one can be a region
-    where its memory is larger than it is.
+    A tensor that samebytes made, or wrapped as a whole, is not a region. Any other can be one if
+    its memory is larger than the tensor.
     """
     if pinned(native) is not None:
         return False

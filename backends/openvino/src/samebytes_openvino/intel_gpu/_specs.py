@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plugin declares for the node "openvino:GPU". Data only."""
+"""The declarations of the plugin for the node "openvino:GPU". Data only."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the contexts that share video surfaces have in common: VAContext and D3DContext."""
+"""The common parts of the contexts that share video surfaces: VAContext and D3DContext."""
 
 from __future__ import annotations
 

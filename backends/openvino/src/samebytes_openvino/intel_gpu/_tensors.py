@@ -84,17 +84,17 @@ class GpuTensor(RemoteTensor):
 
     @classmethod
     def matches(cls, params: Params) -> bool:
-        """Whether a tensor with those properties is of this class, as C++'s type_check says.
+        """True if a tensor with those properties is of this class, as C++'s type_check defines it.
 
         Args:
-            params: as `tensor.params` gives them.
+            params: as `tensor.params` returns them.
         """
         if cls is GpuTensor:
             return True
         return params.get("SHARED_MEM_TYPE") in cls.kinds and all(k in params for k in cls.keys)
 
     def is_(self, *kinds: type[GpuTensor]) -> bool:
-        """Whether this tensor can be used as one of these classes.
+        """True if this tensor can be used as one of these classes.
 
         Args:
             kinds: classes of tensors.

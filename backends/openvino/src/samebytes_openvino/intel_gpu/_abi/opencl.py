@@ -60,7 +60,7 @@ CL_MEM_TYPE_SHARED_INTEL = 0x4199
 
 
 class cl_image_format(Structure):
-    """How a pixel of an image is stored."""
+    """The storage format of an image's pixels."""
 
     _fields_ = [
         ("image_channel_order", c_uint32),
