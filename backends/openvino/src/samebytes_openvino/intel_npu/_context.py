@@ -351,10 +351,10 @@ class ZeroContext(RemoteContext):
         return imported
 
     def may_write(self, address: int, nbytes: int) -> bool:
-        """Whether no page of the range is held as INPUT; for this package's requests.
+        """True if no page of the range is held as INPUT; for this package's requests.
 
         Args:
-            address: where the memory begins.
+            address: the address at which the memory begins.
             nbytes: its size in bytes.
         """
         return not any(known.readonly for known in self._imports.on_pages(address, nbytes))

@@ -64,7 +64,7 @@ class Imported:
         return (begin, nbytes) != (self.address, self.nbytes)
 
     def contains(self, address: int, nbytes: int) -> bool:
-        """Whether a range lies in it from beginning to end."""
+        """True if the whole range lies in this memory."""
         return self.address <= address and address + nbytes <= self.address + self.nbytes
 
     @property
@@ -73,14 +73,14 @@ class Imported:
         return self.params["TENSOR_TYPE"] == TensorType.INPUT.name
 
     def part(self, address: int, nbytes: int) -> Imported:
-        """That range of it, or itself if that is all of it."""
+        """An import of that range of it, or itself if the range is all of it."""
         if (address, nbytes) == (self.address, self.nbytes):
             return self
         return Imported(self.native, self.params, nbytes, self, address)
 
 
 class Imports(ImportCache[Imported]):
-    """What a context imported, and the buffers that the user made INPUT tensors over."""
+    """The imports of a context, and the buffers that the user made INPUT tensors over."""
 
     __slots__ = ("_inputs",)
 

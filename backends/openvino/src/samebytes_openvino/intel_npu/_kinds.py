@@ -12,7 +12,7 @@ __all__ = ["FileDescriptor", "MemType", "TensorType"]
 
 # The enumerations of openvino/runtime/intel_npu/remote_properties.hpp. Properties take the names.
 class MemType(enum.Enum):
-    """Where the memory of a remote tensor is from."""
+    """The origin of a remote tensor's memory."""
 
     L0_INTERNAL_BUF = "L0_INTERNAL_BUF"
     """Level Zero memory that the plugin allocates. It cannot be exported."""
@@ -25,7 +25,7 @@ class MemType(enum.Enum):
 
 
 class TensorType(enum.Enum):
-    """What a remote tensor is for."""
+    """The purpose of a remote tensor."""
 
     INPUT = "INPUT"
     """The device only reads it. The memory is write-combined: slow to read for the CPU."""

@@ -41,12 +41,12 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class LatencyReport:
-    """What `measure_latency` found. `str()` gives a table in milliseconds.
+    """The latencies that `measure_latency` found. `str()` gives a table in milliseconds.
 
     Attributes:
-        device: its full name.
+        device: the full name of the device.
         feil: compile, load, first inference.
-        fil: load what was compiled, first inference.
+        fil: load the compiled model, first inference.
     """
 
     device: str

@@ -46,7 +46,7 @@ class Asked:
 
 
 def ask(shared: Any, mem_type: MemType | str | None, tensor_type: TensorType | str | None) -> Asked:
-    """What the arguments of `ZeroContext.create_tensor` ask for.
+    """The tensor that the arguments of `ZeroContext.create_tensor` ask for.
 
     Raises:
         PropertyError: they contradict each other, or one is missing.

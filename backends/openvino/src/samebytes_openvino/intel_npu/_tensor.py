@@ -46,15 +46,15 @@ class ZeroBufferTensor(RemoteTensor):
 
     @classmethod
     def matches(cls, params: Mapping[str, int | str]) -> bool:
-        """Whether a tensor with those properties is one, as the check of the C++ class says.
+        """True if a tensor with those properties is of this class, as the C++ class checks it.
 
         Args:
-            params: as `tensor.params` gives them.
+            params: as `tensor.params` returns them.
         """
         return "MEM_HANDLE" in params and params.get("MEM_TYPE") in MemType.__members__
 
     def is_(self, kind: type[RemoteTensor] | None = None) -> bool:
-        """Whether this tensor can be used as one of that class: by default, of this one.
+        """True if this tensor can be used as one of that class: by default, of this one.
 
         Args:
             kind: a class of tensors.
@@ -99,7 +99,7 @@ class ZeroBufferTensor(RemoteTensor):
 
     @property
     def params(self) -> dict[str, int | str]:
-        """What OpenVINO reports about it: MEM_TYPE, MEM_HANDLE (the USM pointer), TENSOR_TYPE."""
+        """The properties reported for it: MEM_TYPE, MEM_HANDLE (the USM pointer), TENSOR_TYPE."""
         native = self.native
         if isinstance(native, PinnedTensor):
             imported: Imported = native.pin
@@ -108,12 +108,12 @@ class ZeroBufferTensor(RemoteTensor):
 
     @property
     def mem_type(self) -> MemType:
-        """Where its memory is from."""
+        """The origin of its memory."""
         return MemType(self.params["MEM_TYPE"])
 
     @property
     def tensor_type(self) -> TensorType:
-        """What it is for."""
+        """The purpose of the tensor."""
         return TensorType(self.params["TENSOR_TYPE"])
 
     def get(self) -> int:
@@ -157,9 +157,9 @@ class ZeroBufferTensor(RemoteTensor):
 
 
 def may_be_region(native: Any) -> bool:
-    """Whether a native object can be a region of another remote tensor.
+    """True if a native object can be a region of another remote tensor.
 
-    One that samebytes made, or that as_() was called for, is not a region.
+    A tensor that samebytes made, or that as_() was called for, is not a region.
     """
     return not isinstance(native, PinnedTensor) and pinned(native) is None
 

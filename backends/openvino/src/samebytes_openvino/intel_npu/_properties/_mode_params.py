@@ -24,7 +24,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class CompilationModeParams:
-    """How the compiler optimises. `str()` gives the text for the property.
+    """The optimisation settings of the compiler. `str()` gives the text for the property.
 
     Attributes:
         optimization_level: 0 compiles fast with fewer passes; 1, the default, balances; 2 prefers

@@ -40,7 +40,7 @@ class Platform:
 
     @property
     def known(self) -> bool:
-        """Whether it is in the table."""
+        """True if this platform is in the table."""
         return self.name in PLATFORMS
 
 
@@ -59,7 +59,7 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
         )
     }
 )
-"""What is known of each generation of NPUs, by its name."""
+"""The known generations of NPUs, by name."""
 
 
 def platform(name: str) -> Platform:

@@ -23,12 +23,12 @@ Access = Literal["RO", "RW", "WO"]
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What one source says of a property.
+    """One source's statement about a property.
 
     Attributes:
         access: "RO" is only read, "WO" only written.
-        values: what it can be.
-        default: of a property that can be set; "" where the source gives none.
+        values: the values that it can have.
+        default: the default of a property that can be set; "" where the source gives none.
     """
 
     access: Access
@@ -72,7 +72,7 @@ class Property:
 
     @property
     def differs(self) -> bool:
-        """Whether document and plugin say different things."""
+        """True if the document and the plugin disagree about the property."""
         return self.document is not None and (self.document != self.observed or not self.listed)
 
 

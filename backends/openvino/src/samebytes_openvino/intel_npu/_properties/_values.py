@@ -52,7 +52,7 @@ class Kind:
 
     @property
     def values(self) -> str:
-        """What is accepted, for documents."""
+        """The accepted values, as text for documents."""
         return "any"
 
     def checked(self, value: Any) -> Any:
@@ -79,7 +79,7 @@ class Flag(Kind):
 
     @property
     def values(self) -> str:
-        """What is accepted, for documents."""
+        """The accepted values, as text for documents."""
         return "YES, NO"
 
     def checked(self, value: Any) -> bool:
@@ -106,7 +106,7 @@ class Number(Kind):
 
     @property
     def values(self) -> str:
-        """What is accepted, for documents."""
+        """The accepted values, as text for documents."""
         return ", ".join((*self.words, f"{self.minimum} and above"))
 
     def checked(self, value: Any) -> int:
@@ -139,7 +139,7 @@ class Choice(Kind):
 
     @property
     def values(self) -> str:
-        """What is accepted, for documents."""
+        """The accepted values, as text for documents."""
         return ", ".join(self.names)
 
     def checked(self, value: Any) -> str:
@@ -172,7 +172,7 @@ class Path(Kind):
 
     @property
     def values(self) -> str:
-        """What is accepted, for documents."""
+        """The accepted values, as text for documents."""
         return "a path, or empty"
 
     def checked(self, value: Any) -> str:
@@ -191,7 +191,7 @@ class Params(Kind):
 
     @property
     def values(self) -> str:
-        """What is accepted, for documents."""
+        """The accepted values, as text for documents."""
         return "key=value ..."
 
     def checked(self, value: Any) -> str:
