@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one port of a request is bound to: as it is reported, and as it is held."""
+"""The binding of one port of a request: as it is reported, and as it is held."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["Binding", "Bound"]
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What a port of a request reads or writes.
+    """The binding of a port of a request: what it reads or writes.
 
     Attributes:
         kind: "input" or "output".
-        name: of the port.
-        tensor: what was set; None where the request uses its own memory, as for an output until
-            `set_output_tensor()` or `set_tensor()` is called on it.
+        name: the name of the port.
+        tensor: the tensor that was set; None where the request uses its own memory, as for an
+            output until `set_output_tensor()` or `set_tensor()` is called on it.
         placement: "in place" if the device is given the tensor's own memory; "imported" if the
             NPU plugin makes pages of the CPU's its own, without a copy; "copied" if the
             tensor was copied when it was set, or is copied by the plugin at each inference, both
@@ -30,7 +30,7 @@ class Binding:
             tensor that is smaller than its memory, which may be a region that the plugin copies.
             A model whose first operation would overwrite an input makes the CPU plugin copy that
             input by itself, which OpenVINO does not report.
-        batch: what was set as a batch, one tensor for each item.
+        batch: the tensors that were set as a batch, one for each item.
     """
 
     kind: Literal["input", "output"]
@@ -41,14 +41,14 @@ class Binding:
 
 
 class Bound:
-    """What one port is bound to.
+    """The binding of one port, as the request holds it.
 
     Attributes:
-        tensor: what get_tensor() gives; None for a batch of remote tensors.
-        given: what OpenVINO was given: the same, or a dense copy.
+        tensor: the tensor that get_tensor() returns; None for a batch of remote tensors.
+        given: the tensor that OpenVINO was given: the same one, or a dense copy.
         plugin_copies: bytes that the plugin copies at each inference.
         pin: see `Verdict`.
-        batch: what was set as a batch.
+        batch: the tensors that were set as a batch.
         ran: whether the last inference used it, on a GPU or NPU; False elsewhere.
     """
 

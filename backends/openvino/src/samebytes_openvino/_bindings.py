@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the ports of a request read and write. OpenVINO holds none of it, so it is held here.
+"""The memory that ports of a request read and write. OpenVINO holds none of it: this module does.
 
-`_intake` says how a tensor can be bound; here it is given to OpenVINO, held and reported.
+`_intake` finds how a tensor can be bound; here it is passed to OpenVINO, held and reported.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Bindings:
         return self._intake.planes_of(frame, copy)
 
     def tensor_of(self, port: Port) -> Tensor:
-        """What was set, or else a tensor over the request's own memory."""
+        """The tensor that was set, or else one over the request's own memory."""
         bound = self._bound.get(port)
         if bound is not None and bound.tensor is not None:
             where = bound.tensor.context
@@ -151,14 +151,14 @@ class Bindings:
         return OpenVINOTensor.borrowed(native, OPENVINO, keep=self._native)
 
     def output_context(self, ports: Sequence[Port]) -> Context | None:
-        """Where the outputs lie, or None if they lie in different memory."""
+        """The context of all outputs, or None if they lie in different contexts."""
         there = [self._is_remote(self._bound.get(port)) for port in ports]
         if all(there):
             return self._context
         return None if any(there) else OPENVINO
 
     def report(self, port: Port) -> Binding:
-        """How the port is bound."""
+        """The binding of the port."""
         bound = self._bound.get(port)
         if bound is None:
             placement = "copied" if self._intake.converts(port) else self._rules.own
@@ -169,10 +169,10 @@ class Bindings:
         return Binding(port.kind, port.name, bound.tensor, placement, bound.batch)
 
     def starting(self) -> Sequence[Bound]:
-        """What the inference that is about to start uses, to be passed to `started`.
+        """The bindings that the inference about to start uses, to be passed to `started`.
 
-        What was replaced since the last one counts as used again: the plugin may still have it, or
-        not.
+        Tensors that were replaced since the last inference count as used again: the plugin may
+        or may not still have them.
         """
         if self._context is None:
             return ()
@@ -343,7 +343,7 @@ class Bindings:
         return bound.tensor.context is self._context
 
     def _is_there(self, port: Port, bound: Bound) -> bool:
-        """Whether OpenVINO's tensor lies where the one that was set does."""
+        """True if OpenVINO's tensor has the same address as the one that was set."""
         if port.element is None or bound.tensor is None:
             return False
         with REPORTING_BUSY:
@@ -360,7 +360,7 @@ def _carry(tensor: Tensor) -> Any:
 
 
 def _why(error: RuntimeError) -> str:
-    """What the plugin has against a tensor, of its message of several lines."""
+    """The plugin's objection to a tensor, from its message of several lines."""
     if "non-contiguous" in str(error):
         return "it is a region that leaves gaps, which this driver cannot read or write in place"
     return last_line(error)

@@ -29,7 +29,7 @@ _PATIENCE = 5.0
 
 
 def in_callback() -> bool:
-    """Whether this thread is inside a callback of an inference."""
+    """True if this thread is inside a callback of an inference."""
     return getattr(_here, "depth", 0) > 0
 
 
@@ -44,10 +44,10 @@ def calling_back() -> Iterator[None]:
 
 
 def trampoline(inference: Inference) -> Callable[[object], None]:
-    """What OpenVINO calls. It does not keep `inference`, which holds the native request.
+    """A callback for OpenVINO that does not keep `inference`, which holds the native request.
 
-    OpenVINO's reference to it is out of the garbage collector's sight, so a strong one would keep
-    the request forever.
+    The garbage collector does not see OpenVINO's reference to the callback, so a strong reference
+    to `inference` would keep the request forever.
     """
     alive = weakref.ref(inference)
 

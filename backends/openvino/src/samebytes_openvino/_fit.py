@@ -75,7 +75,7 @@ def check_batch(port: Port, parts: Sequence[Tensor]) -> None:
 
 
 def is_dense(port: Port, info: TensorInfo, native: Any) -> bool:
-    """Whether an openvino.Tensor of the port's layout in memory of the CPU has no gaps."""
+    """True if an openvino.Tensor of the port's layout, in memory of the CPU, has no gaps."""
     # Asking OpenVINO costs more than to compare with what a port of fixed shape takes.
     return info.strides == port.strides or bool(native.is_continuous())
 

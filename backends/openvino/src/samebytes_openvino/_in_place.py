@@ -50,7 +50,7 @@ class InPlace(Bound):
 
     @property
     def tensor(self) -> Tensor:  # type: ignore[override]  # read only: made when it is asked for
-        """What get_tensor() gives, for reading."""
+        """The tensor that get_tensor() returns, mapped for reading."""
         found = self._tensor
         if found is None:
             source = self.source
@@ -61,7 +61,7 @@ class InPlace(Bound):
 
     @property
     def given(self) -> Tensor:  # type: ignore[override]  # as `tensor`
-        """What OpenVINO was given: the same."""
+        """The tensor that OpenVINO was given: the same one."""
         return self.tensor
 
 

@@ -28,7 +28,7 @@ _LOOK = 0.05
 
 
 class _Turn:
-    """That of a call of start_async(), which has taken a request or will."""
+    """The turn of one call of start_async(), which has taken a request or will."""
 
     __slots__ = ("__weakref__",)
 
@@ -120,7 +120,7 @@ class InferQueue:
         self._callback = callback
 
     def is_ready(self) -> bool:
-        """Whether a request is idle."""
+        """True if a request is idle."""
         with self._lock:
             self._find_free()
             return bool(self._idle)

@@ -84,7 +84,7 @@ class Inference:
 
     @property
     def closed(self) -> bool:
-        """Whether close() was called."""
+        """True if the request was closed or given up."""
         return self._native is None
 
     @property
@@ -185,14 +185,14 @@ class Inference:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is open, and the last one has ended, was waited for and published."""
+        """True if the request is open, with no inference left to be waited for or published."""
         return not (self.running or self._unpublished or self._native is None)
 
     def is_idle(self) -> bool:
-        """Whether none is running. A callback of the last one may not have returned yet.
+        """True if no inference is running. The callback of the last one may not have returned yet.
 
         It has begun, though: between the end of an inference and its callback, which the NPU
-        plugin leaves waiting where the one before it has not returned, the outputs are awaited.
+        plugin delays until the callback before it has returned, the request is not idle.
         """
         if not self.running or (self._called is not None and not self._outstanding):
             return True
@@ -201,7 +201,7 @@ class Inference:
         return self._called is None and not self._is_busy()
 
     def has_failed(self) -> bool:
-        """Whether one that should have been called back for has ended without."""
+        """True if an inference has ended without the callback that was to follow."""
         waited_for = self._called is not None and self.running and self._outstanding
         if not waited_for or self._native is None:
             return False
@@ -209,16 +209,16 @@ class Inference:
 
     @property
     def outstanding(self) -> bool:
-        """Whether one was started that has not been called back for."""
+        """True if an inference was started that has neither called back nor been waited for."""
         return bool(self._outstanding)
 
     @property
     def pending(self) -> bool:
-        """Whether one was started that has not been called back for, or that call is running."""
+        """True if an inference is outstanding, or its callback is running."""
         return bool(self._outstanding) or self._calling is not None
 
     def wait(self, timeout: float | None) -> bool:
-        """Whether it has ended, after so many seconds at most. `InferRequest.wait` returns more."""
+        """Wait so many seconds at most; return whether it has ended. See `InferRequest.wait`."""
         _milliseconds(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -303,7 +303,7 @@ class Inference:
             self._native = None
 
     def _is_busy(self) -> bool:
-        """Whether OpenVINO reports an inference as running. While a callback runs, it does not."""
+        """True if OpenVINO reports an inference as running, which it does not during a callback."""
         native = self.native
         try:
             with REPORTING_BUSY:
@@ -336,7 +336,7 @@ class Inference:
 
 
 def _has_returned(native: Any) -> bool:
-    """Whether an inference has ended, well or not, and its callback has returned."""
+    """True if an inference has ended, well or not, and its callback has returned."""
     try:
         return bool(native.wait_for(0))
     except RuntimeError:  # what it failed with

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the user gives for a port, brought into memory that the request can use."""
+"""The user's data for a port, brought into memory that the request can use."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Intake:
                 raise refused from None
 
     def converts(self, port: Port) -> bool:
-        """Whether the plugin converts the elements at each inference."""
+        """True if the plugin converts the port's elements at each inference."""
         element = port.element
         return element is not None and element.name in self._rules.converts
 
@@ -100,7 +100,7 @@ class Intake:
         return OpenVINOTensor.borrowed(native, OPENVINO)
 
     def find(self, port: Port, source: Tensor, copy: bool) -> Bound:
-        """How `source` is bound. `InferRequest.set_tensor` lists the errors."""
+        """The binding for `source`. `InferRequest.set_tensor` lists the errors."""
         access: Access = "w" if port.kind == "output" else "r"
         refusals: list[str] = []
         if source.context is self._context:

@@ -51,7 +51,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What OpenVINO must know about an array.
+    """An array's layout in the terms of OpenVINO.
 
     Attributes:
         shape: openvino.Shape of the tensor.
@@ -59,7 +59,7 @@ class Layout:
         element: openvino.Type.
         carrier: the array's numpy dtype.
         region: None for dense arrays.
-        plain: the array itself can be given to OpenVINO.
+        plain: whether the array itself can be passed to OpenVINO.
         info: the layout of the tensor, if it is dense.
     """
 

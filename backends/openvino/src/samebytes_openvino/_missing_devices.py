@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why OpenVINO lists no GPU or no NPU, for `samebytes doctor`."""
+"""The reasons why OpenVINO lists no GPU or no NPU, for `samebytes doctor`."""
 
 from __future__ import annotations
 

@@ -69,10 +69,10 @@ class OutputFrame(Frame):
 
     @property
     def transform(self) -> AffineTransform:
-        """Where in the picture the points of the image are that the model saw.
+        """The transform from the image that the model saw to the picture, both normalised.
 
-        Both normalised. It is the typed entry of that class, which models of images add where the
-        picture is not stretched over their image: `image_model(fit=)`.
+        It is the typed entry of that class, which models of images add where the picture is not
+        stretched over their image: `image_model(fit=)`.
         """
         return find(self, AffineTransform) or WHOLE
 

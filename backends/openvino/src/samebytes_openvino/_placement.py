@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What plugins do with an ordinary tensor: use it in place, or copy it.
+"""The rules by which plugins use an ordinary tensor in place, or copy it.
 
 The rules of the GPU and NPU plugins are in `_remote/_placement.py`.
 """
@@ -18,12 +18,12 @@ Placement = Literal["in place", "imported", "copied", "unknown"]
 
 
 class Verdict(NamedTuple):
-    """What a plugin does with one tensor.
+    """A plugin's treatment of one tensor.
 
     Attributes:
         placement: see `Binding`.
-        reason: why it is copied.
-        pin: what must live for as long as the tensor is bound, or this would no longer hold.
+        reason: the reason why it is copied.
+        pin: an object that must live while the tensor is bound, or this would no longer hold.
     """
 
     placement: Placement
@@ -32,14 +32,14 @@ class Verdict(NamedTuple):
 
 
 class PlacementRules(Protocol):
-    """What a plugin does with tensors.
+    """The rules by which a plugin treats tensors.
 
     Attributes:
-        own: what it does with the request's own tensors.
+        own: the placement of the request's own tensors.
         gaps: what it would do with gaps between rows.
         converts: element types that it lacks, and converts at each inference.
         refuses_remote: element types of which it takes no remote input.
-        takes_remote_batches: set_tensors() takes remote tensors.
+        takes_remote_batches: whether set_tensors() takes remote tensors.
     """
 
     own: Placement
@@ -49,17 +49,17 @@ class PlacementRules(Protocol):
     takes_remote_batches: bool
 
     def look(self, native: Any, writes: bool) -> Verdict:
-        """What happens to a dense openvino.Tensor that is not empty, in memory of the CPU.
+        """The treatment of a dense openvino.Tensor that is not empty, in memory of the CPU.
 
         Args:
-            writes: it is an output.
+            writes: whether it is an output.
         """
 
     def may_be_region(self, tensor: Tensor) -> bool:
-        """Whether a remote tensor that the user passes can be a region, which must be copied."""
+        """True if a remote tensor that the user passes can be a region, which must be copied."""
 
     def reads_surface(self, port: Port) -> bool | None:
-        """Whether a port takes images and surfaces alone, or buffers alone; None if not known."""
+        """True if a port takes only images and surfaces, False if only buffers, None if unknown."""
 
 
 class HostPlacement:

@@ -345,22 +345,25 @@ class InferRequest:
 
     @property
     def idle(self) -> bool:
-        """Whether no inference is running, nor waits for its callback; a callback may be."""
+        """True if no inference is running or awaits its callback; a callback may be running."""
         return self._inference.closed or self._inference.is_idle()
 
     @property
     def failed(self) -> bool:
-        """Whether the last inference failed and wait() has not raised its error yet."""
+        """True if the last inference failed and wait() has not raised its error yet.
+
+        It is always False for a request without a callback.
+        """
         return self._inference.has_failed()
 
     @property
     def outstanding(self) -> bool:
-        """Whether an inference has not been called back for."""
+        """True if an inference was started that has neither called back nor been waited for."""
         return self._inference.outstanding
 
     @property
     def pending(self) -> bool:
-        """Whether an inference has not been called back for, or that call is running."""
+        """True if an inference is outstanding, or its callback is running."""
         return self._inference.pending
 
     def cancel(self) -> None:
@@ -385,7 +388,7 @@ class InferRequest:
         return tuple(self._tensor_of(port) for port in self.output_ports)
 
     def bindings(self) -> tuple[Binding, ...]:
-        """What each port reads or writes, and whether the plugin does so in place."""
+        """The binding of each port: what it reads or writes, and whether in place."""
         self._check_idle()
         return tuple(self._bindings.report(port) for port in self.input_ports + self.output_ports)
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many users an openvino.Tensor has in C++: regions, requests, copies of the object.
+"""The number of users of an openvino.Tensor in C++: regions, requests, copies of the object.
 
-OpenVINO counts them, but has no function that says how many there are. The count lies behind the
-Python object, at
+OpenVINO counts them, but has no function that returns the count. The path to it from the Python
+object is
 
     object ──▶ ov::Tensor ──▶ control block of its std::shared_ptr<ov::ITensor> ──▶ use count
 
 The first is pybind11's layout of an object with one base, the second the public header
-openvino/runtime/tensor.hpp, the third the C++ library's. None of them is promised. So a tensor is
-looked at when this module is imported, by a way that fails where an address is wrong: unless its
-count follows a region that is cut out of it and dropped, counts are not known, and never read. So
-is the first openvino.RemoteTensor that samebytes makes over memory of others: behind its object is
-an ov::RemoteTensor, which is an ov::Tensor.
+openvino/runtime/tensor.hpp, the third the C++ library's. None of them is guaranteed. So one tensor
+is tested first, by reads that fail where an address is wrong: unless its count goes up when a
+region is cut out of it, and down when that is dropped, counts are unknown, and never read. The
+same test is made on the first openvino.RemoteTensor that samebytes makes over memory of others:
+behind its object is an ov::RemoteTensor, which is an ov::Tensor.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ USES = 0xFFFF_FFFF
 _NONE = c_uint64(0)
 
 NO_USES = addressof(_NONE) >> 3
-"""Where in WORDS a count lies that is 0: that of what is not counted."""
+"""The index in WORDS of a count that is 0, for a tensor whose uses are not counted."""
 
 # Bytes of an ov::Tensor before the address of its control block, and of that before the count.
 _CONTROL = _COUNT = 8
 
 
 def other_uses(native: Any) -> int:
-    """How many users the memory of an openvino.Tensor has besides that Python object.
+    """The number of users of an openvino.Tensor's memory besides that Python object.
 
-    0 where counts are not known, or the object was never filled.
+    It is 0 where counts are not known, or the object was never filled.
     """
     if not is_known():
         return 0
@@ -67,7 +67,7 @@ def other_uses(native: Any) -> int:
 
 
 def counted_at(native: Any) -> int:
-    """Where in WORDS the use count of a tensor lies, as long as it is used.
+    """The index in WORDS of a tensor's use count, valid as long as the tensor is used.
 
     Args:
         native: an openvino.Tensor or openvino.RemoteTensor, whose counts are known.
@@ -79,7 +79,7 @@ def counted_at(native: Any) -> int:
 
 @cache
 def is_known() -> bool:
-    """Whether the counts of openvino.Tensors can be read in this process."""
+    """True if the counts of openvino.Tensors can be read in this process."""
     # The halves of a word lie as on a little-endian machine.
     if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or sys.byteorder != "little":
         return False
@@ -89,7 +89,7 @@ def is_known() -> bool:
 
 
 def count_follows(native: Any, use: Callable[[], Any]) -> bool | None:
-    """Whether what is read as the use count of a tensor is that; None if it cannot be tried now.
+    """True if what is read as a tensor's use count is that; None if it cannot be tested now.
 
     Args:
         native: a tensor.

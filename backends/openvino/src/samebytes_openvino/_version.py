@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which versions of OpenVINO are enough for what."""
+"""The versions of OpenVINO that host memory and devices need."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What OpenVINO still uses after its last holder in Python is gone.
+"""Objects that OpenVINO still uses after their last holder in Python is gone.
 
-OpenVINO says nothing when the last use ends. So it is asked by each sweep, and whoever drops
-something of the kind sweeps while anything waits.
+OpenVINO does not report when the last use ends. So each sweep asks, and whoever drops such an
+object sweeps while any are waiting.
 """
 
 from __future__ import annotations

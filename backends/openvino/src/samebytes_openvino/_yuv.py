@@ -85,12 +85,12 @@ def prepared(
     color: str,
     memory_type: Memory,
 ) -> tuple[Any, tuple[str, ...]]:
-    """What `yuv_inputs` does, with OpenVINO's own operations and the memory of a GPU.
+    """The result of `yuv_inputs`, with OpenVINO's own operations and the memory of a GPU.
 
     Args:
         format_: "NV12" or "I420".
         size: (width, height) of the frames, both even; None for the model's own.
-        memory_type: what the GPU plugin will expect.
+        memory_type: the memory type that the GPU plugin will expect.
     """
     _known_format(format_)
     _check_color(color)
@@ -118,7 +118,7 @@ def _check_color(color: str) -> None:
 
 
 def _target(model: Any, layout: str, color: str, size: tuple[int, int] | None) -> Target:
-    """What the model takes; of the given size, where its own is dynamic."""
+    """The model's image input; of the given size, where its own is dynamic."""
     if not set("CHW") <= set(layout):
         raise LayoutError(f"layout {layout!r} does not say where C, H and W are")
     order = layout_of_input(model, layout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of OpenVINO: host memory, and the GPU's and the NPU's."""
+"""The benchmarks of `samebytes bench` for OpenVINO: host memory, and memory of GPU and NPU."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def frame_to_openvino(width: int, height: int) -> Ways:
 
 
 def float_to_cpu(width: int, height: int) -> Ways:
-    """What a model's output is."""
+    """A tensor of floats, as a model outputs it."""
     return _to_cpu(np.zeros((1, height, width), np.float32))
 
 

@@ -40,14 +40,14 @@ def by_index(width: int, height: int) -> Ways:
 
 
 def of_cpu_tensor(width: int, height: int) -> Ways:
-    """Which is mapped on the way."""
+    """A CPU tensor, which is mapped when it is set."""
     native, ours, array = _requests(width, height)
     tensor = sb.tensor(array)
     return _of(lambda: ours.set_tensor("x", tensor), native, array)
 
 
 def of_array(width: int, height: int) -> Ways:
-    """Which becomes a tensor first."""
+    """An array, which becomes a tensor first."""
     native, ours, array = _requests(width, height)
     return _of(lambda: ours.set_tensor("x", array), native, array)
 

@@ -179,7 +179,7 @@ class OpenVINOInfer(Transform):
 
     @property
     def may_copy(self) -> bool:  # type: ignore[override]  # the class has one that is constant
-        """Whether `copy` allows it."""
+        """True if the parameter `copy` allows copies."""
         return self.copy
 
     def maps_to(self, given: FrameInfo) -> str:
@@ -269,18 +269,18 @@ class OpenVINOInfer(Transform):
         return None if self._line is None else self._line.end()
 
     def frames_kept(self) -> int:
-        """Those of a batch that is not full, and of inferences under way."""
+        """The number of frames in a batch that is not full, and in inferences under way."""
         return 0 if self._line is None else len(self._line)
 
     def explain(self, frame: Frame[Any] | None = None) -> str:
-        """Where images go, and what is converted where: `ImageModel.explain`.
+        """A description of where images go, and what is converted where: see `ImageModel.explain`.
 
         Args:
-            frame: of which to say it; by default what holds for all frames of the layout that was
-                seen last. That can be asked for after the pipeline has ended as well.
+            frame: the frame to describe. Without it, the text holds for all frames of the layout
+                that was seen last, and is available after the pipeline has ended as well.
 
         Returns:
-            "" before the first frame, and for tensors.
+            The text; "" before the first frame, and for tensors.
 
         Raises:
             ClosedError: a frame is given, and the pipeline has ended.
@@ -314,10 +314,10 @@ class OpenVINOInfer(Transform):
         return "\n".join([*lines, explained])
 
     def _said_by_the_model(self, size: tuple[int, int] | None) -> Reading | None:
-        """How to read the model; None where that is up to `postprocess`, or needs a frame's size.
+        """The reading of the model; None if it is up to `postprocess`, or needs a frame's size.
 
         Raises:
-            ParameterError: it is not clear what it is.
+            ParameterError: the family is not clear, or the outputs do not fit it.
         """
         if self.postprocess is not None:
             return None
@@ -474,7 +474,7 @@ class OpenVINOInfer(Transform):
         return turn_of(frame) if self.upright else AS_IT_LIES
 
     def _image_options(self) -> dict[str, Any]:
-        """What the model says of its image, and what was passed."""
+        """The options for the model's image, as the model states them or as they were passed."""
         if self._reading is not None:
             return self._reading.image_options
         options = {name: getattr(self, name) for name in _IMAGE}

@@ -67,7 +67,7 @@ class Line:
         self._giving: deque[Frame[Any]] = deque()
 
     def __len__(self) -> int:
-        """How many frames have come and not gone on."""
+        """The number of frames that have come in and not gone on yet."""
         under_way = sum(len(flight.frames) for flight in self._under_way)
         return len(self._filling) + under_way + len(self._giving)
 
@@ -149,7 +149,7 @@ class Line:
 
 
 def _seen_as(frame: Frame[Any]) -> tuple[Any, ...]:
-    """What image models obey, so that frames which differ in it need compiled models apart."""
+    """The metadata that image models obey: frames that differ in them need separate models."""
     return tuple(frame.metadata.get(key) for key in _OBEYED)
 
 
