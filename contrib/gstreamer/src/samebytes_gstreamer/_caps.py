@@ -50,7 +50,7 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What caps say. Of image, sound and tensors at most one is there; else it is plain bytes.
+    """The contents of caps: an image, sound or tensors; with none of them, plain bytes.
 
     Attributes:
         image: format and size.
@@ -94,7 +94,7 @@ _lock = Lock()
 
 
 def describe(caps: Any) -> Description:
-    """What a Gst.Caps says.
+    """The description of a Gst.Caps.
 
     Raises:
         LayoutError: they are not fixed, or of a format that has no layout here.

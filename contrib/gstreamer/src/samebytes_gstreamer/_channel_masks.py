@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which loudspeaker each channel is for: GStreamer's channel masks as channel layouts, and back."""
+"""Conversion between GStreamer's channel masks, which name loudspeakers, and channel layouts."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _SITES_THAT_CAPS_LACK = frozenset(
 
 
 def read_colors(info: Any, image: ImageInfo, site: str | None) -> Colorimetry:
-    """What a GstVideoInfo says, or what GStreamer takes for granted where caps say nothing.
+    """The colorimetry of a GstVideoInfo, with GStreamer's defaults where the caps name none.
 
     Left out is what goes without saying: the matrix of RGB, and the full range of RGB and gray.
 

@@ -125,7 +125,7 @@ def add_dlstreamer_metas(buffer: int, known: Mapping[str, Any]) -> None:
 
 
 def has_tensor_meta() -> bool:
-    """Whether buffers can have `gva_tensors`: DL Streamer's library is loaded."""
+    """True if buffers can have `gva_tensors`: DL Streamer's library is loaded."""
     return _implementation("gva_tensors") is not None
 
 

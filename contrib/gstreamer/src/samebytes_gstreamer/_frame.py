@@ -93,7 +93,7 @@ class GStreamerFrame(Frame):
 
     @property
     def may_become_writable(self) -> bool:  # type: ignore[override]  # not of every buffer
-        """Whether elements that hold the buffer may release it; not if its memory is read-only."""
+        """True if elements that hold the buffer may yet release it; False for read-only memory."""
         if read_slot(_slot, self):
             return False
         native = self.native
@@ -103,7 +103,7 @@ class GStreamerFrame(Frame):
 
     @property
     def writable(self) -> bool:
-        """Whether "w" and "rw" mappings are possible now."""
+        """True if "w" and "rw" mappings are possible now."""
         return not self.readonly
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How to install what this plugin needs, on Debian and its derivatives."""
+"""Instructions for installing what this plugin needs, on Debian and its derivatives."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def interlacing_text(metadata: Mapping[str, Any], details: Mapping[str, Any]) ->
 
 
 def differ(mode: str | None, order: str | None, metadata: Mapping[str, Any]) -> bool:
-    """Whether the metadata of a frame say other fields than the caps that its buffer came with.
+    """True if a frame's metadata names other fields than the caps of its buffer.
 
     Args:
         mode, order: as of `read_fields`.
@@ -110,5 +110,5 @@ def buffer_flags(metadata: Mapping[str, Any], details: Mapping[str, Any]) -> int
 
 
 def has_one_field(flags: int) -> bool:
-    """Whether only one field of the picture is there; the other is to be made up."""
+    """True if the picture has only one field, and the other must be interpolated."""
     return bool(flags & _ONE_FIELD)

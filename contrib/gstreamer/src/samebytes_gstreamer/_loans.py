@@ -112,5 +112,5 @@ def append(buffer: int, memory: OwnedPointer) -> None:
 
 
 def held_count() -> int:
-    """How many objects are lent, after a sweep."""
+    """The number of objects that are lent, after a sweep."""
     return lent_count(_LENDER)

@@ -50,7 +50,7 @@ _PLAIN = (b"SystemMemory", b"fd", b"shm", b"V4l2Memory")
 
 
 class Extent(NamedTuple):
-    """Where the bytes of a memory lie: `offset` bytes into what was allocated, `size` bytes."""
+    """The bytes of a memory: `size` bytes, from `offset` bytes into the allocation."""
 
     offset: int
     size: int
@@ -64,22 +64,22 @@ def extent_of(memory: int) -> Extent:
 
 
 def is_plain(memory: int) -> bool:
-    """Whether mapping it for the CPU moves no bytes."""
+    """True if mapping the memory for the CPU moves no bytes."""
     return any(gst.gst_memory_is_type(memory, name) for name in _PLAIN)
 
 
 def is_dmabuf(memory: int) -> bool:
-    """Whether it lies behind the descriptor of a DMA-BUF."""
+    """True if the memory is behind the descriptor of a DMA-BUF."""
     return bool(allocators.gst_is_dmabuf_memory(memory))
 
 
 def is_behind_descriptor(memory: int) -> bool:
-    """Whether it lies behind a file descriptor: of a DMA-BUF, or shared memory."""
+    """True if the memory is behind a file descriptor: of a DMA-BUF or of shared memory."""
     return bool(allocators.gst_is_fd_memory(memory))
 
 
 def is_va(memory: int) -> bool:
-    """Whether it is a surface of VA-API, as the elements of gst-plugins-bad's va plugin have."""
+    """True if the memory is a VA-API surface, as used by the va plugin of gst-plugins-bad."""
     return bool(gst.gst_memory_is_type(memory, GST_ALLOCATOR_VASURFACE))
 
 
@@ -108,12 +108,12 @@ def sink_let_go(buffer: int) -> None:
 
 
 def is_readonly(memory: int) -> bool:
-    """Whether a GstMemory* is marked as one that nobody may write to."""
+    """True if a GstMemory* is marked as read-only."""
     return bool(GstMiniObject.from_address(memory).flags & GST_MEMORY_FLAG_READONLY)
 
 
 def is_writable(memory: int, buffer: int = 0) -> bool:
-    """Whether nobody else would notice a write.
+    """True if the memory can be written to without anybody else noticing.
 
     GStreamer counts: the buffers that a memory is in, the references to that buffer, and those to
     the sample around it. gst_memory_map() alone looks at the first.
@@ -135,7 +135,7 @@ def is_writable(memory: int, buffer: int = 0) -> bool:
 
 
 def references(mini_object: int) -> int:
-    """How many references there are to a GstBuffer* or GstMemory*."""
+    """The number of references to a GstBuffer* or GstMemory*."""
     return int(GstMiniObject.from_address(mini_object).refcount)
 
 

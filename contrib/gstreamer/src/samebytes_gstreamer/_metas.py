@@ -49,7 +49,7 @@ _MIRRORS: dict[bytes, type[ctypes.Structure]] = {
 
 @dataclass(slots=True)
 class Metas:
-    """What is attached to a buffer. The structures are the buffer's own memory.
+    """The metadata attached to a buffer. The structures are the buffer's own memory.
 
     Attributes:
         video: where the planes lie.

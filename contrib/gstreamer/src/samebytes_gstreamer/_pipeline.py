@@ -223,7 +223,7 @@ class Deadline:
         self._looked = False
 
     def step(self) -> float:
-        """How long to wait next, in seconds; without any time there is one look.
+        """The time to wait next, in seconds; without any time, one look is still made.
 
         Raises:
             PipelineTimeoutError: the time is over.

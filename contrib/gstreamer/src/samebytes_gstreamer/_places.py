@@ -46,7 +46,7 @@ class _Picture(NamedTuple):
 def places_of(
     buffer: int, metas: Metas, description: Description, *, crop: bool = True
 ) -> tuple[ImageInfo | AudioInfo | None, tuple[PlaneLocation, ...]]:
-    """What a GstBuffer* holds, and where its planes lie.
+    """The contents of a GstBuffer*, and the location of each plane.
 
     Args:
         crop: look at the part that a GstVideoCropMeta names, and nothing else.
@@ -125,7 +125,7 @@ def _image(
 
 
 def _modifier(memory: int, description: Description) -> int:
-    """How pixels lie: as the caps say, where they can mean this memory."""
+    """The DRM format modifier: that of the caps where they can mean this memory."""
     if not is_behind_descriptor(memory):
         return DRM_FORMAT_MOD_LINEAR
     if description.modifier is not None:
@@ -161,7 +161,7 @@ def _linear(layout: PlaneLayout, sizes: Sequence[int], modifier: int) -> PlaneLo
 
 
 def _memory_at(sizes: Sequence[int], offset: int) -> tuple[int, int]:
-    """Which memory has that byte of the buffer, and where it begins."""
+    """The number of the memory that has this byte of the buffer, and its offset in the buffer."""
     base = 0
     for number, size in enumerate(sizes):
         if offset < base + size:

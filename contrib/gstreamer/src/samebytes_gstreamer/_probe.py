@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether GStreamer can be used here. Run in a child process, so a bad library does no harm."""
+"""A check that GStreamer is usable here, run in a child process so a bad library does no harm."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _LISTS = ("point_names", "point_connections")
 
 
 def is_carried(entry: object) -> bool:
-    """Whether buffers carry an entry of that class."""
+    """True if buffers can carry entries of this one's class."""
     return type(entry) in (Classification, InferenceResult, ObjectId)
 
 
@@ -150,7 +150,7 @@ def _array(fields: Mapping[str, Any]) -> np.ndarray[Any, Any] | None:
 
 
 def _is_bytes(data: Any) -> TypeGuard[bytes | np.ndarray[Any, Any]]:
-    """Whether structures can hold it: bytes that were read, or those of an array to be written."""
+    """True if structures can hold the data: bytes, or a one-dimensional array of uint8."""
     if isinstance(data, np.ndarray):
         return data.dtype == np.uint8 and data.ndim == 1
     return isinstance(data, bytes)

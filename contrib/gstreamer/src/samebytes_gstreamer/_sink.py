@@ -219,7 +219,7 @@ class GStreamerSink:
             self._source.send_event(event)
 
     def _waiting(self) -> int:
-        """How many frames wait to be taken, where somebody waits for the end of that."""
+        """The number of frames that wait to be taken, if writing was interrupted; else 0."""
         return self._source.get_current_level_buffers() if self._interrupted else 0
 
     def _wait_for_room(self, timeout: float) -> None:
@@ -256,10 +256,10 @@ def _fixed(caps: Any) -> Any:
 
 
 class _Stall:
-    """Whether a pipeline that is to stop takes frames no more, as when its peer is gone.
+    """A check for a stopping pipeline that takes no more frames, as when its peer is gone.
 
     Args:
-        waiting: how many frames wait; 0 where that does not matter.
+        waiting: returns the number of frames that wait; 0 where that does not matter.
     """
 
     def __init__(self, waiting: Callable[[], int]) -> None:

@@ -46,7 +46,7 @@ class TagReader:
 
 
 def _tag_events(pad: Any) -> Iterator[Any]:
-    """Those of the stream, and those of the whole container."""
+    """The tag events of the stream, and those of the whole container."""
     number = 0
     while (event := pad.get_sticky_event(Gst.EventType.TAG, number)) is not None:
         yield event

@@ -10,7 +10,7 @@ from .._libraries import glib
 __all__ = ["MOST_LABELS", "bytes_of", "label_of", "quark_of", "text_of"]
 
 MOST_LABELS = 4096
-"""How many labels are interned by this package in one process."""
+"""The largest number of labels that this package interns in one process."""
 
 _quarks: dict[bytes, int] = {}
 _warned: list[bytes] = []

@@ -27,14 +27,14 @@ from .library import analytics, oriented
 __all__ = ["MOST_RESULTS", "Analytics", "read_analytics"]
 
 MOST_RESULTS = 2048
-"""How many results of one buffer are read or written: the table of relations has the square."""
+"""The most results read or written for one buffer: the relation table grows as their square."""
 
 _MOST_RELATIONS = 8 * MOST_RESULTS
 
 
 @dataclass(slots=True)
 class Analytics:
-    """What a relation meta says.
+    """The contents of a relation meta.
 
     Attributes:
         regions: its object detections, in their order, with the entries that relate to them.
@@ -48,11 +48,11 @@ class Analytics:
 
 
 def read_analytics(meta: int | None, left: int = 0, top: int = 0) -> Analytics:
-    """What a GstAnalyticsRelationMeta* says; nothing without one.
+    """The contents of a GstAnalyticsRelationMeta*; empty without one.
 
     Args:
-        meta: of a buffer that is held.
-        left, top: where the picture begins in which the regions are to be.
+        meta: the meta of a buffer that the caller holds.
+        left, top: the origin of the returned regions, in pixels of the whole picture.
     """
     found = Analytics()
     library = analytics() if meta else None

@@ -187,7 +187,7 @@ class _Writer:
 
 
 def _says_more(entry: Entry) -> bool:
-    """Whether a classification says what a relation meta has no place for."""
+    """True if a classification has details that a relation meta cannot store."""
     if not isinstance(entry, Classification):
         return False
     return bool(

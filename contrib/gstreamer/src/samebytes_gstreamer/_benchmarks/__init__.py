@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of GStreamer, beside PyGObject."""
+"""The GStreamer benchmarks of `samebytes bench`, compared with PyGObject."""
 
 from __future__ import annotations
 

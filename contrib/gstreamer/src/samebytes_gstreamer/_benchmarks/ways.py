@@ -153,7 +153,7 @@ def carried(width: int, height: int) -> Ways:
 
 
 def found_again(width: int, height: int) -> Ways:
-    """What an element does with a buffer that reaches it."""
+    """An element finds the OpenCL memory in a GStreamer buffer that reaches it."""
     cl = sb.context("opencl")
     frame = cl.allocate_frame("NV12", width, height).map("gstreamer:OpenCL")
     go = along("gstreamer:OpenCL -> opencl frame alias", frame, cl)

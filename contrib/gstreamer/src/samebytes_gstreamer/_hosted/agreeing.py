@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an element agrees on with its neighbours in GStreamer: pattern, frames, and memory."""
+"""Negotiation of an element with its neighbours in GStreamer: pattern, frames and memory."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def targets(
     *,
     copy: bool,
 ) -> list[Any]:
-    """Where an element can take its frames, cheapest first.
+    """The targets to which an element's frames can be mapped, cheapest first.
 
     Args:
         names: the memories that it takes.

@@ -69,11 +69,11 @@ def own_copy(frame: GStreamerFrame) -> GStreamerFrame:
 
 
 def lend(given: Any, like: GStreamerFrame | None, caps: Any, *, copy: bool) -> Outgoing:
-    """What an element gave, in a buffer: its own bytes, not a copy.
+    """A buffer of the bytes that an element gave, without a copy unless `copy` allows one.
 
     Args:
         given: a samebytes.Frame or a native one.
-        like: what it was made of: the time that it does not say is that frame's.
+        like: the frame that it was made of, which gives it the time if it has none.
         caps: what was agreed on.
         copy: allow a copy where there is no other way.
 
@@ -108,7 +108,7 @@ def lend(given: Any, like: GStreamerFrame | None, caps: Any, *, copy: bool) -> O
 
 
 class Said(NamedTuple):
-    """What a frame said before an element had it.
+    """The regions and entries of a frame, saved before an element gets it.
 
     Attributes:
         regions: its regions, as they were.
@@ -120,7 +120,7 @@ class Said(NamedTuple):
 
 
 def said_of(frame: GStreamerFrame) -> Said:
-    """What a frame says now, to be compared with what it says later."""
+    """The regions and entries of a frame now, for comparison with a later state."""
     regions = [replace(region, metadata=_own(region.metadata)) for region in frame.meta.regions]
     return Said(regions, carried_in(frame.metadata))
 
@@ -181,7 +181,7 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
 
 
 def _more(before: list[Any], now: list[Any]) -> list[Any] | None:
-    """What was added at the end; None if something else changed."""
+    """The items that were appended; None if anything else changed."""
     return list(now[len(before) :]) if list(now[: len(before)]) == before else None
 
 

@@ -86,7 +86,7 @@ def _names(formats: Sequence[str], owner: str) -> list[str]:
 
 
 def info_of(caps: Any) -> el.FrameInfo:
-    """What caps say, for negotiate().
+    """The properties of the frames that caps describe, for negotiate().
 
     Raises:
         LayoutError: they are of a format that has no layout here.

@@ -79,7 +79,7 @@ def _ask_for_pages(self: Any, query: Any) -> None:
 
 
 def _end(self: Any, pad: Any) -> bool:
-    """Whether it went well."""
+    """End the stream at a pad, and return True if no error was raised."""
     try:
         self.host.end(pad)
     except BaseException as error:

@@ -31,7 +31,7 @@ _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
 class Values:
-    """What was set of one element's properties.
+    """The values set for one element's properties.
 
     Args:
         owner: the element's name, for errors.
