@@ -53,7 +53,7 @@ def fail_call(function: str | None, successes: int = 0, status: int = 0) -> None
 
 
 def call_failed() -> bool:
-    """Whether the call that fail_call named came, and failed."""
+    """True if the call that fail_call named was made, and failed."""
     return any(_functions(file).softdevices_failed() for file in _FILES.values())
 
 

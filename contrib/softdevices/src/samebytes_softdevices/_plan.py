@@ -16,7 +16,7 @@ class SoftDeviceError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the libraries of a process are led to a software device.
+    """The changes to a process's environment that lead its libraries to a software device.
 
     Attributes:
         environment: Variables to set.
