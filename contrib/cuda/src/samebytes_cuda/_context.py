@@ -183,7 +183,7 @@ class CudaContext(Context[CudaTensor]):
             call(driver.cuCtxSynchronize)
 
     def supports(self, name: str) -> bool:
-        """Whether the device has an attribute, by its name in CUdevice_attribute.
+        """True if the device has an attribute, by its name in CUdevice_attribute.
 
         Args:
             name: such as "MANAGED_MEMORY", or in full "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY".

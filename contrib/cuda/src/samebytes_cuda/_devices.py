@@ -35,7 +35,7 @@ def ordinal_of(name: str | None) -> int:
 
 @cache
 def describe(ordinal: int) -> Device:
-    """What is known of a device."""
+    """The kind, name, UUID and PCI address of a device."""
     name = call(driver.cuDeviceGetName, 128, ordinal).split(b"\0", 1)[0].decode()
     uuid = bytes(call(driver.cuDeviceGetUuid, ordinal).bytes)
     pci = call(driver.cuDeviceGetPCIBusId, 32, ordinal).split(b"\0", 1)[0].decode().lower()

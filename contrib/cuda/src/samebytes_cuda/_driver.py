@@ -53,7 +53,7 @@ def initialize() -> None:
 
 
 def call(function: Any, *arguments: Any) -> Any:
-    """What a function of the driver API returns beside its result.
+    """The results of a driver API function, without its CUresult.
 
     Raises:
         NativeError: the result is not CUDA_SUCCESS.
@@ -64,15 +64,15 @@ def call(function: Any, *arguments: Any) -> Any:
 
 
 Pending = list[Callable[[], object]]
-"""What gives back what calls of the driver made, the newest last. It is made before the calls."""
+"""Functions that free what driver calls made, the newest last; created before these calls."""
 
 
 def acquire(pending: Pending, free: Callable[..., object], function: Any, *arguments: Any) -> Any:
-    """What a function of the driver API makes.
+    """The object that a driver API function makes.
 
     Args:
-        pending: gets what gives it back.
-        free: is called with what was made.
+        pending: the list to which the call of `free` is appended.
+        free: called with the object that was made.
         function, arguments: as for `call`.
 
     Raises:
@@ -160,7 +160,7 @@ class Current:
 
 
 ATTRIBUTE = "CU_DEVICE_ATTRIBUTE_"
-"""How the names of CUdevice_attribute begin."""
+"""The prefix of the names in CUdevice_attribute."""
 
 
 def attribute(name: str, device: int) -> int:

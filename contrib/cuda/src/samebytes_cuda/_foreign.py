@@ -32,7 +32,7 @@ _INTERFACE = "__cuda_array_interface__"
 
 
 class Lent(CudaStorage):
-    """What somebody lent. It holds the object, and has nothing to give back until it is handed out.
+    """Memory lent by an object, which this holds. Nothing is to be released before hand_out().
 
     Attributes:
         native: the object.
@@ -70,7 +70,7 @@ class Lent(CudaStorage):
 
 
 def borrow(native: Any) -> Lent:
-    """What an object lends, checked with the driver.
+    """The memory that an object lends, checked with the driver.
 
     Raises:
         UnsupportedObjectError: it lends no CUDA memory.
@@ -108,7 +108,7 @@ def _from_dlpack(native: Any) -> Lent:
 
 
 def _by_dlpack(native: Any) -> tuple[DeviceArray, bool]:
-    """What it lends, and whether it ordered what is pending before home."""
+    """The array lent by DLPack, and whether the producer ordered its pending work before home."""
     try:
         found = dlpack_array(native, _DEVICES, LEGACY_STREAM)
     except UnsupportedObjectError as error:
@@ -161,7 +161,7 @@ def _wait_for_stream(home: CudaContext, stream: Any) -> None:
 
 
 def _known(native: Any, info: TensorInfo, address: int) -> Pointer:
-    """What CUDA knows of the memory under all elements, of which there is one at least."""
+    """The attributes that CUDA reports for the memory of all elements; there is at least one."""
     low, high = info.extent
     pointer, whole = look_up_all(address + low, high - low)
     if pointer is None:

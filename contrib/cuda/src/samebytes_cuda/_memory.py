@@ -57,7 +57,7 @@ _SIMPLE: dict[str, tuple[str, str, tuple[int, ...]]] = {
     "pinned": ("cuMemHostAlloc", "cuMemFreeHost", (_PORTABLE,)),
     "managed": ("cuMemAllocManaged", "cuMemFree", (_GLOBAL,)),
 }
-"""What makes memory of a kind, what frees it, and the flags that it is made with."""
+"""The functions that allocate and free memory of each kind, and the flags for allocating it."""
 
 
 class Allocation:

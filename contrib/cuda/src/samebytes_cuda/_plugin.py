@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this plugin declares. Importing it does not import cuda-bindings, and loads no driver."""
+"""The declarations of this plugin. Importing it imports no cuda-bindings and loads no driver."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WRAPS = "samebytes_cuda._tensor:CudaTensor"
 
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
-    """What this backend makes itself."""
+    """The tensor type that this backend makes itself."""
     return [NativeSpec(native="samebytes_cuda._array.CudaArray", wraps=_WRAPS, level="tensor")]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the driver says of a pointer.
+"""The driver's information about a pointer.
 
-cuda-bindings answers one question in microseconds, of which a mapping has few: the driver's own
-function, whose address cuda-bindings knows, answers all of them at once in less.
+cuda-bindings takes microseconds for each attribute, which is long for a mapping. The driver's own
+function, whose address cuda-bindings knows, reports all of them at once in less time.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Pointer(NamedTuple):
 
 
 class _Answers(threading.local):
-    """Where the driver writes its answers, for each thread: in eight bytes each.
+    """The memory that the driver writes its answers to, for each thread: eight bytes for each.
 
     Attributes:
-        block: the answers, and the address of the addresses of each: one attribute, as each costs
-            a look at which thread this is.
+        block: the answers, and the address of the array of their addresses; one attribute, as
+            each access looks up the thread.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ def _function() -> Any:
 
 
 def look_up(address: int) -> Pointer | None:
-    """What CUDA knows of an address; None where it knows nothing, as of memory that was freed.
+    """The attributes of an address; None if CUDA does not know it, as after it was freed.
 
     Raises:
         NativeError: the driver fails.
@@ -81,7 +81,7 @@ def look_up(address: int) -> Pointer | None:
 
 
 def look_up_all(address: int, nbytes: int) -> tuple[Pointer | None, bool]:
-    """What CUDA knows of an address, and whether all bytes from there on are of one allocation.
+    """The attributes of an address, and whether all bytes from there are in one allocation.
 
     Args:
         address: of the first byte.
@@ -104,7 +104,7 @@ def look_up_all(address: int, nbytes: int) -> tuple[Pointer | None, bool]:
 
 
 def _is_mapped(address: int) -> bool:
-    """Whether memory was mapped there by cuMemMap, which puts allocations side by side."""
+    """True if memory was mapped there by cuMemMap, which puts allocations side by side."""
     code, handle = driver.cuMemRetainAllocationHandle(address)
     if code:
         return False
@@ -113,7 +113,7 @@ def _is_mapped(address: int) -> bool:
 
 
 def _asked_of(address: int) -> tuple[Pointer | None, int, int]:
-    """What CUDA knows of an address, and where its allocation begins, and its size."""
+    """The attributes of an address, and the start and size of its allocation in bytes."""
     answers, places = _answers.block
     code = _function()(len(_ASKED), _QUESTIONS, places, address)
     if code:

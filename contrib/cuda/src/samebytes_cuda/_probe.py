@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether CUDA can be used on this machine."""
+"""A check that CUDA can be used on this machine."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _take(
 def _putting_back(
     context: CudaContext, spare: list[tuple[int, int]], block: tuple[int, int]
 ) -> Pending:
-    """What keeps a block for the next download. As all that is pending, the last comes first."""
+    """The calls that keep a block for the next download. The last of the list runs first."""
     return [partial(_settle, context, spare), partial(spare.append, block)]
 
 

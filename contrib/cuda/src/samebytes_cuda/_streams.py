@@ -28,7 +28,7 @@ _LARGEST_HANDLE = 2**64 - 1
 _DISABLE_TIMING = 2
 """CU_EVENT_DISABLE_TIMING."""
 _ATTRIBUTES = ("cuda_stream", "ptr", "handle")
-"""Where torch, CuPy and Numba keep the handles of their streams."""
+"""The attributes in which torch, CuPy and Numba keep the handles of their streams."""
 
 
 def handle_of(queue: Any) -> int:
@@ -55,7 +55,7 @@ def handle_of(queue: Any) -> int:
 
 
 def is_handle(stream: Any) -> bool:
-    """Whether that is an int that can be a CUstream, the legacy default stream (0) apart."""
+    """True if `stream` is an int that can be a CUstream, except the legacy default stream (0)."""
     number = isinstance(stream, int) and not isinstance(stream, bool)
     return number and 0 < stream <= _LARGEST_HANDLE
 

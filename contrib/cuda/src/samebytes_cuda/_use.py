@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who works on memory, and when it may be given back.
+"""Ownership of CUDA memory: work pending on it, and when it may be given back.
 
 samebytes does not learn when a consumer's stream is done with memory that was handed to it. So
 memory that was handed out, and all that samebytes allocates, is given back when all work of its
-context is done: a wait on the CPU in place of bytes that change under somebody's kernel.
+context is done: this costs a wait on the CPU, but no bytes change under a running kernel.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of CUDA, beside cuda-bindings."""
+"""The CUDA benchmarks of `samebytes bench`, compared with cuda-bindings."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def to_dma(width: int, height: int) -> Ways:
 
 
 def from_dma(width: int, height: int) -> Ways:
-    """Where the driver takes DMA-BUFs."""
+    """A DMA-BUF that the driver imports, where it can."""
     context, tensor = _context(), sb.context("dma").allocate((height, width, 3))
     go = along("dma -> cuda tensor import", tensor, context)
     return Ways(ours=lambda: go(tensor))
