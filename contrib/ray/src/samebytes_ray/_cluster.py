@@ -112,7 +112,7 @@ def _words(resources: Mapping[str, float]) -> str:
 
 
 def _nodes(nodes: Iterable[Mapping[str, Any]]) -> str:
-    """What nodes can be asked for, without the names that Ray gives each node."""
+    """The resources of nodes, without the names that Ray gives each node."""
     return " and ".join(
         f"({_words({k: v for k, v in node['Resources'].items() if not k.startswith('node:')})})"
         for node in nodes

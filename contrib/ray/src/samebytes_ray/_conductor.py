@@ -25,7 +25,7 @@ from ._worker import Failure, Report
 __all__ = ["END", "Conductor"]
 
 END = object()
-"""What the output has behind the last frame."""
+"""The item in the output after the last frame."""
 _PATIENCE = 10.0
 
 
@@ -110,7 +110,7 @@ class Conductor:
         self._leave(parcel)
 
     def explain(self) -> str:
-        """Where everything runs."""
+        """A description of where everything runs."""
         lines = ["in this process:", *_indented(self._feeder.explain())]
         for post in self.posts:
             lines += [f"in {post.where}:", *_indented(post.explained)]
@@ -264,7 +264,7 @@ class Conductor:
         self._fail(_died(post, error), post.stage.number)
 
     def _fail(self, error: BaseException, number: int) -> None:
-        """What a stage raised: nothing is read any more, and it and those before it stop."""
+        """Note a stage's error: it and the stages before it stop, and nothing more is read."""
         self._error = self._error or error
         for post in self.posts[:number]:
             lost = [*post.waiting, *post.held.values(), *(c for c in post.asked if c.parcel)]

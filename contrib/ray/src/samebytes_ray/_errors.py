@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pipeline on Ray raises besides the errors of elements."""
+"""The errors that a pipeline on Ray raises besides those of elements."""
 
 from __future__ import annotations
 

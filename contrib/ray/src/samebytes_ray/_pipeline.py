@@ -62,7 +62,7 @@ class Pipeline:
         el.Pipeline(*flat)  # it says what is wrong with the list
 
     def explain(self) -> str:
-        """Which elements run together, and what their nodes must have."""
+        """A description of which elements run together, and what their nodes must have."""
         first, *others = self._stages
         lines = [f"in this process: {first.name}"]
         for stage in others:
@@ -188,7 +188,7 @@ class Running:
 
     @property
     def restarts(self) -> int:
-        """How often a process was started again because it had died."""
+        """The number of times that a process was started again after it ended unexpectedly."""
         return sum(post.restarts for post in self._conductor.posts)
 
     def explain(self) -> str:
@@ -196,7 +196,7 @@ class Running:
         return self._conductor.explain()
 
     def statistics(self) -> el.Statistics:
-        """What each element did so far; of a process that died it is not known."""
+        """The statistics of each element so far; unknown for a process that ended unexpectedly."""
         rows, _ = self._conductor.statistics()
         times = sorted(self._latencies)
 

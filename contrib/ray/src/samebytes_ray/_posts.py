@@ -45,7 +45,7 @@ class Parcel:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """What an actor was asked to do.
+    """A call that an actor was asked to make.
 
     Attributes:
         number: of the call, in this stage.
@@ -213,7 +213,7 @@ def _passed_on(origin: Parcel, call: Call, given: Given) -> Parcel:
 
 
 def raised(failure: Failure, where: str) -> ElementError:
-    """What an element raised in its actor, to be raised here."""
+    """The error that an element raised in its actor, to be raised here."""
     error = failure.error
     error.add_note(f"In {where}:\n{failure.stack}")
     error.__cause__ = failure.cause

@@ -88,11 +88,11 @@ class Feeder:
         self._thread.join()
 
     def statistics(self) -> tuple[el.ElementStatistics, ...]:
-        """What the elements did."""
+        """The statistics of the elements."""
         return () if self._running is None else tuple(self._running.statistics())[:-1]
 
     def explain(self) -> str:
-        """What they agreed on."""
+        """A description of what the elements agreed on."""
         return (self._running or self._pipe).explain()
 
     def _feed(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which elements run together in one process: the driver's, or that of an actor."""
+"""The elements that run together in one process: the driver's, or that of an actor."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Actor:
 
 
 class Stage:
-    """What runs in one process.
+    """The elements that run in one process.
 
     Attributes:
         number: 0 for that of the driver, which has the source; then the actors in their order.
@@ -77,7 +77,7 @@ class Stage:
 
     @property
     def name(self) -> str:
-        """What it is called in errors and in `explain`."""
+        """The stage's name in errors and in `explain`."""
         names = list(map(_name, self.items))
         if self.number == 0 and isinstance(self.items[0], list | tuple):
             names[0] = "frames"
@@ -139,7 +139,7 @@ def arrange(items: Sequence[Any], *, copy: bool) -> list[Stage]:
 
 
 def _stays_in_store(stage: Stage) -> bool:
-    """Whether the frames that a stage gives can be those that it took from the object store.
+    """True if the frames that a stage gives can be those that it took from the object store.
 
     Raises:
         NegotiationError: one of its elements writes into these.
@@ -164,7 +164,7 @@ def _writes(item: Any) -> bool:
 
 
 def _makes_frames(item: Any) -> bool:
-    """Whether it surely gives other frames than it takes."""
+    """True if an element always gives other frames than it takes."""
     passing = el.Sink | el.TransformInplace
     return (
         isinstance(item, el.Element)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in an actor: a pipeline of its elements, in a thread, that gets one frame at a time."""
+"""The worker in an actor: a thread runs a pipeline of its elements, one frame at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ._frames import described, frame_of, planes_of
 __all__ = ["KEPT", "Failure", "Given", "Inlet", "Opened", "Outlet", "Report", "Worker"]
 
 KEPT = 64
-"""How many frames that an element has not given back are known by their call."""
+"""The number of latest calls whose frames are recognized when an element gives them back."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Report:
-    """What the elements did, and what this process copied, by edge."""
+    """The statistics of the elements, and the copies of this process, by edge."""
 
     rows: Sequence[el.ElementStatistics] = ()
     copies: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Inlet(el.Source):
         self._frames.put(frame)
 
     def negotiate(self, wanted: el.FrameInfo | None) -> el.FrameInfo | None:
-        """What the elements in the process before will give."""
+        """The properties of the frames from the elements in the process before, as far as known."""
         return self._known
 
     def read(self) -> Any:
@@ -216,7 +216,7 @@ class Worker:
             self._thread.join()
 
     def report(self) -> Report:
-        """What was done so far."""
+        """A report on the work so far."""
         rows = self._rows
         if not rows and self._running is not None:
             rows = tuple(self._running.statistics())
@@ -224,7 +224,7 @@ class Worker:
         return Report(rows[1:-1], copies)
 
     def _came(self, call: int) -> tuple[list[Given] | Failure, list[list[Any]] | None]:
-        """What comes out until the thread waits again, or has ended."""
+        """The frames until the thread waits or ends, and their new planes; or a Failure."""
         given: list[Given] = []
         new: list[list[Any]] = []
         while isinstance(said := self._says.get(), sb.Frame):
