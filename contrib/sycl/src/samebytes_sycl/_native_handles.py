@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What dpctl does not expose: the native handles of a queue, and what kind a pointer is.
+"""Native handles of a queue and the kinds of pointers, which dpctl does not expose.
 
 dpctl's C interface (dpctl_sycl_usm_interface.h) reports the kind of a pointer. The handles come
 from `sycl::context::getNative()` and `sycl::device::getNative()`, members that SYCL's runtime

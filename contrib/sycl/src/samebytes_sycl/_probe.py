@@ -11,7 +11,7 @@ NO_DEVICE = (
     "Intel GPU: apt install intel-opencl-icd libze-intel-gpu1; CPU: pip install intel-opencl-rt, "
     "and name its libintelocl.so in OCL_ICD_FILENAMES"
 )
-"""What to do where SYCL finds no device."""
+"""Advice for when SYCL finds no device."""
 
 
 def probe() -> ProbeResult:

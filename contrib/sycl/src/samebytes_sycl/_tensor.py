@@ -140,7 +140,7 @@ def tensor(
 
 
 def _imported(native: Any, owner: Storage | None = None) -> USMArray:
-    """What the interface of an object says, checked with the runtime.
+    """The array that an object's interface describes, checked with the runtime.
 
     Args:
         owner: what the array must hold, beside the object.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures of SYCL, beside dpctl."""
+"""The SYCL benchmarks of `samebytes bench`, compared with dpctl."""
 
 from __future__ import annotations
 

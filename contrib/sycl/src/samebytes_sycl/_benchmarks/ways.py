@@ -88,7 +88,7 @@ def from_opencl(width: int, height: int) -> Ways:
 
 
 def to_level_zero(width: int, height: int) -> Ways:
-    """Where SYCL runs on Level Zero."""
+    """The same pointer in Level Zero, where SYCL runs on it."""
     context = _context()
     target = context.derive("level_zero")
     return _between("sycl -> level_zero tensor alias", context, target, (height, width), "shared")
