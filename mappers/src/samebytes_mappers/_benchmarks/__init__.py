@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` measures between two backends."""
+"""The benchmarks of `samebytes bench` between two backends."""
 
 from __future__ import annotations
 

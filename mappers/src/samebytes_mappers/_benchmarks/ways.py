@@ -65,7 +65,7 @@ def wrapped_and_joined(width: int, height: int) -> Ways:
 
 
 def two_hops(width: int, height: int) -> Ways:
-    """What the joined edge saves."""
+    """The same mapping in two hops through the CPU, to show what the joined edge saves."""
     native = _frame(width, height)
     frame = sb.frame(native)
     route = sb.route("ffmpeg", "openvino", level="frame", via=[sb.context("cpu")])
