@@ -59,7 +59,7 @@ class Tile:
     y: Swing
 
     def at(self, frame: int) -> Box:
-        """Where it is in that frame."""
+        """The box at that frame."""
         return Box(self.x.at(frame), self.y.at(frame), self.width, self.height)
 
 

@@ -91,13 +91,13 @@ def compare_pipelines(
 def possible(
     names: Iterable[str], missing: dict[str, str], one_pass: Callable[[str], object]
 ) -> list[str]:
-    """Those ways that run; why others do not is added to `missing`.
+    """The ways that run; the reasons why others do not are added to `missing`.
 
-    Each runs a pass that is not measured. Whoever came first would pay for what all need, such as
-    the codecs' code in memory.
+    Each runs a pass that is not measured: the first would otherwise pay for what all need, such as
+    loading the codecs' code.
 
     Raises:
-        DemoError: samebytes does not.
+        DemoError: samebytes itself does not run.
     """
     found = []
     for name in names:

@@ -33,7 +33,7 @@ _SAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far the model's input in two ways is apart, in steps of 0 to 255.
+    """The difference between the model's inputs in two ways, in steps of 0 to 255.
 
     Attributes:
         mean: over all elements.

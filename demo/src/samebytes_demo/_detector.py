@@ -27,7 +27,7 @@ _THRESHOLD = 12.0
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Which plane goes to an input of the model.
+    """The plane that goes to an input of the model.
 
     Attributes:
         name: of the input.

@@ -7,4 +7,4 @@ __all__ = ["DemoError"]
 
 
 class DemoError(Exception):
-    """What the user asked for cannot be done; the message says why and what to do."""
+    """A request of the user that cannot be met; the message says why and what to do."""

@@ -35,7 +35,7 @@ _NO_MEMORY = (
 _LEAST = 1 << 30
 """Bytes of address space without which frameworks end the process while they are loaded."""
 _NEAR = 0.8
-"""How much of its limit a process has used if an error is likely to come from it."""
+"""The share of the memory limit above which the limit is a likely cause of an error."""
 
 
 def check_memory() -> None:
@@ -53,7 +53,7 @@ def check_memory() -> None:
 
 
 def explain(error: BaseException) -> str | None:
-    """What to show the user; None for an error that only a developer understands."""
+    """The message for the user; None for an error that only a developer understands."""
     if isinstance(error, BrokenPipeError):
         return None
     limit = _limit_reached()
@@ -71,7 +71,7 @@ def explain(error: BaseException) -> str | None:
 
 
 def _lacks_memory(error: BaseException) -> bool:
-    """Whether this error, or one that led to it, says that memory is lacking."""
+    """True if this error, or one that led to it, reports a lack of memory."""
     seen: set[int] = set()
     here: BaseException | None = error
     while here is not None and id(here) not in seen:
@@ -87,7 +87,7 @@ def _lacks_memory(error: BaseException) -> bool:
 
 
 def _limit_reached() -> str:
-    """What to say of a limit to the process's memory that is nearly used up; else nothing."""
+    """A note on the process's memory limit if it is nearly used up; else an empty string."""
     most, status = _limit(), Path("/proc/self/status")
     if most is None or not status.exists():
         return ""

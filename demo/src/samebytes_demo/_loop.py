@@ -35,7 +35,7 @@ H = TypeVar("H")
 
 
 class Way(ABC, Generic[H]):
-    """How one pipeline hands the bytes on. `H` is what it keeps for each frame.
+    """A way in which one pipeline passes the bytes on. `H` is what it keeps for each frame.
 
     Attributes:
         name: of the pipeline.
@@ -82,7 +82,7 @@ class LoopWay(Way[H]):
 
     @abstractmethod
     def free(self, held: H) -> bool:
-        """Whether nobody else reads the frame that will be drawn into."""
+        """True if nobody else reads the frame that will be drawn into."""
 
     @abstractmethod
     def draw(self, held: H, boxes: Sequence[Box]) -> av.VideoFrame:
@@ -95,7 +95,7 @@ class LoopWay(Way[H]):
 
 @dataclass(slots=True)
 class Result:
-    """What a pipeline did.
+    """The results of one pipeline.
 
     Attributes:
         pipeline: its name.

@@ -104,7 +104,7 @@ class SamebytesWay(Way[Held]):
         draw_boxes(mats, self.image, boxes)
 
     def copied(self) -> int:
-        """What samebytes counted is what was copied."""
+        """The bytes copied so far, as samebytes counted them."""
         return sb.stats().copied_bytes - self._copied_before
 
     def finish(self) -> None:
@@ -135,7 +135,7 @@ class _Detect(el.Transform):
 
 
 class _Run:
-    """What the elements of one run share.
+    """The state that the elements of one run share.
 
     Attributes:
         before: the frame that came last.

@@ -25,7 +25,7 @@ _RATE = Fraction(25)
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What all frames of a video have in common.
+    """The properties that all frames of a video share.
 
     Attributes:
         image: format and size.
@@ -41,7 +41,7 @@ class Picture:
 
     @property
     def padded(self) -> bool:
-        """Whether some plane has bytes between its rows."""
+        """True if some plane has bytes between its rows."""
         return self.pitches != self.dense().pitches
 
     def dense(self) -> Picture:

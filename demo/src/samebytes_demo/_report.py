@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo reports when it is done."""
+"""The report that the demo prints when it is done."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class Report:
 
     @property
     def same_boxes(self) -> bool:
-        """Whether every pass found the same; True if only one ran."""
+        """True if every pass found the same boxes, or if only one ran."""
         return self.pipeline is None or not self.pipeline.disagree
 
     @property
     def device_is_software(self) -> bool:
-        """Whether the device is a program on the CPU that stands in for hardware."""
+        """True if the device is a program on the CPU that stands in for hardware."""
         return "software" in self.device_name.lower()
 
     def text(self) -> str:

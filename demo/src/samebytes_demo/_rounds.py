@@ -16,7 +16,7 @@ Measure = Callable[[], Timing]
 
 @dataclass(slots=True)
 class Comparison:
-    """What each way took in each round.
+    """The timings of each way in each round.
 
     Attributes:
         codecs: the stages whose work is the same in every way.
@@ -47,7 +47,7 @@ class Comparison:
 
     @property
     def rounds(self) -> int:
-        """How often each way ran."""
+        """The number of times that each way ran."""
         return len(next(iter(self.passes.values())))
 
     @property
@@ -64,7 +64,7 @@ class Comparison:
         return Spread.of(timing.wall_ms(*stages) for timing in self.passes[name])
 
     def cpu_beside(self, name: str, *stages: str) -> Paired:
-        """What the first way took beside another, round by round, as `cpu`."""
+        """The CPU times of the first way and another, paired by round, as in `cpu`."""
         first = next(iter(self.passes.values()))
         return Paired.of(
             [timing.cpu_ms(*stages) for timing in first],

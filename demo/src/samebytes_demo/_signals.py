@@ -17,10 +17,10 @@ class Ended(KeyboardInterrupt):
 
 
 class Ending:
-    """Which signal asked the program to end.
+    """The signal that asked the program to end.
 
     Native libraries call Python and drop or replace what it raises, and so does Python itself in
-    destructors. So the signal is remembered, and asked for between frames and at the end.
+    destructors. So the signal is remembered, and checked between frames and at the end.
 
     Attributes:
         signal: its number; None if there was none.
@@ -36,7 +36,7 @@ class Ending:
 
     @property
     def status(self) -> int:
-        """What a shell gives to a program that this signal ended; 0 if there was none."""
+        """The exit status that a shell reports after this signal; 0 if there was none."""
         return 0 if self.signal is None else 128 + self.signal
 
     def handle(self, number: int, _: FrameType | None) -> None:

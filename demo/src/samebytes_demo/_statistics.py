@@ -33,10 +33,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """What samebytes took beside another way in the same rounds.
+    """Measurements of samebytes and of another way in the same rounds.
 
-    What slows the machine during a round slows both, and drops out of their difference; the ranges
-    over all rounds have it in them.
+    Anything that slows the machine during a round slows both and cancels out in their difference,
+    but not in the ranges over all rounds.
 
     Attributes:
         ours, theirs: what each took, over all rounds.
@@ -70,12 +70,12 @@ class Paired:
 
     @property
     def shown(self) -> bool:
-        """Whether so many rounds agree that they would hardly do so by chance."""
+        """True if more rounds agree than chance would plausibly explain."""
         return by_chance(max(self.less, self.more), len(self.saved)) < _MAY_BE_CHANCE
 
 
 def by_chance(agree: int, rounds: int) -> float:
-    """How often so many rounds or more agree, in one direction or the other, if nothing differs.
+    """The probability that so many rounds or more agree, in either direction, if nothing differs.
 
     Either way is then the quicker one in half of the rounds: this is the sign test.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the stages of a pass cost: wall time, CPU time and copied bytes."""
+"""Measurement of the stages of a pass: wall time, CPU time and copied bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Cost", "Stopwatch", "Timing"]
 
 @dataclass(slots=True)
 class Cost:
-    """What one stage cost in all frames of a pass.
+    """The cost of one stage over all frames of a pass.
 
     Attributes:
         wall: seconds on the clock.
@@ -27,7 +27,7 @@ class Cost:
 
 @dataclass(slots=True)
 class Timing:
-    """What one pass cost, without opening files and compiling models.
+    """The cost of one pass, without opening files and compiling models.
 
     Attributes:
         stages: each stage by its name, in the order of the pipeline.

@@ -29,7 +29,7 @@ _WAYS: tuple[type[RgbWay], ...] = (SamebytesRgb, CopyingRgb)
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """What the streams took, in the best of some passes.
+    """The throughput and CPU time of the streams, each the best of some passes.
 
     Attributes:
         streams: at the same time.

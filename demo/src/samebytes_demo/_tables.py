@@ -16,7 +16,7 @@ _SUBJECTS = {THEIRS: "the copying idiom", "by hand": "the code written by hand"}
 
 
 def table(comparison: Comparison, mb: str) -> list[str]:
-    """What each stage took in each way, and what samebytes saved.
+    """The lines of a table: the times of each stage in each way, and what samebytes saved.
 
     Args:
         mb: the title of the last column, "MB ...".

@@ -49,7 +49,7 @@ class VerifyingWay(SamebytesWay):
         return mask
 
     def paint(self, held: Held, mats: Sequence[Array], boxes: Sequence[Box]) -> None:
-        """What OpenCV writes, FFmpeg and OpenVINO read."""
+        """Draw the boxes, and check that FFmpeg and OpenVINO read what OpenCV writes."""
         super().paint(held, mats, boxes)
         places = [_address(mat) for mat in mats]
         planes = [plane.buffer_ptr for plane in held.frame.native.planes]
