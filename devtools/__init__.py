@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What dev.py is made of. Standard library only; never published."""
+"""The implementation of dev.py. Standard library only; never published."""

@@ -75,7 +75,7 @@ class Block(NamedTuple):
 
     @property
     def runs(self) -> bool:
-        """Whether it runs as printed."""
+        """True if the block runs as printed."""
         return self.language in RUN and not (
             self.words or self.run_by or self.not_run or self.part_of
         )
@@ -127,7 +127,7 @@ def _block(
 
 
 def complaints(root: Path = ROOT) -> list[str]:
-    """What is wrong with the blocks of all files, and with what they install: `page:line: what`."""
+    """The errors in the blocks of all files, and in what they install, as `page:line: error`."""
     return [found for page in pages(root) for found in _of_page(page, root)]
 
 

@@ -37,7 +37,7 @@ _COLUMNS = "\n| edge | the bytes | only | access | how |\n|---|---|---|---|---|\
 
 
 def edges_of_all_plugins() -> list[MapperSpec]:
-    """What the installed plugins declare."""
+    """The edges that the installed plugins declare."""
     return [edge for plugin in samebytes.installed_plugins() for edge in plugin.edges]
 
 

@@ -98,12 +98,12 @@ def prepare_tests(*, again: bool = False) -> None:
 
 
 def why_left_out(name: str) -> str | None:
-    """Why the last set-up left out a distribution or group, or None if it did not."""
+    """The reason why the last set-up left out a distribution or group, or None if it did not."""
     return read_note().left_out.get(name)
 
 
 def left_out(*, strict: bool) -> list[Result]:
-    """What the last set-up left out, each as a part that did not run; in a strict run it failed.
+    """The parts that the last set-up left out, as not run; in a strict run, as failed.
 
     The array libraries are not among them: the tests that need one say so themselves.
     """
@@ -183,7 +183,7 @@ class _Run:
     last_lines: str = ""
 
     def taken(self) -> str:
-        """What it took from where, in words; from folders of this machine only if it did."""
+        """The megabytes downloaded, and those from folders of this machine if there are many."""
         downloaded = f"{self.downloaded / 1e6:.0f} MB were downloaded"
         if self.from_disk < _WORTH_A_WORD:
             return downloaded

@@ -192,7 +192,7 @@ class Errors:
         return found
 
     def remedy(self, name: str) -> str:
-        """What a user does about an error of that class."""
+        """The advice to a user for an error of that class."""
         while name not in _REMEDIES:
             name = self.classes[name].base
         return _REMEDIES[name]
@@ -228,7 +228,7 @@ class Errors:
 
 @cache
 def errors() -> Errors:
-    """Those of this repository."""
+    """The errors of this repository."""
     return Errors({d.name: list(_modules(d.path / "src")) for d in DISTRIBUTIONS})
 
 
@@ -273,7 +273,7 @@ def _constants(module: ast.Module) -> dict[str, str]:
 
 
 def _text(node: ast.expr, constants: Mapping[str, str]) -> str:
-    """What an expression gives, with `{...}` for what is known only when it runs."""
+    """The text of an expression, with `{...}` for what is known only when it runs."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.Name) and node.id in constants:
@@ -293,7 +293,7 @@ def _text(node: ast.expr, constants: Mapping[str, str]) -> str:
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Whether a sum is one of texts, not of numbers."""
+    """True if a sum adds texts, not numbers."""
     if isinstance(node, ast.BinOp):
         return _is_text(node.left) or _is_text(node.right)
     return isinstance(node, ast.JoinedStr) or (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which girepository PyGObject is built on here: 2.0, or 1.0 where the system has no other.
+"""The choice of the girepository to build PyGObject on: 2.0, or 1.0 where there is no other.
 
 PyGObject 3.51 and later need 2.0, older ones 1.0. Debian 12 has 1.0 alone, Debian 13 both, and
 later ones may have 2.0 alone.
@@ -18,7 +18,7 @@ _OLD = ("gobject-introspection-1.0.pc", "libgirepository1.0-dev")
 
 
 def is_new() -> bool:
-    """Whether it is 2.0: what is there decides, then what the archive has, the newer one first."""
+    """True if it is 2.0: an installed one decides, then what the archive has; 2.0 comes first."""
     for name, new in ((_NEW[0], True), (_OLD[0], False)):
         if (_PKGCONFIG / name).exists():
             return new
@@ -32,7 +32,7 @@ def wanted(*, new: bool | None = None) -> tuple[str, str]:
 
 
 def extras() -> tuple[str, ...]:
-    """Those of samebytes-gstreamer with which pip takes a PyGObject that can be built on it."""
+    """The extras of samebytes-gstreamer for which pip takes a PyGObject that can be built on it."""
     return () if is_new() else ("girepository1",)
 
 

@@ -100,13 +100,13 @@ def _check(path: Path) -> list[str]:
 
 
 def _is_source(path: Path, but: tuple[str, ...]) -> bool:
-    """Whether a file is part of a distribution, and neither one of `but` nor in one of them."""
+    """True if a file is part of a distribution, and neither one of `but` nor in one of them."""
     inside = path.relative_to(ROOT)
     return "src" in inside.parts and not any(inside.is_relative_to(each) for each in but)
 
 
 def _has_our_locks(path: Path, owner: str | None) -> bool:
-    """Whether a file is part of what users run, other than the module that makes the locks."""
+    """True if a file is part of what users run, other than the module that makes the locks."""
     return (
         owner not in (None, _WITHOUT_THE_CORE)
         and "src" in path.relative_to(ROOT).parts

@@ -16,7 +16,7 @@ __all__ = ["needs"]
 
 
 def needs(name: str) -> dict[str, list[str]]:
-    """What the distribution needs without extras, and what these need, by canonical names.
+    """The requirements of a distribution without extras, and theirs, by canonical names.
 
     Requirements of an extra count where somebody asks for that extra.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Markdown files tell a reader to install: is it there, and from where does it come?
+"""Checks of what the Markdown files install: does it exist, and where does it come from?
 
 No test runs these lines, so they are read instead. While samebytes is not on PyPI, the pages below
 docs install folders of a checkout. The README of a distribution names the package: it is the page

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the metadata of all distributions has in common, and what a package page makes of it.
+"""The metadata common to all distributions, and the parts of package pages that show it.
 
 The addresses of the project are in one place, the table [tool.samebytes.urls] of the root
 pyproject.toml. `dev.py metadata` copies them into every distribution, as a build knows no other
@@ -121,7 +121,7 @@ def _undocumented(project: Mapping[str, Any], readme: str) -> list[str]:
 
 
 def extras_table(core: Mapping[str, Any], readme: str) -> list[str]:
-    """What is wrong with a README's table of the core's extras: | `extra` | what it brings |."""
+    """The errors in a README's table of the core's extras: | `extra` | what it brings |."""
     extras: dict[str, list[str]] = core["optional-dependencies"]
     rows = dict(_ROW.findall(readme.partition("| extra |")[2].partition("\n\n")[0]))
     found = [f"the table lacks the extra {e}" for e in extras if e not in rows]
@@ -138,7 +138,7 @@ def extras_table(core: Mapping[str, Any], readme: str) -> list[str]:
 
 
 def folders_installed(readme: str) -> list[str]:
-    """What is wrong with the `pip install ./FOLDER ...` lines of a README in the root.
+    """The errors in the `pip install ./FOLDER ...` lines of a README in the root.
 
     Each has all distributions of this repository that its folders depend on: no index has them.
     """

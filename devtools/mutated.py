@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `dev.py mutate` puts faults into: the parts of the core, and each backend."""
+"""The code that `dev.py mutate` puts faults into: the parts of the core, and each backend."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ class Package:
 
     @property
     def options(self) -> list[str]:
-        """What pytest is given for the devices. Tests skip where one cannot be used here."""
+        """The options of pytest for the devices. Tests skip where a device cannot be used here."""
         return on(self.devices, strict=False)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Where faults are put.
+    """A folder of modules to put faults into.
 
     Attributes:
-        package: what it is in.
-        folder: all modules below it get some.
+        package: the package that the folder is in.
+        folder: the folder; all modules below it are included.
     """
 
     package: Package

@@ -125,7 +125,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_type(node: ast.expr) -> bool:
-    """Whether an expression can only be a type: Callable[...], or with None in a union."""
+    """True if an expression can only be a type: Callable[...], or with None in a union."""
     match node:
         case ast.Subscript(value=ast.Name(id=name)):
             return name in ("Callable", "tuple", "dict", "list", "type")
@@ -177,7 +177,7 @@ def _short(text: str) -> str:
 
 
 def drawn(part: str, count: int, seed: int) -> list[Mutant]:
-    """That many mutants of a part, each change as likely as another."""
+    """A random sample of `count` mutants of a part, each change as likely as another."""
     package, folder = PARTS[part].package, PARTS[part].folder
     sources = {path: path.read_text() for path in sorted(folder.rglob("*.py"))}
     every = [(path, n) for path, source in sources.items() for n in range(_count(source))]
@@ -187,7 +187,7 @@ def drawn(part: str, count: int, seed: int) -> list[Mutant]:
 
 
 def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
-    """Whether the tests pass with it. One that makes them hang is noticed."""
+    """True if the tests pass with the mutant. One that makes them hang does not survive."""
     if not tests:
         return True
     with tempfile.TemporaryDirectory(prefix="samebytes-mutant-") as folder:

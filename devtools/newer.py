@@ -108,7 +108,7 @@ def _fill(found: Path, python: Path, chosen: Sequence[Distribution]) -> None:
 
 
 def versions(python: Path) -> str:
-    """What the tests ran with, for the table."""
+    """The versions that the tests ran with, for the table."""
     program = "import av, sys; print(*sys.version_info[:2], av.__version__)"
     answer = subprocess.run(
         [python, "-c", program], capture_output=True, text=True, check=False
@@ -133,7 +133,7 @@ def _candidates(series: tuple[int, int]) -> Iterator[Path]:
 
 
 def _makes_venvs(python: Path, series: tuple[int, int]) -> bool:
-    """Whether it runs, is of that series, and has ensurepip; pyenv's shims may do none of it."""
+    """True if `python` runs, is of that series and has ensurepip; a shim of pyenv may not."""
     try:
         answer = subprocess.run(
             [python, "-c", _WHAT_CAN_VENV],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a set-up consists of: the pyproject.toml files say it, part by part.
+"""The parts of a set-up, as the pyproject.toml files name them.
 
 A part is the smallest thing that can be left out: one distribution with what it requires of
 others, or a group of tools.
@@ -48,7 +48,7 @@ class Part:
 
     @property
     def missing(self) -> tuple[Wanted, ...]:
-        """What the machine lacks to build the requirements."""
+        """The packages that the machine lacks to build the requirements."""
         return tuple(wanted for wanted in self.compiles_with if wanted.missing)
 
     @property
@@ -58,7 +58,7 @@ class Part:
 
 
 def demo_parts() -> list[Part]:
-    """What `samebytes demo` needs: its distribution and, without end, what that requires."""
+    """The parts that `samebytes demo` needs: its distribution and all that it requires in turn."""
     found: dict[str, Part] = {}
     asked: list[tuple[str, frozenset[str]]] = [("samebytes-demo", frozenset())]
     while asked:
@@ -89,12 +89,12 @@ def test_parts() -> list[Part]:
 
 
 def site_parts() -> list[Part]:
-    """What the documentation is built with: it reads the source, and imports nothing of it."""
+    """The parts that build the documentation: it reads the source, and imports nothing of it."""
     return [_group("docs", required=True)]
 
 
 def release_parts() -> list[Part]:
-    """What writes the lists of contents of a release."""
+    """The parts that write the lists of contents of a release."""
     return [_group("release", required=True)]
 
 

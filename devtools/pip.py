@@ -31,7 +31,7 @@ _SAYS_NOTHING = re.compile(
 
 @dataclass(frozen=True)
 class Installed:
-    """How a run of pip ended: why it failed, or None.
+    """The outcome of a run of pip: the reason why it failed, or None.
 
     `downloaded` is what it downloaded, in bytes, and `from_disk` what it took from folders of this
     machine, which another machine would have to download. `last_lines` are those of its output.
@@ -106,7 +106,7 @@ def taken_from_disk(line: str) -> int:
 
 
 def reason_of(lines: Sequence[str]) -> str:
-    """Why pip failed, in one line of its own."""
+    """The reason why pip failed, in one of its own lines."""
     errors = [match["reason"] for line in lines if (match := _ERROR.match(line))]
     informative = [error for error in errors if not _SAYS_NOTHING.search(error)]
     last = [line.strip() for line in lines if line.strip()][-1:]

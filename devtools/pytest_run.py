@@ -40,7 +40,7 @@ def on(devices: Sequence[str], *, strict: bool) -> list[str]:
 
 
 def options(*, strict: bool, may_miss: Sequence[str]) -> list[str]:
-    """Which skips are failures."""
+    """The options of pytest that make skips failures, except for packages that may be missing."""
     if not strict:
         return []
     exceptions = [f"--may-miss={package}" for package in may_miss]
@@ -60,7 +60,7 @@ def few(expression: str = "") -> list[str]:
 
 
 def environment(crash: Crash) -> dict[str, str]:
-    """What is set for the tests, beside what the caller's environment says."""
+    """The variables set for the tests, in addition to the caller's environment."""
     return {
         "PYTHONNOUSERSITE": "1",
         "PYTHONPATH": str(PLUGINS),

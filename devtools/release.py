@@ -37,7 +37,7 @@ def release(folder: Path) -> list[Result]:
 
 
 def same_versions() -> list[str]:
-    """Where a version differs from the core's: in the metadata, or in a `__version__`."""
+    """The places where a version differs from the core's: in metadata, or in a `__version__`."""
     wanted = metadata.read(CORE.path)["project"]["version"]
     found = [c for c in metadata.complaints() if ": version is " in c]
     for distribution in DISTRIBUTIONS:
@@ -50,7 +50,7 @@ def same_versions() -> list[str]:
 
 
 def complete(folder: Path, distributions: Sequence[Distribution] = DISTRIBUTIONS) -> list[str]:
-    """What is missing in `folder`, or there twice."""
+    """The files that are missing in `folder`, or there more than once."""
     found = []
     for distribution in distributions:
         stem = distribution.name.replace("-", "_")
@@ -62,7 +62,7 @@ def complete(folder: Path, distributions: Sequence[Distribution] = DISTRIBUTIONS
 
 
 def before_uploading() -> list[str]:
-    """What is not as it should be when a release is published, although it can be built."""
+    """The reasons not to publish a release yet, although it can be built."""
     version = metadata.read(CORE.path)["project"]["version"]
     found = []
     if f"\n## [{version}]" not in (ROOT / "CHANGELOG.md").read_text():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How parts of a run end, and the table that says so."""
+"""The results of the parts of a run, and the table that shows them."""
 
 import re
 import textwrap
@@ -16,7 +16,7 @@ _NO_DEVICE = re.compile(r"missing device (\w+)")
 
 @dataclass(frozen=True)
 class Result:
-    """How one part ended; a part that could not be run here is neither good nor bad."""
+    """The result of one part; a part that could not be run here is neither good nor bad."""
 
     name: str
     ok: bool
@@ -41,7 +41,7 @@ def table(results: Sequence[Result], seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Crash:
-    """What the plugin samebytes_crash leaves of a run of pytest: the test, all threads' stacks."""
+    """The files that the plugin samebytes_crash leaves of a run of pytest: test and all stacks."""
 
     test: Path
     stacks: Path

@@ -16,7 +16,7 @@ _BEGIN, _END = "<!-- begin: python3 dev.py said -->\n", "<!-- end -->\n"
 
 
 class Cell(NamedTuple):
-    """What becomes of something on one way.
+    """The outcome for one property on one way.
 
     Attributes:
         state: "kept": said as before. "applied": the picture is as it says, or what is said is
@@ -51,7 +51,7 @@ ROWS = {
     "icc_profile": "side data ICC_PROFILE",
     "dynamic_hdr": "side data DYNAMIC_HDR_PLUS",
 }
-"""What frames say, and what that is where the name is not that of an entry."""
+"""The properties of frames, with an explanation of each that is not the name of an entry."""
 
 WAYS = {
     "wrap": "`samebytes.frame(av_frame)`",
@@ -156,7 +156,7 @@ _KEPT = {"json.sink": ("time",)}
 
 
 def cell(row: str, way: str) -> Cell:
-    """What becomes of `row` on `way`."""
+    """The outcome for `row` on `way`."""
     if (how := _APPLIED.get(way, {}).get(row)) is not None:
         return Cell("applied", how)
     dropped = _DROPPED.get(way, {})

@@ -108,7 +108,7 @@ class _Running:
         return cls(job, process, receiver, log)
 
     def progress(self) -> str:
-        """How long it has been running, and the last that it wrote."""
+        """A line with the running time and the last output."""
         lines = self.log.read_text(errors="replace").split("\n") if self.log.exists() else []
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return f"running {self.job.name}, {time.monotonic() - self.began:.0f} s: {last[:100]}"

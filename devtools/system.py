@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pip cannot bring: headers, libraries and programs of the operating system (Debian)."""
+"""Packages that pip cannot bring: headers, libraries and programs of the system (Debian)."""
 
 import os
 import re
@@ -32,7 +32,7 @@ class Wanted:
 
     @property
     def missing(self) -> bool:
-        """Whether it is not there."""
+        """True if the file is missing."""
         return not Path(self.path).exists()
 
 
@@ -92,9 +92,9 @@ _WANTED = (
 
 
 def to_build_pygobject(*, new_girepository: bool | None = None) -> tuple[Wanted, ...]:
-    """What PyGObject and pycairo need, which come as sources: pip builds them.
+    """The packages needed to build PyGObject and pycairo, which come as sources.
 
-    With the girepository that this system has or can have, or with the one that was chosen.
+    They are for the girepository that this system has or can have, or for the one that is chosen.
     """
     return tuple(
         Wanted(path, package, "samebytes-gstreamer, as PyGObject is built when pip installs it")
@@ -158,7 +158,7 @@ def _missing() -> list[Wanted]:
 
 
 def _uses(missing: Iterable[Wanted]) -> str:
-    """What needs the missing packages, each use with its packages."""
+    """The uses of the missing packages, each with its packages."""
     uses: dict[str, dict[str, None]] = {}
     for wanted in missing:
         uses.setdefault(wanted.needed_by, {})[wanted.package] = None
@@ -166,7 +166,7 @@ def _uses(missing: Iterable[Wanted]) -> str:
 
 
 def _how_much(packages: Sequence[str]) -> str:
-    """How many packages apt would install for these, and their size; nothing if it cannot say."""
+    """The number and size of the packages that apt would install; empty if it cannot say."""
     command = ["apt-get", "--print-uris", "-qq", "--no-install-recommends", "install", *packages]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=False)

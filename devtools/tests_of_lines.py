@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests run a line of a package: the tests closest to it, once, under coverage.py."""
+"""The tests that run a line of a package, found by one run of the closest under coverage.py."""
 
 import json
 import os
@@ -27,7 +27,7 @@ _SECONDS_OF_A_MODULE = 120.0
 
 @dataclass(frozen=True)
 class TestsOfLines:
-    """What was measured.
+    """The measured tests and the lines that they run.
 
     Attributes:
         tests: their ids, the fastest first.

@@ -128,7 +128,7 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
 
 
 def _limits(distribution: Distribution) -> list[str]:
-    """What its extras ask of packages of others."""
+    """The requirements of its extras on packages of others."""
     project = tomllib.loads((distribution.path / "pyproject.toml").read_text())["project"]
     extras = project.get("optional-dependencies", {})
     wanted = (text for name in distribution.all_extras for text in extras.get(name, ()))

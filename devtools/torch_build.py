@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether pip offers a build of torch without CUDA, which would be gigabytes."""
+"""A check that pip offers a build of torch without CUDA, which would be gigabytes."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _GPU_PACKAGE = re.compile(r"(nvidia|cuda|triton)", re.IGNORECASE)
 
 
 def why_no_torch(requirements: Sequence[str]) -> str | None:
-    """Why torch must be left out of .venv, or None. pip downloads nothing to answer."""
+    """The reason why torch must be left out of .venv, or None. pip downloads nothing to answer."""
     command = [str(PYTHON), *pip.INSTALL, "--quiet", "--dry-run", "--report", "-", *requirements]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if answer.returncode:
@@ -24,7 +24,7 @@ def why_no_torch(requirements: Sequence[str]) -> str | None:
 
 
 def gpu_packages(report: str) -> str | None:
-    """Why an installation report of pip names a GPU build, or None when it does not.
+    """The reason why pip's installation report names a GPU build, or None when it does not.
 
     https://pip.pypa.io/en/stable/reference/installation-report/ describes the report.
     """

@@ -21,12 +21,12 @@ _NOTE = VENV / "samebytes-setup.json"
 
 @dataclass
 class Note:
-    """What is known of a .venv.
+    """The recorded state of a .venv.
 
-    Whose Python it has and where it was made, since neither can change in place; the requirements
-    that are met, the distributions that are installed (with their digests), what was left out and
-    why, and the Debian packages that were missing when they were last asked for. `unfinished` is
-    true while pip runs.
+    It names the Python and the folder of the .venv, since neither can change in place; the
+    requirements that are met, the installed distributions with their digests, what was left out
+    and why, and the Debian packages that were missing when last asked for. `unfinished` is true
+    while pip runs.
     """
 
     python: str = ""
@@ -39,7 +39,7 @@ class Note:
 
     @property
     def usable(self) -> bool:
-        """Whether this Python made it, in this place, and nothing broke off within it."""
+        """True if this Python made the .venv in this place, and no installation in it broke off."""
         of_this_python = (self.python, self.folder) == (_this_python(), str(VENV))
         return of_this_python and not self.unfinished and PYTHON.exists()
 

@@ -109,7 +109,7 @@ def tagged(wheel: Path) -> str:
 
 
 def needs(wheel: Path) -> set[str]:
-    """What the libraries in a wheel are linked to, beyond glibc: `file needs library`.
+    """The libraries that those in a wheel link to, beyond glibc: `file needs library`.
 
     Raises:
         WheelError: it holds no library.

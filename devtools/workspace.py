@@ -174,7 +174,7 @@ def run(
 
 
 def capture(command: Sequence[str | Path], *, cwd: Path = ROOT) -> str:
-    """What a command writes to its output; it is not shown.
+    """The output of a command; it is not shown.
 
     Raises:
         CommandError: it failed; the message has the last line of its errors.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages that people write have from a run: the text between two marks, by its name."""
+"""Blocks of handwritten pages that are made from a run: the text between two marks, by name."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -63,7 +63,7 @@ def _copying(run: Mapping[str, Any]) -> str:
 
 
 def _break_even(rows: list[Row]) -> str:
-    """Where copying begins to take longer, between two sizes that were measured."""
+    """The size from which copying takes longer, estimated between two that were measured."""
     if len(rows) == 1:
         return "not measured: one size"
     slower = [row for row in rows if row["ours"] > row["copying"]]
@@ -79,7 +79,7 @@ def _break_even(rows: list[Row]) -> str:
 
 
 def _copies(run: Mapping[str, Any]) -> str:
-    """How much longer than the frameworks' own calls the copies take that were asked for."""
+    """A table of how many times as long as the frameworks' own calls requested copies take."""
     kinds: dict[str, list[float]] = {"cpu -> cpu": [], "uploads": [], "downloads": []}
     for row in _measured(run):
         if "-> " not in row["name"] or not row["name"].endswith("copied") or row["ratio"] is None:

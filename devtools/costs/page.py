@@ -59,7 +59,7 @@ def page(run: Mapping[str, Any]) -> str:
 
 
 def _alone(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Why there is nothing by hand beside a row."""
+    """The reasons for which rows have no figure by hand, as lines of Markdown."""
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if row["by_hand"] is None and row.get("alone"):

@@ -55,9 +55,9 @@ def add_fresh(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 
 def hardest() -> list[Result]:
-    """What continuous integration tries each time.
+    """The trials that continuous integration runs each time.
 
-    It is the demo on the machine that has least, and GStreamer's analytics metadata.
+    They are the demo on the barest machine that can run it, and GStreamer's analytics metadata.
 
     Raises:
         CommandError: this machine cannot make it.

@@ -32,7 +32,7 @@ shift && exec "$@"
 
 
 def why_no_root() -> str | None:
-    """Why this machine cannot make one, None if it can."""
+    """The reason why this machine cannot make a pristine Debian, None if it can."""
     if os.geteuid() != 0:
         return "a pristine Debian needs root (chroot)"
     for program, package in (("debootstrap", "debootstrap"), ("unshare", "util-linux")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fresh machine gets of the host's: the way to the network, and this checkout."""
+"""The parts of the host that a fresh machine gets: the way to the network, and this checkout."""
 
 import os
 import re

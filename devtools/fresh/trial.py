@@ -66,7 +66,7 @@ def _trial(machine: Machine, place: Root | Host, name: str) -> Result:
 
 
 def judged(ended: Ended, name: str, *, can_make_venv: bool) -> tuple[bool, str]:
-    """Whether a set-up ended as it should, and the line that says how."""
+    """True if a set-up ended as it should, and the line that says how."""
     if not can_make_venv:
         return _says_the_one_command(ended)
     if ended.status:
@@ -93,6 +93,6 @@ def _says_the_one_command(ended: Ended) -> tuple[bool, str]:
 
 
 def _cause(ended: Ended) -> str:
-    """What dev.py said last, as make adds a line of its own after it."""
+    """The last line from dev.py itself, as make adds a line of its own after it."""
     said = [line for line in ended.lines if line.startswith("dev.py: ")]
     return said[-1] if said else ended.last_line

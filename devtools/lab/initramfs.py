@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guest has before it sees the host's files."""
+"""The files that the guest has before it sees the host's."""
 
 from pathlib import Path
 

@@ -36,7 +36,7 @@ class Kernel:
 
 
 def cache_folder() -> Path:
-    """Where the lab keeps what it has fetched."""
+    """The folder in which the lab keeps what it has fetched."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if base else Path.home() / ".cache") / "samebytes" / "lab"
 

@@ -26,7 +26,7 @@ _PASSED_ON_PREFIXES = ("LC_", "PYTHON", "SAMEBYTES_", "OCL_", "LIBVA_", "HYPOTHE
 
 @dataclass(frozen=True)
 class Size:
-    """What the guest may use: memory in MiB, CPUs, and seconds."""
+    """The limits of the guest: memory in MiB, CPUs, and seconds."""
 
     memory: int = 2048
     cpus: int = 1
@@ -35,7 +35,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Ended:
-    """How the guest ended: the job's status, or None when the job gave none.
+    """The end of a guest: the job's status, or None when the job gave none.
 
     `folder` holds what the job wrote to RESULTS; `console` is what the kernel said.
     """

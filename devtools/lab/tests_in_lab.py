@@ -73,7 +73,7 @@ def marked_files() -> list[str]:
 
 
 def judged(ended: Ended, size: Size) -> Result:
-    """What a guest's end means."""
+    """The result of a run in a guest, from the way it ended."""
     if ended.timed_out:
         return Result("lab", False, f"stopped after {size.timeout:.0f} s (--timeout)")
     if ended.status is None:

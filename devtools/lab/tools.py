@@ -14,7 +14,7 @@ _ALSO = "/usr/local/sbin:/usr/sbin:/sbin"
 
 @dataclass(frozen=True)
 class Tools:
-    """Where the programs lie."""
+    """The paths of the programs."""
 
     qemu: Path
     busybox: Path
@@ -44,7 +44,7 @@ def find_tools() -> Tools:
 
 
 def find_program(name: str, *, package: str) -> Path:
-    """Where a program lies.
+    """The path of a program.
 
     Raises:
         MissingToolError: nowhere; the message names the Debian package that has it.
@@ -56,7 +56,7 @@ def find_program(name: str, *, package: str) -> Path:
 
 
 def needs_libraries(program: Path) -> bool:
-    """Whether an ELF program names an interpreter (PT_INTERP), as those with libraries do."""
+    """True if an ELF program names an interpreter (PT_INTERP), as those with libraries do."""
     data = program.read_bytes()
     # elf.h: Elf64_Ehdr has e_phoff at 32, e_phentsize at 54, e_phnum at 56; p_type comes first.
     table = int.from_bytes(data[32:40], "little")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why there is no lab on this machine."""
+"""Errors that say why there is no lab on this machine."""
 
 from devtools.workspace import CommandError
 

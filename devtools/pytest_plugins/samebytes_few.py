@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def is_of_the_kit(item: pytest.Item) -> bool:
-    """Whether `samebytes.testing` defines the test, however the class is named that has it."""
+    """True if `samebytes.testing` defines the test, whatever class inherits it."""
     module = getattr(getattr(item, "function", None), "__module__", None) or ""
     return module.partition(".testing")[0] == "samebytes"
 

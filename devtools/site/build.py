@@ -75,13 +75,13 @@ def serve(port: int) -> int:
 
 
 def version() -> str:
-    """What the folder is called: the version without its last number, as patches change no page."""
+    """The folder's name: the version without its last number, as patches change no page."""
     number: str = metadata.read(CORE.path)["project"]["version"]
     return ".".join(number.split(".")[:2])
 
 
 def foreign(built: Path) -> Iterator[str]:
-    """What the pages would load from other hosts, as `page: the tag`."""
+    """The tags by which pages would load something from other hosts, as `page: the tag`."""
     for page in sorted(built.rglob("*")):
         if page.suffix in (".html", ".css", ".svg"):
             for match in _LOADED.finditer(page.read_text()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the docstring of a public function or class should say and does not."""
+"""Checks that the docstrings of public functions and classes are complete."""
 
 import ast
 import re
@@ -34,7 +34,7 @@ _UNITS = {
 
 
 def lacking(function: griffe.Function) -> list[str]:
-    """What the docstring of a function should say and does not."""
+    """The facts that the docstring of a function should state but does not."""
     if function.docstring is None:
         return [] if _inherited(function) else ["no docstring"]
     sections = {s.kind: s.value for s in function.docstring.parsed}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MkDocs calls while it builds the site; mkdocs.yml names this module."""
+"""The hooks that MkDocs calls while it builds the site; mkdocs.yml names this module."""
 
 import logging
 from pathlib import Path, PurePosixPath

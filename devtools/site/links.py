@@ -20,7 +20,7 @@ _LANGUAGES = {".py": "python", ".toml": "toml", ".c": "c", ".h": "c", ".json": "
 
 
 def page_of(root: Path, path: PurePosixPath) -> str:
-    """Where a file or folder of the repository is on the site, as a path below its docs folder."""
+    """The path of a repository's file or folder on the site, below its docs folder."""
     if path.parts[0] == "docs":
         return str(PurePosixPath(*path.parts[1:]))
     place = PurePosixPath("repository", path)
@@ -79,7 +79,7 @@ def _leads_to(root: Path, path: PurePosixPath) -> Iterator[PurePosixPath]:
 
 
 def _files(root: Path, folder: PurePosixPath) -> list[PurePosixPath]:
-    """What a page that stands for a folder lists."""
+    """The files that a page standing for a folder lists."""
     found = (place for place in (root / folder).iterdir() if place.is_file())
     return sorted(folder / place.name for place in found)
 

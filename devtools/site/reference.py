@@ -75,7 +75,7 @@ class Name:
 
 
 def complaints(pages: Path = PAGES) -> list[str]:
-    """What is out of step between `__all__`, the docstrings and the pages below `pages`."""
+    """The disagreements between `__all__`, the docstrings and the pages below `pages`."""
     names = public_names()
     return [*_of_pages(names, directives(pages)), *_of_docstrings(names)]
 

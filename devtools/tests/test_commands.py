@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parts `dev.py test` runs, and what a missing lab means."""
+"""Tests of the parts that `dev.py test` runs, and of what a missing lab means."""
 
 import tomllib
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a set-up installs, what it leaves out, and what it remembers. pip is a recorder here."""
+"""Tests of what a set-up installs, leaves out and remembers. pip is a recorder here."""
 
 import json
 from collections.abc import Callable
@@ -87,7 +87,7 @@ def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
 
 
 def here(folder: Path) -> Wanted:
-    """What a machine has."""
+    """A requirement that a machine meets."""
     return Wanted(str(folder), "here", "tests")
 
 

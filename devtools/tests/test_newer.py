@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which Python the newer tier takes, what it installs, and what it says where it cannot run."""
+"""Tests of the newer tier: its choice of Python, its installs, and its message if it cannot run."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read from pip's output."""
+"""Tests of reading pip's output."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is removed, and which tests could notice."""
+"""Tests of removing a backend, and of which tests could notice."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run of pytest becomes one line, and the lines a table."""
+"""Tests of how a run of pytest becomes one line, and the lines a table."""
 
 import subprocess
 import sys

@@ -33,7 +33,7 @@ def test_never_reached(): pass
 
 
 def outcomes(tmp_path: Path, tests: str, *options: str) -> tuple[int, int]:
-    """How many of these tests failed (in any phase), and how many were skipped."""
+    """The number of these tests that failed (in any phase), and of those that were skipped."""
     (tmp_path / "test_it.py").write_text(tests)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     plugins = str(ROOT / "devtools" / "pytest_plugins")

@@ -152,7 +152,7 @@ def test_nothing_outlives_a_stop(tmp_path: Path, number: signal.Signals, when: s
 
 
 def wait_until(true: Callable[[], object]) -> bool:
-    """Whether it comes true within a minute."""
+    """True if the condition comes true within a minute."""
     deadline = time.monotonic() + 60
     while not true():
         if time.monotonic() > deadline:
@@ -162,7 +162,7 @@ def wait_until(true: Callable[[], object]) -> bool:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process has ended; it may wait for the first process of all to notice."""
+    """True if a process has ended, even if no process has waited for it yet."""
     try:
         return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of the operating system's packages."""
+"""Tests of the requests for packages of the operating system."""
 
 import os
 import subprocess
@@ -13,14 +13,14 @@ from devtools.system import Wanted, apt_command, prepare_system
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the set-up asks apt for; nothing is installed."""
+    """The packages that the set-up asks apt for; nothing is installed."""
     asked: list[str] = []
     monkeypatch.setattr(system, "_install", asked.extend)
     return asked
 
 
 def apt(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-    """What apt-get prints when it is asked how much there is to download."""
+    """The output of apt-get when it is asked how much there is to download."""
     packages = command[command.index("install") + 1 :] if "install" in command else []
     output = "".join(f"'http://mirror/{p}.deb' {p}.deb 1500000 MD5Sum:0\n" for p in packages)
     return subprocess.CompletedProcess(command, 0, output)

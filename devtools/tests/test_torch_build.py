@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which build of torch pip would bring."""
+"""Tests of which build of torch pip would bring."""
 
 import json
 

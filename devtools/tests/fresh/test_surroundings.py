@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fresh machine gets of this one, and what it does not."""
+"""Tests of what a fresh machine gets of this one, and what it does not."""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end of a set-up on a fresh machine means, and which machines there are."""
+"""Tests of how the end of a set-up on a fresh machine is judged, and of the machines' list."""
 
 import itertools
 import os

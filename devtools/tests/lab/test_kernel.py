@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kernel is taken, and what is said where there is none."""
+"""Tests of the choice of a kernel, and of the message where there is none."""
 
 import os
 import platform

@@ -21,7 +21,7 @@ BODY
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended may wait for its parent for a while."""
+    """True if a process runs, and does not only wait for its parent after its end."""
     status = Path(f"/proc/{pid}/status")
     return status.exists() and "State:\tZ" not in status.read_text()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests the lab runs, and what it makes of the guest's end."""
+"""Tests of the choice of the lab's tests, and of the verdict on the guest's end."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ LINE = "4096\t0\t0\t1\tudmabuf\t{}\tcamera\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What a good run of two tests leaves."""
+    """A folder as a good run of two tests leaves it."""
     (tmp_path / "junit.xml").write_text(JUNIT.format(2, 0))
     (tmp_path / "buffers-before").write_text(LINE.format(1))
     (tmp_path / "buffers-after").write_text(LINE.format(1))
