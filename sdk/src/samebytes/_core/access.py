@@ -10,10 +10,10 @@ from ..errors import UnknownNameError
 __all__ = ["ACCESS_MODES", "Access", "check_access"]
 
 Access = Literal["r", "w", "rw"]
-"""What a mapping is for.
+"""The kind of access that a mapping gives.
 
-"r" reads. "w" will write every byte: the old contents are undefined in the mapping. "rw" reads
-and writes.
+"r" reads. "w" writes every byte: the old contents are undefined in the mapping. "rw" reads and
+writes.
 """
 
 ACCESS_MODES: tuple[Access, ...] = get_args(Access)

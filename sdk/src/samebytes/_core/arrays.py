@@ -141,7 +141,7 @@ class PointerArray:
 
     @property
     def host_visible(self) -> bool:
-        """Whether the CPU can read it in place."""
+        """True if the CPU can read the memory in place."""
         return self.kind in self.host_kinds
 
     def array(self) -> np.ndarray[Any, Any]:

@@ -94,7 +94,7 @@ class Aside:
 
     @property
     def left(self) -> bool:
-        """Whether a call was given up."""
+        """True if a call was given up."""
         return bool(self._left)
 
     def call(self, function: Callable[[], R]) -> R:
@@ -145,7 +145,7 @@ class Aside:
             self._thread.join()
 
     def _woken(self) -> Any:
-        """What the call answers after it was woken; None if it does not."""
+        """Wake the call and return its answer; give the call up and return None if none comes."""
         for _ in range(round(_PATIENCE / _STEP)):
             self._wake()
             try:

@@ -45,14 +45,14 @@ def _empty(item: Any, slots: Iterable[MemberDescriptorType]) -> None:
 
 
 def read_slot(slot: Any, item: Any) -> Any:
-    """What a slot of a tensor or frame has, for a property that stands before the slot.
+    """The value of a slot of a tensor or frame, for a property that shadows the slot.
 
     Args:
         slot: the member descriptor.
         item: may be closed by another thread at any time.
 
     Raises:
-        ClosedError: it is empty, since the item was closed.
+        ClosedError: the slot is empty, since the item was closed.
     """
     try:
         return slot.__get__(item)

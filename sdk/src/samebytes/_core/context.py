@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 __all__ = ["Context", "Level", "Target"]
 
 Level = Literal["tensor", "frame"]
-"""What is mapped: one array, or a picture or sound with its planes."""
+"""The kind of object to map: one array, or a picture or sound with its planes."""
 Target: TypeAlias = Union[str, "Context[Any, Any]", "type[Context[Any, Any]]"]
-"""What names the place to map to: see `Tensor.map`."""
+"""A target to map to, as a name, a context or a class of contexts: see `Tensor.map`."""
 # (target, access), or (target, access, True) for routes that may copy. A target is entered by name
 # or, to hold no device context, by a weak reference.
 RouteKey = tuple[object, str] | tuple[object, str, bool]
 
 
 class Router(Protocol):
-    """What the core asks of routing, which is built upon it."""
+    """The interface through which the core uses routing, which is built upon it."""
 
     def derive(self, parent: Context, node: str | type[Context]) -> Context:
         """The context of `node` that shares the handles of `parent`."""
@@ -64,7 +64,7 @@ class Router(Protocol):
 
 
 class Context(TypedContext[TensorT_co, FrameT_co]):
-    """Where memory of one type lives, on one device.
+    """A place where memory of one type lives, on one device.
 
     A backend subclasses this, with its classes of tensors and frames as parameters for type
     checkers: `class ToyContext(Context["ToyTensor"])`. Host memory types have one context each,
@@ -290,8 +290,10 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
     @property
     def shared(self) -> bool:
-        """Whether every component of the program gets this very context, so that close() leaves
-        it open: the singletons of host memory, and a plugin's own context of a device.
+        """True if every component of the program gets this very context.
+
+        close() leaves such a context open. These are the singletons of host memory, and a plugin's
+        own context of a device.
         """
         return self.singleton
 
@@ -360,10 +362,10 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
 
 def is_current(thing: Any) -> bool:
-    """Whether neither it nor what it was derived from was closed.
+    """True if neither `thing` nor any context that it was derived from was closed.
 
     Args:
-        thing: a context, or what a registry holds in the place of one.
+        thing: a context, or the object that a registry holds in its place.
     """
     while thing is not None:
         if thing.closed:

@@ -57,7 +57,7 @@ def crop_frame(frame: Frame[Any], x: int, y: int, width: int, height: int, fit: 
 
 
 def _way_out(frame: Frame[Any]) -> str:
-    """How to get at the part all the same, as far as the route to the CPU allows."""
+    """Advice on another way to get the part, as far as the route to the CPU allows one."""
     from .._routing.route import route  # deferred: routes need the core
 
     try:
@@ -85,7 +85,7 @@ def grid_of(format_: ImageFormat, interlaced: bool = False) -> tuple[int, int]:
 def _fitted(
     box: tuple[int, int, int, int], info: ImageInfo, grid: tuple[int, int]
 ) -> tuple[int, int, int, int]:
-    """What lies in the picture, and around it what else belongs to the same chroma samples."""
+    """The part of `box` inside the picture, extended to whole chroma samples."""
     x, width = _fitted_along(box[0], box[2], info.width, grid[0])
     y, height = _fitted_along(box[1], box[3], info.height, grid[1])
     if width <= 0 or height <= 0:

@@ -94,7 +94,7 @@ class DescribedFrame:
 
 
 def _why_not_one_array(frame: Any) -> str:
-    """Why the frame is not an array, and which of its planes, mapped how, are."""
+    """Explain that the frame is not an array, and which expression gives its planes, which are."""
     info = frame.meta.info
     names = info.format.plane_names if isinstance(info, ImageInfo) else ()
     count = len(names) or len(frame.planes)

@@ -31,7 +31,7 @@ _OTHERS = {
 
 
 def is_dma_buf(fd: int) -> bool:
-    """Whether an open descriptor is a DMA-BUF; nothing happens to it.
+    """True if an open descriptor is a DMA-BUF; the check changes nothing.
 
     A DMA-BUF answers EINVAL to a SYNC with a flag that no kernel knows; everything else answers
     ENOTTY, for it does not know the call.
@@ -84,10 +84,10 @@ def memory_size(fd: int) -> int:
 
 
 def file_identity(fd: int) -> tuple[int, int]:
-    """What the system calls an open file: equal of all descriptors of it, and of no other file.
+    """The identity of an open file: the same for all its descriptors, and for no other file.
 
-    Since Linux 5.3 each DMA-BUF has an identity of its own; before, all had the same. When a file
-    is gone, another one may get its identity, as another file may get the number of a descriptor.
+    Since Linux 5.3 each DMA-BUF has its own identity; before, all had the same. When a file is
+    gone, another one may get its identity, just as the number of a descriptor may be reused.
 
     Args:
         fd: an open descriptor, which stays the caller's.
@@ -103,7 +103,7 @@ def file_identity(fd: int) -> tuple[int, int]:
 
 
 def file_behind(fd: int) -> str:
-    """What the kernel calls an open file: its path, "/memfd:NAME", "pipe:[NUMBER]".
+    """The kernel's name for an open file: its path, "/memfd:NAME", "pipe:[NUMBER]"; else "".
 
     Args:
         fd: an open descriptor, which stays the caller's.

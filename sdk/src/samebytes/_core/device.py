@@ -29,7 +29,7 @@ class Device:
     luid: bytes | None = None
 
     def same(self, other: Device) -> bool | None:
-        """Whether both are the same hardware; None where that cannot be known.
+        """True if both are the same hardware, False if not; None where that cannot be known.
 
         Args:
             other: another device, of any API.

@@ -13,7 +13,7 @@ __all__ = ["MapperSpec", "Transfer"]
 
 
 class Transfer(enum.Enum):
-    """What an edge does with the bytes."""
+    """The way in which an edge passes on the bytes."""
 
     ALIAS = "alias"
     """The same pointer."""
@@ -76,7 +76,7 @@ class MapperSpec:
         return _COSTS[self.transfer] if self.cost is None else self.cost
 
     def serves(self, level: str) -> bool:
-        """Whether it maps objects of that level.
+        """True if the edge maps objects of that level.
 
         Args:
             level: "tensor" or "frame".

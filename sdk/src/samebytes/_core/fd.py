@@ -154,7 +154,7 @@ class Fd(Uncopyable):
 
     @property
     def closed(self) -> bool:
-        """Whether the descriptor was closed or handed over."""
+        """True if the descriptor was closed, or passed on by `detach()`."""
         return not self._owned
 
     def __enter__(self) -> Fd:

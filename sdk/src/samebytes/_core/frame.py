@@ -50,7 +50,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
                  "native", "parent", "readonly")  # fmt: skip
 
     may_become_writable: ClassVar[bool] = False
-    """Whether `readonly` can end by itself, as for frames that a decoder refers to for a while."""
+    """True if `readonly` can end by itself, as when a decoder drops its reference to the frame."""
 
     _instead = (
         "use map(), or numpy.array(plane) for a copy of a plane's elements; to send it to another "
@@ -75,7 +75,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         readonly: bool,
         made: tuple[Storage, ...] = (),
     ) -> None:
-        """What the core calls for each mapping. Backends call `borrowed` and `owned`.
+        """Make a frame. The core does so for each mapping; backends call `borrowed` and `owned`.
 
         The arguments are those of `Tensor`, and `meta`, which all mappings of a frame share.
         """

@@ -60,9 +60,9 @@ class Region:
 
 
 class FrameMeta:
-    """What is known of a frame besides its bytes.
+    """The description of a frame: all that is known of it besides its bytes.
 
-    All mappings of one frame share one FrameMeta: it is the same picture, whoever looks at it.
+    All mappings of a frame share one FrameMeta, since all of them show the same picture.
 
     Attributes:
         info: ImageInfo, AudioInfo, or None for a plain list of tensors.

@@ -31,9 +31,9 @@ DRM_FORMAT_MOD_INVALID = (1 << 56) - 1
 
 
 def is_linear_modifier(modifier: int) -> bool:
-    """Whether memory of that `drm_modifier` is used as rows.
+    """True if memory with that `drm_modifier` is used as rows.
 
-    Memory whose layout is unknown is: exporters that know no tiling know no modifiers, and
+    That includes memory of unknown layout: exporters that know no tiling know no modifiers, and
     those that tile say so.
 
     Args:

@@ -45,7 +45,7 @@ class Holder(Uncopyable):
 
     @property
     def closed(self) -> bool:
-        """Whether close() ended this object."""
+        """True if close() ended this object."""
         return False  # the class of a closed one says True
 
     def flush(self) -> None:

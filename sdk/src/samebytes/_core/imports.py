@@ -50,7 +50,7 @@ def _end(imports: tuple[weakref.ref[_OfSource[Any]], ...], release: Callable[[],
 
 
 class ImportCache(Generic[T]):
-    """What a driver knows of memory that others made. `T` is what ends an import with its holder.
+    """A driver's imports of memory that others made. A `T` ends its import when it is dropped.
 
     Which method serves depends on who holds whom:
 
@@ -185,7 +185,7 @@ class ImportCache(Generic[T]):
                 yield reference.key, known
 
     def __len__(self) -> int:
-        """How many imports are remembered."""
+        """The number of imports that are remembered."""
         by_source = sum(map(len, list(self._by_source.values())))
         return by_source + len(self._in_use) + len(self._pages)
 

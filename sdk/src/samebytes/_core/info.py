@@ -110,12 +110,12 @@ class TensorInfo:
 
     @property
     def ndim(self) -> int:
-        """How many axes."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     @property
@@ -171,7 +171,7 @@ class TensorInfo:
 
     @property
     def overlaps(self) -> bool:
-        """Whether two elements may share a byte (a broadcast axis, a sliding window)."""
+        """True if two elements may share a byte (a broadcast axis, a sliding window)."""
         try:
             return self._overlaps
         except AttributeError:

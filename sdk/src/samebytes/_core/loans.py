@@ -66,11 +66,11 @@ _CAN_TRACE = sys.version_info >= (3, 12)
 
 @dataclass(frozen=True, eq=False)
 class Lender:
-    """How one C library holds what it is lent.
+    """The functions by which one C library holds the objects that it is lent.
 
     Attributes:
         clear: the address of its function that sets a slot to NULL and drops the token in it. It is
-            the release function of what is lent, with a slot's address as its argument, and does
+            the release function of a lent object, with a slot's address as its argument, and does
             nothing to a slot that is NULL.
         new_token: `new_token(notify)` makes a token, an object that the library counts references
             of. If it is to notify, it calls ADD_PENDING_CALL with SWEEP_SOON and anything when the
@@ -137,7 +137,7 @@ class Loan:
 
 
 class _Entry(NamedTuple):
-    """What a slot in use stands for."""
+    """The object that a slot in use stands for, with its lending and its lender."""
 
     held: object
     lending: weakref.ref[_Mark]
@@ -145,7 +145,7 @@ class _Entry(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """What stays for as long as it is used, by the answer of `in_use`."""
+    """An object that is kept for as long as `in_use` says that it is used."""
 
     held: Any
     in_use: Callable[[Any], bool]
@@ -199,7 +199,7 @@ class _Table:
         self.ended = False
 
     def may_notify(self) -> bool:
-        """Whether the main thread can be asked to sweep."""
+        """True if the main thread can be asked to sweep."""
         # CPython 3.11 hangs when a pending call runs Python code under sys.settrace() while more
         # calls are pending. There, what a debugger or a coverage tool sees lent waits for a sweep.
         return not self.ended and (_CAN_TRACE or sys.gettrace() is None)
@@ -375,7 +375,7 @@ def keep_while(in_use: Callable[[Any], bool], held: object) -> None:
 
 
 def lent_count(lender: Lender | None = None) -> int:
-    """How many objects are lent, to one lender or all, after a sweep.
+    """The number of objects that are lent, to one lender or all, after a sweep.
 
     Args:
         lender: whose loans to count; None for all.
@@ -385,7 +385,7 @@ def lent_count(lender: Lender | None = None) -> int:
 
 
 def lent_in(slot: int) -> object | None:
-    """What a slot stands for; None if it is not in use.
+    """The object that a slot stands for; None if the slot is not in use.
 
     Args:
         slot: its number.

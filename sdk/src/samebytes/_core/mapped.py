@@ -19,9 +19,9 @@ _MEMORY = "/proc/self/mem"
 
 
 def is_mapped(address: int, nbytes: int, *, writable: bool = False) -> bool:
-    """Whether a range of this process' memory can be read, and written if `writable`.
+    """True if a range of this process' memory can be read, and written if `writable`.
 
-    True where the system does not say: on systems without /proc/self/maps.
+    Also True where the system does not say: on systems without /proc/self/maps.
 
     Args:
         address: where the memory begins.
@@ -48,7 +48,10 @@ def is_mapped(address: int, nbytes: int, *, writable: bool = False) -> bool:
 
 
 def _begin(line: str) -> int:
-    """Where a line's range begins. proc_pid_maps(5): "start-end perms ...", by rising address."""
+    """The address where a line's range begins.
+
+    The lines are "start-end perms ...", by rising address: proc_pid_maps(5).
+    """
     return int(line.partition("-")[0], 16)
 
 

@@ -70,12 +70,12 @@ class MemoryMapper:
 
     @property
     def source(self) -> Context:
-        """Where the memory lives."""
+        """The context in which the memory lives."""
         return _alive(self._source)
 
     @property
     def target(self) -> Context:
-        """Where it will be used."""
+        """The context in which the memory will be used."""
         return _alive(self._target)
 
     def accepts(self, item: Any) -> str | None:
@@ -226,7 +226,7 @@ def _reading_hop(
     connect: Callable[[Any, Access], Any], access: Access, target: Context,
     refused: Fallback | None,
 ) -> Callable[[Tensor], Tensor]:  # fmt: skip
-    """What is left of a hop where nothing needs to be asked: the most frequent case."""
+    """Make the hop for the most frequent case, in which nothing needs to be checked first."""
     make = target.tensor_class
 
     def hop(source: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ _pointer_at = c_void_p.from_address
 
 
 def data_address(array: np.ndarray[Any, Any]) -> int:
-    """Where element [0, 0, ...] of an array is, at a fifth of the cost of asking numpy.
+    """The address of element [0, 0, ...] of an array, at a fifth of the cost of asking numpy.
 
     Args:
         array: a numpy array.

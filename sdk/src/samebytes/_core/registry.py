@@ -17,11 +17,11 @@ __all__ = ["Closable", "ContextRegistry", "intern", "living_contexts"]
 
 
 class Closable(Protocol):
-    """What a registry holds: a context, or what a plugin makes for several contexts."""
+    """An entry of a registry: a context, or an object that a plugin makes for several contexts."""
 
     @property
     def closed(self) -> bool:
-        """Whether it can no longer be used."""
+        """True if it can no longer be used."""
 
     def close(self) -> None:
         """Give back what it owns."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the maker of a frame says of it: time, duration and metadata."""
+"""The time, duration and metadata that the maker of a frame gives it."""
 
 from __future__ import annotations
 

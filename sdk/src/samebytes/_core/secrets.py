@@ -160,9 +160,10 @@ def _whole_names() -> tuple[re.Pattern[str], ...]:
 
 @cache
 def _users() -> tuple[re.Pattern[str], ...]:
-    """What stands before the host of an address, and of one whose scheme was forgotten.
+    """Patterns for a user and password before the host of an address, also without its scheme.
 
-    Up to the last @ of the word, since many passwords have one that should have been written %40.
+    They reach to the last @ of the word, since many passwords have one that should have been
+    written %40.
     """
     return (
         re.compile(r"(:/{1,2}[^\s/:@]*):\S*@"),

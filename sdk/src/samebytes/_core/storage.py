@@ -127,11 +127,11 @@ class Storage(Uncopyable):
 
     @property
     def ending(self) -> bool:
-        """Whether its release has begun.
+        """True if the release of this storage has begun.
 
         Python clears weak references to an object after its finalizer. So another thread may find
         a storage by one, as in a table of living imports, while its memory is given back: it must
-        ask this, and make another.
+        check this property, and make another storage.
         """
         return self.release is _begun
 
@@ -146,10 +146,10 @@ def _begun() -> None:
 
 
 class _Later(Storage):
-    """What runs the release of a storage that the garbage collector finalized too early.
+    """A storage that runs the release of one that the garbage collector finalized too early.
 
     Attributes:
-        stands_for: the id of that storage.
+        stands_for: the id of the one that was finalized.
     """
 
     __slots__ = ("stands_for",)
@@ -174,7 +174,7 @@ def _release_later(storage: Storage) -> None:
 
 
 def _alone() -> int:
-    """How many references `__del__` sees to what nothing else holds."""
+    """The number of references that `__del__` sees to an object that nothing else holds."""
 
     class Counted:
         def __del__(self) -> None:
@@ -242,11 +242,11 @@ def parts_of(storage: Storage) -> tuple[Storage, ...]:
 
 
 def owners_of_planes(owner: Any, planes: int) -> tuple[Any, ...]:
-    """What each plane of a frame holds, which has that owner and so many planes.
+    """The owner of each plane of a frame, in the order of the planes.
 
     Args:
-        owner: that of the frame.
-        planes: how many there are.
+        owner: the owner of the frame.
+        planes: the number of its planes.
     """
     if type(owner) is JointStorage and len(owner.keep) == planes:
         return owner.keep
@@ -298,17 +298,17 @@ def outwards(owners: Iterable[object]) -> list[Storage]:
 
 
 class _Expected(threading.local):
-    """What this thread expects: its `raising_releases`, the innermost last.
+    """The `raising_releases` blocks of this thread, the innermost last.
 
-    Weak references: if an exception of a signal handler keeps one of them from leaving, it is gone
-    with its block all the same.
+    They are weak references: a block that an exception of a signal handler keeps from being left
+    properly disappears all the same.
     """
 
     def __init__(self) -> None:
         self.blocks: list[weakref.ref[raising_releases]] = []
 
     def report(self, storage: int, error: BaseException) -> bool:
-        """Whether a block that has not ended wants to hear of that storage's error."""
+        """Pass the error to the block that expects it of that storage; False if there is none."""
         for ref in reversed(self.blocks):
             block = ref()
             if block is not None and storage in block.ids:

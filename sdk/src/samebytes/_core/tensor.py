@@ -81,9 +81,9 @@ class Tensor(Holder):
         info: TensorInfo | None = None,
         made: tuple[Storage, ...] = (),
     ) -> None:
-        """What the core calls for each mapping. Backends call `borrowed` and `owned`.
+        """Make a tensor. The core does so for each mapping; backends call `borrowed` and `owned`.
 
-        A subclass with a constructor of its own passes all of these on.
+        A subclass with a constructor of its own passes all of these arguments on.
 
         Args:
             native: the framework's object.
