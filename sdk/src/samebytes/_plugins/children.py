@@ -32,7 +32,7 @@ class Child:
     noise: str
 
     def ending(self, timeout: float) -> str:
-        """How it ended, to be read after a noun: "ended the process: SIGSEGV"."""
+        """A phrase for how it ended, to follow a noun: "ended the process: SIGSEGV"."""
         if self.status is None:
             return f"took more than {timeout:g} s"
         if self.status < 0:

@@ -34,7 +34,7 @@ _lock = Lock()
 
 
 class _Found:
-    """What this process found.
+    """The plugins that this process found.
 
     Attributes:
         tables: None until somebody asks, and again after `forget`.

@@ -28,7 +28,7 @@ def _of_import(frame: traceback.FrameSummary) -> bool:
 
 
 def missing_package(error: BaseException, packages: Iterable[str]) -> str | None:
-    """Which of the packages is not installed, if that is what the error says."""
+    """The one of the packages that is not installed, if that is what the error says."""
     if not isinstance(error, ModuleNotFoundError) or error.name is None:
         return None
     name = error.name

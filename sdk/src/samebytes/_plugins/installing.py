@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to install, as it works today: of this project's packages from where they are.
+"""Install commands that work today, with this project's packages from where they are.
 
 Hints name packages as a package index will have them. `working` turns them into commands that work
 as long as no index has them: with folders of the checkout from which samebytes was installed, or

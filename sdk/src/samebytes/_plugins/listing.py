@@ -53,9 +53,9 @@ class PluginInfo:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is wrong with it although it is in use: native types that do not exist.
+        """The faults of a plugin that is in use all the same: native types that do not exist.
 
-        The sources of frameworks are read to find out, each time; nothing is imported.
+        Each access reads the sources of frameworks to find them; nothing is imported.
         """
         wrong = ((name, without_importing(name)) for name in self.natives)
         return tuple(f"native type {name!r}: {why}" for name, why in wrong if why is not None)
@@ -97,7 +97,7 @@ def _info(record: PluginRecord, tables: Tables) -> PluginInfo:
 
 
 def _is_installed(package: str) -> bool:
-    """Whether a package is there; it is not imported, so whether it can be is not known."""
+    """True if a package is there. It is not imported, so its import may still fail."""
     try:
         return find_spec(package.partition(".")[0]) is not None
     except ValueError:  # it is there, and was not imported in the usual way

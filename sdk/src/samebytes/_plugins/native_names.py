@@ -19,7 +19,7 @@ __all__ = ["misspelt", "without_importing"]
 
 
 def misspelt(native: str, found: Any) -> str | None:
-    """What is wrong with the name of a type that was found by it, or None."""
+    """The fault of a name by which `found` was found, or None if it is the type's own name."""
     if not isinstance(found, type):
         return f"{native} is not a type"
     real = f"{found.__module__}.{found.__qualname__}"
@@ -27,9 +27,9 @@ def misspelt(native: str, found: Any) -> str | None:
 
 
 def without_importing(native: str) -> str | None:
-    """Why no type can have that name, or None: it has one, or only an import would show it.
+    """The reason why no type can have that name; None if one has it or only an import can show it.
 
-    An absent framework does not count: the name may be right.
+    The answer is None for an absent framework too: the name may be right.
     """
     parts = native.split(".")
     spec = _spec(parts[0], None)

@@ -22,7 +22,7 @@ _CHILD = "samebytes._plugins.probe_child"
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What was found out about an installed plugin.
+    """The findings about an installed plugin.
 
     Attributes:
         importable: whether its module and its packages can be imported; None where that was

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `probe` runs in a child process: import the packages of a plugin, then ask its probe.
+"""The child process of `probe`: import the packages of a plugin, then run its probe.
 
 `python -m samebytes._plugins.probe_child NAME TASK`, where TASK is JSON: {"packages": {module:
 command}, "probe": "module:function" or null}. It answers in lines of JSON on stdout:

@@ -38,7 +38,7 @@ def parse_requirement(text: str) -> tuple[str, list[Condition]]:
 
 
 def satisfies(version: str, conditions: Iterable[Condition]) -> bool:
-    """Whether the release part of `version` meets every condition: "1.2rc1" counts as 1.2."""
+    """True if the release part of `version` meets every condition: "1.2rc1" counts as 1.2."""
     release = _RELEASE.match(version)
     have = _numbers(release[1]) if release else ()
     return all(_compare(sign, have, want) for sign, want in conditions)

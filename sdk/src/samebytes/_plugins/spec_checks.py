@@ -24,7 +24,7 @@ _NATIVE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 
 def problem_of_plugin(plugin: Plugin) -> str | None:
-    """What is wrong with a PLUGIN besides its API, or None."""
+    """The first fault of a PLUGIN besides its API, or None."""
     if not isinstance(plugin.summary, str):
         return f"summary {plugin.summary!r} is not a string"
     packages = plugin.packages
@@ -34,7 +34,7 @@ def problem_of_plugin(plugin: Plugin) -> str | None:
 
 
 def problem_of_spec(spec: Any) -> str | None:
-    """What is wrong with a spec, or None."""
+    """The first fault of a spec, or None."""
     if isinstance(spec, NativeSpec):
         problems = _of_native(spec)
     elif isinstance(spec, ContextSpec):

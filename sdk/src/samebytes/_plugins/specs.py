@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plugin declares: data only, so that declaring imports no framework.
+"""The declarations of a plugin: data only, so that declaring imports no framework.
 
 Classes are named by strings "module:Class" and imported when first used.
 """
@@ -146,7 +146,7 @@ class ElementSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """Whether a plugin can be used on this machine.
+    """The result of a probe: whether a plugin can be used on this machine.
 
     Attributes:
         usable: yes or no.

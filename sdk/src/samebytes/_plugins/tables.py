@@ -19,7 +19,7 @@ __all__ = ["Declarations", "Edge", "PluginRecord", "Tables"]
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """What the hooks of one plugin returned."""
+    """The declarations that the hooks of one plugin returned."""
 
     natives: tuple[NativeSpec, ...] = ()
     contexts: tuple[ContextSpec, ...] = ()
@@ -52,7 +52,7 @@ class PluginRecord:
 
     @property
     def reason(self) -> str:
-        """Why its declarations are not in the tables; "" if they are."""
+        """The reason why its declarations are not in the tables; "" if they are."""
         if self.disabled:
             return "it is disabled by SAMEBYTES_PLUGINS or SAMEBYTES_DISABLE"
         return str(self.error or "")
@@ -149,7 +149,7 @@ class Tables:
                 raise PluginConflictError(record.name, f"it declares the {kind} {name!r} {held}")
 
     def absence(self, name: str) -> str:
-        """Why there is no plugin of that name: "is not installed: pip install ..." or the like."""
+        """The reason why there is no plugin of that name: "is not installed: pip install ..."."""
         for record in self.set_aside:
             if record.name == name:
                 return f"was set aside: {record.reason}"
@@ -167,7 +167,7 @@ class Tables:
         return None
 
     def _without_node(self, spec: MapperSpec) -> str | None:
-        """Why an edge leads from or to nowhere."""
+        """The complaint about an edge from or to a node that no plugin declares, or None."""
         for node in (spec.source, spec.target):
             if node not in self.contexts:
                 hint = install_hint(node.partition(":")[0])
@@ -176,5 +176,5 @@ class Tables:
 
 
 def _keys(spec: ProtocolSpec) -> list[int | str]:
-    """What a protocol is looked up by."""
+    """The keys by which a protocol is looked up: its DLPack devices and its attribute."""
     return [*spec.dlpack_devices, *([] if spec.attribute is None else [spec.attribute])]

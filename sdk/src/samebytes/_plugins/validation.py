@@ -38,7 +38,7 @@ _Spec = TypeVar("_Spec")
 
 @dataclass(frozen=True, slots=True)
 class PluginAPI:
-    """What plugins are checked against.
+    """The plugin API that plugins are checked against.
 
     Attributes:
         version: (major, minor).
@@ -117,7 +117,7 @@ def check_api_of_hooks(name: str, module: ModuleType, plugin: Plugin) -> None:
 
 
 def _supported(api: object) -> bool:
-    """Whether this samebytes knows all that a plugin of that API may use."""
+    """True if this samebytes knows all that a plugin of that API may use."""
     match api:
         case (int(major), int(minor)):
             return major == CURRENT.version[0] and 0 <= minor <= CURRENT.version[1]
@@ -125,7 +125,7 @@ def _supported(api: object) -> bool:
 
 
 def _hooks(module: ModuleType) -> Iterator[tuple[str, bool]]:
-    """What looks like a hook implementation: (the hook's name, whether it is marked)."""
+    """Yield all that looks like a hook implementation: (the hook's name, whether it is marked)."""
     for attribute, value in vars(module).items():
         options = getattr(value, _MARK, None) if callable(value) else None
         if isinstance(options, dict):

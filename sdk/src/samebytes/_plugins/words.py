@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people call memory types: package names, abbreviations, devices. For suggestions only.
+"""Words that people use for memory types: package names, abbreviations, devices.
 
-Like the names of the extras in the package's metadata these are words: nothing here is imported,
-and no word is accepted in place of a name. A word must suggest the same whether or not the plugin
-is installed, so the plugins themselves cannot declare them.
+They serve suggestions only. Nothing here is imported, and no word is accepted in place of a name,
+as with the names of the extras in the package's metadata. A word must suggest the same whether or
+not the plugin is installed, so the plugins themselves cannot declare them.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def meant_by(word: str) -> tuple[str, ...] | None:
 
 
 def is_word(word: str) -> bool:
-    """Whether all of it is known, a device that follows a colon too."""
+    """True if the whole word is known, including a device that follows a colon."""
     return _plain(word) in _WORDS
 
 
 def advice_on(word: str) -> str:
-    """What to do beyond another name, or ""."""
+    """Advice for a word that means an array library: the target and the call to use; else ""."""
     how = _HOW.get(_plain(word), "")
     return f'such arrays lie in CPU memory: map("cpu"), {how}' if how else ""
 

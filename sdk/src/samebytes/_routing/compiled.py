@@ -157,14 +157,14 @@ class _Routes:
     def _first_that_takes(
         self, item: Any, source: Context, end: Context, dead: DeadEnds, why: list[Reason]
     ) -> Any:
-        """What the cheapest route makes that does not refuse; the reasons of those before it.
+        """Map the item by the cheapest route that does not refuse it, and return the result.
 
         Args:
-            dead: which routes need not be tried.
-            why: gets the reasons.
+            dead: the routes that need not be tried.
+            why: gets the reason for each route that was tried in vain.
 
         Raises:
-            Gone: all refused, and of one a context is gone.
+            Gone: all refused, at least one because a context is gone.
             Refused: all refused.
         """
         gone = False
@@ -225,7 +225,7 @@ def _identity(level: Level, access: Access) -> Run:
 
 
 def _first(found: Iterator[Edges]) -> Iterator[Edges]:
-    """Those that are tried: so many without a copy, and as many with one."""
+    """The routes that are tried: up to MAX_TRIES without a copy, and as many with one."""
     left = {False: MAX_TRIES, True: MAX_TRIES}
     for route in found:
         kind = copies(route)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which routes an object cannot take, from the refusals of those that were tried."""
+"""The routes that an object cannot take, from the refusals of those that were tried."""
 
 from __future__ import annotations
 

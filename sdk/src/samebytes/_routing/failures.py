@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why there is no route: the error, with the reason for each route that was not taken."""
+"""The error for a missing route, with the reason for each route that was not taken."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .search import Edges, copies, usable
 __all__ = ["MAX_TRIES", "Reason", "failure"]
 
 MAX_TRIES = 32
-"""How many routes are tried when edges refuse an object: so many, and as many that copy."""
+"""The most routes without a copy, and with one, that are tried when edges refuse an object."""
 
 # A route that was not taken, and why.
 Reason = tuple[str, str]
@@ -62,7 +62,7 @@ def failure(
 def _unusable(
     source: str, target: str, level: Level, access: str, image_format: str | None
 ) -> list[str]:
-    """Why there are no other routes: the first edge of each that cannot serve."""
+    """The reasons why there are no other routes: the first edge of each that cannot serve."""
     good, bad = usable(tables().edges, level, access, image_format)
     why = dict(bad)
     tried = islice(routes_between([*good, *why], source, target), MAX_TRIES)

@@ -60,22 +60,22 @@ class Route:
 
     @property
     def source(self) -> Context:
-        """Where it starts."""
+        """The context in which the route starts."""
         return self.contexts[0]
 
     @property
     def target(self) -> Context:
-        """Where it leads."""
+        """The context to which the route leads."""
         return self.contexts[-1]
 
     @property
     def copies(self) -> bool:
-        """Whether a hop copies the bytes."""
+        """True if a hop copies the bytes."""
         return any(h.spec.transfer.name == "COPY" for h in self.hops)
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """What an object must be to take this route, if it was found between names; else empty.
+        """The conditions on an object for this route, if it was found between names; else empty.
 
         Such a route promises nothing: another object takes another route, which may copy, or none.
         """

@@ -99,7 +99,7 @@ def search_routes(
 
 
 def _costs_to(by_source: Mapping[str, list[Edge]], target: str) -> list[dict[str, float]]:
-    """What it costs at least from each node to the target, in at most 0, 1, 2 ... hops."""
+    """The least cost from each node to the target, in at most 0, 1, 2 ... hops."""
     # The cheapest edge between two nodes, by where it leads: few nodes change from hop to hop.
     cheapest: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for node, edges in by_source.items():
@@ -122,7 +122,7 @@ def _costs_to(by_source: Mapping[str, list[Edge]], target: str) -> list[dict[str
 
 
 def copies(route: Edges) -> bool:
-    """Whether some edge of it copies."""
+    """True if an edge of the route copies."""
     return any(edge.spec.transfer is Transfer.COPY for edge in route)
 
 
