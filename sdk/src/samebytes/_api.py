@@ -242,7 +242,7 @@ def _wrap_undeclared(native: Any) -> Tensor:
 
 
 def _by_protocol(native: Any, tables: Tables) -> Wrap:
-    """How to wrap an object whose type nobody declared: as what it says itself to be."""
+    """The function that wraps an object whose type nobody declared, by the protocol it offers."""
     key: int | str | None = None
     try:
         key = int(native.__dlpack_device__()[0])

@@ -30,11 +30,11 @@ _Item = TypeVar("_Item", bound="Tensor | Frame")
 
 
 class _Given:
-    """What is copied, and for whom.
+    """The object to copy, and the process that asked.
 
     Attributes:
         item: the tensor or frame.
-        process: where it was made.
+        process: the id of the process that called `copied`.
         here: while this process forks, the item in memory that a child can use.
     """
 
@@ -101,13 +101,13 @@ class Copied:
 
 
 class CopiedTensor(Copied, CpuTensor):  # type: ignore[misc]  # others cannot be pickled
-    """What `copied` makes of a tensor."""
+    """The result of `copied` for a tensor."""
 
     __slots__ = ()
 
 
 class CopiedFrame(Copied, Frame):  # type: ignore[misc]  # as above
-    """What `copied` makes of a frame."""
+    """The result of `copied` for a frame."""
 
     __slots__ = ()
 
@@ -202,7 +202,7 @@ class _Parts:
 
 
 def _tensor(dtype: str, shape: tuple[int, ...], data: Any, frozen: bool) -> CpuTensor:
-    """What is loaded of a tensor: over the very bytes that the pickle brought, if these will do."""
+    """Load a tensor, over the very bytes that the pickle brought unless they are `frozen`."""
     info = TensorInfo(dtype, shape)
     flat = np.frombuffer(bytearray(data) if frozen else data, np.uint8)
     array = flat if info.dtype.packed else flat.view(info.dtype.carrier).reshape(shape)

@@ -13,7 +13,7 @@ __all__ = ["CopyCount", "Stats", "copied_here", "count_copy", "reset_stats", "st
 
 @dataclass(frozen=True, slots=True)
 class CopyCount:
-    """How often one edge copied, and how much."""
+    """The number of copies that one edge made, and the bytes that it copied in all."""
 
     copies: int = 0
     nbytes: int = 0
@@ -39,7 +39,7 @@ _counts: dict[str, list[int]] = {}
 
 
 class _Here(threading.local):
-    """What this thread copied."""
+    """The number of bytes that each thread copied."""
 
     nbytes = 0
 
@@ -48,7 +48,7 @@ _here = _Here()
 
 
 def copied_here() -> int:
-    """How many bytes the calling thread has copied since it began."""
+    """The number of bytes that the calling thread has copied since it began."""
     return _here.nbytes
 
 

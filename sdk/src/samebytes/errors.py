@@ -103,7 +103,7 @@ class ClosedError(SamebytesError, ValueError):
 
 
 class BusyError(SamebytesError, BufferError):
-    """What was asked is refused as a whole, since the object is in use; nothing has changed."""
+    """A call was refused as a whole, since the object is in use; nothing has changed."""
 
 
 class AccessError(SamebytesError, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the author of a plugin imports.
+"""The names that the author of a plugin imports.
 
 A plugin is a module named by an entry point of the group `samebytes.plugins`. It holds a
 `PLUGIN` and hook implementations that return data; importing it must not import its framework.
@@ -169,7 +169,7 @@ __all__ = [
 
 
 def probe(name: str, timeout: float = 10.0) -> ProbeResult:
-    """Whether a plugin can be used on this machine.
+    """The result of probing a plugin: whether it can be used on this machine.
 
     Its packages are imported and its own probe runs in a child process, so nothing that they do
     can harm this one.

@@ -27,7 +27,7 @@ class NewBackendError(SamebytesError):
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the parts of a backend are called.
+    """The names of the parts of a backend.
 
     Attributes:
         memory_type: of the memory type, the node and the plugin: "shared_pages"; where there are
@@ -35,7 +35,7 @@ class Names:
         distribution: what pip installs: "samebytes-shared-pages".
         package: what Python imports: "samebytes_shared_pages".
         classes: what class names begin with: "SharedPages".
-        constant: what the one context is called: "SHARED_PAGES".
+        constant: of the one context: "SHARED_PAGES".
     """
 
     memory_type: str

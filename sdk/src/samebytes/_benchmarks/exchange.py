@@ -28,7 +28,7 @@ class _Foreign:
 
 
 def capsule(width: int, height: int) -> Ways:
-    """What a consumer asks for."""
+    """A capsule with the arguments that a consumer passes."""
     array = picture(width, height)
     made = tensor(array)
     asked: Any = {"max_version": (1, 0), "dl_device": None, "copy": None}

@@ -19,7 +19,7 @@ __all__ = ["Least", "copied_frame", "copied_tensor", "from_array", "identity", "
 
 
 class Least:
-    """What map() cannot do without: a look-up, a call, and an object with a tensor's slots."""
+    """The least that map() can do: a look-up, a call, and an object with a tensor's slots."""
 
     __slots__ = ("_made", "_owner", "context", "known_info", "native", "parent", "readonly")
 
@@ -77,7 +77,7 @@ identity_r = partial(_identity, "r")
 
 
 def from_array(width: int, height: int) -> Ways:
-    """What is given back by close()."""
+    """A tensor over an array, against a view of the array."""
     array = picture(width, height)
     return Ways(ours=lambda: tensor(array), by_hand=array.view, copying=array.copy)
 

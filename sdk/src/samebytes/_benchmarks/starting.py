@@ -55,7 +55,7 @@ print(time.process_time() - start)
 
 
 def _seconds(code: str, bytecode: str, *arguments: str, **environment: str) -> float:
-    """What a fresh process prints."""
+    """The seconds that `code` prints in a fresh process."""
     # Its own folder of bytecode, which the first run fills: else compilation would be measured.
     cached = {"PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
     answer = subprocess.run(
@@ -84,7 +84,7 @@ def imported(_width: int, _height: int) -> Ways:
 
 
 def first_map(_width: int, _height: int) -> Ways:
-    """What finds and loads the plugins."""
+    """The first map() of a process, which finds and loads the plugins."""
     folder = tempfile.TemporaryDirectory()
     return _ways(
         folder,

@@ -121,7 +121,7 @@ _PLANE_ALIGNMENT = 128
 
 
 def places_of_planes(sizes: Iterable[int]) -> tuple[list[int], int]:
-    """Where in one piece of memory planes of these bytes begin, and the bytes of the piece."""
+    """The offsets of planes of these sizes in one piece of memory, and its size, in bytes."""
     offsets, end = [], 0
     for size in sizes:
         offsets.append(end)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the built-in backend declares. It is registered like any other plugin."""
+"""The declarations of the built-in backend, which is registered like any other plugin."""
 
 from __future__ import annotations
 

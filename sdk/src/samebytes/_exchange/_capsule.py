@@ -31,7 +31,7 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
 
 
 class Content(NamedTuple):
-    """What an unconsumed capsule holds; valid while the capsule lives and is not consumed."""
+    """The contents of an unconsumed capsule; valid while it lives and is not consumed."""
 
     tensor: DLTensor
     versioned: bool
@@ -108,5 +108,5 @@ def device_at(at: int, versioned: int) -> ctypes.c_uint64:
 
 
 def still_holds(capsule: object) -> bool:
-    """Whether nobody has consumed the capsule yet."""
+    """True if nobody has consumed the capsule yet."""
     return bool(_is_valid(capsule, VERSIONED_NAME) or _is_valid(capsule, LEGACY_NAME))

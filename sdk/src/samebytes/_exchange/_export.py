@@ -32,11 +32,11 @@ def dlpack(
     readonly: bool = False,
     on_copy: Callable[[int], object] | None = None,
 ) -> object:
-    """What a host tensor's `__dlpack__` returns: a capsule that keeps `array` alive.
+    """The capsule that a host tensor's `__dlpack__` returns; it keeps `array` alive.
 
     Args:
         array: the bytes, with the dtype's carrier as its dtype.
-        dtype: what the elements are.
+        dtype: the type of the elements.
         stream: None or -1; host memory has no streams.
         max_version: the newest DLPack version that the consumer takes; None means a legacy
             capsule.
@@ -47,7 +47,7 @@ def dlpack(
 
     Raises:
         ExportError: the consumer asked for what host memory cannot give, or the layout is one
-            that consumers crash on or that a capsule cannot describe. Nothing has been handed out
+            that consumers crash on or that a capsule cannot describe. Nothing has been exported
             then.
     """
     if stream is not None and stream != -1:
@@ -141,7 +141,7 @@ def dlpack_capsule(
 def lasting_export(
     array: np.ndarray[Any, Any], dtype: DType, readonly: bool
 ) -> Callable[..., object] | None:
-    """What makes versioned capsules over `array`, in place, at any later time.
+    """A function that makes versioned capsules over `array`, in place, at any later time.
 
     It holds a view of its own, which has the layout and the read-only state that `array` has now.
 
@@ -190,7 +190,7 @@ _READERS = frozenset({"jax"})
 
 
 def _asked_by_reader() -> bool:
-    """Whether one of these asks for the capsule. Its request does not say so; its code does."""
+    """True if one of `_READERS` asks for the capsule, as the code that called shows."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
@@ -240,7 +240,7 @@ def _without_idle_strides(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _is_nested(array: np.ndarray[Any, Any]) -> bool:
-    """Whether each axis steps over all of the next. Fast: pitched planes do not overlap."""
+    """True if each axis steps over all of the next: a fast proof that elements do not overlap."""
     reach = array.itemsize
     for n, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
         if stride < reach:

@@ -60,12 +60,12 @@ class DeviceArray(NamedTuple):
 
     @property
     def dtype(self) -> DType:
-        """What the elements are."""
+        """The type of the elements."""
         return self.info.dtype
 
 
 def dlpack_array(obj: Any, devices: Collection[int], stream: Any = None) -> DeviceArray:
-    """What `obj` lends by DLPack, where that lies on one of these kinds of device.
+    """The array that `obj` lends by DLPack, if it lies on one of these kinds of device.
 
     Args:
         obj: a producer, with `__dlpack__` and `__dlpack_device__`.

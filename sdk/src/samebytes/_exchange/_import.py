@@ -87,7 +87,7 @@ def _unshared(obj: Any) -> str:
 
 
 _DEVICE_ARRAY = "_array_interface__"
-"""How the names of the protocols of arrays on devices end: CUDA's and SYCL's do."""
+"""The end of the names of protocols for arrays on devices, such as CUDA's and SYCL's."""
 
 
 def _from_ndarray(array: np.ndarray[Any, Any]) -> Imported:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the nodes are drawn: the one with the most links in the middle, the others round it.
+"""The places of the nodes: the one with the most links in the middle, the others around it.
 
 The same graph gives the same places, on every machine.
 """

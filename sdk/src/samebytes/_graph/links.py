@@ -14,12 +14,12 @@ __all__ = ["Link", "declared_edges", "links_of", "nodes_of"]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What leads from one node to another and back: all edges between the two.
+    """All edges between two nodes, in both directions.
 
     Attributes:
         first, second: the nodes, in the order of their names.
         forth: the transfers of the edges from `first` to `second`, the cheapest first.
-        back: those from `second` to `first`.
+        back: the transfers of those from `second` to `first`.
     """
 
     first: str
@@ -28,7 +28,7 @@ class Link:
     back: tuple[Transfer, ...] = field(default=())
 
     def arrows(self, *, copies: bool) -> tuple[bool, bool]:
-        """Whether edges that copy, or those that do not, lead to `first`, and to `second`."""
+        """Return whether edges that copy, or those that do not, lead to `first` and to `second`."""
         return (
             any((t is Transfer.COPY) is copies for t in self.back),
             any((t is Transfer.COPY) is copies for t in self.forth),

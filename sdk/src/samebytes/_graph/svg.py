@@ -137,7 +137,7 @@ def _line(link: Link, at: Mapping[str, Place], *, copies: bool, shift: float) ->
 
 
 def _bend(first: Place, second: Place) -> Place:
-    """How far the middle of a line is pulled aside.
+    """The offset by which the middle of a line is pulled aside.
 
     A line between two nodes of the ring is pulled away from the hub if it would pass near it, and
     towards the hub if it would pass through the nodes between the two.
@@ -164,7 +164,7 @@ def _half(node: str) -> Place:
 
 
 def _border(node: str, place: Place, towards: Place) -> Place:
-    """Where the line from a node's place leaves its box, with room for the arrow's tip."""
+    """The point where the line from a node leaves its box, with room for the arrow's tip."""
     dx, dy = towards[0] - place[0], towards[1] - place[1]
     half = _half(node)
     share = min(

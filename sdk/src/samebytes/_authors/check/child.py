@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `check-plugin` runs in a child process: one stage, which imports the plugin.
+"""The child process of `check-plugin`: it runs one stage, which imports the plugin.
 
 `python -m samebytes._authors.check.child STAGE PLUGIN ARGUMENT`. See `Report` for the answers.
 """

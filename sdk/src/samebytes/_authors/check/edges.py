@@ -89,7 +89,7 @@ def _check_bytes(report: Report, edge: _Edge) -> None:
 
 
 def _check_kinds(report: Report, edge: _Edge) -> None:
-    """What there is of element types, formats and regions."""
+    """Check an edge with each element type and with regions, or with frames of each format."""
     name = edge.spec.name
     if edge.spec.level == "tensor":
         with report.trying(every_dtype, name):

@@ -29,7 +29,7 @@ def check(report: Report, stage: str, plugin: str, argument: str) -> None:
 
 
 def _tables(report: Report, plugin: str) -> None:
-    """Whether it is in use beside the other plugins; the facts: "ready" and "unmet"."""
+    """Check that it is in use beside the other plugins, and report "ready" and "unmet"."""
     found = listed()
     record = found.plugins.get(plugin)
     ready = record is not None and bool(record.module)

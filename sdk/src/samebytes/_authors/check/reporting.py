@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the child processes report of each rule while they run, so that a crash names its rule."""
+"""The reports of the child processes on each rule while they run: a crash names its rule."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class Check:
         return facts
 
     def _end(self, child: Child, begun: dict[str, Any] | None, stage: str, argument: str) -> None:
-        """What the end of the child says: of the rule that it was at, or of the whole stage."""
+        """Add what the child's end shows: of the rule that it was at, or of the whole stage."""
         well = child.status == 0
         detail = f"it {child.ending(self._timeout)}"
         more = f"; or more time: --timeout {4 * self._timeout:g}" if child.status is None else ""
@@ -215,7 +215,7 @@ def _finding(rule: Rule[Any], subject: str, outcome: Outcome, detail: str) -> Fi
 def _as_finding(
     begun: dict[str, Any], outcome: Outcome, detail: str = "", more: str = ""
 ) -> Finding:
-    """What a child answered of a rule."""
+    """The finding on a rule, from the line in which the child began it and its outcome."""
     failed = outcome == "failed"
     return Finding(
         begun["begin"], begun["subject"], outcome, detail,
