@@ -29,7 +29,7 @@ _ELSEWHERE = {"demo": "decode, infer, draw and encode on one memory"}
 
 
 class CommandModule(Protocol):
-    """What the module of a command has."""
+    """The members of the module of a command."""
 
     SUMMARY: str
     """One line for the help."""

@@ -31,7 +31,7 @@ def open_closed_streams() -> None:
 
 
 class Output:
-    """What became of standard output: `error` is what the first failing write raised, or None."""
+    """The state of standard output: `error` is what the first failing write raised, or None."""
 
     def __init__(self) -> None:
         self.error: OSError | None = None

@@ -98,7 +98,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _status_of(end: SystemExit) -> int:
-    """What the interpreter would make of it."""
+    """The exit status that the interpreter would use; a message is printed, as it would be."""
     if end.code is None or isinstance(end.code, int):
         return end.code or 0
     print(end.code, file=sys.stderr)
