@@ -31,7 +31,7 @@ WHEN_FULL = ("wait", "drop-oldest", "drop-newest")
 
 
 class Mark:
-    """What stands in the place of a frame."""
+    """A marker that stands in the place of a frame."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class Mark:
 
 
 STOP: Final = Mark("STOP")
-"""What get() returns once the channel was stopped."""
+"""The value that get() returns once the channel was stopped."""
 
 END: Final = Mark("END")
 """Stands for the frame in the last item of a stream."""
@@ -58,10 +58,10 @@ Listener = Callable[[], object]
 
 
 class Taker(Protocol):
-    """Who takes items from a channel.
+    """A consumer that takes items from a channel.
 
     Attributes:
-        busy: it has one.
+        busy: True if it has an item.
     """
 
     busy: bool
@@ -74,11 +74,11 @@ def _tell(listeners: deque[Listener]) -> None:
 
 
 class Port:
-    """Where one writer puts its items.
+    """The end of a channel where one writer puts its items.
 
     Attributes:
-        items: what waits here.
-        dropped: how many were left out.
+        items: the items that wait here.
+        dropped: how many items were dropped.
         lost: how many frames could not go on when the channel was stopped.
     """
 
@@ -102,7 +102,7 @@ class Port:
         """Add an item, or do what was chosen for a full queue.
 
         Returns:
-            Whether it was added; False where it was dropped itself.
+            True if the item was added; False if it was dropped itself.
 
         Raises:
             Stopped: the channel was stopped.
@@ -178,7 +178,7 @@ class Port:
 
 
 class Channel:
-    """Where the items of several writers come out, for one or several readers."""
+    """A channel that passes the items of several writers to one or several readers."""
 
     def __init__(self) -> None:
         self._tickets: SimpleQueue[Any] = SimpleQueue()
@@ -249,10 +249,10 @@ class Channel:
 
     @property
     def dropped(self) -> int:
-        """How many items were left out."""
+        """The number of items that were dropped."""
         return sum(port.dropped for port in self.ports)
 
     @property
     def lost(self) -> int:
-        """How many frames could not go on when it was stopped."""
+        """The number of frames that could not go on when the channel was stopped."""
         return sum(port.lost for port in self.ports)

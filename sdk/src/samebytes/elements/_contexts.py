@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which context a memory type means in a pipeline: its elements settle on one device context."""
+"""Resolve memory types to contexts: the elements of a pipeline settle on one device context."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 __all__ = ["NOT_ONE", "Choices", "Range", "check_range", "converted", "parsed", "spelt"]
 
 NOT_ONE = (TypeError, ValueError, ArithmeticError)
-"""What a value raises that is not of a type; infinity and "1/0" raise the last one."""
+"""The errors that a value of the wrong type raises; infinity and "1/0" raise the last one."""
 
 _FINEST = 1_000_000
 """The denominator that a float's fraction has at most: 29.97 is 2997/100, and 1 / 3 is 1/3."""

@@ -55,5 +55,5 @@ def element_class(name: str) -> type[Element]:
 
 
 def available() -> dict[str, ElementSpec]:
-    """What `create` can make, by name."""
+    """The elements that `create` can make, by name."""
     return dict(sorted(tables().elements.items()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which run a thread works for: a wait deep inside of an element ends with it, and is seen."""
+"""The run that a thread works for: waits inside an element end with it, and are noticed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CURRENT = _Current()
 
 
 def is_stopping() -> bool:
-    """Whether the run that this thread works for was asked to stop."""
+    """True if the run that this thread works for was asked to stop."""
     run = CURRENT.run
     return run is not None and run.stopping
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What elements are: Source, Transform, TransformInplace and Sink."""
+"""The base classes of elements: Source, Transform, TransformInplace and Sink."""
 
 from __future__ import annotations
 
@@ -139,12 +139,12 @@ class Element:
         return tuple(p.with_parameters(values) for p in patterns(self.gives, f"{self.name}.gives"))
 
     def maps_to(self, given: FrameInfo) -> str:
-        """Where the element itself maps frames that it takes as they come; "" if it does not.
+        """The memory type to which the element itself maps incoming frames; "" if it does not.
 
-        Write it for an element that knows more ways than a route has: one that reads padded rows,
-        say, or that chooses for each frame. Its `takes` names no memory then. The pipeline plans
-        the route to there all the same: it refuses frames for which there is none, counts what the
-        route costs, and explains it. What becomes of a frame is up to the element.
+        Override it for an element that knows more ways than a route has: one that reads padded
+        rows, say, or that chooses for each frame. Its `takes` names no memory then. The pipeline
+        still plans the route to that memory type: it refuses frames for which there is none,
+        counts what the route costs, and explains it. What becomes of a frame is up to the element.
 
         Args:
             given: what is known of the frames.
@@ -155,17 +155,17 @@ class Element:
         return ""
 
     def copies(self, given: FrameInfo, frame: Frame[Any] | None) -> str:
-        """What the element itself copies of such frames, for `explain()`; "" if it is nothing.
+        """A phrase for `explain()` that says what the element itself copies; "" if nothing.
 
-        Write it for an element that copies with `samebytes.plugins.count_copy`, if its user allowed
-        it. What routes copy, and maps_to's among them, is said by these.
+        Override it for an element that copies with `samebytes.plugins.count_copy`, if its user
+        allowed it. Routes, including that to `maps_to`, report themselves what they copy.
 
         Args:
             given: what is known of the frames.
             frame: one of them as it comes; None before the first one.
 
         Returns:
-            How "COPIES each frame" goes on: "into a slot of the ring".
+            The words that follow "COPIES each frame": "into a slot of the ring".
         """
         return ""
 
@@ -201,7 +201,7 @@ class Element:
         """Let a call that waits return soon: the pipeline stops. Called from another thread."""
 
     def end_of_stream(self, stream: int) -> Iterable[Frame] | None:
-        """What is left to give when a stream has ended, if the element kept some of it back.
+        """The frames left to give when a stream has ended, if the element kept some of them back.
 
         Args:
             stream: its number.
@@ -209,9 +209,11 @@ class Element:
         return None
 
     def frames_kept(self) -> int:
-        """How many frames it was given that it has kept back: they come later, in `process` or in
-        `end_of_stream`. Write it for an element that does so, and what is lost with it is counted:
-        when `process` raises, and when the pipeline stops before it gave them.
+        """The number of frames that it received and has kept back.
+
+        They come later, in `process` or in `end_of_stream`. Override it for an element that keeps
+        frames back, so that those lost with it are counted: when `process` raises, and when the
+        pipeline stops before the element gave them.
         """
         return 0
 
@@ -243,11 +245,12 @@ class Element:
 
 
 class Source(Element):
-    """Where frames come from.
+    """An element that brings frames into a pipeline.
 
     Class attributes:
-        pool_size: how many frames it can have out at a time, where only the open source knows: a
-            property then. Others say it in `negotiate`, as `FrameInfo.pool`. None: no such limit.
+        pool_size: how many frames it can have out at a time, if only the open source knows: make
+            it a property then. Others report it from `negotiate`, as `FrameInfo.pool`. None: no
+            such limit.
 
     Attributes:
         wanted_access: from `negotiate` on, what the pipeline does with the frames: "rw" if an
@@ -260,14 +263,16 @@ class Source(Element):
     wanted_access: ClassVar[Access] = "r"
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
-        """What the source will give. Called once before `open`: the place to read a file's header.
+        """The description of the frames that the source will give.
+
+        Called once before `open`: the place to read a file's header.
 
         Args:
             wanted: what the next element takes, as far as the source offers it: of several formats
                 and memory types the cheapest. None where the source announces none.
 
         Returns:
-            What it is in full. None: it is known when the first frame is there.
+            The complete description; None if it is known only with the first frame.
         """
         return wanted
 
@@ -282,12 +287,12 @@ class Transform(Element):
     _samebytes_work: ClassVar[str] = "process"
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
-        """What the element will give for such frames.
+        """The description of the frames that the element will give for frames like `given`.
 
         Called for each stream before its first frame, and again when its layout changes.
 
         Args:
-            given: what it will take: format, size and where.
+            given: the frames that it will take: format, size and memory.
 
         Raises:
             ValueError: it cannot take them; the text says why.

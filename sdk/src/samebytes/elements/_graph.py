@@ -52,7 +52,7 @@ class Step:
 
     @property
     def shares(self) -> tuple[str, ...]:
-        """Who else gets the very same frames, directly or by steps that pass them on, in words."""
+        """The names of others that get the same frames, directly or by steps that pass them on."""
         before = self.before
         if before is None:
             return ()
@@ -62,14 +62,14 @@ class Step:
 
     @property
     def writes(self) -> bool:
-        """Whether it may write into the frames that it takes, rather than into copies of them."""
+        """True if it may write into the frames that it takes, rather than into copies of them."""
         return not self.shares and any(taken.access != "r" for taken in self.element._takes)
 
     @property
     def passes_on(self) -> bool:
-        """Whether the frames that it gives are those that it takes.
+        """True if the frames that it gives are those that it takes.
 
-        One that only writes gets copies of frames that are shared, and passes those on.
+        A step that only writes gets copies of shared frames, and passes those on.
         """
         element = self.element
         if isinstance(element, Source):
@@ -86,10 +86,10 @@ class Step:
         stream: int | None = None,
         pts: int | None = None,
     ) -> ElementError:
-        """What the element raised, as an error that says where; an ElementError says so itself.
+        """An ElementError that says where the element failed; `error` itself if it is one.
 
         Args:
-            error: what it raised, which becomes the cause.
+            error: the exception that the element raised, which becomes the cause.
             call: the method, where that is not the one of each frame.
             stream, pts: of the frame that it had.
         """
@@ -183,7 +183,7 @@ class Graph:
 
     @property
     def access(self) -> Access:
-        """What becomes of the frames of the sources: "rw" if a step may write into them."""
+        """The access to the frames of the sources: "rw" if a step may write into them, else "r"."""
         return "rw" if _is_written(self.first) else "r"
 
     def take(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which stream a frame is of, as its metadata say."""
+"""The stream that a frame belongs to, as its metadata say."""
 
 from __future__ import annotations
 
