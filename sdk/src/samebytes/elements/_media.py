@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What elements take and give: patterns, and FrameInfo, the one thing that was agreed on."""
+"""The frames that elements take and give: patterns, and FrameInfo, which was agreed on."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FrameInfo:
 
     @classmethod
     def of(cls, frame: Frame, like: FrameInfo | None = None) -> FrameInfo:
-        """What is known of a frame; rate and pool, which it does not say, are those of `like`.
+        """The description of a frame; rate and pool, which it does not say, are those of `like`.
 
         Args:
             frame: any frame.
@@ -99,7 +99,7 @@ class Media:
 
     @property
     def memories(self) -> tuple[str, ...]:
-        """Where the frames may be, best first; empty where that does not matter."""
+        """The memory types that the frames may be in, best first; empty if any will do."""
         return tuple(filter(None, self.memory.split("|")))
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Media:
@@ -111,7 +111,7 @@ class Media:
         return replace(self, memory=_filled(self.memory, parameters)) if self.memory else self
 
     def why_not(self, info: FrameInfo) -> str | None:
-        """Why these frames are not what the pattern says, wherever they are; None if they are.
+        """The reason why frames do not match the pattern, whatever their memory; None if they do.
 
         Args:
             info: what is known of the frames.
@@ -185,7 +185,7 @@ class Image(_Image):
         return Image(self.format, memory, self.access, self.width, self.height)
 
     def why_not(self, info: FrameInfo) -> str | None:
-        """Why these images are others than the pattern says; None if they fit."""
+        """The reason why these images do not match the pattern; None if they do."""
         if (reason := super().why_not(info)) is not None:
             return reason
         if self.formats and info.format is not None and info.format not in self.formats:
@@ -227,7 +227,7 @@ class _Same:
 
 
 def same() -> _Same:
-    """What an element gives that passes on the frames that it takes.
+    """The value of `gives` for an element that passes on the frames that it takes.
 
     The frame goes on as it came: the next element maps the first one's memory, not this one's
     mapping. Metadata and regions that were added are there, since all mappings share them.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which frames two neighbours agree on: the cheapest of what one gives and the other takes.
+"""The frames that two neighbours agree on: the cheapest that one gives and the other takes.
 
 An agreement is about names and sizes; a frame can still have a layout that an edge refuses. So it
 is a plan until `confirm` has seen a frame.
@@ -33,12 +33,12 @@ from ._media import FrameInfo, Media
 __all__ = ["Link", "Negotiation"]
 
 _COPY = 10_000.0
-"""What a copy costs, as in routes."""
+"""The cost of a copy, as in routes."""
 
 
 @dataclass(slots=True)
 class Link:
-    """What one step takes of one stream, and how it gets it.
+    """The frames that one step takes of one stream, and how it gets them.
 
     Attributes:
         given: the frames that come.
@@ -72,7 +72,7 @@ class Link:
 
     @property
     def writes(self) -> bool:
-        """Whether the element writes into the frame."""
+        """True if the element writes into the frame."""
         return self.access != "r"
 
 
@@ -104,10 +104,10 @@ class Negotiation:
         self._costs: dict[tuple[Any, ...], float | str] = {}
 
     def source(self, step: Step) -> FrameInfo | None:
-        """What a source will give, as it agrees with those after it; None if it cannot say yet.
+        """The frames that a source agrees to give to the next elements; None if not known yet.
 
         Raises:
-            NegotiationError: it gives nothing that they take, or something else than it announced.
+            NegotiationError: it gives nothing that they take, or something other than announced.
         """
         element = step.element
         assert isinstance(element, Source)
@@ -277,7 +277,7 @@ class Negotiation:
         self, given: FrameInfo, memory: str, access: Access, frame: Frame | None, *, private: bool,
         copy: bool,
     ) -> float | str:  # fmt: skip
-        """What the route costs, or why there is none."""
+        """The cost of the route, or the reason why there is none."""
         origin = "cpu" if private else given.memory
         if frame is None or private:
             key = (origin, memory, access, given.format, copy)
@@ -315,7 +315,7 @@ class Negotiation:
             self.contexts.find(info.memory)
 
     def _is_in(self, info: FrameInfo, pattern: Media) -> bool:
-        """Whether the frames are where the pattern says: "openvino:GPU.1" is in "openvino:GPU"."""
+        """True if the frames are in the pattern's memory: "openvino:GPU.1" is in "openvino:GPU"."""
         return any(
             info.memory in (name, name.partition(".")[0])
             or self.contexts.find(name).node == info.memory
@@ -330,7 +330,7 @@ class Negotiation:
         return min((self._cost_after(step, info) for info in offers), default=0.0)
 
     def _cost_after(self, step: Step, info: FrameInfo) -> float:
-        """What all routes after a step cost at least; much where there is none."""
+        """The least cost of all routes after a step together; very high where there is none."""
         key = (step, info)
         if key not in self._after:
             self._after[key] = sum(
@@ -344,7 +344,7 @@ class Negotiation:
 
 
 def _why_private(step: Step, taken: Media, frame: Frame | None) -> str:
-    """Why a step that writes needs frames of its own; "" where it does not."""
+    """The reason why a step that writes needs frames of its own; "" if it does not."""
     if taken.access == "r":
         return ""
     if step.shares:

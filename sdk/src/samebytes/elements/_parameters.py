@@ -20,7 +20,7 @@ MISSING: Any = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Doc:
-    """What a parameter means.
+    """The description of a parameter.
 
     Attributes:
         text: a sentence.
@@ -53,12 +53,12 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether it has no default."""
+        """True if it has no default."""
         return self.default is MISSING
 
     @property
     def expected(self) -> str:
-        """What a value must be, in words."""
+        """The values that are accepted, in words."""
         if self.choices is not None:
             return str(Choices(*self.choices))
         text = spelt(self.type)
@@ -85,7 +85,7 @@ class Parameter:
         return found
 
     def _expected(self, value: Any) -> str:
-        """What a value must be, with the choice that was meant by one that is misspelt."""
+        """The accepted values, with the choice that a misspelt value probably meant."""
         near = nearest(value, [choice for choice in self.choices or () if isinstance(choice, str)])
         return f"{self.expected} (did you mean {near!r}?)" if near else self.expected
 
@@ -107,7 +107,7 @@ class Parameter:
 
 
 def equal(value: Any, default: Any) -> bool:
-    """Whether a parameter has its default. Arrays, which compare element by element, do not."""
+    """True if a parameter has its default. Arrays, which compare element by element, do not."""
     try:
         return value is default or bool(value == default)
     except Exception:  # the == of a user's class may raise anything
@@ -129,16 +129,16 @@ def by_name(
     values: Sequence[Any],
     named: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What a constructor was given, all of it by name.
+    """The arguments of a constructor, all of them by name.
 
     Args:
-        element: whose parameters they are, for the error.
+        element: the name of the element, for the error.
         known: its parameters.
-        values: those given in their order.
-        named: those given by name.
+        values: the positional arguments.
+        named: the keyword arguments.
 
     Raises:
-        ParameterError: there are too many values; one is given twice, or has no such name.
+        ParameterError: there are too many values, or a name is unknown or given twice.
     """
     names = ", ".join(known)
     if len(values) > len(known):

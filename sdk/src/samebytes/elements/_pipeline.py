@@ -78,12 +78,12 @@ class Pipeline:
         return {step.name: step.element for step in self._graph}
 
     def explain(self) -> str:
-        """What was agreed on each link, and the route that frames take; nothing is opened.
+        """The frames agreed on for each link, and the routes that they take; nothing is opened.
 
         Lines that say "not confirmed" are about memory of the best layout. The first frame of each
         stream confirms them, which `Running.explain` shows.
 
-        While the pipeline runs, it is that of the run.
+        While the pipeline runs, this is the explanation of the run.
 
         Raises:
             NegotiationError: two elements cannot agree; the error shows both sides.
@@ -287,7 +287,7 @@ class Running:
 
     @property
     def ended_early(self) -> dict[int, ElementError]:
-        """What sources raised whose streams ended by it, by stream: `on_error="end-stream"`."""
+        """The errors of sources that ended their streams, by stream: `on_error="end-stream"`."""
         return dict(self._run.ended_early)
 
     def explain(self) -> str:
@@ -295,7 +295,7 @@ class Running:
         return "\n".join(self._run.plan().lines())
 
     def statistics(self) -> Statistics:
-        """What each element did so far."""
+        """The statistics of each element so far."""
         workers = self._workers
         if workers is None:
             return self._run.statistics()
@@ -328,7 +328,7 @@ class Running:
         self._run.end()
 
     def left(self) -> bool:
-        """Whether a thread of an element has not ended, although it was asked to."""
+        """True if a thread of an element has not ended, although it was asked to."""
         return self._workers is not None and bool(self._workers.left())
 
     def _finish(self, *, failed: bool) -> None:

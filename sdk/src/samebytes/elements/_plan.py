@@ -20,10 +20,10 @@ __all__ = ["Plan"]
 
 
 class Plan:
-    """What each source gives, and the links of each stream.
+    """The frames that each source gives, and the links of each stream.
 
     Attributes:
-        given: what each source gives; None where that is known with its first frame.
+        given: the frames that each source gives; None if known only with the first one.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Plan:
         return {number: link for (one, number), link in self._links.items() if one is step}
 
     def context_of(self, step: Step) -> Context | None:
-        """Where the element of a step gets its frames, or gives them; None if that is not known."""
+        """The context where a step's element gets its frames, or gives them; None if not known."""
         links = self.links_of(step)
         for link in links.values():
             return link.target or self._negotiation.contexts.find(link.given.memory)
@@ -117,7 +117,7 @@ class Plan:
             yield from self._lines_of(step)
 
     def _lines_of(self, step: Step) -> Iterator[str]:
-        """What one step takes: once for all streams, or for each where that differs."""
+        """The lines on what one step takes: once for all streams, or for each where they differ."""
         streams: dict[tuple[str, ...], list[int]] = {}
         links = self.links_of(step)
         for stream in range(len(self._graph.sources)):

@@ -84,7 +84,7 @@ class FramePool:
             self._slots.clear()
 
     def __len__(self) -> int:
-        """How many frames were allocated."""
+        """The number of frames that were allocated."""
         return len(self._slots)
 
     def _awaited(self) -> Frame[Any]:
