@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both ways of running a pipeline share: opening, planning, closing, and the table."""
+"""The common part of both ways to run a pipeline: open, plan, close, and the statistics."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Run:
             raise
 
     def plan(self) -> Plan:
-        """What holds now, with what frames have confirmed."""
+        """The plan as it holds now, with what frames have confirmed."""
         given = {reader.step: reader.info for reader in self.readers}
         links = {
             (step, stream): link
@@ -109,9 +109,9 @@ class Run:
             throw(step.failed(error, "open"))
 
     def ends_stream(self, reader: Reader, error: BaseException) -> bool:
-        """Whether what a source raised ends its stream alone; then it is noted.
+        """True if the error of a source ends its stream alone; the error is then noted.
 
-        Not where frames of its pool are missing: it is the program that keeps them.
+        False where frames of its pool are missing: it is the program that keeps them.
         """
         kept = isinstance(error, PoolTimeoutError | Stopped)
         if not self._ends_streams or kept or not isinstance(error, ElementError):
@@ -217,12 +217,12 @@ class Run:
         ends: Mapping[Step, Port] | None = None,
         untaken: int = 0,
     ) -> Statistics:
-        """What each element did so far.
+        """The statistics of each element so far.
 
         Args:
             before: the queues of the steps.
-            ends: where sources put frames for the program.
-            untaken: frames that had come out when it stopped.
+            ends: the ports where sources put frames for the program.
+            untaken: the number of frames that had come out when it stopped.
         """
         rows = []
         for reader in self.readers:

@@ -25,11 +25,13 @@ __all__ = ["Reader"]
 
 
 class Origin:
-    """What a frame refers to of its source: no part of the pipeline, which may refer to the frame.
+    """The part of a source that its frames refer to.
+
+    It refers to nothing of the pipeline, which may itself refer to the frame.
 
     Attributes:
         stream: the number of the source's stream.
-        info: what the source gives; None as long as that is not known.
+        info: the frames that the source gives; None as long as that is not known.
     """
 
     __slots__ = ("info", "stream")
@@ -80,12 +82,12 @@ class Reader:
 
     @property
     def info(self) -> FrameInfo | None:
-        """What the source gives; None as long as that is not known."""
+        """The frames that the source gives; None as long as that is not known."""
         return self.origin.info
 
     @property
     def pool(self) -> int | None:
-        """How many frames the source can have out; None where it says none."""
+        """The number of frames that the source can have out; None if it reports none."""
         source, info = self.step.element, self.info
         assert isinstance(source, Source)
         said = None if info is None else info.pool

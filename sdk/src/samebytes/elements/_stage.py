@@ -141,10 +141,10 @@ class Stage:
             self._ended.add(stream)
 
     def _rest(self, stream: int) -> Generator[tuple[int, Frame], None, bool]:
-        """What end_of_stream() gives.
+        """The frames that end_of_stream() gives.
 
         Returns:
-            Whether that was all; else it raised, and has more frames that it kept.
+            True if that was all; False if it raised, and has more frames that it kept.
         """
         before = self._account() if self._keeps else 0
         try:
@@ -159,7 +159,7 @@ class Stage:
         return True
 
     def _each(self, given: Iterable[Any]) -> Iterator[Any]:
-        """What an element gave, without None, which stands for no frame."""
+        """The items that an element gave, without None, which stands for no frame."""
         items = iter(given)
         try:
             yield from (one for one in items if one is not None)
@@ -169,7 +169,7 @@ class Stage:
             raise
 
     def _gone(self, before: int) -> int:
-        """How many frames a call has taken with it that raised: the one that it got, and others."""
+        """The number of frames lost with a call that raised: the one that it got, and others."""
         return 1 + before - self._account() if self._counts_kept else 1
 
     def _account(self) -> int:
@@ -238,7 +238,7 @@ class Stage:
             return link
 
     def _source_of(self, frame: Frame) -> FrameInfo | None:
-        """What a source said of its frames when it gave the first one, if this one is its own."""
+        """The source's description of its frames, as of its first one, if this frame is its own."""
         before, origin = self.step.before, frame._origin
         own = before is not None and isinstance(before.element, Source) and origin is not None
         return origin[0].info if own else None
@@ -344,7 +344,7 @@ class Stage:
         return self._checked(frame, frame, stream)
 
     def _checked(self, given: Any, made_of: Frame | None, stream: int) -> tuple[int, Frame]:
-        """What an element gave, as a frame, if it is what was announced; and its stream."""
+        """The stream and the frame that an element gave, if that is what was announced."""
         frame = wrapped(given, self.name)
         stream = self._note_origin(frame, made_of, stream)
         seen = (frame.context, frame.meta.info)
@@ -387,10 +387,10 @@ def _instead_of(frame: Frame, copy: Frame) -> Frame:
 
 
 def wrapped(given: Any, name: str) -> Frame:
-    """What an element gave, as a frame.
+    """The object that an element gave, as a frame.
 
     Raises:
-        NegotiationError: it is none.
+        NegotiationError: it cannot be wrapped as a frame.
     """
     if isinstance(given, Frame):
         return given

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each element of a pipeline did: frames, time, drops, copies."""
+"""The statistics of each element of a pipeline: frames, time, drops, copies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEPT = 2048
 
 @dataclass(frozen=True)
 class ElementStatistics:
-    """What one element did since the pipeline was started.
+    """The statistics of one element since the pipeline was started.
 
     Attributes:
         element: its name in the pipeline.
@@ -55,10 +55,10 @@ class ElementStatistics:
 
 @dataclass(frozen=True)
 class Latency:
-    """How long frames took from the source to the end of the main line, queues included.
+    """The time from the source to the end of the main line, queues included.
 
     Attributes:
-        frames: that came out.
+        frames: how many came out.
         p50, p95, p99: percentiles of the latest ones, in milliseconds.
     """
 
@@ -93,7 +93,7 @@ class Statistics(tuple[ElementStatistics, ...]):
         return made
 
     def of(self, element: str) -> ElementStatistics:
-        """That of the element of that name.
+        """The statistics of the element of that name.
 
         Args:
             element: its name.
@@ -214,7 +214,7 @@ class Meter:
 
 
 class Arrivals:
-    """How long frames took to the end of the main line, where one thread counts them."""
+    """The times that frames took to the end of the main line, where one thread counts them."""
 
     def __init__(self) -> None:
         self.frames = 0
@@ -226,7 +226,7 @@ class Arrivals:
         self.frames += 1
 
     def read(self) -> Latency:
-        """What was seen so far."""
+        """The latency of the frames so far."""
         return Latency(self.frames, *_percentiles(sorted(self._durations.copy())))
 
 

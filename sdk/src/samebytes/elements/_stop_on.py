@@ -55,7 +55,7 @@ def check_signals(signals: int | Iterable[int]) -> tuple[int, ...]:
 
 
 def seen(signals: Iterable[int]) -> dict[int, int]:
-    """How many of each signal have ended pipelines by now: for `end_on`, after a start."""
+    """The number of times each signal ended pipelines so far: for `end_on`, after a start."""
     return {number: _seen.get(number, 0) for number in signals}
 
 

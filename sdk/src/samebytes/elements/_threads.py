@@ -145,7 +145,7 @@ class Threads:
         return frozenset(element for thread, element in self._threads if not _ends(thread, 0))
 
     def is_one(self, thread: threading.Thread) -> bool:
-        """Whether that thread runs an element."""
+        """True if that thread runs an element."""
         return any(own is thread for own, _ in self._threads)
 
     def ask_to_stop(self) -> None:
@@ -166,7 +166,7 @@ class Threads:
         self.raise_error()
 
     def take(self) -> Frame | None:
-        """What comes out next, if that is a frame; `remaining` says whether more will come."""
+        """The next item, if it is a frame; `remaining` says whether more will come."""
         item = self.output.get()
         if item is STOP:
             self.remaining = 0
@@ -179,7 +179,7 @@ class Threads:
 
     @property
     def failed(self) -> bool:
-        """Whether something ended the run that was not raised yet."""
+        """True if an error ended the run and was not raised yet."""
         return self._error is not None
 
     def raise_error(self) -> None:
@@ -456,5 +456,5 @@ class _InOrder:
 
 
 def _writes(stage: Stage) -> bool:
-    """Whether it may write into frames, which then wait in order."""
+    """True if the stage may write into frames, which then wait in order."""
     return any(taken.access != "r" for taken in stage.step.element._takes)

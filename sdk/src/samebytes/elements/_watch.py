@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the frames of a run still move: a wait for frames lasts as long as they do.
+"""Time-outs that count only while no frame of a run moves.
 
-A program that pauses keeps none of the frames that wait for it in a queue. So what is waited for
-may well come back later, and the time-out counts only while nothing moves: no call of an element is
-under way, and no frame waits in a queue from which somebody could take it.
+A program that pauses keeps none of the frames that wait for it in a queue, so a frame that is
+waited for may well come back later. Nothing moves when no call of an element is under way, and no
+frame waits in a queue from which somebody could take it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Worker:
 
 
 class Watch:
-    """What is looked at in one run.
+    """The parts of one run that show whether its frames move.
 
     Args:
         patience: how many seconds to wait for a frame of a pool while nothing moves.
@@ -60,7 +60,7 @@ class Watch:
         self.workers: list[Worker] = []
 
     def moves(self) -> bool:
-        """Whether a frame can come back without anybody dropping one that he keeps."""
+        """True if a frame can come back without anybody dropping one that they keep."""
         if self.output is not None and len(self.output):
             return True
         return any(not one.waits and (one.busy or len(one.channel)) for one in self.workers)
@@ -70,7 +70,7 @@ class Watch:
         return sum(meter.frames_in + meter.frames_out for meter in self.meters)
 
     def where(self) -> str:
-        """Where frames wait, in words; "" where there are no queues."""
+        """The places where frames wait, in words; "" where there are no queues."""
         if self.output is None:
             return ""
         waiting = [f"{len(queue)} before {name!r}" for name, queue in self.inputs.items() if queue]
@@ -108,8 +108,10 @@ class Clock:
         return min(max(self._patience / 8, 0.005), _LONGEST_LOOK)
 
     def is_over(self) -> bool:
-        """Whether nothing has moved for so long: no call of another element was under way, and no
-        frame waited in a queue for somebody who could take it.
+        """True if nothing has moved for `patience` seconds.
+
+        No call of another element was under way, and no frame waited in a queue for somebody who
+        could take it.
         """
         watch, now = self._watch, time.monotonic()
         if watch is not None:
