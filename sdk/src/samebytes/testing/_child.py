@@ -23,10 +23,10 @@ _BEGINS, _ENDED = "\x1e", "\x1d"
 
 
 class ChildResult(NamedTuple):
-    """How a process ended, and what it printed.
+    """The exit status and the output of a process.
 
     Attributes:
-        status: its exit status, or the number of the signal that ended it, negative.
+        status: its exit status, or the negative number of the signal that ended it.
         output, errors: what it wrote to stdout and to stderr.
     """
 
@@ -89,7 +89,7 @@ def _run(cls: type, methods: list[str]) -> dict[str, ChildResult]:
 
 
 def call(file: str, qualname: str, *methods: str) -> None:
-    """What the fresh interpreter does."""
+    """Run methods of a class in the fresh interpreter, and report how each one ended."""
     spec = importlib.util.spec_from_file_location("samebytes_testing_child", file)
     assert spec is not None
     assert spec.loader is not None

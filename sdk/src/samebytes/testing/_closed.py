@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a closed tensor or frame must do."""
+"""The behaviour of a closed tensor or frame."""
 
 from __future__ import annotations
 

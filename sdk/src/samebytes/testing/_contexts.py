@@ -129,7 +129,7 @@ class ContextSuite(Declared):
             before = counts
 
     def test_allocating(self) -> None:
-        """What is allocated is owned, writable, of the asked layout, and released by close()."""
+        """Allocated memory is owned, writable, of the asked layout, and released by close()."""
         context = self.memory.context()
         if not self.memory.allocates:
             with pytest.raises(UnsupportedObjectError, match="cannot allocate"):

@@ -21,7 +21,7 @@ _REPORTED = pytest.StashKey[dict[str, str]]()
 
 
 class Declared:
-    """What all suites of memory have: without the declarations every single test would fail."""
+    """The base of all suites of memory: faulty declarations fail one test, and skip the rest."""
 
     @pytest.fixture(autouse=True)
     def _declarations(self, request: pytest.FixtureRequest) -> None:
@@ -47,8 +47,9 @@ class Declared:
 
 
 def _cause(nodes: tuple[str, ...]) -> str | None:
-    """Why the declarations of these nodes cannot be used. That a plugin lacks is none: tests say
-    themselves what they need.
+    """The reason why the declarations of these nodes cannot be used, or None.
+
+    A missing plugin is not a reason: tests say themselves what they need.
     """
     infos = installed_plugins()
     for node in nodes:
@@ -63,7 +64,7 @@ def _cause(nodes: tuple[str, ...]) -> str | None:
 
 
 def _wrong(owner: PluginInfo, node: str, nodes: tuple[str, ...]) -> str | None:
-    """What is wrong with the first of a plugin's declarations that the tests of a node use."""
+    """The first fault in a plugin's declarations that the tests of a node use, or None."""
     if owner.warnings:
         return f"plugin {owner.name!r}: {owner.warnings[0]}"
     declared = listed().plugins[owner.name].declared

@@ -18,7 +18,7 @@ _WRITEABLE = SimpleNamespace(writeable=True)
 
 
 class Reader(Protocol):
-    """What a DeviceView needs of a memory type."""
+    """The operations of a memory type that a DeviceView needs."""
 
     def layout(self, native: Any) -> TensorInfo:
         """dtype and shape."""
@@ -74,7 +74,7 @@ class DeviceView:
         return np.array(self)
 
     def any(self) -> bool:
-        """Whether an element is not zero."""
+        """True if an element is not zero."""
         return bool(np.any(np.asarray(self)))
 
     def _part(self, whole: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

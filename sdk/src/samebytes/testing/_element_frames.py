@@ -42,7 +42,7 @@ def picture(format_: str, width: int, height: int, number: int) -> Frame:
 
 
 def wrapped(given: Any) -> Frame:
-    """What a suite's `frame` made, as a frame."""
+    """The object that a suite's `frame` made, as a frame."""
     return given if isinstance(given, Frame) else samebytes.frame(given)
 
 
@@ -67,7 +67,7 @@ def seen(frame: Frame) -> tuple[Any, ...]:
 
 
 def address_in(frame: Frame) -> int:
-    """Where the first plane of a frame lies; the frame's own id where it has no address."""
+    """The address of the first plane of a frame; the frame's own id where it has none."""
     try:
         return frame.planes[0].handle()
     except SamebytesError:
@@ -94,7 +94,7 @@ class Frames(Source):
         self.number = 0
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo:
-        """What the first frame is; it is made for this alone."""
+        """The description of the first frame, which is made for this alone."""
         return FrameInfo.of(self._make(0))
 
     def open(self, context: Any) -> None:

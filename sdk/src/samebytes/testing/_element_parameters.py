@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for the name and the parameters of an element."""
+"""The tests of the name and the parameters of an element."""
 
 from __future__ import annotations
 

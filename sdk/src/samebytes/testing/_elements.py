@@ -95,10 +95,10 @@ class ElementSuite(ParameterChecks):
         return self._picture((formats or FORMATS)[0], pattern, number)
 
     def seen(self, frame: Frame) -> Any:
-        """What is compared of a frame that comes out: layout, time, bytes, metadata, regions.
+        """The parts of a frame that are compared: layout, time, bytes, metadata, regions.
 
         Args:
-            frame: what came out of the element.
+            frame: one that came out of the element.
         """
         return frames_.seen(frame)
 
@@ -304,7 +304,7 @@ class ElementSuite(ParameterChecks):
         return Pipeline(Frames(made or self._frame, count), element, copy=self.copies)
 
     def _streams(self, *counts: int) -> list[tuple[int, Any]]:
-        """What is seen of the frames of several streams, each with its stream."""
+        """The compared parts of the frames of several streams, each with its stream."""
         sources = [
             Frames(partial(self._numbered, stream * self.count), count)
             for stream, count in enumerate(counts)
@@ -323,7 +323,7 @@ class ElementSuite(ParameterChecks):
         return None
 
     def _out(self, pipe: Pipeline, threads: int) -> list[Any]:
-        """What is seen of the frames that come out; of a source, of the first ones."""
+        """The compared parts of the frames that come out; of a source, of the first ones."""
         with pipe.start(threads=threads) as out:
             first = islice(out, self.count) if len(pipe.elements) == 1 else out
             return [self.seen(frame) for frame in first]
@@ -361,7 +361,7 @@ def _omits(held: int) -> str:
 
 
 def _applicable(name: str, ends: bool, streams: bool) -> dict[str, bool]:
-    """Which tests apply to the element of that name."""
+    """The tests that depend on the element, by name: True if they apply to it."""
     try:
         cls = element_class(name)
     except SamebytesError:  # it is not installed, or broken: one test says so

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How hypothesis runs inside the suites: the same examples each time, and as many as are needed."""
+"""Settings of hypothesis for the suites: the same examples each time, as many as are needed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the process holds: memory, descriptors, objects, storages, native objects."""
+"""The footprint of the process: memory, descriptors, objects, storages, native objects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST = {"objects": 1_000, "blocks": 1_000, "rss": 4 << 20}
 _ROUNDS = 3
 
 Counts = Callable[[], Mapping[str, int]]
-"""How many native objects live, by kind: `Memory.native_counts`."""
+"""A function that counts the living native objects by kind: `Memory.native_counts`."""
 
 
 class _Footprint(NamedTuple):

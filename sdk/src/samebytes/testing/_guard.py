@@ -57,7 +57,7 @@ class GuardedMemory:
 
     @property
     def released(self) -> bool:
-        """Whether the memory was given back."""
+        """True if the memory was given back."""
         return self.releases > 0
 
     def _release(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario expects: the parts that are held, and the values that each must read."""
+"""The expectations of a scenario: the parts that are held, and the values each must read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Root:
 
 @dataclass(eq=False)
 class View:
-    """What the holders of some bytes see: all parts of one view see each write at once.
+    """The values that holders of some bytes see: all parts of a view see each write at once.
 
     An ALIAS or IMPORT is of the view of its source. A MAP or COPY has a view of its own.
     """
@@ -73,7 +73,7 @@ class Part:
 
 
 def name_of(part: Part) -> str:
-    """How the steps that a failure shows call a part."""
+    """The name of a part in the steps that a failure shows."""
     node = part.memory.node
     return f"{part.kind} of {part.view.root.case} in {node}"
 

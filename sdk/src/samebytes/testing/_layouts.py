@@ -29,7 +29,7 @@ def array_of(info: TensorInfo, *, before: int = 0) -> np.ndarray[Any, Any]:
 
 
 class Layout(NamedTuple):
-    """Where an array lies.
+    """The layout of an array, and its place in memory.
 
     Attributes:
         info: dtype, shape and strides in bytes.
@@ -54,7 +54,7 @@ class Layout(NamedTuple):
 
 
 class ImageLayout(NamedTuple):
-    """Where the planes of an image lie, in one piece of memory.
+    """The layout of the planes of an image, in one piece of memory.
 
     Attributes:
         image: format and size.
@@ -83,11 +83,11 @@ def _pages(nbytes: int) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layouts:
-    """Which odd layouts are served: a capability.
+    """The odd layouts that are served: a capability.
 
-    Each attribute is True: that oddity is served, though perhaps not together with others; False:
-    it is refused, always; None: that is not said. The suites check it: what is served lies exactly
-    as asked, and what is not is refused by an error of samebytes that says why.
+    Each attribute is True if that oddity is served, though perhaps not together with others; False
+    if it is always refused; None if nothing is said. The suites check it: what is served lies
+    exactly as asked, and what is not is refused by an error of samebytes that says why.
 
     Attributes:
         pitched: a gap between rows, as the padded rows of images have it.
@@ -112,14 +112,14 @@ class Layouts:
     readonly: bool | None = None
 
     def declared(self) -> Iterator[tuple[str, bool]]:
-        """What is said for all layouts: (oddity, whether it is served)."""
+        """All oddities that are declared: (oddity, whether it is served)."""
         for field in fields(self):
             served = getattr(self, field.name)
             if served is not None:
                 yield field.name, served
 
     def refuses(self, layout: Layout) -> bool:
-        """Whether a layout has an oddity that is not served.
+        """True if a layout has an oddity that is not served.
 
         Args:
             layout: of a tensor or image.
@@ -128,7 +128,7 @@ class Layouts:
 
 
 def oddities(layout: Layout) -> frozenset[str]:
-    """What is odd about a layout: names of attributes of `Layouts`."""
+    """The oddities of a layout: names of attributes of `Layouts`."""
     info = layout.info
     found = set()
     if layout.readonly:

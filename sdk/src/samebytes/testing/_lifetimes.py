@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who keeps what alive: lifetimes in any order, threads, fork(), leaks, the interpreter's end."""
+"""The checks of lifetimes: drops in any order, threads, fork(), leaks, the interpreter's end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _results: weakref.WeakKeyDictionary[type, dict[str, _child.ChildResult]] = (
 
 
 class LifetimeChecks(Declared):
-    """What the suites of tensors, frames and mappings share.
+    """The common part of the suites of tensors, frames and mappings.
 
     Class attributes:
         cases: what is made at the source.
