@@ -22,7 +22,7 @@ __all__ = ["Mapping"]
 
 
 class Mapping(DropChecks):
-    """What all checks of a mapping use.
+    """The common part of all checks of a mapping.
 
     Class attributes:
         source, target: the two memory types.
@@ -33,7 +33,7 @@ class Mapping(DropChecks):
 
     @property
     def copies(self) -> bool:
-        """Whether copy=True is needed."""
+        """True if copy=True is needed."""
         return self.transfer is Transfer.COPY
 
     def views(self, item: Tensor | Frame) -> tuple[np.ndarray[Any, Any], ...]:
@@ -69,12 +69,12 @@ class Mapping(DropChecks):
         return mapped
 
     def _spec(self) -> MapperSpec:
-        """What the plugin declares of `mapper`."""
+        """The declaration of `mapper` by its plugin."""
         assert self.mapper is not None
         return _spec_of(self.mapper, self.source.node, self.target.node)
 
     def under_test(self, case: Case) -> MappingUnderTest:
-        """What rules are tried on."""
+        """The mapping that rules are tried on."""
         return MappingUnderTest(self, case)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MapperSuite tests of the bytes: both sides have the same, or they are copied and counted."""
+"""The tests of MapperSuite on the bytes: both sides share them, or they are copied and counted."""
 
 from __future__ import annotations
 

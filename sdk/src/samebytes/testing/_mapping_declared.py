@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MapperSuite tests of declarations: the route, refusals, access modes, types, formats."""
+"""The tests of MapperSuite on declarations: the route, refusals, access modes, types, formats."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MapperSuite tests of odd layouts: exactly so, or refused with a reason."""
+"""The tests of MapperSuite on odd layouts: mapped exactly so, or refused with a reason."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MapperSuite tests of the object that map() makes: parent, access, closing."""
+"""The tests of MapperSuite on the object that map() makes: parent, access, closing."""
 
 from __future__ import annotations
 

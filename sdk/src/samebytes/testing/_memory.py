@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suites must know of a memory type: what it can, and how its own framework sees it."""
+"""The description of a memory type for the suites: its capabilities, and its framework's view."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class Memory:
         return shape
 
     def address(self, view: np.ndarray[Any, Any]) -> int:
-        """Where a view begins: equal for two views of one place, and only then.
+        """The place where a view begins: equal for two views of one place, and only then.
 
         Args:
             view: what `view` or `views` returned.
@@ -228,7 +228,7 @@ class Memory:
         return None
 
     def native_counts(self) -> Mapping[str, int]:
-        """How many native objects live, by kind, as the framework counts them.
+        """The number of living native objects, by kind, as the framework counts them.
 
         The checks for leaks compare them before and after. Descriptors, storages and Python's
         objects are counted without it.
@@ -303,7 +303,7 @@ class DeviceMemory(Memory):
         raise NotImplementedError
 
     def planes(self, native: Any) -> Sequence[Any]:
-        """What `layout`, `read` and `write` take, for each plane of a native frame.
+        """The objects that `layout`, `read` and `write` take for the planes of a native frame.
 
         Args:
             native: the framework's own object.

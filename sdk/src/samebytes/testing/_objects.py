@@ -40,7 +40,7 @@ def choose_tests(cls: type, suite: type, **applies: bool) -> None:
 
 
 class ObjectSuite(LifetimeChecks):
-    """What holds for tensors and frames alike. Inherit TensorSuite or FrameSuite instead."""
+    """The tests for tensors and frames alike. Inherit TensorSuite or FrameSuite instead."""
 
     memory: ClassVar[Memory]
     maps_per_thread = 50

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suites need, checked before any of them is imported."""
+"""The packages that the suites need, checked before any suite is imported."""
 
 from __future__ import annotations
 

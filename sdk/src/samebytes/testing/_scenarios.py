@@ -43,7 +43,7 @@ _WEIGHTS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What is played with.
+    """The memory, the cases and the mapping that scenarios are played with.
 
     Attributes:
         source, target: the two ends; the same one for identities.
@@ -72,7 +72,7 @@ def run_lifetimes(plan: Plan, scenarios: int) -> None:
 
 
 class _Scenario:
-    """What there is, and the steps that can be taken."""
+    """The state of a scenario, and the steps that can be taken."""
 
     def __init__(self, plan: Plan, rng: random.Random) -> None:
         self.plan = plan
@@ -303,7 +303,7 @@ class _Scenario:
         return fill_each(views_of(memory, item), seed)
 
     def owned_cases(self) -> list[Case]:
-        """What samebytes can allocate, and the mapping then shares."""
+        """The cases that samebytes can allocate, and the mapping then shares."""
         if self.plan.transfer is Transfer.COPY:
             return []
         source = self.plan.source
@@ -314,7 +314,7 @@ class _Scenario:
         ]  # fmt: skip
 
     def disturbs(self, root: Root, access: Access) -> bool:
-        """Whether a mapping apart would meet another one of which it knows nothing."""
+        """True if a mapping apart would conflict with another one that it knows nothing of."""
         apart = [p.view for p in self.parts if p.view.root is root and p.view.apart]
         return any(p.writable for p in apart) or (access != "r" and bool(apart))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suites try rules on: memory types as their own frameworks see them."""
+"""The subjects that suites try rules on: memory types as their own frameworks see them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class FrameworksSight:
 
 
 class AllocatedMemory:
-    """What a context allocates for one case."""
+    """The memory that a context allocates for one case."""
 
     def __init__(self, memory: Memory, case: Case) -> None:
         self._memory = memory

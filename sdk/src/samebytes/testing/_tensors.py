@@ -90,7 +90,7 @@ class TensorSuite(ObjectSuite):
         return self.memory.tensor(self.memory.make(info))
 
     def exchanged(self, tensor: Tensor) -> np.ndarray[Any, Any]:
-        """What numpy gets by DLPack; for the CPU, where tensors export themselves on a device.
+        """The array that numpy imports by DLPack; on the CPU, even if tensors are on a device.
 
         Args:
             tensor: of the memory type that is tested.

@@ -52,7 +52,7 @@ def switching_often() -> Iterator[None]:
 
 
 def wait_until(happened: Callable[[], bool]) -> bool:
-    """Whether it happens, if need be a little later: some releases wait for another thread."""
+    """True if it happens, at once or a little later: some releases wait for another thread."""
     end = time.monotonic() + _PATIENCE_S
     while not happened():
         if time.monotonic() > end:

@@ -89,7 +89,7 @@ def close_gives_back(subject: MemorySubject) -> None:
 
 
 def _close_held(subject: MemorySubject, number: int) -> Any:
-    """What holds it, after its close()."""
+    """Close an item that is held, and return what holds it."""
     item = subject.allocate()
     made = _made(item)
     held = subject.holders(item)[number]()

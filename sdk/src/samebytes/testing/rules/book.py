@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rule is: a function with a number, the sentence that must hold, and what to say if not."""
+"""The parts of a rule: a function with a number, the sentence that must hold, and the advice."""
 
 from __future__ import annotations
 

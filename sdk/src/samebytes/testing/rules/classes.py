@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the specs name: every "module:Class" leads to a class of the right kind."""
+"""The classes that specs name: every "module:Class" leads to a class of the right kind."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def context_closes(make: Callable[[], Context]) -> None:
 
 
 def _goes_on(tensor: Any, values: Any) -> None:
-    """Whether memory can be used as before, though its context was closed."""
+    """Require that memory outlives the close() of its context, which then refuses to allocate."""
     for kept in (tensor, tensor.map(tensor.context)):
         kept.flush()
         kept.wait()

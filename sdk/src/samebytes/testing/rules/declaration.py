@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plugin declares: a module that imports by itself and lightly, PLUGIN, hooks, a probe."""
+"""The declaration of a plugin: a module that imports alone and lightly, PLUGIN, hooks, a probe."""
 
 from __future__ import annotations
 

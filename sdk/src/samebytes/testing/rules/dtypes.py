@@ -119,7 +119,7 @@ def _fill(array: _Array, element: DType) -> bytes:
 def _what_changed(
     element: DType, mapped: Tensor, values: bytes, look: Callable[[Any], _Array] | None
 ) -> str | None:
-    """What is wrong with the mapping, or None."""
+    """A sentence on what the mapping changed, or None."""
     if mapped.dtype is not element:
         return f"it became {mapped.dtype}"
     rewrapped = _rewrapped(mapped.native)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left behind after something was done many times."""
+"""The leaks that show after something was done many times."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mapping does with the bytes: it shares them, or copies and counts."""
+"""The effect of a mapping on the bytes: it shares them, or copies and counts them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was mapped with access "r" cannot be written to."""
+"""Memory that was mapped with access "r" cannot be written to."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class RegionSubject(Protocol):
 
     @property
     def sight(self) -> Sight:
-        """How tensors of them are seen."""
+        """The means of reading and writing their tensors."""
 
     def item(self) -> Tensor:
         """A new tensor; its first axis has three rows or more."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rules are tried on: memory, and mappings between two memories, as each caller sees them."""
+"""The subjects of rules: memory, and mappings between two memories, as each caller sees them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Item = Tensor | Frame
 
 
 class Sight(Protocol):
-    """How the elements of objects of one memory type are seen and written.
+    """The means of reading and writing the elements of objects of one memory type.
 
     Attributes:
-        direct: by the framework's own means: in the shapes that the format gives them, and while
-            mappings of the memory are alive.
+        direct: True if these are the framework's own: they show the shapes that the format gives
+            the elements, and work while mappings of the memory are alive.
     """
 
     @property
@@ -60,7 +60,7 @@ class Sight(Protocol):
         """
 
     def address(self, view: Array) -> int:
-        """Where a view begins: equal for two views of one place, and only then."""
+        """The place where a view begins: equal for two views of one place, and only then."""
 
 
 class MemorySubject(Protocol):
@@ -72,7 +72,7 @@ class MemorySubject(Protocol):
 
     @property
     def sight(self) -> Sight:
-        """How it is seen."""
+        """The means of reading and writing it."""
 
     def allocate(self) -> Item:
         """A new tensor or frame, always of the same layout."""
@@ -89,15 +89,15 @@ class MappingSubject(Protocol):
 
     @property
     def source(self) -> Sight:
-        """How the source is seen."""
+        """The means of reading and writing the source."""
 
     @property
     def target(self) -> Sight:
-        """How the target is seen."""
+        """The means of reading and writing the target."""
 
     @property
     def transfer(self) -> Transfer:
-        """What it does with the bytes."""
+        """The effect of the mapping on the bytes."""
 
     def item(self) -> Item:
         """A new source object."""
@@ -112,7 +112,7 @@ def planes_of(item: Item) -> tuple[Tensor, ...]:
 
 
 def same(ours: Sequence[Array], theirs: Sequence[Array]) -> bool:
-    """Whether the elements are the same, plane by plane, in whatever shapes."""
+    """True if the elements are the same, plane by plane, in whatever shapes."""
     pairs = zip(ours, theirs, strict=True)
     return all(
         a.size == b.size and np.array_equal(a.reshape(-1), b.reshape(-1).astype(a.dtype))
