@@ -101,7 +101,7 @@ _TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Colorimetry:
-    """Which colours the numbers of a picture stand for. None is for what is not specified.
+    """The colours that the numbers of a picture stand for. None: not specified.
 
     Each attribute has the name of the entry of `frame.metadata` that holds it.
 
@@ -121,10 +121,10 @@ class Colorimetry:
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Colorimetry:
-        """What `frame.metadata` says.
+        """The colorimetry that `frame.metadata` describes.
 
         Args:
-            metadata: that of a frame.
+            metadata: the metadata of a frame.
 
         Raises:
             UnknownNameError: an entry is not one of the names that it can be.
@@ -168,7 +168,7 @@ class Colorimetry:
         )
 
     def entries(self) -> dict[str, str]:
-        """What is specified, as entries for `frame.metadata`."""
+        """The attributes that are specified, as entries for `frame.metadata`."""
         values = ((f.name, getattr(self, f.name)) for f in fields(self))
         return {name: value for name, value in values if value is not None}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How DRM names the layers of an image: one composed layer, or a layer for each plane.
+"""The DRM codes of an image's layers: one composed layer, or a layer for each plane.
 
 VA-API's VADRMPRIMESurfaceDescriptor and FFmpeg's AVDRMFrameDescriptor describe an image either
 way. A composed layer has the code of the whole format; `ImageFormat.fourcc` has it. A layer for

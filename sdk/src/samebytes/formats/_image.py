@@ -130,7 +130,7 @@ class ImageFormat:
         *,
         allow_negative: bool = False,
     ) -> tuple[PlaneLayout, ...]:
-        """Where each plane of a width x height image lies. Cached: cheap for every frame.
+        """The layout of each plane of a width x height image. Cached: cheap for every frame.
 
         Args:
             width: pixels in a row.

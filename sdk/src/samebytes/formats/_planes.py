@@ -39,7 +39,7 @@ def checked_dtype(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlaneFormat:
-    """What one plane of an image stores.
+    """The elements that one plane of an image stores.
 
     Attributes:
         channels: elements stored for each pixel position of this plane (2 for NV12's uv).
@@ -93,7 +93,7 @@ def _divided_up(value: int, divisor: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PlaneLayout:
-    """Where the elements of one plane lie. Elements within a row are always dense.
+    """The layout of one plane. Elements within a row are always dense.
 
     Attributes:
         name: which plane: "y", "uv", "rgb" ...

@@ -20,7 +20,7 @@ Rectangle = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class AffineTransform(Entry):
-    """Where in a source each point of this picture comes from.
+    """The transform from the points of this picture to the points of its source.
 
     Points are normalised: (0, 0) is the top left corner of a picture, (1, 1) the bottom right one.
 
@@ -49,7 +49,7 @@ class AffineTransform(Entry):
         source_rectangle: Rectangle | None = None,
         target_rectangle: Rectangle | None = None,
     ) -> AffineTransform:
-        """That of a picture into which a rectangle of the source was scaled.
+        """The transform of a picture into which a rectangle of the source was scaled.
 
             AffineTransform.of_rectangles((1920, 1080), (640, 640), None, (0, 0, 640, 360))
 
@@ -108,7 +108,7 @@ class AffineTransform(Entry):
         return min(across), min(down), max(across), max(down)
 
     def after(self, part: AffineTransform) -> AffineTransform:
-        """That of a picture which was taken from this one as `part` says.
+        """The transform of a picture that was taken from this one as `part` says.
 
         `whole.after(part).apply(x, y)` is `whole.apply(*part.apply(x, y))`.
 
@@ -129,7 +129,7 @@ class AffineTransform(Entry):
         )
 
     def inverse(self) -> AffineTransform:
-        """Where in this picture a point of the source is shown.
+        """The inverse transform, from the points of the source to the points of this picture.
 
         Raises:
             MetadataError: the picture shows a line or a point of its source.

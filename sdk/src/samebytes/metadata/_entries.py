@@ -32,7 +32,7 @@ _LONGEST_NAME = 64
 
 
 class Checked:
-    """What the classes of this package share: they set what they were given when it is checked."""
+    """The common part of this package's classes, which set their values once they are checked."""
 
     __slots__ = ()
 
@@ -141,7 +141,7 @@ class InferenceResult(Entry):
 
 @dataclass(frozen=True, slots=True)
 class Classification(Entry):
-    """What a classifier says of the frame or region that has this entry.
+    """The result of a classifier for the frame or region that has this entry.
 
     Args:
         label: the name of the class; "" if only its number is known.
@@ -196,7 +196,7 @@ class ObjectId(Entry):
 
 @dataclass(frozen=True, slots=True)
 class SourceIdentifier(Entry):
-    """Where a picture comes from: which stream, and which picture of a batch.
+    """The origin of a picture: its stream, and its place in a batch.
 
     Args:
         batch_index: which item of a batch, from 0.

@@ -34,17 +34,17 @@ PRECISIONS: Final = {
     "float32": "FP32",
     "float64": "FP64",
 }
-"""What the form calls the element types that it has."""
+"""The names of the element types that this form has."""
 
 OBJECT_KEYS: Final = frozenset(
     ("x", "y", "w", "h", "region_id", "parent_id", "id", "roi_type", "detection", "extra_params",
      "tensors")
 )  # fmt: skip
-"""What no attribute may be called, since these are the members of every object."""
+"""The names that no attribute may have, since these are the members of every object."""
 
 
 UNNAMED: Final = "classification"
-"""What a classification is called that has no attribute, and no name of a tensor either."""
+"""The name of a classification that has neither an attribute nor a name of a tensor."""
 
 
 def to_json(
@@ -74,7 +74,7 @@ def to_json(
 def to_dict(
     frame: Frame | FrameMeta, *, add_tensor_data: bool = False, add_empty_results: bool = False
 ) -> dict[str, Any]:
-    """What gvametaconvert writes of such a frame. What is not known is left out.
+    """The document that gvametaconvert writes for such a frame, without what is not known.
 
     Args:
         frame: a picture.

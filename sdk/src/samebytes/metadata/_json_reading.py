@@ -107,7 +107,7 @@ def _check_size(document: dict[str, Any], meta: FrameMeta) -> None:
 
 
 def _is_whole(found: dict[str, Any], meta: FrameMeta) -> bool:
-    """Whether an object stands for the whole frame: what a region has, it lacks."""
+    """True if an object stands for the whole frame: it lacks what a region has."""
     if "detection" in found or "region_id" in found or not isinstance(meta.info, ImageInfo):
         return False
     box = [found.get(key) for key in ("x", "y", "w", "h")]
@@ -137,7 +137,7 @@ def _region(found: dict[str, Any], name: str) -> Region:
 
 
 def _results(found: dict[str, Any], name: str) -> list[Entry]:
-    """What was classified, each with the tensor that it was read from, and the other tensors."""
+    """The classifications, each with the tensor that it was read from, and the other tensors."""
     tensors: list[tuple[dict[str, Any], InferenceResult]] = []
     for i, each in enumerate(_list(found.get("tensors", []), f"{name}.tensors")):
         field = f"{name}.tensors[{i}]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a frame's metadata when it is cut, warped, or becomes part of a batch.
+"""The rules for a frame's metadata when it is cut, warped, or becomes part of a batch.
 
 docs/reference/metadata.md has the rules as a table.
 """
@@ -31,9 +31,9 @@ _FINEST = 1000
 
 
 def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: int) -> FrameMeta:
-    """What `frame.crop(x, y, width, height)` says of itself: a new FrameMeta.
+    """A new FrameMeta for the part that `frame.crop(x, y, width, height)` returns.
 
-    Kept are format, time, the user's entries (the dict is new, its values are the same objects),
+    It keeps format, time, the user's entries (the dict is new, its values are the same objects),
     and entries that do not speak of the whole picture. Regions are new ones, moved and cut; those
     outside are left out. An AffineTransform leads to the source of the frame, or to the frame.
 
@@ -78,9 +78,9 @@ def meta_of_warped(
     height: int,
     transform: AffineTransform = AffineTransform(),  # noqa: B008  # it is immutable
 ) -> FrameMeta:
-    """What a picture says of itself that was scaled or warped: a new FrameMeta.
+    """A new FrameMeta for a picture that was scaled or warped.
 
-    A picture that was only scaled shows what the frame shows, and all is kept. Of others the rules
+    A picture that was only scaled shows what the frame shows, and all is kept. For others the rules
     are those of a part. Regions are new ones, around the corners of what they were.
 
     A sample aspect ratio becomes that of the new pixels. Where rows were mixed, the picture is
@@ -215,7 +215,7 @@ def _placed(
 def meta_of_batch(
     frames: Iterable[Frame | FrameMeta], stream_ids: Sequence[int] | None = None
 ) -> FrameMeta:
-    """What a tensor of several pictures says of itself: a SourceIdentifier for each of them.
+    """A new FrameMeta for a tensor of several pictures: a SourceIdentifier for each of them.
 
     It has no time, regions or results of its own: the frames keep theirs. A frame that has a
     SourceIdentifier already keeps what that says, with another `batch_index`.

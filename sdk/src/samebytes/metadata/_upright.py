@@ -42,7 +42,7 @@ def upright_size(frame: Frame | FrameMeta) -> tuple[int, int]:
 
 
 def upright_transform(frame: Frame | FrameMeta) -> AffineTransform:
-    """Where in a frame the points of its upright picture are, as its metadata say.
+    """The transform from a frame's upright picture to the frame, as its metadata say.
 
     What a model found in an upright picture maps back to the frame: `bounds()` does so for boxes.
 

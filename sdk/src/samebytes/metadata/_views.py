@@ -56,7 +56,7 @@ def _is_whole(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Timestamp(Entry):
-    """When a frame is shown, in nanoseconds.
+    """The times of a frame, in nanoseconds.
 
     A view of what the frame says in other units: `meta.pts` in `meta.time_base`, and in seconds
     `metadata["dts"]` and `metadata["duration"]`. A frame has one at most.
@@ -81,7 +81,7 @@ class Timestamp(Entry):
 
     @classmethod
     def of(cls, frame: Frame | FrameMeta) -> Timestamp | None:
-        """That of a frame, to the nearest nanosecond; None if it says nothing of time.
+        """The timestamp of a frame, to the nearest nanosecond; None if the frame has no time.
 
         Args:
             frame: the frame, or its FrameMeta.
@@ -190,7 +190,7 @@ class Detection(Entry):
             self._check()
 
     def _is_usual(self) -> bool:
-        """Whether nothing needs to be converted: detections are read for every frame."""
+        """True if nothing needs to be converted: detections are read for every frame."""
         return (
             type(self.x_min) is type(self.y_min) is type(self.x_max) is type(self.y_max) is float
             and -_FARTHEST <= self.x_min <= self.x_max <= _FARTHEST
