@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes bench` runs in a child process: the benchmarks of one plugin.
+"""The child process of `samebytes bench`, which runs the benchmarks of one plugin.
 
 `python -m samebytes.benchmarks._child PLUGIN QUICK`, where QUICK is 0 or 1. A crashing driver takes
 the rest of its own plugin's rows with it, and no other's. It answers in lines of JSON: {"begins": a

@@ -35,7 +35,7 @@ class Offer:
     problem: str = ""
 
     def obstacle(self, benchmark: Benchmark) -> str:
-        """Why one of them cannot run here, as far as it is known without trying; "" if it may.
+        """The reason why one cannot run here, as far as known without trying; "" if it may.
 
         Args:
             benchmark: one of `benchmarks`.
@@ -53,7 +53,7 @@ class Offer:
 
 
 def offers() -> list[Offer]:
-    """Those of every installed distribution, the core's first. Imports no framework."""
+    """The benchmarks of every installed distribution, the core's first. Imports no framework."""
     found = listed()
     return [_offer(entry, found) for entry in _entries()]
 

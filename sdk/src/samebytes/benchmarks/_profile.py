@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of one row goes: what Python's profiler counts in the calls."""
+"""A profile of the time of one row: the counts of Python's profiler in the calls."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _LINES = 20
 
 
 class Profile(NamedTuple):
-    """What the profiler counted.
+    """The counts of the profiler.
 
     Attributes:
-        calls: how often what is measured was done.
+        calls: how often the measured operation was done.
         stats: of all these calls together.
     """
 
@@ -65,7 +65,7 @@ def profile(name: str, plugin: str | None = None) -> str:
 
 
 def profiled(ways: Ways) -> dict[str, Profile]:
-    """What Python's profiler counts in samebytes' call, and in the one by hand if there is one."""
+    """The profiles of samebytes' call, and of the one by hand if there is one."""
     if ways.timed:  # their work is done in another process
         return {}
     return {

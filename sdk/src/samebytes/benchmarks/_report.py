@@ -10,7 +10,7 @@ __all__ = ["Row", "Spent", "row_of"]
 
 
 class Spent(TypedDict):
-    """What one function takes of a call.
+    """The time of a call that one function takes.
 
     Attributes:
         where: "file.py:line(name)", or Python's name of a function in C.
@@ -55,14 +55,14 @@ class Row:
 
     @property
     def above_goal(self) -> bool:
-        """Whether it takes longer than it may."""
+        """True if it takes longer than it may."""
         ratio, ours = self.ratio or 0.0, self.ours or 0.0
         return (self.goal is not None and ratio > self.goal) or (
             self.goal_us is not None and ours > self.goal_us
         )
 
     def sentence(self) -> str:
-        """What the figures say."""
+        """The figures as a sentence."""
         if self.ours is None:
             return f"{self.what}: not measured, since {self.reason}."
         parts = [f"{self.what} in {_time(self.ours)}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a distribution says of a benchmark, and what the benchmark gives to be timed."""
+"""The declaration of a benchmark by its distribution, and the calls to be timed."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Ways:
 
 
 def edge_name(edge: MapperSpec) -> str:
-    """How benchmarks spell an edge: "cpu -> openvino tensor alias".
+    """The name of an edge in benchmarks: "cpu -> openvino tensor alias".
 
     Args:
         edge: what the plugin declares.
@@ -91,7 +91,7 @@ def edge_name(edge: MapperSpec) -> str:
 
 
 def check_benchmark(benchmark: object) -> str | None:
-    """What is wrong with a benchmark, or None."""
+    """A sentence on the fault of a benchmark, or None."""
     if not isinstance(benchmark, Benchmark):
         return f"{benchmark!r} is not a samebytes.benchmarks.Benchmark"
     if not _REFERENCE.fullmatch(benchmark.make):

@@ -29,7 +29,7 @@ _ROUNDS_AT_LEAST = 2
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to measure.
+    """The number and the length of measurements.
 
     Attributes:
         repeats: how often everything is measured; the spread is that of the repeats.
@@ -51,7 +51,7 @@ QUICK = Effort(repeats=3, rounds=5, seconds=0.0005)
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How long one call of each way takes.
+    """The time that one call of each way takes.
 
     Attributes:
         ours, by_hand, copying: microseconds, the least of all rounds; None for a way that the row
@@ -124,7 +124,7 @@ def _least(
 
 
 def _count(ways: Ways, call: Callable[..., object], effort: Effort) -> int:
-    """How many calls fill a turn."""
+    """The number of calls that fill a turn."""
     took = min(_seconds(ways, call, 2) for _ in range(3))
     count = max(1, int(effort.seconds / max(took, 1e-8)))
     return count if ways.fresh is None else min(count, _FRESH_AT_MOST)
