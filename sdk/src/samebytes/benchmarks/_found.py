@@ -35,7 +35,7 @@ class Offer:
     problem: str = ""
 
     def obstacle(self, benchmark: Benchmark) -> str:
-        """The reason why one cannot run here, as far as known without trying; "" if it may.
+        """The reason why a benchmark cannot run here, if known without trying; "" if it may.
 
         Args:
             benchmark: one of `benchmarks`.

@@ -78,7 +78,7 @@ class Pipeline:
         return {step.name: step.element for step in self._graph}
 
     def explain(self) -> str:
-        """The frames agreed on for each link, and the routes that they take; nothing is opened.
+        """A description of each link: the frames agreed on, and their route; nothing is opened.
 
         Lines that say "not confirmed" are about memory of the best layout. The first frame of each
         stream confirms them, which `Running.explain` shows.

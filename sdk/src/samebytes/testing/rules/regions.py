@@ -21,7 +21,7 @@ class RegionSubject(Protocol):
 
     @property
     def sight(self) -> Sight:
-        """The means of reading and writing their tensors."""
+        """The means of reading and writing the tensors."""
 
     def item(self) -> Tensor:
         """A new tensor; its first axis has three rows or more."""
