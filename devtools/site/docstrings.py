@@ -15,9 +15,8 @@ __all__ = ["lacking", "unexplained"]
 _ABSTRACT = "NotImplementedError"
 # First words of a summary that names what is returned.
 _NAMING = re.compile(
-    r"(A|All|An|As|Both|Bytes|Each|Elements|Every|For|Function|How|Images|In|Its|Layouts|New|None"
-    r"|One|Properties|Rows|Shapes|That|The|This|Those|True|Two|What|Where|Whether|Which|Who|Whole"
-    r"|Why|[^A-Z].*)"
+    r"(A|All|An|As|Both|Bytes|Each|Elements|Every|For|Function|Images|In|Its|Layouts|New|None|One"
+    r"|Properties|Return|Rows|Shapes|The|This|True|Two|Whole|[^A-Z].*)"
 )
 # Parameters that are so called are owned by somebody.
 _NATIVE = re.compile(r"(\w+_)?(fd|handle|pointer|display|queue|native)")

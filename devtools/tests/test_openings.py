@@ -27,7 +27,7 @@ def test_it_is_found(text: str, line: int) -> None:
         '"""The holders of memory."""\n',
         'def f():\n    """True if it is open."""\n    return "What it is"\n',
         'X = 1\n"""The number of rings; what is more is refused."""\n',
-        'print(1)\n"""What follows a call is no docstring."""\n',
+        'print(1)\n"""What follows a call is not a docstring."""\n',
         "def f(): ...\n",
     ],
 )

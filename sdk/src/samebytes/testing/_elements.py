@@ -196,7 +196,7 @@ class ElementSuite(ParameterChecks):
             assert_steady(partial(next, out), self.many)
 
     def test_streams_are_kept_apart(self) -> None:
-        """What becomes of a stream is the same, whether another one goes through as well.
+        """Each stream gives the same result, whether or not another one goes through as well.
 
         An element that keeps something from frame to frame keeps it for each stream:
         `samebytes.metadata.find(frame, SourceIdentifier).stream_id` is that of a frame.
