@@ -133,7 +133,8 @@ def test_using_frames_without_pyav_names_the_package() -> None:
         "import sys\nsys.modules['av'] = None\nimport samebytes as sb\n"
         "try:\n    sb.context('ffmpeg')\nexcept sb.errors.MissingDependencyError as e: print(e)"
     )
-    assert "samebytes[ffmpeg]" in ended.stdout, ended.stderr
+    assert "pip install" in ended.stdout, ended.stderr
+    assert "ffmpeg" in ended.stdout.partition("pip install")[2]
     assert issubclass(MissingDependencyError, ImportError)
 
 

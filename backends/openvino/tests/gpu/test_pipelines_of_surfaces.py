@@ -65,6 +65,7 @@ def va() -> None:
         sb.context("ffmpeg:VAAPI")
     except SamebytesError:
         pytest.skip(NO_VAAPI)
+    sb.reset_stats()
 
 
 def reads(memory: str) -> Callable[[], el.Element]:
