@@ -13,8 +13,8 @@ from functools import partial
 from mmap import PAGESIZE
 from typing import TYPE_CHECKING
 
-from samebytes.errors import NativeError
-from samebytes.plugins import Fd, Refused, Storage
+from samebytes.errors import LayoutError, NativeError
+from samebytes.plugins import Fd, Refused, Storage, memory_size
 
 from . import _abi
 from ._cpu_access import begin_access, end_accesses, publish
@@ -195,5 +195,9 @@ def _check_mappable(buffer: DMABuffer) -> None:
 
 def _check_size(buffer: DMABuffer) -> None:
     """Reading past the end of a file ends the process with SIGBUS."""
-    if not buffer.is_dma_buf and os.fstat(buffer.fileno()).st_size < buffer.size:
+    try:
+        nbytes = buffer.size if buffer.is_dma_buf else memory_size(buffer.fileno())
+    except LayoutError as error:  # somebody closed the descriptor
+        raise Refused(str(error)) from error
+    if nbytes < buffer.size:
         raise Refused(f"the {buffer.kind} is now shorter than the {buffer.size} bytes it had")

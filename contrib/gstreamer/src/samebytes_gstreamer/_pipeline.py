@@ -169,9 +169,11 @@ class Pipeline:
                 with suppress(GivenUpError):
                     self._change(Gst.State.NULL)
             finally:
-                patience.cancel()
                 self.native = None
                 _living.discard(self)
+                patience.cancel()
+                if patience.is_alive():
+                    patience.join()  # it holds this object, and so the bus
 
     def stop_now(self) -> None:
         """As `stop`, where no thread can be started: in a finalizer, and when Python ends."""

@@ -107,16 +107,17 @@ def _holding_its_buffer(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same array; if it lies in a buffer, one that holds the buffer's export.
 
     numpy.ndarray(buffer=shm.buf) and numpy.memmap keep the object alone: it can be closed, and its
-    memory go, while they are there. The bases of the one returned end with all bytes of the buffer,
-    as those of a slice end with the array that it was cut from.
+    memory go, while they are there. The bases of the one returned end with the bytes of the array
+    that was made from the buffer: what else lies in the buffer is not known to belong to it. Of one
+    with gaps it is the whole buffer.
     """
-    base = array.base
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if base is None:
+    root = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    if root.base is None:
         return array
     try:
-        view = memoryview(base)
+        view = memoryview(root.base)
     except (TypeError, BufferError):  # no buffer, but an address and its owner
         return array
     except ValueError as error:
@@ -124,11 +125,13 @@ def _holding_its_buffer(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             f"the memory of this array is gone: {error}. Wrap the array before its buffer is closed"
         ) from error
     if view.contiguous and view.nbytes:
-        whole = np.frombuffer(view, np.uint8)
-        begin = data_address(array) - data_address(whole)
-        if begin >= 0:
-            with suppress(TypeError, ValueError):  # the array lies elsewhere
-                held = np.ndarray(array.shape, array.dtype, whole, begin, array.strides)
-                held.flags.writeable = array.flags.writeable
-                return held
+        memory = np.frombuffer(view, np.uint8)
+        with suppress(TypeError, ValueError):  # the array lies elsewhere
+            if root.flags.forc and root.nbytes:
+                start = data_address(root) - data_address(memory)
+                memory = np.frombuffer(view, np.uint8, root.nbytes, start)
+            begin = data_address(array) - data_address(memory)
+            held = np.ndarray(array.shape, array.dtype, memory, begin, array.strides)
+            held.flags.writeable = array.flags.writeable
+            return held
     return pinned_array(array.__array_interface__, (array, view))
