@@ -91,3 +91,21 @@ def test_its_thread_ends_with_it() -> None:
     del aside
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_an_interrupted_start_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def then_interrupted(self: threading.Thread) -> None:
+        start(self)
+        started.append(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", then_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Aside("test")
+    monkeypatch.undo()
+    (thread,) = started
+    thread.join(20)
+    assert not thread.is_alive()

@@ -86,11 +86,12 @@ class Aside:
             target=_serve, args=(self._calls, self._answers, self._left), name=name, daemon=True
         )
         self._thread: threading.Thread | None = thread
+        # Before it starts: Ctrl-C in start() would leave a thread that nobody ends.
+        weakref.finalize(self, self._calls.put, None).atexit = False
         try:
             thread.start()
         except RuntimeError:  # since Python 3.12 none can be started while the interpreter ends
             self._thread = None
-        weakref.finalize(self, self._calls.put, None).atexit = False
 
     @property
     def left(self) -> bool:
