@@ -288,14 +288,20 @@ class Server:
                 sock.close()
                 continue
             check(sock)
-            reader = self._enter(sock)
-            self._silent = [(u, r) for u, r in self._silent if r in self._readers and not r.joined]
-            self._silent.append((user, reader))
-            # Readers join at once, and are not silent. Asked before anybody is sent away for them.
-            self._look_at(reader)
-            silent = [r for u, r in self._silent if u == user and not r.joined]
-            if len(silent) > _MOST_UNJOINED:
-                self._depart(silent[0], "did not join, and others came")
+            self._silent.append((user, self._enter(sock)))
+            if len(self._silent_of(user)) > _MOST_UNJOINED:
+                # Those who have joined meanwhile are not silent. Otherwise a greeting waits for the
+                # next call: who comes after the last frame reads the next ring.
+                for each in self._silent_of(user):
+                    self._look_at(each)
+                silent = self._silent_of(user)
+                if len(silent) > _MOST_UNJOINED:
+                    self._depart(silent[0], "did not join, and others came")
+
+    def _silent_of(self, user: int) -> list[Reader]:
+        """Return the connections of a user that have not joined, the oldest first."""
+        self._silent = [(u, r) for u, r in self._silent if r in self._readers and not r.joined]
+        return [r for u, r in self._silent if u == user]
 
     def _listen(self, now: bool) -> None:
         """Let readers that wait to be accepted end a poll(), either now or only after a while."""
