@@ -154,6 +154,8 @@ class GStreamerSource:
                 return None  # the appsink keeps the last sample until it is stopped
         buffer, caps = sample.get_buffer(), sample.get_caps()
         del sample
+        # What came before the pipeline played, the appsink keeps apart until somebody takes it.
+        self._sink.try_pull_preroll(0)
         self._let_go()
         # The appsink keeps the sample it gave until it gives another.
         self._taken = pointer_of(buffer)
