@@ -48,3 +48,9 @@ def cuda_device() -> Iterator[None]:
         )
     yield
     del held
+
+
+@pytest.fixture(autouse=True)
+def no_copies_yet() -> None:
+    """Each test counts its own copies."""
+    samebytes.reset_stats()
