@@ -419,6 +419,7 @@ class TestFrames:
         library.frame_free(byref(other))
         assert not frame.readonly
 
+    @pytest.mark.usefixtures("vaapi_plugin")
     def test_elements_that_write_wait_until_it_is_released(self, device: HardwareDevice) -> None:
         first, second = (device.upload(_software()) for _ in range(2))
         library, address = place_of(first.native)
