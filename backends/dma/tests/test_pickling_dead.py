@@ -58,7 +58,7 @@ def test_an_owner_that_is_gone() -> None:
 
 
 def message_of(value: int) -> bytes:
-    """What an owner answers, without its descriptor."""
+    """The answer of an owner, without its descriptor."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours, theirs:
         send(ours, picture(value))

@@ -149,7 +149,7 @@ _WAYS = (_wrap, _wrap, _wrap, _play, _play_in_an_element, _write)
 
 
 def attack(seed: int) -> str:
-    """What became of the text of a seed: the name of the error, or "taken"."""
+    """The outcome for the text of a seed: the name of the error, or "taken"."""
     strings = Strings(seed)
     try:
         strings.random.choice(_WAYS)(strings)

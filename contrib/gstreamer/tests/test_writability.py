@@ -79,17 +79,6 @@ def test_a_frame_stays_writable_while_its_source_pulls_the_next(
         assert pulled[0] is not None
 
 
-def test_what_came_while_the_pipeline_was_paused_is_writable() -> None:
-    """The appsink keeps the buffer that came first apart, in case somebody asks for it."""
-    video = GRAY.replace("0/1", "25/1")
-    text = f"videotestsrc num-buffers=3 ! {video}"
-    with sbg.GStreamerSource(text, access="rw", timeout=2) as source:
-        source.pipeline.set_state(Gst.State.PAUSED)
-        assert source.pipeline.get_state(10 * Gst.SECOND)[0] == Gst.StateChangeReturn.SUCCESS
-        for frame in source:
-            frame.map("cpu", "rw").close()
-
-
 def test_a_sample_counts_as_one_with_its_buffer() -> None:
     sample = Gst.Sample.new(
         new_buffer(),

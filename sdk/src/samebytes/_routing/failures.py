@@ -7,9 +7,8 @@ from itertools import islice
 from typing import Any
 
 from .._core.context import Context, Level
-from .._core.edge import Transfer
 from .._core.frame import Frame
-from .._core.mapper import Refused, check_format, not_writable
+from .._core.mapper import not_writable
 from .._plugins.discovery import tables
 from ..errors import (
     AccessError,
@@ -18,7 +17,7 @@ from ..errors import (
     RouteError,
     SamebytesError,
 )
-from .route_functions import find_routes, mappers_of, route_function, routes_between
+from .route_functions import find_routes, mappers_of, refusal, routes_between
 from .search import Edges, copies, usable
 
 __all__ = ["MAX_TRIES", "Reason", "failure"]
@@ -80,18 +79,9 @@ def _may_take(route: Edges, source: Context, target: Context, item: Any) -> bool
     """
     try:
         mappers, _ = mappers_of(route, source, target)
-        if item is None:
-            return True
-        first = next(n for n, m in enumerate(mappers) if m.spec.transfer is Transfer.COPY)
         level: Level = "frame" if isinstance(item, Frame) else "tensor"
-        if first:
-            item = route_function(mappers[:first], level, "r")(item)
-        copier = mappers[first]
-        if isinstance(item, Frame):
-            check_format(copier.spec, item)
-        parts = item.planes if isinstance(item, Frame) and copier.spec.level == "tensor" else [item]
-        return all(copier.accepts(part) is None for part in parts)
-    except (SamebytesError, Refused):
+        return item is None or refusal(item, mappers, level, "r") is None
+    except SamebytesError:
         return False
 
 

@@ -11,7 +11,6 @@ from .._core.access import Access, check_access
 from .._core.context import Context, Level, Target
 from .._core.frame import Frame
 from .._core.mapper import MemoryMapper, Refused, not_writable
-from .._core.raising import without_frames
 from .._core.tensor import Tensor
 from .._plugins.discovery import tables
 from ..errors import (
@@ -25,7 +24,7 @@ from ..formats import ImageFormat
 from .contexts import context, find_spec, node_of, resolve
 from .dead_ends import DeadEnds
 from .failures import Reason, failure
-from .route_functions import find_routes, mappers_of, route_function, route_name
+from .route_functions import find_routes, mappers_of, refusal, route_function, route_name
 from .search import copies, search_routes, usable
 
 __all__ = ["Route", "route"]
@@ -230,7 +229,7 @@ def route(
         except SamebytesError as error:
             refused.append((route_name(edges), str(error)))
             continue
-        if item is not None and (answer := _refusal(item, hops, level, access)) is not None:
+        if item is not None and (answer := refusal(item, hops, level, access)) is not None:
             refused.append((route_name(edges), str(answer)))
             dead.add(edges, answer)
             continue
@@ -250,26 +249,6 @@ def _start(
     end = target if isinstance(target, str) else node_of(target)
     frames = any(find_spec(node)[0].level == "frame" for node in (start.node, end))
     return start, level or ("frame" if frames else "tensor")
-
-
-def _refusal(
-    item: Tensor | Frame, hops: tuple[MemoryMapper, ...], level: Level, access: Access
-) -> Refused | None:
-    """The refusal of this object, if the route refuses it.
-
-    Found by mapping it as far as that takes no copy; the edge that copies is asked.
-    """
-    first = next((n for n, hop in enumerate(hops) if hop.spec.transfer.name == "COPY"), len(hops))
-    try:
-        there = route_function(hops[:first], level, access)(item) if first else item
-    except Refused as answer:
-        return without_frames(answer)  # else the caller's variable would keep the mapping alive
-    reason = hops[first].accepts(there) if first < len(hops) else None
-    if reason is None:
-        return None
-    refusal = Refused(reason)
-    refusal.took = first
-    return refusal
 
 
 def _explicit(

@@ -12,6 +12,8 @@ from .._core.context import Context, Level
 from .._core.edge import Transfer
 from .._core.frame import Frame
 from .._core.mapper import Fallback, MemoryMapper, Refused, check_format, frame_hop, tensor_hop
+from .._core.raising import without_frames
+from .._core.tensor import Tensor
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
 from ..errors import (
@@ -26,7 +28,15 @@ from .search import Edges, copies, search_routes, usable
 if TYPE_CHECKING:
     from .._plugins.tables import Edge
 
-__all__ = ["Run", "find_routes", "mappers_of", "route_function", "route_name", "routes_between"]
+__all__ = [
+    "Run",
+    "find_routes",
+    "mappers_of",
+    "refusal",
+    "route_function",
+    "route_name",
+    "routes_between",
+]
 
 Run = Callable[[Any], Any]
 
@@ -88,6 +98,36 @@ def route_function(
         return item
 
     return run
+
+
+def refusal(
+    item: Tensor | Frame, hops: tuple[MemoryMapper, ...], level: Level, access: Access
+) -> Refused | None:
+    """The refusal of this object, if the route refuses it.
+
+    Found by mapping it as far as that takes no copy; the edge that copies is asked.
+    """
+    first = next((n for n, hop in enumerate(hops) if hop.spec.transfer is Transfer.COPY), len(hops))
+    try:
+        there = route_function(hops[:first], level, access)(item) if first else item
+    except Refused as answer:
+        return without_frames(answer)  # else the caller's variable would keep the mapping alive
+    if first == len(hops):
+        return None
+    copier = hops[first]
+    parts: tuple[Any, ...] = (there,)
+    if isinstance(there, Frame) and copier.spec.level == "tensor":
+        parts = there.planes
+    try:
+        if isinstance(there, Frame):
+            check_format(copier.spec, there)
+        for part in parts:
+            if (reason := copier.accepts(part)) is not None:
+                raise Refused(reason)
+    except Refused as answer:
+        answer.took = first
+        return without_frames(answer)
+    return None
 
 
 def _package(thing: object) -> str:
