@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._core.secrets import shown, without_secrets
+from ._secrets import shown, without_secrets
 
 __all__ = [
     "AccessError",

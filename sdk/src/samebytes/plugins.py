@@ -8,9 +8,9 @@ The classes it names are imported when first used; they are made from the rest o
 
 from __future__ import annotations
 
+from ._aside import Aside, GivenUpError, taken_from
 from ._core.access import Access, check_access
 from ._core.arrays import PointerArray, array_in, arrays_in
-from ._core.aside import Aside, GivenUpError, taken_from
 from ._core.closed import read_slot
 from ._core.context import Context, HostContext, Level
 from ._core.descriptors import file_behind, file_identity, is_dma_buf, memory_size
@@ -54,7 +54,6 @@ from ._core.owned_pointer import (
 from ._core.pointers import data_address, native_pointer
 from ._core.registry import ContextRegistry, intern, living_contexts
 from ._core.saying import FrameSays
-from ._core.secrets import without_secrets, without_secrets_in
 from ._core.storage import (
     NativeStorage,
     Storage,
@@ -76,6 +75,7 @@ from ._plugins.specs import (
     ProbeResult,
     ProtocolSpec,
 )
+from ._secrets import without_secrets, without_secrets_in
 from ._stats import count_copy
 
 __all__ = [

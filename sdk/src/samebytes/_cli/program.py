@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from .. import __version__
-from .._core.secrets import without_secrets, without_secrets_in
 from .._plugins.loading import call
+from .._secrets import without_secrets, without_secrets_in
 from ..errors import AmbiguousTargetError, SamebytesError, UnknownNameError
 from .commands import CommandModule, available
 from .output import Output, checked_output, empty, open_closed_streams

@@ -20,7 +20,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
-from .._core.aside import LOOK, taken_from
+from .._aside import LOOK, taken_from
 from .._core.locks import Lock
 from ..errors import UnknownNameError
 from ._current import blocked

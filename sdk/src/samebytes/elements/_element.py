@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from .._core.access import Access
-from .._core.secrets import shown, without_secrets
+from .._secrets import shown, without_secrets
 from ..errors import ClosedError, ElementError, ParameterError
 from . import _parameters
 from ._contexts import Contexts

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._core.access import Access
-from .._core.secrets import without_secrets_in
+from .._secrets import without_secrets_in
 from ..errors import ElementError, UnsupportedObjectError
 from ._element import Element, Sink, Source, TransformInplace
 from ._functions import element_of

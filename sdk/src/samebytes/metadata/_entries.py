@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._core.secrets import without_secrets
 from .._core.tensor import Tensor
 from .._dtypes import dtype
+from .._secrets import without_secrets
 from ..errors import MetadataError, SamebytesError
 from ._checks import optional_real, optional_whole, sequence, shown, text, texts, whole
 

@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from .._core.frame_meta import FrameMeta, Region
-from .._core.secrets import without_secrets
+from .._secrets import without_secrets
 from ..errors import MetadataError
 from ..formats import ImageInfo
 from ._entries import Classification, InferenceResult, ObjectId, SourceIdentifier
