@@ -39,6 +39,7 @@ _LOCKS = frozenset(
 _LOCKS_OF_THE_CORE = Path("sdk/src/samebytes/_core/locks.py")
 # It uses nothing of samebytes.
 _WITHOUT_THE_CORE = "samebytes_softdevices"
+_INSTALLS_OURS = re.compile(r"pip install (?:-[\w-]+ )*[\\\"']*samebytes")
 # What docs/reference/plugin-api.md lists for subclasses.
 _OF_SUBCLASSES = frozenset(
     [
@@ -94,6 +95,7 @@ def _check(path: Path) -> list[str]:
         *(check_signals(text) if of_tests else ()),
         *(check_locks(text) if _has_our_locks(path, owner) else ()),
         *(check_snapshots(text) if _has_our_locks(path, owner) else ()),
+        *(check_commands(text) if owner == _WITHOUT_THE_CORE and _is_source(path, ()) else ()),
         *(check_lazy_names(text) if _is_source(path, _OWN_GETATTR) else ()),
         *(check_constructors(text) if _is_source(path, _BY_POSITION) else ()),
     ]
@@ -202,6 +204,18 @@ def check_snapshots(text: str) -> list[str]:
         f"{number}: list(items()) fails if a finalizer changes the table: use copy().items()"
         for number, line in enumerate(text.splitlines(), 1)
         if _NOT_ATOMIC.search(line)
+    ]
+
+
+def check_commands(text: str) -> list[str]:
+    """What uses nothing of samebytes names no package of ours in a command that installs it.
+
+    The core makes such commands work until the packages are published, and sees these nowhere.
+    """
+    return [
+        f"{number}: this command does not work until the packages are published"
+        for number, line in enumerate(text.splitlines(), 1)
+        if _INSTALLS_OURS.search(line)
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,15 @@ def run(*command: str | Path, path: Path | None = None) -> str:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_each_command_of_the_doctor_installs_what_is_there() -> None:
+    """Whatever plugins say here of what is missing, also of what would be only for tests."""
+    said = run(sys.executable, "-m", "samebytes", "doctor")
+    for command in re.findall(r"pip install ([^\n),]*)", said):
+        for word in shlex.split(command):
+            if "samebytes" in word and "--find-links" not in command:
+                assert Path(re.sub(r"\[.*\]$", "", word)).is_dir(), command
 
 
 @pytest.mark.slow

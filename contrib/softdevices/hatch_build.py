@@ -36,8 +36,8 @@ _FLAGS = (
     "-Wl,--no-undefined",
 )
 _REINSTALL = (
-    "pip install --force-reinstall --no-deps --no-cache-dir samebytes-softdevices "
-    "(or, in a checkout: pip install --force-reinstall --no-deps -e contrib/softdevices)"
+    "pip install --force-reinstall --no-deps --no-cache-dir PATH, where PATH is the folder or the "
+    "archive that it was installed from (in a checkout: contrib/softdevices)"
 )
 # What gcc and clang say of a header that is not there, in the locale C.
 _NOT_FOUND = ("No such file", "file not found")

@@ -5,6 +5,7 @@ import pytest
 
 from devtools.house_rules import (
     check_attributes,
+    check_commands,
     check_constructors,
     check_imports,
     check_lazy_names,
@@ -153,6 +154,13 @@ def test_private_attributes_of_others_are_refused(text: str) -> None:
 )
 def test_own_and_public_attributes_are_fine(text: str) -> None:
     assert check_attributes(text, "samebytes_sycl", PRIVATE) == []
+
+
+def test_a_command_that_the_core_would_make_work_is_refused_where_it_is_not_there() -> None:
+    for text in ("'pip install \"samebytes-x[gpu]\"'", 'f"pip install samebytes=={v}"',
+                 "'pip install --no-deps samebytes'"):  # fmt: skip
+        assert len(check_commands(text)) == 1
+    assert check_commands("pip install ./samebytes tbb==1") == []
 
 
 @pytest.mark.parametrize("before", ["", "if not TYPE_CHECKING:\n    "])

@@ -92,6 +92,13 @@ class SamebytesError(Exception):
         return _again, (type(self), self.args, self.__dict__)
 
 
+def _as_shown(reasons: Iterable[str]) -> tuple[str, ...]:
+    """Texts of plugins without secrets, and with commands that work."""
+    from ._plugins.installing import working  # it is not needed before something fails
+
+    return tuple(working(reason) for reason in without_secrets(tuple(reasons)))
+
+
 def _again(kind: type[SamebytesError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)
@@ -290,7 +297,7 @@ class NegotiationError(ElementError):
         **place: Any,
     ) -> None:
         self.before = before
-        self.reasons = without_secrets(tuple(reasons))
+        self.reasons = _as_shown(reasons)
         lines = "".join(f"\n  - {reason}" for reason in self.reasons)
         super().__init__(element, f"{message}{lines}", **place)
 
@@ -320,7 +327,7 @@ class NoRouteError(RouteError):
     """
 
     def __init__(self, source: str, target: str, reasons: Sequence[str], what: str = "") -> None:
-        self.reasons = without_secrets(tuple(reasons))
+        self.reasons = _as_shown(reasons)
         lines = "".join(f"\n  - {r}" for r in self.reasons)
         super().__init__(f"no route from {source} to {target}{what}{lines}", source, target)
 
@@ -335,7 +342,7 @@ class CopyRequiredError(RouteError):
 
     def __init__(self, source: str, target: str, edge: str, reasons: Sequence[str] = ()) -> None:
         self.edge = edge
-        self.reasons = without_secrets(tuple(reasons))
+        self.reasons = _as_shown(reasons)
         lines = "".join(f"\n  - {r}" for r in self.reasons)
         super().__init__(
             f"the route from {source} to {target} needs a copy (edge {edge}); "

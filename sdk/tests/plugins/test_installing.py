@@ -9,7 +9,7 @@ import pytest
 
 from samebytes._plugins import installing
 from samebytes._plugins.installing import extras, working
-from samebytes.errors import MissingDependencyError
+from samebytes.errors import CopyRequiredError, MissingDependencyError, NoRouteError
 
 HINT = 'pip install "samebytes[dma]"'
 
@@ -67,3 +67,13 @@ def test_errors_say_it(checkout: Path) -> None:
     assert f"{checkout}/backends/dma" in error.hint
     assert str(error).endswith(error.hint)
     assert "dma" in extras()
+
+
+def test_reasons_of_refused_routes_say_it(checkout: Path) -> None:
+    errors = (
+        NoRouteError("gstreamer", "cpu", [f"by way of dma: {HINT}"]),
+        CopyRequiredError("gstreamer", "cpu", "gstreamer -> cpu", [f"by way of dma: {HINT}"]),
+    )
+    for error in errors:
+        assert f"{checkout}/backends/dma" in error.reasons[0]
+        assert error.reasons[0] in str(error)

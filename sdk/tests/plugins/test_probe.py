@@ -134,6 +134,19 @@ def test_package_that_kills_the_process(site: Site) -> None:
             ),
             "which is not a result",
         ),
+        *(
+            (
+                (
+                    "import json\n"
+                    f"text = json.dumps({{'result': {{'usable': True, 'details': {details}}}, "
+                    "'faulty': False}).encode() + b'\\n'\n"
+                    "for fd in range(3, 20):\n    try: os.write(fd, text)\n"
+                    "    except OSError: pass\nos._exit(0)"
+                ),
+                "which is not a result",
+            )
+            for details in ("[1]", "{'a': 1}")
+        ),
     ],
 )
 @pytest.mark.together

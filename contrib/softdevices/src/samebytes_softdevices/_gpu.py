@@ -17,9 +17,9 @@ from samebytes_softdevices._private_folder import private_folder
 __all__ = ["LAYER", "plan"]
 
 LAYER = "libsoftgpu.so"
-_INSTALL = 'pip install "samebytes-softdevices[gpu]"'
 # The layer corrects and hides what these versions do; the extra "gpu" pins the same ones.
 _VERSIONS = {"intel-opencl-rt": "2026.2.0", "intel-cmplr-lib-rt": "2026.2.0", "tbb": "2023.2.0"}
+_PACKAGES = " ".join(f"{name}=={version}" for name, version in _VERSIONS.items())
 # What the loader links to without saying where it lies, in the order of dependence.
 _LOADER_NEEDS = ("libintlc.so.5", "libimf.so", "libirng.so", "libsvml.so")
 
@@ -72,10 +72,11 @@ def _installed(name: str) -> Distribution:
     try:
         found = distribution(name)
     except PackageNotFoundError as error:
-        raise SoftDeviceError(f"the package {name} is missing: {_INSTALL}") from error
+        raise SoftDeviceError(f"the package {name} is missing: pip install {_PACKAGES}") from error
     if found.version != _VERSIONS[name]:
         raise SoftDeviceError(
-            f"the software GPU needs {name} {_VERSIONS[name]}, found {found.version}: {_INSTALL}"
+            f"the software GPU needs {name} {_VERSIONS[name]}, found {found.version}: "
+            f"pip install {_PACKAGES}"
         )
     return found
 

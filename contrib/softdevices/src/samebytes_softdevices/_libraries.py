@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -28,8 +29,14 @@ def library(name: str) -> Path:
         raise SoftDeviceError(note.read_text(encoding="utf-8").strip())
     raise SoftDeviceError(
         f"{name} is not there: this copy of samebytes-softdevices was not installed by pip, "
-        "which builds it; run `pip install samebytes-softdevices`"
+        f"which builds it; run pip install {_source()}"
     )
+
+
+def _source() -> str:
+    """The folder to install from: of these sources, where they are in one."""
+    folder = Path(__file__).parents[2]
+    return shlex.quote(str(folder)) if (folder / "pyproject.toml").is_file() else "FOLDER_OR_WHEEL"
 
 
 def installed(name: str) -> tuple[Path, ...]:

@@ -108,7 +108,10 @@ def _answer(line: str) -> tuple[ProbeResult, bool] | bool:
     except (TypeError, KeyError) as error:
         raise ValueError("not a result") from error
     texts = (result.reason, result.hint)
-    if type(result.usable) is not bool or not all(isinstance(t, str) for t in texts):
+    if type(result.usable) is not bool or not isinstance(result.details, dict):
+        raise ValueError("not a result")
+    if not all(isinstance(text, str) for text in (*texts, *result.details.values())):
         raise ValueError("not a result")
     reason, hint = map(working, texts)
-    return replace(result, reason=reason, hint=hint), bool(faulty)
+    details = {key: working(text) for key, text in result.details.items()}
+    return replace(result, reason=reason, hint=hint, details=details), bool(faulty)
