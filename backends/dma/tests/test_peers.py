@@ -29,6 +29,7 @@ from .ring_packets import GREETING
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 NOBODY = 65534
+OWN = 1234
 AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
 
 
@@ -86,10 +87,21 @@ def test_another_user_does_not_join_a_ring(ring: Any) -> None:
     assert not writer.statistics.readers
 
 
-@pytest.mark.parametrize(("user", "joins"), [(os.getuid(), True), (0, True), (NOBODY, False)])
+class OwnUser:
+    """The module os in a process of that user."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def getuid(self) -> int:
+        return OWN
+
+
+@pytest.mark.parametrize(("user", "joins"), [(OWN, True), (0, True), (NOBODY, False)])
 def test_a_ring_asks_for_the_user_of_who_connects(
     user: int, joins: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(serving, "os", OwnUser())
     monkeypatch.setattr(serving, "user_of", lambda _: user)
     address = str(tmp_path / "ring")
     with RingWriter(address, format="GRAY8", width=64, height=16, timeout=20) as writer:
@@ -121,18 +133,32 @@ def test_another_user_gets_nothing_for_a_key() -> None:
     assert value_of(pickle.loads(pickled)) == 0  # it was not spent
 
 
-def test_a_sender_of_pickles_asks_for_the_user_of_who_connects(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def user_of(_: socket.socket) -> int:
-        return NOBODY if threading.current_thread().name == "samebytes offers" else os.getuid()
+def here(_: socket.socket) -> bool:
+    """True in the thread that answers, where the other end is the one that loads."""
+    return threading.current_thread().name == "samebytes offers"
 
+
+@pytest.mark.parametrize("other_one", ["who loads", "who answers"])
+def test_both_ends_of_a_pickle_ask_for_the_user_of_the_other(
+    other_one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pickled, _, _ = offered()
-    with monkeypatch.context() as patch:
-        patch.setattr(pickling, "user_of", user_of)
-        with pytest.raises(OfferError):
-            pickle.loads(pickled)
-    assert value_of(pickle.loads(pickled)) == 0
+    monkeypatch.setattr(pickling, "os", OwnUser())
+    for user in (NOBODY, 0):  # the first one fetches nothing, and spends nothing
+        asked: list[Any] = []
+
+        def user_of(sock: socket.socket, user: int = user, asked: list[Any] = asked) -> int:
+            asked.append(sock)
+            return user if here(sock) is (other_one == "who loads") else OWN
+
+        monkeypatch.setattr(pickling, "user_of", user_of)
+        if user:
+            with pytest.raises(OfferError):
+                pickle.loads(pickled)
+            assert len(offers) == 1
+        else:
+            assert value_of(pickle.loads(pickled)) == 0
+        assert asked
 
 
 def test_who_sent_a_packet_is_who_the_kernel_says() -> None:

@@ -40,7 +40,7 @@ from .messages import (
     unpack_welcome,
 )
 from .received import Received
-from .sockets import check, connected, greet
+from .sockets import check, check_writer, connected, greet
 from .waiting import FOREVER, LONGEST_LOOK, comes, deadline_of, eventfd, seconds_until, write
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class RingReader:
             idle virtual one above all; one that spins keeps a CPU busy.
 
     Raises:
-        RingRefusedError: the writer takes no more readers.
+        RingRefusedError: the writer takes no more readers, or is another user's.
         RingTimeoutError: no writer connected in time.
         MessageError: the other end is not a writer of a ring.
         UnsupportedObjectError: another kind of socket, or no address.
@@ -149,7 +149,8 @@ class RingReader:
                 several threads that read, one gets it, and the others get None.
             MessageError: the writer sent something else, or an invalid message. The
                 connection is closed.
-            RingRefusedError: `live`, and the next writer takes no more readers.
+            RingRefusedError: `live`, and the next writer takes no more readers, or is another
+                user's.
             ClosedError: the ring was closed, or belongs to the parent of this process.
         """
         if timeout is not None:
@@ -412,6 +413,7 @@ class RingReader:
             except TimeoutError as error:
                 raise RingTimeoutError(str(error)) from None
             try:
+                check_writer(sock, address)
                 self._join(sock, deadline)
             except EndOfStreamError:
                 continue  # it ended just now

@@ -32,6 +32,7 @@ from .errors import RingRefusedError
 
 __all__ = [
     "CREDENTIALS_SIZE",
+    "check_writer",
     "connected",
     "greet",
     "has_ended",
@@ -241,6 +242,23 @@ def user_of(sock: socket.socket) -> int:
     """The user whose process made the other end."""
     size = _CREDENTIALS.size
     return int(_CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))[1])
+
+
+def check_writer(sock: socket.socket, address: Address) -> None:
+    """Refuse a writer of another user: any may take an abstract name that nobody has.
+
+    Root reads the rings of all users.
+
+    Raises:
+        RingRefusedError: another user has.
+    """
+    user, own = user_of(sock), os.getuid()
+    if own != 0 and user not in (own, 0):
+        sock.close()
+        raise RingRefusedError(
+            f"a process of user {user} writes to the ring {address}: frames are taken from "
+            f"processes of user {own} and of root alone"
+        )
 
 
 def pidfd_of(process: int) -> Fd | None:
