@@ -8,6 +8,7 @@ import pickle
 import secrets
 import socket
 import threading
+from collections.abc import Iterator
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -22,7 +23,7 @@ from samebytes_dma._pickling.offers import offers
 from samebytes_dma._ring import serving
 from samebytes_dma._ring.sockets import greet
 
-from .both_ends import connect, sent, value_of
+from .both_ends import connect, sent, value_of, wait_until
 from .ring_packets import GREETING
 
 # Python's own word on threads.
@@ -31,6 +32,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 NOBODY = 65534
 OWN = 1234
 AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_offered() -> Iterator[None]:
+    """The thread that answers has ended, and holds no memory any more."""
+    yield
+    assert wait_until(lambda: not len(offers) and offers._listener is None)
 
 
 def as_nobody(address: bytes | str, kind: int, says: bytes) -> bytes:
