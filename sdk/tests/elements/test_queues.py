@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from samebytes.elements import _channel
 from samebytes.elements._channel import END, FAILED, STOP, Channel, Mark, Port, Stopped
 
 MARKS = pytest.mark.parametrize("mark", [END, FAILED])
@@ -89,8 +90,9 @@ def test_what_comes_while_it_stops_is_counted_once() -> None:
     assert port.lost == 3
 
 
-def test_what_comes_before_who_waits_is_known_of_wakes_it() -> None:
+def test_what_comes_before_who_waits_is_known_of_wakes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer that finds no listener wakes nobody: whoever waits looks once more."""
+    monkeypatch.setattr(_channel, "LOOK", 1e3)  # nothing else would
 
     class Late(deque[Any]):
         """Another thread puts an item just before somebody is entered here."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import samebytes as sb
@@ -154,6 +155,45 @@ def test_a_frame_of_a_pool_knows_nothing_of_its_last_use() -> None:
         [],
         {},
     )
+
+
+def test_a_frame_outlives_its_pool() -> None:
+    made: list[weakref.ref[Any]] = []
+
+    def make() -> Any:
+        picture = frame(7)
+        made.append(weakref.ref(picture.storage))
+        return picture
+
+    pool = el.FramePool(make, maximum=1)
+    array = pool.acquire().planes[0].native[1:]
+    pool.close()
+    (owner,) = made
+    assert owner() is not None
+    assert (array == 7).all()
+    del array
+    assert owner() is None
+
+
+def test_a_pool_of_memory_that_has_no_arrays_is_filled_again() -> None:
+    """Its frame itself is given away, and must not be held by the pool besides."""
+
+    class NotForEverybody(np.ndarray[Any, Any]):
+        pass
+
+    def make() -> Any:
+        storage = sb.Storage()
+        native = np.zeros((HEIGHT, WIDTH), np.uint8).view(NotForEverybody)
+        meta = sb.FrameMeta(sb.ImageInfo.of("GRAY8", WIDTH, HEIGHT))
+        return sb.Frame.borrowed((native,), sb.context("cpu"), meta, keep=storage)
+
+    pool = el.FramePool(make, maximum=1, timeout=0.2)
+    first = pool.acquire()
+    with pytest.raises(PoolTimeoutError):
+        pool.acquire()
+    del first
+    assert pool.acquire() is not None
+    assert len(pool) == 1
 
 
 def test_a_frame_that_waited_in_vain_has_the_missing_copy_as_its_cause() -> None:
