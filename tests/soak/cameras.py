@@ -241,7 +241,7 @@ def _check(
         )
     if not sink.frames_out:
         return
-    # Of a transport stream of seven to nine packets, whole as it is, FFmpeg does not find the format.
+    # FFmpeg does not find the format of a whole transport stream of seven to nine packets.
     format_ = "mpegts" if path.suffix == ".ts" else None
     with av.open(str(path), format=format_) as container:
         found = sum(1 for _ in container.decode(video=0))

@@ -106,8 +106,9 @@ def test_allocated_memory_is_given_back_by_close() -> None:
 
 def test_opencv_counts_who_holds_the_memory() -> None:
     tensor = sb.context("opencv_umat").allocate((4, 4), "float32")
-    native, add = tensor.native, cv2.add
-    add(native, 3.0, dst=native)  # type: ignore[call-overload]  # its stubs refuse a number
+    native = tensor.native
+    ones = UMat(np.ones((4, 4), np.float32))  # what was allocated has any bytes
+    cv2.add(ones, UMat(np.full((4, 4), 2, np.float32)), dst=native)
     assert tensor.close() is None
     assert (native.get() == 3).all()
 

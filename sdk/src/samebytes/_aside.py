@@ -80,6 +80,7 @@ class Aside:
         self._wake = wake
         self._left: list[Callable[[], object]] = []
         self._leave = leave
+        self._interrupted = False
         self._calls: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
         self._answers: SimpleQueue[Any] = SimpleQueue()
         thread = threading.Thread(
@@ -109,7 +110,7 @@ class Aside:
 
         Raises:
             BaseException: what it raised, or what a signal handler raised meanwhile.
-            GivenUpError: `interrupt()` was called, and it did not return, now or before.
+            GivenUpError: `interrupt()` was called, and it, or a call before, did not return soon.
         """
         if self._left:
             raise GivenUpError
@@ -117,7 +118,7 @@ class Aside:
             return function()
         try:
             self._calls.put(function)
-            answer = taken_from(self._answers)
+            answer = _INTERRUPT if self._interrupted else taken_from(self._answers)
             if answer is _INTERRUPT:
                 answer = self._woken()
         except BaseException:
@@ -135,7 +136,11 @@ class Aside:
             del answer, returned, raised  # a traceback would hold this call
 
     def interrupt(self) -> None:
-        """End the call that waits, or the next one. Any thread and signal handler may say so."""
+        """End the call that waits, and each later one that does not return soon.
+
+        Any thread and signal handler may say so.
+        """
+        self._interrupted = True  # the call that waits may return all the same
         self._answers.put(_INTERRUPT)
 
     def close(self) -> None:

@@ -45,6 +45,30 @@ def test_interrupt_wakes_the_call(early: bool) -> None:
     aside.close()
 
 
+def test_calls_after_one_that_was_interrupted_and_returned_are_woken_too() -> None:
+    # As of a camera: it answers while the program stops, and is silent then.
+    begun, woken = threading.Event(), threading.Event()
+    aside = Aside("aside", wake=woken.set)
+
+    def connects() -> bool:
+        begun.set()
+        return woken.wait(20)
+
+    def stops() -> None:
+        begun.wait(20)
+        aside.interrupt()
+
+    interrupt = threading.Thread(target=stops)
+    interrupt.start()
+
+    assert aside.call(connects) is True
+    interrupt.join()
+    woken.clear()
+    assert aside.call(lambda: woken.wait(20)) is True
+    assert not aside.left
+    aside.close()
+
+
 def test_a_call_that_does_not_return_is_given_up_and_left() -> None:
     go, closed = threading.Event(), threading.Event()
     aside = Aside("aside", leave=closed.set)
