@@ -60,6 +60,19 @@ def test_an_import_ends_before_its_source_gives_the_memory_back(
     assert order == ["import", "import", "memory"]
 
 
+def test_what_was_entered_first_is_everybodys(cache: ImportCache[Imported]) -> None:
+    """Another thread has imported the same meanwhile, and lent it to somebody."""
+    source = Storage()
+    first: list[Imported] = []
+
+    def slow() -> Imported:
+        first.append(cache.of_source(source, 1, Imported))
+        return Imported()
+
+    assert cache.of_source(source, 1, slow) is first[0]
+    assert cache.of_source(source, 1, never) is first[0]
+
+
 def test_a_source_that_is_imported_again_and_again_is_released_once(
     cache: ImportCache[Imported],
 ) -> None:

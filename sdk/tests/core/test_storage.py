@@ -62,6 +62,7 @@ def test_readonly_memory_makes_readonly_arrays() -> None:
         address=bytes_.__array_interface__["data"][0], nbytes=8, keep=bytes_, readonly=True
     )
     array = np.asarray(storage)
+    assert not array.flags.writeable
     with pytest.raises(ValueError, match="cannot set WRITEABLE"):
         array.flags.writeable = True
 
