@@ -12,8 +12,10 @@ import pytest
 from openvino import opset13 as ops
 
 import samebytes as sb
+import samebytes.elements as el
 import samebytes_opencv
 import samebytes_openvino as sbo
+from samebytes.metadata import InferenceResult, find
 from samebytes.plugins import probe
 
 Array = np.ndarray[Any, Any]
@@ -104,3 +106,32 @@ def test_video_surfaces(device: str, fit: Any) -> None:
     image = image_of(model.infer(surface))
     assert sb.stats().copies == 0
     np.testing.assert_allclose(image, want, atol=2)
+
+
+@pytest.mark.parametrize("device", ["CPU", "GPU"])
+@pytest.mark.parametrize("matrix", ["smpte170m", "bt709"])
+def test_regions_of_video_surfaces(device: str, matrix: str) -> None:
+    if not probe("vaapi").usable:
+        pytest.skip("missing device VAAPI: pytest --softdevices=vaapi")
+    if not any(name.startswith(device) for name in openvino.Core().available_devices):
+        pytest.skip(f"missing device {device}: pytest --softdevices={device.lower()}")
+    pixels = np.random.default_rng(0).integers(90, 150, (96, 128), np.uint8)
+    surface = sb.context("vaapi").allocate_frame("NV12", 128, 64, metadata={"color_matrix": matrix})
+    with surface.map("cpu", "w") as planes:
+        planes.planes[0].native[...] = pixels[:64]
+        planes.planes[1].native[...] = pixels[64:].reshape(32, 64, 2)
+    plain = sb.frame(pixels, format="NV12", width=128, height=64, metadata={"color_matrix": matrix})
+    sb.reset_stats()
+    for frame in (surface, plain):
+        frame.regions.extend([sb.Region(31, 9, 70, 50), sb.Region(100, 40, 28, 24)])
+        infer = el.create(
+            "openvino.infer", echo(), device if frame is surface else "CPU", regions=True, batch=2,
+            fit="letterbox", pad=9,
+        )  # fmt: skip
+        el.Pipeline([frame], infer).run(threads=0)
+    assert sb.stats().copies == 0
+    for ours, theirs in zip(surface.regions, plain.regions, strict=True):
+        images = [find(region, InferenceResult) for region in (ours, theirs)]
+        assert images[0] is not None
+        assert images[1] is not None
+        np.testing.assert_allclose(images[0].array, images[1].array, atol=2)

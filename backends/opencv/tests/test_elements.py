@@ -21,7 +21,7 @@ from samebytes.errors import (
     ParameterError,
     PoolTimeoutError,
 )
-from samebytes_opencv._elements._drawing import FORMATS, Paint
+from samebytes_opencv._elements._drawing import FORMATS, Paint, text_of
 
 
 def pictures(format_: str, *regions: Region, width: int = 96, height: int = 64) -> el.Element:
@@ -147,6 +147,17 @@ def test_what_is_outside_is_left_out() -> None:
 
 def test_a_frame_without_regions_is_as_it_was() -> None:
     assert drawn("I420").planes[0].native.min() == 128
+
+
+def test_a_label_has_the_number_of_a_tracker_and_what_classifiers_said() -> None:
+    region = Region(0, 32, 96, 32, "car", 0.5)
+    plain = drawn("NV12", region).planes[0].native
+    metadata.add(region, metadata.Classification("red", 0.9))
+    metadata.add(region, metadata.ObjectId(7))
+    metadata.add(region, metadata.Classification(label_id=3, attribute="make"))
+    assert text_of(region) == "car 0.50 #7 red 3"
+    assert (drawn("NV12", region).planes[0].native != plain).any()
+    assert text_of(Region(0, 0, 5, 5)) == ""
 
 
 def test_what_cannot_be_drawn_into_is_refused() -> None:

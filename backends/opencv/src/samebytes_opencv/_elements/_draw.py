@@ -14,7 +14,10 @@ __all__ = ["OpenCVDraw"]
 
 
 class OpenCVDraw(TransformInplace):
-    """Draws the boxes of `frame.regions`, with label and confidence, into the frame's own planes.
+    """Draws the boxes of `frame.regions`, with what is known of each, into the frame's own planes.
+
+    A label is written at each: "person 0.93 #7 red" for a person with that confidence, the number 7
+    of a tracker (`ObjectId`), and red by a `Classification`.
 
     In YUV the edges of boxes are those of whole chroma pixels. What is outside the picture is left
     out. Colours are computed for the range and matrix that the frame says.
@@ -34,7 +37,7 @@ class OpenCVDraw(TransformInplace):
     line: Annotated[
         int | None, Range(1, 100), Doc("pixels of the lines; None for what suits the size")
     ] = None
-    labels: Annotated[bool, Doc("write label and confidence")] = True
+    labels: Annotated[bool, Doc("write label, confidence, number, classes")] = True
 
     def process(self, frame: Frame[Any]) -> None:
         """Draw."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from samebytes import Frame, Region
 from samebytes.formats import ImageInfo, color_components, colors_of, image_format
+from samebytes.metadata import Classification, ObjectId, all_of
 
-__all__ = ["FORMATS", "Paint", "draw", "line_width"]
+__all__ = ["FORMATS", "Paint", "draw", "line_width", "text_of"]
 
 FORMATS = "NV12|I420|NV21|YV12|NV16|I422|NV24|I444|GRAY8|BGR|RGB|BGRA|RGBA|BGRX|RGBX"
 
@@ -72,7 +73,7 @@ def draw(
         box = (region.x, region.y, region.x + region.width, region.y + region.height)
         for edge in _edges(box, line):
             _fill(planes, image, edge, paint)
-        text = _text(region) if labels else ""
+        text = text_of(region) if labels else ""
         if text:
             _label(planes, image, box, text, paint)
 
@@ -121,8 +122,11 @@ def _label(
     )
 
 
-def _text(region: Region) -> str:
+def text_of(region: Region) -> str:
+    """The label, how sure the detector was, the tracker's number, and what classifiers said."""
     words = [region.label] if region.label else []
     if region.confidence is not None:
         words.append(f"{region.confidence:.2f}")
+    words += [f"#{tracked.id}" for tracked in all_of(region, ObjectId)]
+    words += [found.label or str(found.label_id) for found in all_of(region, Classification)]
     return " ".join(words)

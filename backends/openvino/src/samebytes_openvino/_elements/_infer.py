@@ -15,29 +15,31 @@ from samebytes.errors import (
     ClosedError,
     ElementError,
     LayoutError,
-    MetadataError,
     ParameterError,
     UnknownNameError,
 )
 from samebytes.formats import ImageFormat
-from samebytes.metadata import InferenceResult, SourceIdentifier, add, find, upright_transform
 
 from .._compiled import CompiledModel, check_device_name, compile_model, read_model
 from .._image._components import components_of
-from .._image._joined import check_batch, identity, joined
+from .._image._joined import identity, joined
 from .._image._model import ImageModel, choose_context, image_model
+from .._image._parts_model import PartsModel, parts_model
 from .._image._placing import Align, Fit
 from .._image._request import ImageRequest, Resize
 from .._image._upright import AS_IT_LIES, Turn, stored_size, turn_of
 from .._models._families import Family
 from .._models._reading import Reading, read_model_file
-from .._outputs import outputs_of_item, placed
+from .._outputs import WHOLE, outputs_of_item
 from .._remote._context import RemoteContext
 from .._remote._core import default_core
 from .._request import InferRequest
+from ._complaints import check_batch_of, failed
 from ._line import Flight, Line
-from ._postprocess import as_stored, check_signature, regions_of
+from ._postprocess import check_signature
+from ._results import Results
 from ._runners import Request, Runners, bound, new_outputs
+from ._second_stage import SecondStage, Wanted
 
 __all__ = ["OpenVINOInfer"]
 
@@ -69,6 +71,13 @@ class OpenVINOInfer(Transform):
     dict with a tensor for each output, by name, which lies in memory of the device and belongs to
     the frame.
 
+    With `regions`, the model sees each region of the frame that has that label, where it lies in
+    the planes, and what it makes of it is added to that region: a `Classification`, its outputs as
+    `InferenceResult` entries, or, of a detector, regions of the frame whose `parent_id` is the `id`
+    of that region. `postprocess` gets the region too: postprocess(frame, outputs, region). A frame
+    without such a region is passed on. `batch` is how many regions of one frame one inference
+    takes.
+
     With `upright`, the model sees pictures turned as their metadata say, and the regions that
     `postprocess` returns are of the upright picture, in its pixels (`metadata.upright_size(frame)`
     of samebytes). They are mapped back to the frame.
@@ -82,8 +91,9 @@ class OpenVINOInfer(Transform):
     or their stream ends.
 
     Raises:
-        ParameterError: `postprocess` cannot be called with a frame and the outputs; or, when the
-            pipeline starts, the model cannot have a batch of `batch`.
+        ParameterError: `postprocess` cannot be called with a frame and the outputs; there are
+            `regions` as well as `resize`; or, when the pipeline starts, the model cannot have a
+            batch of `batch`.
         ElementError: the model cannot be read or compiled, the device cannot use a frame in place
             and `copy` is False, or `postprocess` returned something else.
     """
@@ -100,6 +110,10 @@ class OpenVINOInfer(Transform):
         Callable[..., Any] | None, Doc("postprocess(frame, outputs), which may return regions")
     ] = None
     key: Annotated[str, Doc("of the entry in the frame's metadata")] = "inference"
+    regions: Annotated[
+        Wanted, Doc("see regions of that label, or of these, in place of the frame; True for all")
+    ] = False
+    attribute: Annotated[str, Doc("what a classifier of regions is about: color, age")] = ""
     family: Annotated[
         Family | None, Doc('how outputs are read; None for what the model says; "none": tensors')
     ] = None
@@ -153,7 +167,7 @@ class OpenVINOInfer(Transform):
         Range(1),
         Doc("how many run at a time in one thread; None for one a thread, and on an NPU for one"),
     ] = None
-    batch: Annotated[int, Range(1), Doc("how many frames one inference takes")] = 1
+    batch: Annotated[int, Range(1), Doc("how many frames, or regions, one inference takes")] = 1
     entries: Annotated[
         bool, Doc("results as samebytes.metadata.InferenceResult entries of the frame, too")
     ] = False
@@ -163,17 +177,24 @@ class OpenVINOInfer(Transform):
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         if self.postprocess is not None:
-            check_signature(self.name, self.postprocess)
+            check_signature(self.name, self.postprocess, self._of_regions)
+        if self._of_regions and self.resize is not None:
+            raise ParameterError(
+                self.name, "resize", self.resize, "None with regions=",
+                says="parameter 'resize' is of whole frames, and pixels of regions= are chosen "
+                "inside the model: leave resize= out",
+            )  # fmt: skip
         self._read: Any = None
         self._media: set[str] = set()
         self._explained = ""
-        self._images: ImageModel | None = None
+        self._images: ImageModel | PartsModel | None = None
         self._tensors: Any = None
         self._runners: dict[bool, Runners] = {}
         self._line: Line | None = None
-        self._reading: Reading | None = None
-        self._in_line = self.batch > 1 or (self.requests or 1) > 1
-        self._model_name = ""
+        self._second: SecondStage | None = None
+        self._results: Results | None = None
+        several = self.batch > 1 or (self.requests or 1) > 1
+        self._in_line = several and not self._of_regions
         # Frames in line go on in their order, which several threads would not keep.
         vars(self)["concurrent"] = not self._in_line
 
@@ -196,8 +217,8 @@ class OpenVINOInfer(Transform):
         Raises:
             UnknownNameError: a pixel format that is not supported, or no such device.
             MissingDependencyError: this machine has no such device.
-            ValueError: a compiled model is given images or a batch, or more frames are kept than
-                the source's pool has.
+            ValueError: a compiled model is given images or a batch, frames of tensors have no
+                regions, or more frames are kept than the source's pool has.
         """
         if not isinstance(self.model, _Compiled):
             self._check_device()
@@ -209,6 +230,8 @@ class OpenVINOInfer(Transform):
                 )
             if given.format is not None and (format_ := _known(given.format)) is not None:
                 components_of(format_)
+        elif self._of_regions:
+            raise ValueError("frames of tensors have no regions: leave regions= out")
         self._media.add(given.media)
         if self.batch > 1 and isinstance(self.model, _Compiled):
             raise ValueError("a compiled model has its batch already: give the openvino.Model")
@@ -230,19 +253,30 @@ class OpenVINOInfer(Transform):
         self._explained = ""
         model = self.model
         self._read = model if isinstance(model, _Compiled) else read_model(default_core(), model)
-        self._model_name = "" if isinstance(model, _Compiled) else self._read.friendly_name
+        name = "" if isinstance(model, _Compiled) else self._read.friendly_name
+        self._results = Results(
+            name, self.postprocess, self.key, self.entries, self.upright, self.attribute
+        )
         if not isinstance(model, _Compiled) and "image" in self._media:
-            self._reading = self._said_by_the_model(None)
+            self._results.reading = self._said_by_the_model(None)
         if self.batch > 1:
-            self._check_batch()
+            check_batch_of(self, self._read, self.batch, self._media == {"tensors"})
         if self._in_line:
             requests = self.requests or 1
             self._line = Line(self._make, self._begin, self._finish, requests, self.batch)
             return
-        most = self.requests
-        if most is None and self.device.startswith("NPU"):
+        most, on_npu = self.requests, self.device.startswith("NPU")
+        if on_npu and (most is None or self._of_regions):
             # Frames of a decoder share pages, and an NPU imports a page once.
             most = 1
+        if self._of_regions:
+            each = most or 1
+            self._runners = {True: Runners(self._new_image_request, most if each == 1 else None)}
+            self._second = SecondStage(
+                self.regions, self._runners[True], each, self.batch, self.copy, self._results,
+                self._new_tensors,
+            )  # fmt: skip
+            return
         self._runners = {
             True: Runners(self._new_image_request, most),
             False: Runners(self._new_request, most),
@@ -256,12 +290,15 @@ class OpenVINOInfer(Transform):
         """
         if self._line is not None:
             return self._line.put(frame)
+        if self._second is not None:
+            self._second.run(frame)
+            return frame
         with self._runners[frame.meta.info is not None].one(frame) as idle:
             request = bound(idle, (frame,), copy=self.copy)
-            results = self._results(request)
+            tensors = self._new_tensors(request)
             outputs = request.infer()
             request.release_inputs()
-            self._add(frame, None if results is None else results[0], outputs)
+            self._add(frame, None if tensors is None else tensors[0], outputs)
         return frame
 
     def end_of_stream(self, stream: int) -> Any:
@@ -276,8 +313,9 @@ class OpenVINOInfer(Transform):
         """A description of where images go, and what is converted where: see `ImageModel.explain`.
 
         Args:
-            frame: the frame to describe. Without it, the text holds for all frames of the layout
-                that was seen last, and is available after the pipeline has ended as well.
+            frame: the frame to describe. Without it, and with `regions`, the text holds for all
+                frames of the layout that was seen last, and is available after the pipeline has
+                ended as well.
 
         Returns:
             The text; "" before the first frame, and for tensors.
@@ -285,8 +323,10 @@ class OpenVINOInfer(Transform):
         Raises:
             ClosedError: a frame is given, and the pipeline has ended.
         """
-        if self._images is not None:
+        if isinstance(self._images, ImageModel):
             return self._with_reading(self._images.explain(frame))
+        if self._second is not None:
+            return self._with_reading("" if self._images is None else self._images.explain())
         if frame is not None and self._explained:
             raise ClosedError(
                 f"{self.name}: the pipeline has ended, and the model is closed: explain() without "
@@ -299,19 +339,30 @@ class OpenVINOInfer(Transform):
         super().close()
         for runners in self._runners.values():
             runners.close()
-        if self._images is not None:
-            self._explained = self._with_reading(self._images.explain())
+        if self._images is not None or self._second is not None:
+            self._explained = self.explain()
+        if isinstance(self._images, ImageModel):
             self._images.close()
         if self._line is not None:
             self._line.close()
         self._media.clear()
         self._runners, self._line = {}, None
-        self._read = self._images = self._tensors = self._reading = None
+        self._read = self._images = self._tensors = self._results = self._second = None
+
+    @property
+    def _of_regions(self) -> bool:
+        return self.regions is not False
+
+    @property
+    def _reading(self) -> Reading | None:
+        return None if self._results is None else self._results.reading
 
     def _with_reading(self, explained: str) -> str:
-        """With what was read of the model, from where."""
-        lines = [] if self._reading is None else self._reading.lines
-        return "\n".join([*lines, explained])
+        """With what was read of the model, from where, and which regions were seen."""
+        lines = [*([] if self._reading is None else self._reading.lines), explained]
+        if self._second is not None:
+            lines.append(self._second.explain())
+        return "\n".join(line for line in lines if line)
 
     def _said_by_the_model(self, size: tuple[int, int] | None) -> Reading | None:
         """The reading of the model; None if it is up to `postprocess`, or needs a frame's size.
@@ -342,17 +393,6 @@ class OpenVINOInfer(Transform):
         else:
             check_device_name(default_core(), self.device)
 
-    def _check_batch(self) -> None:
-        try:
-            if self._media == {"tensors"}:  # for images the model is reshaped to one frame first
-                identity(self._read)
-            check_batch(self._read, self.batch)
-        except LayoutError as error:
-            says = f"parameter 'batch' is {self.batch}: {error}"
-            raise ParameterError(
-                self.name, "batch", self.batch, "what the model can have", says=says
-            ) from error
-
     def _place(self, near: Context) -> RemoteContext | str:
         """On what to compile: the context on which the pipeline has settled, or a name."""
         return self._context_near(near) if self._node else self.device
@@ -366,41 +406,20 @@ class OpenVINOInfer(Transform):
         compiled = self._tensors if self._images is None else self._images.compiled
         return compiled.context if isinstance(compiled, CompiledModel) else None
 
-    def _results(self, request: InferRequest) -> list[dict[str, Tensor]] | None:
+    def _new_tensors(self, request: InferRequest) -> list[dict[str, Tensor]] | None:
         """Memory for the results that outlive the next inference; None where none do."""
-        if not self.entries and (self.postprocess is not None or self._reads_outputs):
+        assert self._results is not None, "it is open"
+        if not self._results.outlive:
             return None
         return new_outputs(request, self._context_of(), self.batch)
 
-    def _add(self, frame: Frame[Any], results: Mapping[str, Tensor] | None, outputs: Any) -> None:
+    def _add(self, frame: Frame[Any], tensors: Mapping[str, Tensor] | None, outputs: Any) -> None:
         """Add to a frame what came of it."""
-        if self.entries and results is not None:
-            for name, tensor in results.items():
-                add(frame, InferenceResult(tensor, self._model_name, name))
-        reading = self._reading
-        if self.postprocess is None:
-            if self._reads_outputs and frame.meta.info is not None:
-                assert reading is not None, "its outputs are read"
-                assert self._images is not None, "the frame went through it"
-                transform = self._images.transform(frame)
-                if self.upright:
-                    transform = upright_transform(frame).after(transform)
-                reading.add_to(frame, [*outputs], transform)
-            else:
-                frame.metadata[self.key] = results
-            return
-        if (
-            self.fit not in (None, "stretch")
-            and self._images is not None
-            and frame.meta.info is not None
-        ):
-            placed(outputs, self._images.transform(frame))
-        regions = regions_of(self.postprocess(frame, outputs), self.postprocess)
-        frame.regions.extend(as_stored(regions, frame) if self.upright else regions)
-
-    @property
-    def _reads_outputs(self) -> bool:
-        return self._reading is not None and self._reading.family != "none"
+        assert self._results is not None, "it is open"
+        transform = WHOLE
+        if isinstance(self._images, ImageModel) and frame.meta.info is not None:
+            transform = self._images.transform(frame)
+        self._results.of_frame(frame, tensors, outputs, transform)
 
     def _make(self, frame: Frame[Any]) -> Request:
         image = frame.meta.info is not None
@@ -408,9 +427,9 @@ class OpenVINOInfer(Transform):
 
     def _begin(self, request: Request, frames: list[Frame[Any]]) -> Flight:
         inferring = bound(request, frames, copy=self.copy)
-        results = self._results(inferring)
+        tensors = self._new_tensors(inferring)
         inferring.start_async()
-        return Flight(frames, request, inferring, results)
+        return Flight(frames, request, inferring, tensors)
 
     def _finish(self, flight: Flight) -> None:
         request, batch = flight.inferring, self.batch
@@ -418,11 +437,7 @@ class OpenVINOInfer(Transform):
             request.wait()
             request.release_inputs()
         except RuntimeError as error:
-            first = flight.frames[0]
-            raise ElementError(
-                self.name, f"the inference failed: {error}", stream=_stream_of(first),
-                pts=first.meta.pts, parameters=self.changed_parameters,
-            ) from error  # fmt: skip
+            raise failed(self, flight.frames[0], f"the inference failed: {error}") from error
         for number, frame in enumerate(flight.frames):
             outputs = request.outputs() if batch == 1 else outputs_of_item(request, number, batch)
             try:
@@ -432,11 +447,7 @@ class OpenVINOInfer(Transform):
             except ElementError:
                 raise
             except Exception as error:
-                # This frame is not the one that has just come.
-                raise ElementError(
-                    self.name, f"{type(error).__name__}: {error}", stream=_stream_of(frame),
-                    pts=frame.meta.pts, parameters=self.changed_parameters,
-                ) from error  # fmt: skip
+                raise failed(self, frame, f"{type(error).__name__}: {error}") from error
 
     def _new_request(self, frame: Frame[Any]) -> InferRequest:
         if self._tensors is None:
@@ -450,22 +461,24 @@ class OpenVINOInfer(Transform):
 
     def _new_image_request(self, frame: Frame[Any]) -> ImageRequest:
         if self._images is None:
-            if self._reading is None:
+            assert self._results is not None, "it is open"
+            if self._results.reading is None:
                 size = stored_size((frame.width, frame.height), self._turn(frame))
-                self._reading = self._said_by_the_model(size)
-            self._images = image_model(
-                self._read,
-                frame,
-                device=self._place(frame.context),
-                layout=self.layout,
-                resize=self.resize,
-                color_range=self.color_range,
-                color_matrix=self.color_matrix,
-                config=self.config,
-                batch=self.batch,
-                upright=self.upright,
+                self._results.reading = self._said_by_the_model(None if self._of_regions else size)
+            options: dict[str, Any] = {
+                "device": self._place(frame.context),
+                "layout": self.layout,
+                "color_range": self.color_range,
+                "color_matrix": self.color_matrix,
+                "config": self.config,
+                "upright": self.upright,
                 **self._image_options(),
-            )
+            }
+            if self._of_regions:
+                self._images = parts_model(self._read, frame, count=self.batch, **options)
+            else:
+                options |= {"resize": self.resize, "batch": self.batch}
+                self._images = image_model(self._read, frame, **options)
             if self._node:
                 choose_context(self._images, self._context_near)
         return self._images.create_infer_request()
@@ -479,12 +492,3 @@ class OpenVINOInfer(Transform):
             return self._reading.image_options
         options = {name: getattr(self, name) for name in _IMAGE}
         return {name: value for name, value in options.items() if value is not None}
-
-
-def _stream_of(frame: Frame[Any]) -> int | None:
-    """The number of a frame's stream, where it says so."""
-    try:
-        source = find(frame, SourceIdentifier)
-    except MetadataError:
-        return None
-    return None if source is None else source.stream_id

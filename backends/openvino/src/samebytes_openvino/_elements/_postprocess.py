@@ -14,29 +14,32 @@ from samebytes.metadata import upright_size, upright_transform
 
 __all__ = ["as_stored", "check_signature", "regions_of"]
 
-_EXPECTED = "a function postprocess(frame, outputs)"
+_OF_FRAMES = ("frame", "outputs")
+_OF_REGIONS = ("frame", "outputs", "region")
 
 
-def check_signature(element: str, function: Callable[..., Any]) -> None:
+def check_signature(element: str, function: Callable[..., Any], of_regions: bool = False) -> None:
     """See whether a function can be called with a frame and the outputs.
 
     Args:
         element: whose parameter it is, for the error.
         function: what is called for each frame.
+        of_regions: it is called for each region, with that too.
 
     Raises:
         ParameterError: it takes fewer arguments, or needs more, or is a coroutine function.
     """
+    names = _OF_REGIONS if of_regions else _OF_FRAMES
     if inspect.iscoroutinefunction(function):
-        raise _refused(element, function, "is an async function, which nothing waits for")
+        raise _refused(element, function, names, "is an async function, which nothing waits for")
     try:
         signature = inspect.signature(function)
     except ValueError:  # of C code that does not say
         return
     try:
-        signature.bind(None, None)
+        signature.bind(*names)
     except TypeError as error:
-        raise _refused(element, function, f"takes {signature}: {error}") from None
+        raise _refused(element, function, names, f"takes {signature}: {error}") from None
 
 
 def regions_of(returned: Any, function: Callable[..., Any]) -> list[Region]:
@@ -92,10 +95,13 @@ def as_stored(regions: Iterable[Region], frame: Frame[Any]) -> list[Region]:
     return mapped
 
 
-def _refused(element: str, function: Callable[..., Any], why: str) -> ParameterError:
+def _refused(
+    element: str, function: Callable[..., Any], names: tuple[str, ...], why: str
+) -> ParameterError:
+    expected = f"a function postprocess({', '.join(names)})"
     return ParameterError(
-        element, "postprocess", function, _EXPECTED,
-        says=f"parameter 'postprocess' must be {_EXPECTED}, and {_name(function)} {why}",
+        element, "postprocess", function, expected,
+        says=f"parameter 'postprocess' must be {expected}, and {_name(function)} {why}",
     )  # fmt: skip
 
 

@@ -24,8 +24,8 @@ from ._taps import picture
 from ._target import Target
 from ._upright import AS_IT_LIES, Turn, turning
 
-__all__ = ["Built", "Memory", "Source", "build", "converting", "gathering",
-           "gathering_is_faster"]  # fmt: skip
+__all__ = ["Built", "Memory", "Source", "build", "converted", "converting", "gathering",
+           "gathering_is_faster", "is_surface"]  # fmt: skip
 
 Memory = Literal["", "GPU_BUFFER", "GPU_SURFACE"]
 
@@ -123,11 +123,13 @@ class Built:
     Attributes:
         names: of its inputs, in the order of the planes.
         gathers: it converts the pixels that it needs, not all of them.
+        tables: of its inputs that say of which pixels parts are made: see `build_parts`.
     """
 
     model: Any
     names: tuple[str, ...]
     gathers: bool
+    tables: tuple[str, ...] = ()
 
 
 def build(model: Any, source: Source, target: Target, on_cpu: bool) -> Built:
@@ -141,21 +143,33 @@ def build(model: Any, source: Source, target: Target, on_cpu: bool) -> Built:
         UnknownNameError: the format cannot be converted.
         LayoutError: surfaces of another format than NV12.
     """
+    surface = is_surface(source)
+    model, target = boxed(model, target, source.placing)
+    model, target = turning(model, target, source.turn)
+    native = surface or source.is_native()
+    if native and not (on_cpu and gathering_is_faster(source.part[2:], target.size)):
+        return converting(model, source, target)
+    return gathering(model, source, target)
+
+
+def is_surface(source: Source) -> bool:
+    """True for images and surfaces, which the GPU plugin's own conversion alone reads.
+
+    Raises:
+        UnknownNameError: the format cannot be converted.
+        LayoutError: surfaces of another format than NV12 and I420, of odd size or full range.
+    """
     components_of(source.info.format)
-    # Images and surfaces are read by the plugin's own conversion alone; another matrix follows it.
-    surface = source.memory == "GPU_SURFACE"
-    native = (replace(source, matrix="BT.601") if surface else source).is_native()
-    if surface and not native:
+    if source.memory != "GPU_SURFACE":
+        return False
+    # Another matrix follows that conversion.
+    if not replace(source, matrix="BT.601").is_native():
         raise LayoutError(
             f"the GPU plugin takes images and surfaces as NV12 or I420 of even size, and of "
             f"limited range, and these are {source.info} of {source.range} range: map the frame "
             "to buffers or to the CPU first"
         )
-    model, target = boxed(model, target, source.placing)
-    model, target = turning(model, target, source.turn)
-    if native and not (on_cpu and gathering_is_faster(source.part[2:], target.size)):
-        return converting(model, source, target)
-    return gathering(model, source, target)
+    return True
 
 
 def gathering_is_faster(source: tuple[int, int], target: tuple[int, int]) -> bool:
@@ -236,6 +250,22 @@ def converting(model: Any, source: Source, target: Target) -> Built:
     shapes = dict(zip(names, source.port_shapes(), strict=True))
     take_whole_rows(built, {name: shape[2] for name, shape in shapes.items()})
     return Built(built, names, False)
+
+
+def converted(model: Any, name: str, source: Source, target: Target) -> Any:
+    """A model whose input `name`, a picture [1, rows, columns, 3] of bytes, is surfaces instead.
+
+    Args:
+        model: has other inputs too, which stay. It is not changed.
+    """
+    color_format, planes = _NATIVE[source.info.format.name]
+    processor = PrePostProcessor(model.clone())
+    image = processor.input(name)
+    tensor = image.tensor().set_element_type(Type.u8).set_color_format(color_format, list(planes))
+    tensor.set_memory_type(source.memory)
+    image.preprocess().convert_color(getattr(ColorFormat, target.color))
+    image.model().set_layout(Layout("NHWC"))
+    return processor.build()
 
 
 def _cut(node: Any, part: Box) -> Any:

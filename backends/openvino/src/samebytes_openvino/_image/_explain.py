@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._target import Target
     from ._upright import Turn
 
-__all__ = ["explanation", "placements"]
+__all__ = ["explanation", "explanation_of_parts", "placements"]
 
 
 def explanation(
@@ -64,10 +64,43 @@ def explanation(
         lines.append(f"upright: {_turned(source.turn)}, inside the model")
     if box is not None:
         lines.append(f"letterbox: {_letterbox(target, source)}, inside the model")
+    return [*lines, _last(target)]
+
+
+def explanation_of_parts(
+    plan: Plan, target: Target, device: str, rule: Rule, count: int
+) -> list[str]:
+    """The explanation where parts of the frames are seen.
+
+    Args:
+        rule: how parts are brought to the model's shape.
+        count: how many parts one inference takes.
+    """
+    source = plan.source
+    width, height = target.size
+    lines = [
+        f"{source.info} frames, for {device}",
+        f"planes: {_planes(source)}",
+        f"regions: {count} in an inference, where they lie in the planes, at any pixel",
+        f"size: bilinear to {width}x{height}, inside the model, a mean of four pixels each",
+        f"colour: {_colour(plan, target)}",
+    ]
+    if source.turn != AS_IT_LIES:
+        lines.append(f"upright: {_turned(source.turn)}, inside the model")
+    if rule.fit == "letterbox":
+        lines.append(
+            f"letterbox: each region keeps its shape, around it {_numbers(rule.pad)}, inside the "
+            "model"
+        )
+    elif rule.fit == "crop":
+        lines.append("part: what has the model's shape, of each region")
+    return [*lines, _last(target)]
+
+
+def _last(target: Target) -> str:
     steps = [f"minus {_numbers(target.mean)}"] if target.mean else []
     steps += [f"divided by {_numbers(target.scale)}"] if target.scale else []
-    lines.append(f"then: {', '.join([*steps, target.layout])}, inside the model")
-    return lines
+    return f"then: {', '.join([*steps, target.layout])}, inside the model"
 
 
 def placements(plan: Plan, frame: Frame, seen: Seen, resizes: bool) -> str:

@@ -8,6 +8,7 @@ planes are read where they lie, and the results of each frame are tensors of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from openvino import opset13 as ops
 
 from samebytes.errors import LayoutError
 
-__all__ = ["check_batch", "identity", "joined"]
+__all__ = ["batched", "check_batch", "identity", "joined", "names_of", "split"]
 
 
 def identity(model: Any) -> Any:
@@ -51,8 +52,8 @@ def joined(model: Any, count: int, prepare: Any) -> Any:
     Raises:
         LayoutError: the model cannot have such a batch, has a state, or an output cannot be split.
     """
-    names = [_name(port, number) for number, port in enumerate(model.outputs)]
-    model = _batched(model, count)
+    names = names_of(model.outputs)
+    model = batched(model, count)
     parameters, parts = [], []
     for frame in range(count):
         before = prepare.clone()
@@ -66,6 +67,20 @@ def joined(model: Any, count: int, prepare: Any) -> Any:
         whole = ops.concat([part[number] for part in parts], 0)
         for reader in parameter.output(0).get_target_inputs():
             reader.replace_source_output(whole.output(0))
+    results = split(model, names, count)
+    return openvino.Model(results, model.get_sinks(), parameters, model.friendly_name)
+
+
+def split(model: Any, names: Sequence[str], count: int) -> list[Any]:
+    """The results of a model for each item of its batch, one item after another: "0/scores" ...
+
+    Args:
+        model: has a batch of `count`.
+        names: of its outputs.
+
+    Raises:
+        LayoutError: an output cannot be split.
+    """
     results = []
     for frame in range(count):
         for port, name in zip(model.outputs, names, strict=True):
@@ -73,7 +88,12 @@ def joined(model: Any, count: int, prepare: Any) -> Any:
             part.set_friendly_name(f"{frame}/{name}")
             part.output(0).get_tensor().set_names({f"{frame}/{name}"})
             results.append(ops.result(part))
-    return openvino.Model(results, model.get_sinks(), parameters, model.friendly_name)
+    return results
+
+
+def names_of(ports: Sequence[Any]) -> list[str]:
+    """The names of a model's inputs or outputs; the number where there is none."""
+    return [_name(port, number) for number, port in enumerate(ports)]
 
 
 def check_batch(model: Any, count: int) -> None:
@@ -85,16 +105,20 @@ def check_batch(model: Any, count: int) -> None:
     Raises:
         LayoutError: it cannot have such a batch, has a state, or an output cannot be split.
     """
-    batched = _batched(model, count)
-    for number, port in enumerate(batched.outputs):
+    for number, port in enumerate(batched(model, count).outputs):
         shape = port.partial_shape
         # What is still open depends on the size of the images, which the first frame shows.
         if shape.rank.is_static and (not len(shape) or shape[0].is_static):
             _check_split(port, _name(model.outputs[number], number), count)
 
 
-def _batched(model: Any, count: int) -> Any:
-    if model.get_variables():
+def batched(model: Any, count: int) -> Any:
+    """A clone of a model whose inputs have that first dimension.
+
+    Raises:
+        LayoutError: it cannot have such a batch, or has a state.
+    """
+    if count > 1 and model.get_variables():
         raise LayoutError("a model with a state runs frames one after another: leave batch= out")
     model = model.clone()
     try:

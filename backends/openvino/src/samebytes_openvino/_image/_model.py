@@ -4,26 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from samebytes import Context, Frame, ImageInfo
-from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 from samebytes.metadata import AffineTransform
 
 from .._compiled import CompiledModel
 from .._outputs import OutputFrame
 from .._remote._context import RemoteContext
-from .._remote._core import default_core
-from ._colour import MATRICES, RANGES, ColorMatrix, ColorRange
-from ._components import components_of
+from ._colour import ColorMatrix, ColorRange
 from ._explain import explanation, placements
-from ._placing import ALIGNS, FITS, Align, Fit, Rule
-from ._plan import Plans
+from ._placing import Align, Fit
 from ._planner import Planner
 from ._request import ImageRequest, Resize
-from ._seen import Meaning, image_of
-from ._target import COLORS, Target, input_size_of, layout_of_input, read
-from ._upright import AS_IT_LIES, stored_size
+from ._settling import planner_for
+
+if TYPE_CHECKING:
+    from ._parts_model import PartsModel
 
 __all__ = ["ImageModel", "choose_context", "image_model"]
 
@@ -110,38 +107,11 @@ def image_model(
         MissingDependencyError: OpenVINO has no such device on this machine.
         RuntimeError: OpenVINO's, if it cannot read or compile the model.
     """
-    for what, value, known in (
-        ("colour order", color, COLORS),
-        ("colour range", color_range or "full", RANGES),
-        ("colour matrix", color_matrix or "BT.601", MATRICES),
-        ("fit", fit, FITS),
-        ("align", align, ALIGNS),
-    ):
-        if value not in known:
-            raise UnknownNameError(what, value, known)
-    if not isinstance(example, Frame | ImageInfo):
-        raise UnsupportedObjectError(
-            f"example must be a samebytes.Frame or ImageInfo, not {type(example).__name__}: wrap "
-            "what the decoder gave, samebytes.frame(av_frame)"
-        )
-    info = image_of(example) if isinstance(example, Frame) else example
-    components_of(info.format)
-    core = core or (device.core if isinstance(device, RemoteContext) else default_core())
-    own = read(model, core)
-    order = layout_of_input(own, layout)
-    meaning = Meaning(color_matrix, color_range, upright)
-    turn = meaning.turn(example) if isinstance(example, Frame) else AS_IT_LIES
-    input_size = input_size_of(own, order, size, stored_size((info.width, info.height), turn))
-    channels = _channels("mean", mean), _channels("scale", scale)
-    target = Target(order, input_size, color, *channels)
-    if batch < 1:
-        raise LayoutError(f"batch={batch}: an inference takes at least one frame")
-    if any(channels) and own.inputs[0].element_type.type_name == "u8":
-        raise LayoutError("mean and scale need a model of f32 or f16, but this one takes u8")
-    plans = Plans(own, target, device, config, core, batch)
-    rule = Rule(fit, align, _channels("pad", pad))
-    planner = Planner(plans, target, device, resize, meaning, rule)
-    planner.prepare(example)
+    planner = planner_for(
+        model, example, device=device, color=color, layout=layout, mean=mean, scale=scale,
+        size=size, resize=resize, color_range=color_range, color_matrix=color_matrix,
+        config=config, core=core, batch=batch, upright=upright, fit=fit, align=align, pad=pad,
+    )  # fmt: skip
     return ImageModel(planner, batch)
 
 
@@ -245,7 +215,9 @@ class ImageModel:
         return f"<ImageModel {planner.target.color} {width}x{height} on {planner.device_name}>"
 
 
-def choose_context(model: ImageModel, choose: Callable[[Context], RemoteContext]) -> None:
+def choose_context(
+    model: ImageModel | PartsModel, choose: Callable[[Context], RemoteContext]
+) -> None:
     """Let frames go to the context of the model's device that shares the handles of theirs.
 
     `openvino.infer` compiles for the context of the elements before it, but frames may come from
@@ -256,14 +228,3 @@ def choose_context(model: ImageModel, choose: Callable[[Context], RemoteContext]
         choose: gives that context for the context of a frame.
     """
     model._planner.choose = choose
-
-
-def _channels(what: str, values: float | Sequence[float] | None) -> tuple[float, ...]:
-    if values is None:
-        return ()
-    numbers = tuple(values) if isinstance(values, Sequence) else (values,) * 3
-    if len(numbers) != 3:
-        raise LayoutError(f"{what} must be one number, or one for each of the 3 channels: {values}")
-    if what == "scale" and 0 in numbers:
-        raise LayoutError(f"the image cannot be divided by a scale of 0: {values}")
-    return tuple(float(number) for number in numbers)

@@ -25,7 +25,7 @@ from ._target import Target
 from ._upright import AS_IT_LIES, Turn, stored_size
 
 __all__ = ["ALIGNS", "FITS", "STRETCHED", "Align", "Box", "Fit", "Placing", "Rule", "boxed",
-           "placing", "transform_of"]  # fmt: skip
+           "placing", "transform_of", "turned_back"]  # fmt: skip
 
 Fit = Literal["stretch", "letterbox", "crop"]
 Align = Literal["center", "top-left", "bottom-right"]
@@ -97,7 +97,7 @@ def placing(
     wanted = min(across, width / scale), min(down, height / scale)
     left, top = (_begin(rule.align, a, b) for a, b in zip(wanted, (across, down), strict=True))
     shown = (left / across, top / down, (left + wanted[0]) / across, (top + wanted[1]) / down)
-    x_min, y_min, x_max, y_max = _to_frame(turn).bounds(*shown)
+    x_min, y_min, x_max, y_max = turned_back(turn).bounds(*shown)
     steps = (
         max(plane.x_multiple << plane.x_shift for plane in format_.planes),
         max(1 << plane.y_shift for plane in format_.planes),
@@ -119,7 +119,7 @@ def transform_of(
         x, y, columns, rows = found.part
         width, height = size
         seen = x / width, y / height, (x + columns) / width, (y + rows) / height
-        left, top, right, bottom = _to_frame(turn).inverse().bounds(*seen)
+        left, top, right, bottom = turned_back(turn).inverse().bounds(*seen)
         part = (
             left * shown[0], top * shown[1],
             (right - left) * shown[0], (bottom - top) * shown[1],
@@ -194,7 +194,8 @@ def _between_samples(first: float, end: float, step: int, length: int) -> tuple[
     return begin, count
 
 
-def _to_frame(turn: Turn) -> AffineTransform:
+def turned_back(turn: Turn) -> AffineTransform:
+    """The transform from an upright picture to the picture as it is stored."""
     if turn == AS_IT_LIES:
         return AffineTransform()
     rotation, mirrored = turn

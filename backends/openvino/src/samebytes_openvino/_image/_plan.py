@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from samebytes.plugins import KeyLocks, Lock
 
 from .._compiled import CompiledModel, compile_model
 from .._remote._context import RemoteContext
-from ._build import Source, build
+from ._build import Built, Source, build
 from ._joined import identity, joined
+from ._parts import Parts, build_parts
 from ._target import Target
 
 __all__ = ["Plan", "Plans", "kind_of"]
@@ -28,13 +29,14 @@ class Plan:
 
     Attributes:
         names: of its inputs, in the order of the planes; of a batch, of one frame after another.
-        gathers: see `Built`.
+        gathers, tables: see `Built`.
     """
 
     compiled: CompiledModel
     source: Source
     names: tuple[str, ...]
     gathers: bool
+    tables: tuple[str, ...] = ()
 
     def inputs_of(self, number: int) -> range:
         """The numbers of the inputs for one frame of the batch."""
@@ -49,6 +51,7 @@ class Plans:
         model: an openvino.Model with one image input, whose size `target` has.
         device: the name of OpenVINO's, or a context.
         batch: how many frames one inference takes.
+        parts: the parts of one frame that it takes in their place.
     """
 
     def __init__(
@@ -59,8 +62,10 @@ class Plans:
         config: Mapping[Any, Any] | None,
         core: Any,
         batch: int,
+        parts: Parts | None = None,
     ) -> None:
         self._batch = batch
+        self._parts = parts
         self._model = model
         self._target = target
         self._device = device
@@ -105,16 +110,19 @@ class Plans:
 
     def _compile(self, source: Source, context: RemoteContext | None) -> Plan:
         device = self._device if context is None else context
-        on_cpu = kind_of(device) not in ("GPU", "NPU")
         core = self._core if context is None else None
+        built = self._built(source, kind_of(device) not in ("GPU", "NPU"))
+        compiled = compile_model(built.model, device, self._config, core)
+        return Plan(compiled, source, built.names, built.gathers, built.tables)
+
+    def _built(self, source: Source, on_cpu: bool) -> Built:
+        if self._parts is not None:
+            return build_parts(self._model, source, self._target, self._parts)
         if self._batch == 1:
-            built = build(self._model, source, self._target, on_cpu)
-            model, names = built.model, built.names
-        else:
-            built = build(identity(self._model), source, self._target, on_cpu)
-            model = joined(self._model, self._batch, built.model)
-            names = tuple(port.any_name for port in model.inputs)
-        return Plan(compile_model(model, device, self._config, core), source, names, built.gathers)
+            return build(self._model, source, self._target, on_cpu)
+        built = build(identity(self._model), source, self._target, on_cpu)
+        model = joined(self._model, self._batch, built.model)
+        return replace(built, model=model, names=tuple(port.any_name for port in model.inputs))
 
 
 def kind_of(device: str | RemoteContext) -> str:

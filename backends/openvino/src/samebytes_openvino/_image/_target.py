@@ -18,7 +18,7 @@ from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectErr
 
 from .._compiled import read_model
 
-__all__ = ["COLORS", "Target", "input_size_of", "layout_of_input", "read"]
+__all__ = ["COLORS", "Target", "input_size_of", "is_of_open_size", "layout_of_input", "read"]
 
 COLORS = ("BGR", "RGB")
 _ELEMENTS = (Type.u8, Type.f32, Type.f16)
@@ -154,6 +154,12 @@ def input_size_of(
                 "height) that it takes"
             ) from error
     return size[0], size[1]
+
+
+def is_of_open_size(model: Any, layout: str) -> bool:
+    """True if the width or height of the model's image is not fixed."""
+    shape = model.inputs[0].partial_shape
+    return any(shape[layout.index(axis)].is_dynamic for axis in "HW")
 
 
 def _two_numbers(stated: Any) -> tuple[int, int]:

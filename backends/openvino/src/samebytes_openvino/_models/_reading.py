@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Frame
+from samebytes import Frame, Region
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, Classification, add
 
@@ -18,7 +18,7 @@ from ._card import Card, card_of
 from ._families import family_of, pairs_of, shapes_of
 from ._found import Array, Found
 from ._others import CenterFace, DetectionOutput, PicoDet, RtDetr, Scores
-from ._regions import regions_of_found
+from ._regions import Box, regions_of_found
 from ._yolo import Limits, Yolo
 
 __all__ = ["Reading", "read_model_file"]
@@ -68,16 +68,45 @@ class Reading:
             outputs: of the model, as tensors that the CPU reads.
             transform: from the model's image to the frame.
         """
-        assert self.decode is not None, "the caller has asked for the family"
-        arrays = [_floats(tensor) for tensor in outputs]
-        found, labels = self.decode(arrays), self.settings["labels"]
+        found = self._decoded(outputs)
         if isinstance(found, Found):
-            frame.regions.extend(regions_of_found(found, frame, transform, labels))
-            return
-        best = int(found.argmax())
+            whole = (0, 0, frame.width, frame.height)
+            labels = self.settings["labels"]
+            frame.regions.extend(regions_of_found(found, frame, transform, labels, whole))
+        else:
+            self._classify(frame, found)
+
+    def add_to_region(
+        self,
+        frame: Frame[Any],
+        region: Region,
+        box: Box,
+        outputs: Sequence[Any],
+        transform: AffineTransform,
+        attribute: str,
+    ) -> list[Region]:
+        """Add what a model found in a region to that; returns the regions in it.
+
+        Args:
+            box: the part of the frame that the model saw.
+            outputs, transform: as of `add_to`.
+            attribute: what a classification is about.
+        """
+        found = self._decoded(outputs)
+        if isinstance(found, Found):
+            return regions_of_found(found, frame, transform, self.settings["labels"], box)
+        self._classify(region, found, attribute)
+        return []
+
+    def _decoded(self, outputs: Sequence[Any]) -> Any:
+        assert self.decode is not None, "the caller has asked for the family"
+        return self.decode([_floats(tensor) for tensor in outputs])
+
+    def _classify(self, holder: Frame[Any] | Region, scores: Array, attribute: str = "") -> None:
+        best, labels = int(scores.argmax()), self.settings["labels"]
         name = labels[best] if best < len(labels) else str(best)
-        if found[best] > self.settings["confidence"]:
-            add(frame, Classification(name, float(found[best]), best))
+        if scores[best] > self.settings["confidence"]:
+            add(holder, Classification(name, float(scores[best]), best, attribute))
 
 
 def _floats(tensor: Any) -> Array:

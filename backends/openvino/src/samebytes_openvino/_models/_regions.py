@@ -13,7 +13,10 @@ from samebytes.metadata import AffineTransform, InferenceResult, add
 
 from ._found import Array, Found
 
-__all__ = ["regions_of_found"]
+__all__ = ["Box", "regions_of_found"]
+
+Box = tuple[int, int, int, int]
+"""x, y, width and height in pixels."""
 
 _PERSON = (
     "nose", "eye_l", "eye_r", "ear_l", "ear_r", "shoulder_l", "shoulder_r", "elbow_l", "elbow_r",
@@ -23,20 +26,22 @@ _PERSON = (
 
 
 def regions_of_found(
-    found: Found, frame: Frame[Any], transform: AffineTransform, labels: Sequence[str]
+    found: Found, frame: Frame[Any], transform: AffineTransform, labels: Sequence[str], seen: Box
 ) -> list[Region]:
-    """Regions, the best first; what lies outside of the picture is cut off.
+    """Regions, the best first; what lies outside of what the model saw is cut off.
 
     Args:
         transform: from the model's image to the frame.
         labels: the names of classes by their numbers.
+        seen: the part of the frame that the model saw.
     """
     size = np.array((frame.width, frame.height), float)
     ends = np.stack(
         [_mapped(found.boxes[:, :2], transform), _mapped(found.boxes[:, 2:], transform)]
     )
-    low = np.clip(ends.min(0) * size, 0, size)
-    high = np.clip(ends.max(0) * size, 0, size)
+    first = np.array(seen[:2], float)
+    last = first + seen[2:]
+    low, high = (np.clip(end * size, first, last) for end in (ends.min(0), ends.max(0)))
     regions = []
     for number in range(len(found)):
         (left, top), (right, bottom) = low[number].tolist(), high[number].tolist()

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of openvino.infer that say which frame, or which parameter, is at fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from samebytes import Frame
+from samebytes.elements import Transform
+from samebytes.errors import ElementError, LayoutError, MetadataError, ParameterError
+from samebytes.metadata import SourceIdentifier, find
+
+from .._image._joined import check_batch, identity
+
+__all__ = ["check_batch_of", "failed"]
+
+
+def failed(element: Transform, frame: Frame[Any], what: str) -> ElementError:
+    """The error of a frame that is not the one that has just come.
+
+    Args:
+        element: in which it happened.
+        what: what happened.
+    """
+    return ElementError(
+        element.name, what, stream=_stream_of(frame), pts=frame.meta.pts,
+        parameters=element.changed_parameters,
+    )  # fmt: skip
+
+
+def check_batch_of(element: Transform, model: Any, batch: int, of_tensors: bool) -> None:
+    """See whether a model can have a batch.
+
+    Args:
+        element: whose parameter it is.
+        of_tensors: of frames of tensors; for images the model is reshaped to one frame first.
+
+    Raises:
+        ParameterError: it cannot.
+    """
+    try:
+        if of_tensors:
+            identity(model)
+        check_batch(model, batch)
+    except LayoutError as error:
+        says = f"parameter 'batch' is {batch}: {error}"
+        raise ParameterError(
+            element.name, "batch", batch, "what the model can have", says=says
+        ) from error
+
+
+def _stream_of(frame: Frame[Any]) -> int | None:
+    """The number of a frame's stream, where it says so."""
+    try:
+        source = find(frame, SourceIdentifier)
+    except MetadataError:
+        return None
+    return None if source is None else source.stream_id

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results: what comes of an inference, added to the frame or to the region that the model saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from samebytes import Frame, Region, Tensor
+from samebytes.metadata import AffineTransform, InferenceResult, add, upright_transform
+
+from .._models._reading import Reading
+from .._models._regions import Box
+from .._outputs import placed
+from ._postprocess import as_stored, regions_of
+
+__all__ = ["Results"]
+
+
+@dataclass(slots=True)
+class Results:
+    """The way in which results are added.
+
+    Attributes:
+        model_name: of the model, for typed entries.
+        postprocess: the user's function, or None.
+        key: of tensors in the metadata of a frame.
+        entries: whether there are typed entries for all outputs.
+        upright: whether the model saw the picture upright.
+        attribute: what a classification of a region is about.
+        reading: of the model, when it is known.
+    """
+
+    model_name: str
+    postprocess: Callable[..., Any] | None
+    key: str
+    entries: bool
+    upright: bool
+    attribute: str
+    reading: Reading | None = None
+
+    @property
+    def outlive(self) -> bool:
+        """True if the tensors are kept when the next inference runs."""
+        return self.entries or (self.postprocess is None and self._read_by is None)
+
+    @property
+    def _read_by(self) -> Reading | None:
+        found = self.reading
+        return None if found is None or found.family == "none" else found
+
+    def of_frame(
+        self,
+        frame: Frame[Any],
+        tensors: Mapping[str, Tensor] | None,
+        outputs: Any,
+        transform: AffineTransform,
+    ) -> None:
+        """Add what the model made of a whole frame.
+
+        Args:
+            tensors: the outputs in memory that outlives the next inference, or None.
+            outputs: the same, until the next inference.
+            transform: from the model's image to the picture, which is upright if that is wanted.
+        """
+        if self.entries:
+            self._add_entries(frame, tensors or {})
+        if self.postprocess is not None:
+            regions = regions_of(
+                self.postprocess(frame, placed(outputs, transform)), self.postprocess
+            )
+            frame.regions.extend(as_stored(regions, frame) if self.upright else regions)
+        elif self._read_by is not None and frame.meta.info is not None:
+            if self.upright:
+                transform = upright_transform(frame).after(transform)
+            self._read_by.add_to(frame, [*outputs], transform)
+        else:
+            frame.metadata[self.key] = tensors
+
+    def of_region(
+        self,
+        frame: Frame[Any],
+        region: Region,
+        box: Box,
+        tensors: Mapping[str, Tensor] | None,
+        outputs: Any,
+        transform: AffineTransform,
+    ) -> None:
+        """Add what the model made of a region of a frame.
+
+        Args:
+            box: what was seen of the region.
+            tensors, outputs: as of `of_frame`.
+            transform: from the model's image to the frame, as it is stored.
+        """
+        if self.outlive:
+            self._add_entries(region, tensors or {})
+        if self.postprocess is not None:
+            if self.upright:
+                transform = upright_transform(frame).inverse().after(transform)
+            returned = self.postprocess(frame, placed(outputs, transform), region)
+            found = regions_of(returned, self.postprocess)
+            found = as_stored(found, frame) if self.upright else found
+        elif self._read_by is not None:
+            found = self._read_by.add_to_region(
+                frame, region, box, [*outputs], transform, self.attribute
+            )
+        else:
+            return
+        _of_parent(frame, region, found)
+        frame.regions.extend(found)
+
+    def _add_entries(self, holder: Any, tensors: Mapping[str, Tensor]) -> None:
+        for name, tensor in tensors.items():
+            add(holder, InferenceResult(tensor, self.model_name, name))
+
+
+def _of_parent(frame: Frame[Any], parent: Region, found: Iterable[Region]) -> None:
+    """Let regions say in which one they were found, which gets a number if it has none."""
+    for region in found:
+        if parent.metadata.get("id") is None:
+            numbers = [r.metadata.get("id") for r in frame.regions]
+            parent.metadata["id"] = max((n for n in numbers if isinstance(n, int)), default=0) + 1
+        region.metadata["parent_id"] = parent.metadata["id"]
