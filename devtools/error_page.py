@@ -65,7 +65,7 @@ _REMEDIES = {
     "PropertyError": "Pass a value that the plugin accepts for this remote property.",
     "NpuPropertyError": "Pass a value from [the list of properties](npu-properties.md).",
     "MessageError": "Close the connection. The two processes use different releases, or the "
-    "sender does not follow [the format](dma-wire.md).",
+    "sender does not follow [the format](wire-format.md).",
     "EndOfStreamError": "The sender has finished; stop receiving.",
     "PipelineTimeoutError": "Wait longer, or look for an element that has stalled.",
     "NewBackendError": "Choose another name or folder.",

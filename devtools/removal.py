@@ -8,6 +8,7 @@ what pip removes is gone from the copy alone.
 import os
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,7 +70,8 @@ def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) ->
     name = f"without {removed.name}"
     devices = sorted({device for d in BACKENDS for device in d.devices})
     with _copy_of_venv(_COPIES / removed.name) as python:
-        must([python, "-m", "pip", "uninstall", "--quiet", "--yes", removed.name])
+        gone = [removed.name, *(d.name for d in dependents(removed))]
+        must([python, "-m", "pip", "uninstall", "--quiet", "--yes", *gone])
         return pytest_run(
             name,
             python,
@@ -80,8 +82,19 @@ def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) ->
                 *telling_tests(removed),
             ],
             strict=strict,
-            may_miss=[*may_miss, removed.name.replace("-", "_")],
+            may_miss=[*may_miss, *(name.replace("-", "_") for name in gone)],
         )
+
+
+def dependents(removed: Distribution) -> list[Distribution]:
+    """The backends that pip never installs without that one, so nobody has them alone."""
+    found = []
+    for distribution in BACKENDS:
+        project = tomllib.loads((distribution.path / "pyproject.toml").read_text())["project"]
+        names = {re.split(r"[^\w-]", text, maxsplit=1)[0] for text in project["dependencies"]}
+        if removed.name in names:
+            found.append(distribution)
+    return found
 
 
 def telling_tests(removed: Distribution) -> list[str]:
@@ -89,13 +102,15 @@ def telling_tests(removed: Distribution) -> list[str]:
 
     They are those of plugins, routes and the command, all files that name the removed one, those
     of a backend that is tested alone with it, and of every distribution's conformance what asks
-    plugins and routes. Distributions that join it to others have nothing to do without it.
+    plugins and routes. Distributions that join it to others have nothing to do without it, and
+    those that depend on it are removed with it.
     """
+    gone = [removed, *dependents(removed)]
     module = re.compile(rf"\b{removed.name.replace('-', '_')}\b")
     paths = [*_ALWAYS]
     for distribution in DISTRIBUTIONS:
         with_it = removed.name in distribution.alone_with
-        if distribution == removed or (with_it and distribution not in BACKENDS):
+        if distribution in gone or (with_it and distribution not in BACKENDS):
             continue
         for path in sorted((distribution.path / "tests").glob("**/test_*.py")):
             conformance = path.name.startswith("test_conformance")

@@ -125,6 +125,9 @@ DISTRIBUTIONS = (
         devices=("cuda",),
         brings=("samebytes_cuda", "cuda", "cuda_bindings"),
     ),
+    Distribution(
+        "samebytes-ipc", "contrib/ipc", alone_with=("samebytes-dma",), brings=("samebytes_ipc",)
+    ),
     Distribution("samebytes-ray", "contrib/ray", brings=("samebytes_ray", "ray")),
     Distribution(
         "samebytes-softdevices",

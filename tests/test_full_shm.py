@@ -17,7 +17,7 @@ FULL = f"{SMALL} && head -c 65536 /dev/zero > /dev/shm/full"
 
 SENT = """
 import errno, socket
-import samebytes, samebytes_dma
+import samebytes, samebytes_ipc
 try:
     with open("/dev/shm/more", "wb") as file:
         file.write(bytes(1 << 17))
@@ -29,20 +29,20 @@ with frame.map("cpu", "w") as view:
     for plane in view.native:
         plane[...] = 9
 here, there = socket.socketpair()
-samebytes_dma.send(here, frame)
-with samebytes_dma.receive(there) as received, received.map("cpu") as view:
+samebytes_ipc.send(here, frame)
+with samebytes_ipc.receive(there) as received, received.map("cpu") as view:
     assert all((plane == 9).all() for plane in view.native)
 print("done")
 """
 
 RING = """
 import os
-import samebytes_dma
+import samebytes_ipc
 name = f"@samebytes-small-shm-{os.getpid()}"
-writer = samebytes_dma.RingWriter(name, format="NV12", width=1920, height=1080, slots=4)
+writer = samebytes_ipc.RingWriter(name, format="NV12", width=1920, height=1080, slots=4)
 child = os.fork()
 if not child:
-    reader = samebytes_dma.RingReader(name)
+    reader = samebytes_ipc.RingReader(name)
     values = [frame.map("cpu").planes[0].native.max() for frame in reader]
     os._exit(0 if values == [*range(30)] else 3)
 writer.wait_for_readers(1, timeout=30)

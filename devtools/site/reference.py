@@ -45,6 +45,7 @@ MODULES = (
     "samebytes_ffmpeg",
     "samebytes_gpu_opencl",
     "samebytes_gstreamer",
+    "samebytes_ipc",
     "samebytes_npu_level_zero",
     "samebytes_opencv",
     "samebytes_openvino",

@@ -3,7 +3,7 @@
 
 import pytest
 
-from devtools.removal import BACKENDS, backend, telling_tests
+from devtools.removal import BACKENDS, backend, dependents, telling_tests
 from devtools.workspace import ROOT, CommandError, Distribution
 
 
@@ -23,7 +23,8 @@ def test_the_rest_is_tested_and_the_removed_is_not(removed: Distribution) -> Non
     paths = telling_tests(removed)
     assert all((ROOT / path).exists() for path in paths)
     assert not any(path.startswith(f"{removed.folder}/") for path in paths)
-    others = {b.folder for b in BACKENDS if b != removed and any(b.path.glob("tests/test_conf*"))}
+    gone = [removed, *dependents(removed)]
+    others = {b.folder for b in BACKENDS if b not in gone and any(b.path.glob("tests/test_conf*"))}
     assert others <= {"/".join(path.split("/")[:2]) for path in paths}
     assert "sdk/tests/plugins" in paths
 
@@ -31,3 +32,9 @@ def test_the_rest_is_tested_and_the_removed_is_not(removed: Distribution) -> Non
 def test_who_names_the_removed_is_asked() -> None:
     paths = telling_tests(backend("dma"))
     assert "backends/npu_level_zero/tests/test_dma_edges.py" in paths
+
+
+def test_what_depends_on_the_removed_goes_with_it() -> None:
+    assert dependents(backend("dma")) == [backend("ipc")]
+    assert not any(path.startswith("contrib/ipc/") for path in telling_tests(backend("dma")))
+    assert dependents(backend("ipc")) == []

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import samebytes as sb
-import samebytes_dma as sbd
+import samebytes_ipc as sbi
 
 from .measure import Row
 from .on_ray import ray_rows
@@ -42,7 +42,7 @@ _MEMORY = "memfd"
 
 _RING = "the ring"
 _SPINNING = "the ring, read with spin=0.001"
-_SEND = "samebytes_dma.send"
+_SEND = "samebytes_ipc.send"
 _QUEUE = "multiprocessing.Queue"
 _HAND = "shared_memory by hand, copied in"
 _HAND_IN_PLACE = "shared_memory by hand, filled in place"
@@ -118,7 +118,7 @@ def _measured(size: tuple[int, int]) -> dict[str, list[float]]:
     listener.listen(1)
     memory = SharedMemory(create=True, size=nbytes)
     rings = {
-        way: sbd.RingWriter(
+        way: sbi.RingWriter(
             address + way, format="NV12", width=width, height=height, memory=_MEMORY
         )
         for way in (_RING, _SPINNING)
@@ -143,7 +143,7 @@ def _measured(size: tuple[int, int]) -> dict[str, list[float]]:
 
 
 def _rounds(
-    size: tuple[int, int], rings: dict[str, sbd.RingWriter], sock: socket.socket, queue: Any,
+    size: tuple[int, int], rings: dict[str, sbi.RingWriter], sock: socket.socket, queue: Any,
     ours: Connection, hand: Connection, memory: SharedMemory,
 ) -> dict[str, list[float]]:  # fmt: skip
     width, height = size
@@ -156,7 +156,7 @@ def _rounds(
         hand.send(0)
 
     ways: dict[str, Callable[[], object]] = {
-        _SEND: lambda: sbd.send(sock, frame),
+        _SEND: lambda: sbi.send(sock, frame),
         _HAND: by_hand,
         _HAND_IN_PLACE: lambda: hand.send(0),
         _QUEUE: lambda: queue.put(picture),
@@ -200,8 +200,8 @@ def _other(
     """
     memory = SharedMemory(name=name)
     sock = socket.socket(socket.AF_UNIX)
-    ring = sbd.RingReader(address + _RING, timeout=60)
-    spinning = sbd.RingReader(address + _SPINNING, timeout=60, spin=0.001)
+    ring = sbi.RingReader(address + _RING, timeout=60)
+    spinning = sbi.RingReader(address + _SPINNING, timeout=60, spin=0.001)
     sock.connect(listener)
 
     def from_ring() -> Any:
@@ -211,7 +211,7 @@ def _other(
         return spinning.read().map("cpu").planes[0].native
 
     def from_socket() -> Any:
-        return sbd.receive(sock).map("cpu").planes[0].native  # type: ignore[union-attr]
+        return sbi.receive(sock).map("cpu").planes[0].native  # type: ignore[union-attr]
 
     def from_hand() -> Any:
         hand.recv()

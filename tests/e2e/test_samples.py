@@ -168,7 +168,7 @@ def reader_said(printed: str) -> list[str]:
 
 def test_decode_here_and_infer_there(name: str, video: Path, model: Path) -> None:
     """One copy of each frame: from the decoder's own memory into a slot."""
-    pytest.importorskip("samebytes_dma", reason="missing package samebytes_dma")
+    pytest.importorskip("samebytes_ipc", reason="missing package samebytes_ipc")
     done = subprocess.run(
         [sys.executable, ROOT / "samples/decode_and_infer.py", video, model, "--device", name],
         capture_output=True, text=True, timeout=120, check=False,
@@ -185,7 +185,7 @@ def test_frames_that_need_no_copy(
     name: str, memory: str, video: Path, model: Path, tmp_path: Path
 ) -> None:
     """Surfaces of VA-API and DMA-BUFs go to the other process where they lie."""
-    pytest.importorskip("samebytes_dma", reason="missing package samebytes_dma")
+    pytest.importorskip("samebytes_ipc", reason="missing package samebytes_ipc")
     try:
         sb.context(memory)
     except SamebytesError as error:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import samebytes
-import samebytes_dma
+import samebytes_ipc
 from samebytes import Frame
 
 __all__ = ["DROPS", "OPERATIONS", "Operation", "WrongBytesError"]
@@ -121,9 +121,9 @@ def _send() -> Operation:
         here, there = socket.socketpair()
         with here, there:
             there.settimeout(5)
-            samebytes_dma.send(here, frame)
+            samebytes_ipc.send(here, frame)
             here.close()
-            with samebytes_dma.receive(there) as received:
+            with samebytes_ipc.receive(there) as received:
                 assert isinstance(received, Frame)
                 _check(received, 9)
 

@@ -18,7 +18,7 @@ from openvino import opset13 as ops
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes_dma import RingReader, RingTimeoutError, RingWriter
+from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
 from samebytes_openvino import InferQueue, compile_model
 
 from .operations import OPERATIONS

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import samebytes
-import samebytes_dma
+import samebytes_ipc
 from samebytes import Access, Frame
 
 from .proof import assert_same_bytes, write
@@ -72,8 +72,8 @@ def test_a_dma_buf_that_is_sent_comes_back_as_itself() -> None:
     item = _made("vaapi", "NV12").map("dma", "rw")
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        samebytes_dma.send(ours, item)
-        received = samebytes_dma.receive(theirs)
+        samebytes_ipc.send(ours, item)
+        received = samebytes_ipc.receive(theirs)
     assert isinstance(received, Frame)
     assert all(plane.native.buffer.is_dma_buf for plane in received.planes)
     expected = write(item, 5)

@@ -14,7 +14,7 @@ import av
 import numpy as np
 
 import samebytes.elements as el
-from samebytes_dma import RingReader, RingTimeoutError
+from samebytes_ipc import RingReader, RingTimeoutError
 
 from .material import Planes
 from .models import Box

@@ -15,7 +15,7 @@ import numpy as np
 import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ClosedError
-from samebytes_dma import RingWriter
+from samebytes_ipc import RingWriter
 
 from . import serving
 from .material import FRAMES, HEIGHT, WIDTH, Planes, in_format, picture

@@ -16,7 +16,9 @@ import pytest
 import samebytes as sb
 from samebytes.errors import SamebytesError
 
-for _package in ("av", "cv2", "gi", "samebytes_dma", "samebytes_ffmpeg", "samebytes_gstreamer"):
+for _package in (
+    "av", "cv2", "gi", "samebytes_dma", "samebytes_ffmpeg", "samebytes_gstreamer", "samebytes_ipc",
+):  # fmt: skip
     pytest.importorskip(_package, reason=f"missing package {_package}: see CONTRIBUTING.md")
 
 from .cases import AXES, Case, few  # noqa: E402 - after what it needs

@@ -18,7 +18,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from samebytes_dma import EndOfStreamError, RingReader, RingTimeoutError
+from samebytes_ipc import EndOfStreamError, RingReader, RingTimeoutError
 
 NUMBER_BITS = 40
 """The frame's number is in the lower bits of its pts, that of its writer above."""

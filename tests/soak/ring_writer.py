@@ -13,7 +13,7 @@ import zlib
 import numpy as np
 
 from samebytes import Region
-from samebytes_dma import RingWriter
+from samebytes_ipc import RingWriter
 
 __all__ = ["LONGEST_WAIT", "Sender", "is_live"]
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from samebytes_dma import Departure, RingTimeoutError
+from samebytes_ipc import Departure, RingTimeoutError
 
 from .ring_writer import LONGEST_WAIT, Sender, is_live
 

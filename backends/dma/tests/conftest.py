@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptors to wrap, sockets to pass them through, and a check that none is left over."""
+"""Descriptors to wrap, and a check that none is left over."""
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
-import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +12,6 @@ from pathlib import Path
 import pytest
 
 import samebytes
-
-from .both_ends import started
 
 DMA_BUF_MAKERS = (Path("/dev/udmabuf"), Path("/dev/dma_heap/system"))
 
@@ -68,58 +63,3 @@ def memfd() -> Iterator[Callable[..., int]]:
     yield make
     for fd in made:
         os.close(fd)
-
-
-@pytest.fixture
-def sealed(memfd: Callable[..., int]) -> Callable[..., int]:
-    """Makes memfds as a friend does."""
-
-    def make(size: int = 4096) -> int:
-        fd = memfd(size)
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
-        return fd
-
-    return make
-
-
-@pytest.fixture(params=[socket.SOCK_STREAM, socket.SOCK_SEQPACKET], ids=["stream", "seqpacket"])
-def sockets(request: pytest.FixtureRequest) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Two ends of a connection, which do not wait forever."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, request.param)
-    with ours, theirs:
-        for end in (ours, theirs):
-            end.settimeout(20)
-        yield ours, theirs
-
-
-@pytest.fixture
-def streams() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """The same, of a stream."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        for end in (ours, theirs):
-            end.settimeout(20)
-        yield ours, theirs
-
-
-@pytest.fixture
-def address(tmp_path: Path) -> str:
-    """Where a ring can be."""
-    return str(tmp_path / "ring")
-
-
-@pytest.fixture
-def run() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """run(code, *arguments): ended with the test, whatever comes."""
-    running: list[subprocess.Popen[str]] = []
-
-    def start(code: str, *arguments: str, **options: object) -> subprocess.Popen[str]:
-        running.append(started(code, *arguments, **options))
-        return running[-1]
-
-    yield start
-    for process in running:
-        process.kill()
-        process.wait(60)
-        assert process.stdout is not None
-        process.stdout.close()

@@ -9,9 +9,6 @@ from __future__ import annotations
 import mmap
 import os
 import select
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_args
@@ -20,7 +17,7 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Fd, Frame
+from samebytes import Fd
 from samebytes.errors import (
     LayoutError,
     NativeError,
@@ -33,8 +30,6 @@ from samebytes_dma import (
     from_fd,
     import_sync_file,
     is_dma_buf,
-    receive,
-    send,
 )
 
 MakeMemfd = Callable[..., int]
@@ -146,51 +141,6 @@ def test_a_dma_buf_of_the_users(tensor: DMATensor) -> None:
         assert tensor.map("cpu").native[2, 15] == 3
     with pytest.raises(LayoutError, match="of a buffer of 65536"):
         from_fd(tensor.handle(), (16, 16), offset=65536 - 255)
-
-
-_WORKER = """
-import socket, sys, samebytes_dma
-with socket.socket(fileno=int(sys.argv[1])) as sock:
-    frame = samebytes_dma.receive(sock)
-    assert all(plane.native.buffer.is_dma_buf for plane in frame)
-    assert frame.planes[0].native.buffer.name == "camera"
-    with frame.map("cpu", "rw") as view:
-        assert (view.planes[0].native == 11).all()
-        view.planes[0].native[100:] = 12
-"""
-
-
-@pytest.mark.dmabuf
-def test_another_process_gets_a_frame(allocator: str) -> None:
-    ours, theirs = socket.socketpair()
-    with ours, samebytes.context(f"dma:{allocator}").allocate_frame("GRAY8", 256, 256) as frame:
-        with frame.map("cpu", "w") as view:
-            view.planes[0].native[...] = 11
-        frame.planes[0].native.buffer.set_name("camera")
-        with theirs:
-            worker = subprocess.Popen(
-                [sys.executable, "-c", _WORKER, str(theirs.fileno())], pass_fds=[theirs.fileno()]
-            )
-        send(ours, frame)
-        assert worker.wait(300) == 0
-        array = frame.map("cpu").planes[0].native
-        assert (array[:100] == 11).all()
-        assert (array[100:] == 12).all()
-        del array
-
-
-@pytest.mark.dmabuf
-def test_dma_bufs_are_taken_from_untrusted_senders(tensor: DMATensor) -> None:
-    """Their size is fixed: nobody can cut them short."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        send(ours, tensor)
-        got = receive(theirs)
-    assert not isinstance(got, Frame)
-    assert got.kind == tensor.kind
-    assert got.handle() != tensor.handle()
-    with pytest.raises(OSError, match="Invalid argument"):
-        os.ftruncate(got.handle(), 4096)
 
 
 @pytest.mark.dmabuf

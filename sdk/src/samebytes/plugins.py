@@ -8,6 +8,8 @@ The classes it names are imported when first used; they are made from the rest o
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ._aside import Aside, GivenUpError, taken_from
 from ._core.access import Access, check_access
 from ._core.arrays import PointerArray, array_in, arrays_in
@@ -78,6 +80,9 @@ from ._plugins.specs import (
 from ._secrets import without_secrets, without_secrets_in
 from ._stats import count_copy
 
+if TYPE_CHECKING:
+    from ._plugins.distributions import Entry
+
 __all__ = [
     "ADD_PENDING_CALL",
     "API",
@@ -139,6 +144,7 @@ __all__ = [
     "dlpack_array",
     "dlpack_capsule",
     "dtype",
+    "entry_points",
     "file_behind",
     "file_identity",
     "hookimpl",
@@ -166,6 +172,24 @@ __all__ = [
     "without_secrets",
     "without_secrets_in",
 ]
+
+
+def entry_points(group: str) -> list[Entry]:
+    """The entry points of a group, sorted by name, without importing what they stand for.
+
+    For packages that others extend, as plugins extend samebytes. No distribution, however its
+    metadata are broken, keeps the others from being found.
+
+    Args:
+        group: as in `[project.entry-points."GROUP"]` of a pyproject.toml.
+
+    Returns:
+        Objects with `name`, `module`, `distribution` and `version`; `problem` says why one cannot
+        be used, or is None.
+    """
+    from ._plugins.distributions import entries
+
+    return entries(group)
 
 
 def probe(name: str, timeout: float = 10.0) -> ProbeResult:

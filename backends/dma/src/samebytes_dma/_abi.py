@@ -124,6 +124,7 @@ UDMABUF_CREATE = _IOW("u", 0x42, udmabuf_create)
 # linux/fcntl.h: the seal that Python's fcntl lacks.
 
 F_SEAL_FUTURE_WRITE = 0x0010
+"""No new writable mapping and no write() of a memfd; those that exist go on. Since Linux 5.1."""
 
 
 # sys/mman.h: mappings at an address of the caller's choice, which Python's mmap cannot make.

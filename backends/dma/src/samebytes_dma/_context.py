@@ -10,7 +10,7 @@ from samebytes.plugins import CPU_DEVICE, Context, Fd
 
 from ._allocators import Allocator, find_allocator
 from ._buffer import DMABuffer
-from ._pickling.registering import register
+from ._extensions import register_extensions
 from ._tensor import DMATensor
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class DMAContext(Context[DMATensor]):
             UnknownNameError: no such dtype.
         """
         info = TensorInfo(dtype, shape)
-        buffer = self.import_fd(self._allocator.allocate(info.nbytes))
+        buffer = self.import_fd(self.allocate_fd(info.nbytes))
         owner = buffer.storage
         return DMATensor.owned(buffer.plane(info), self, owner)
 
@@ -82,13 +82,25 @@ class DMAContext(Context[DMATensor]):
             UnknownNameError: no such format.
         """
         image = ImageInfo(ImageFormat.of(format_), width, height)
-        buffer = self.import_fd(self._allocator.allocate(image.nbytes))
+        buffer = self.import_fd(self.allocate_fd(image.nbytes))
         planes = tuple(
             buffer.plane(TensorInfo(p.dtype, p.shape, p.strides), offset=p.offset)
             for p in image.packed_layouts()
         )
         owner = buffer.storage
         return Frame.owned(planes, self, FrameMeta(image), owner)
+
+    def allocate_fd(self, nbytes: int) -> Fd:
+        """A descriptor of new zeroed memory, for those who lay it out themselves.
+
+        Args:
+            nbytes: how much is needed; it has whole pages, and at least one.
+
+        Raises:
+            LayoutError: more bytes than there are addresses.
+            NativeError: the system has no memory for it.
+        """
+        return self._allocator.allocate(nbytes)
 
     def import_fd(self, fd: Fd, *, keep: object = None, mappable: bool = True) -> DMABuffer:
         """A buffer around a descriptor, for mappers of other plugins whose target is "dma".
@@ -119,4 +131,6 @@ class DMAContext(Context[DMATensor]):
 
 
 DMA = DMAContext(find_allocator(None))
-register()
+"""The context of `samebytes.context("dma")`, to which all others are equal."""
+
+register_extensions()

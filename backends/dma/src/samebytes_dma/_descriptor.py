@@ -88,7 +88,13 @@ def kind_of(fd: int, dma_buf: bool) -> Kind:
 
 
 def exporter_of(fd: int) -> str:
-    """The driver that made a DMA-BUF ("system", "udmabuf", "i915"); "" where it is unknown."""
+    """The driver that made a DMA-BUF ("system", "udmabuf", "i915"); "" where it is unknown.
+
+    The kernel alone answers, so this may be asked of a descriptor that came from anywhere.
+
+    Args:
+        fd: an open descriptor, which stays the caller's.
+    """
     return _fdinfo(fd, "exp_name")
 
 
@@ -98,7 +104,13 @@ def name_of(fd: int) -> str:
 
 
 def seals_of(fd: int) -> int:
-    """Return the seals of a file in memory (F_SEAL_SHRINK and so on); 0 for other files."""
+    """Return the seals of a file in memory (F_SEAL_SHRINK and so on); 0 for other files.
+
+    The kernel alone answers, so this may be asked of a descriptor that came from anywhere.
+
+    Args:
+        fd: an open descriptor, which stays the caller's.
+    """
     try:
         return fcntl.fcntl(fd, fcntl.F_GET_SEALS)
     except OSError:

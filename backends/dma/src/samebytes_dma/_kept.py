@@ -19,7 +19,10 @@ __all__ = ["KeptMapping"]
 
 
 class KeptMapping:
-    """The one mapping of a buffer, made when it is first wanted.
+    """The one mapping of a buffer, made when it is first wanted: `DMABuffer(fd, kept=...)`.
+
+    It is for memory that is used again and again, as that of a pool: each access begins and ends,
+    and maps nothing.
 
     Args:
         writable: it is mapped for writing too.
@@ -39,6 +42,9 @@ class KeptMapping:
 
     def of(self, buffer: DMABuffer) -> Storage:
         """The owner of the mapping, which ends with its last holder.
+
+        Args:
+            buffer: the one that was made with this; its first call maps it.
 
         Raises:
             Refused: the exporter does not let the CPU map its memory.

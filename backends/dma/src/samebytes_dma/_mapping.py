@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ._buffer import DMABuffer
 
-__all__ = ["lasting", "map_buffer", "map_buffers"]
+__all__ = ["lasting_mapping", "map_buffer", "map_buffers"]
 
 # linux/errno.h: of the kernel's inside, but drivers without mmap let it out.
 _ENOTSUPP = 524
@@ -72,7 +72,7 @@ def map_buffers(
     return storage, tuple(starts)
 
 
-def lasting(buffer: DMABuffer, access: Access) -> Storage | None:
+def lasting_mapping(buffer: DMABuffer, access: Access) -> Storage | None:
     """The owner of a use of memory, if arrays can lie in it as they are: nothing of them ends.
 
     That is for reading alone, of memory that stays mapped and needs no ioctl: not of DMA-BUFs, and
@@ -82,8 +82,13 @@ def lasting(buffer: DMABuffer, access: Access) -> Storage | None:
         buffer: what is to be read.
         access: what the CPU will do.
 
+    Returns:
+        The buffer's own storage, which knows the address from then on; None where each access has
+        to be mapped, or to end.
+
     Raises:
-        Refused, NativeError: as of `map_buffers`.
+        Refused: the exporter does not let the CPU map its memory.
+        NativeError: mmap fails.
     """
     kept, use = buffer.kept, buffer.storage
     if kept is None or access != "r" or buffer.is_dma_buf or not use.readonly:

@@ -10,7 +10,7 @@ import numpy as np
 from samebytes import Frame, Tensor, TensorInfo
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage, array_in, arrays_in
 
-from ._mapping import lasting, map_buffers
+from ._mapping import lasting_mapping, map_buffers
 from ._plane import DMAPlane
 
 __all__ = ["DMAFrameToCpu", "DMAToCpu"]
@@ -29,7 +29,7 @@ class DMAToCpu(MemoryMapper):
         """The array, and the owner of the mapping, if one was made."""
         plane: DMAPlane = item.native
         carried = plane.info if plane.info.dtype.numpy is None else None
-        use = lasting(plane.buffer, access)
+        use = lasting_mapping(plane.buffer, access)
         if use is not None:
             return array_in(use, plane.info, plane.offset), carried, None
         storage, (start,) = map_buffers((plane.buffer,), access, item.storage)
@@ -52,7 +52,7 @@ class DMAFrameToCpu(MemoryMapper):
                     f"{plane.info.dtype} is not a numpy type, so a frame of arrays cannot hold "
                     "it: map its tensors one by one"
                 )
-        if not others and (use := lasting(first, access)) is not None:
+        if not others and (use := lasting_mapping(first, access)) is not None:
             return arrays_in(use, [(p.info, p.offset) for p in planes]), None, None
         buffers = {id(p.buffer.storage): p.buffer for p in planes}
         storage, found = map_buffers(tuple(buffers.values()), access, item.storage)

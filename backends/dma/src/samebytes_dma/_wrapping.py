@@ -19,7 +19,7 @@ from ._modifiers import LINEAR, is_tiled
 from ._plane import DMAPlane, check_row
 from ._tensor import DMATensor
 
-__all__ = ["frame_from_fds", "frame_of_planes", "frame_with", "from_fd"]
+__all__ = ["frame_from_fds", "frame_of_planes", "frame_with_meta", "from_fd"]
 
 
 def from_fd(
@@ -135,16 +135,21 @@ def frame_of_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> Frame:
     Raises:
         LayoutError: planes are not as many or not of the shapes and dtypes that the format has.
     """
-    return frame_with(planes, FrameMeta(image))
+    return frame_with_meta(planes, FrameMeta(image))
 
 
-def frame_with(planes: Sequence[DMAPlane], meta: FrameMeta, *, readonly: bool = False) -> Frame:
-    """The same with all that is known of the frame; without an image, any planes go together.
+def frame_with_meta(
+    planes: Sequence[DMAPlane], meta: FrameMeta, *, readonly: bool = False
+) -> Frame:
+    """A frame over planes, with all that is known of it. Without an image any planes will do.
 
     Args:
         planes: they stay the caller's.
         meta: becomes the frame's.
         readonly: writing is not allowed, even if the descriptors let them.
+
+    Raises:
+        LayoutError: as for `frame_of_planes`, if `meta` says that they are an image.
     """
     if isinstance(meta.info, ImageInfo):
         _check_planes(planes, meta.info)

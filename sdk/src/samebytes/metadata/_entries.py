@@ -47,7 +47,7 @@ class Entry(Checked):
     """The base of typed metadata: frozen, checked when it is made, compared by value.
 
     A program may derive classes of its own and add them to frames. They stay in the process:
-    `samebytes_dma.send()` and `to_json()` know the classes of this module alone.
+    `samebytes_ipc.send()` and `to_json()` know the classes of this module alone.
 
     Attributes:
         about_the_whole: whether it speaks of the whole picture, so that a part of the picture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks of DMA-BUFs in `samebytes bench`: mappings to the CPU, and sockets."""
+"""The benchmarks of DMA-BUFs in `samebytes bench`: mappings to the CPU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from samebytes.benchmarks import Benchmark
 __all__ = ["BENCHMARKS"]
 
 _WAYS = "samebytes_dma._benchmarks.ways"
-_SIZES = ((1920, 1080), (640, 360), (3840, 2160))
 
 BENCHMARKS = [
     Benchmark(
@@ -24,19 +23,5 @@ BENCHMARKS = [
         make=f"{_WAYS}:frame_to_cpu",
         edges=("dma -> cpu frame map",),
         beside="fcntl.ioctl() and mmap.mmap()",
-    ),
-    Benchmark(
-        name="a tensor through a socket",
-        what="A tensor is sent through a socket, received and dropped",
-        make=f"{_WAYS}:through_socket",
-        sizes=_SIZES,
-        beside="socket.send_fds() and recv_fds()",
-    ),
-    Benchmark(
-        name="a frame through a socket, NV12",
-        what="A frame is sent through a socket, received and dropped",
-        make=f"{_WAYS}:frame_through_socket",
-        sizes=_SIZES,
-        beside="socket.send_fds() and recv_fds()",
     ),
 ]

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments that callers pass to a ring: timeouts and counts."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+__all__ = ["check_timeout", "is_whole"]
+
+
+def check_timeout(seconds: Any, name: str = "timeout") -> None:
+    """Refuse a time that nobody can wait for; None is without limit.
+
+    Raises:
+        ValueError: not-a-number, for which a ring would wait forever, or another object.
+    """
+    try:
+        if seconds is None or seconds >= 0 or seconds < 0:
+            return
+    except TypeError:
+        pass
+    raise ValueError(
+        f"{name}={seconds!r}: give the seconds to wait, 0 to look without waiting, or None to "
+        "wait for as long as it takes"
+    )
+
+
+def is_whole(value: Any, lowest: int, highest: int) -> bool:
+    """True if a value is a whole number from `lowest` to `highest`."""
+    try:
+        return lowest <= index(value) <= highest
+    except TypeError:
+        return False

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the calls of a writer one at a time. A call that waits lets those of other threads run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from samebytes.errors import ClosedError
+from samebytes.plugins import Lock
+
+from .server import Server
+
+__all__ = ["Calls"]
+
+T = TypeVar("T")
+
+# How often a thread looks again that waits for a slot: arrays may be dropped without notice.
+_NAP = 0.25
+
+
+class Calls:
+    """The state of a ring, and the lock for changing it: `with calls, calls.lock:`.
+
+    Memory that readers are done with is dropped at the end, when the lock is free: its release runs
+    code of others, which may wait for a thread that waits for the lock.
+
+    Attributes:
+        lock: held while the server, the slots or the numbers are used, and never to wait.
+        server: its readers.
+        state: "open", or what became of it.
+        interrupted: calls must end.
+    """
+
+    __slots__ = ("interrupted", "lock", "server", "state")
+
+    def __init__(self, server: Server) -> None:
+        self.lock = Lock()
+        self.server = server
+        self.state = "open"
+        self.interrupted = False
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        # A finalizer that uses the ring may have come in the middle of a call.
+        if self.server.over and not self.lock._is_owned():  # type: ignore[attr-defined]  # not in typeshed
+            with suppress(IndexError):  # of another thread that drops them too
+                while True:
+                    self.server.over.popleft()
+
+    def check(self) -> None:
+        """Raise what a call cannot go on for.
+
+        Raises:
+            ClosedError: the ring was closed or interrupted, or belongs to the parent process.
+        """
+        self.check_open()
+        if self.interrupted:
+            raise ClosedError("this ring was interrupted")
+
+    def check_open(self) -> None:
+        """Raise what a call cannot go on for that does not wait.
+
+        Raises:
+            ClosedError: the ring was closed, or belongs to the parent process.
+        """
+        if self.state != "open":
+            raise ClosedError(f"this ring was {self.state}")
+
+    def until(
+        self, found: Callable[[], T | None], seconds: float, error: Callable[[], Exception]
+    ) -> T:
+        """Serve until something is found.
+
+        Args:
+            found: called with the lock; None if it must wait.
+            seconds: how long to wait.
+            error: makes what is raised after that, without the lock.
+
+        Raises:
+            ClosedError: as of `check`.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            with self, self.lock:
+                self.check()
+                self.server.serve()
+                got = found()
+            if got is not None:
+                return got
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise error()
+            self.server.poll(min(left, _NAP))

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reader's connection to one writer, which lives until the last of its frames is gone."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import weakref
+from collections import deque
+from functools import partial
+from operator import setitem
+from typing import TYPE_CHECKING
+
+from samebytes.plugins import Fd, in_forked_child
+
+from .._sockets.peers import has_ended, pidfd_of, send_packet
+from .inbox import Inbox, TakenError
+from .packets import pack_done, pack_leave
+from .slots import SlotUse, User
+
+if TYPE_CHECKING:
+    from .received_frames import Received
+
+__all__ = ["Connection"]
+
+
+class Connection:
+    """A reader's connection to one writer.
+
+    Attributes:
+        sock: the socket.
+        received: its slots and layouts.
+        credits: how many frames the writer lets this reader have at a time.
+        sequence: of the latest frame; 0 before the first.
+        inbox: what the writer sends.
+    """
+
+    __slots__ = ("_held", "_known", "_leaving", "_pidfd", "_process", "_sending",
+                 "_unsent", "credits", "inbox", "received", "sequence", "sock")  # fmt: skip
+
+    def __init__(self, sock: socket.socket, received: Received) -> None:
+        self.sock = sock
+        self.received = received
+        self.credits = 0
+        self.sequence = 0
+        self.inbox = Inbox(sock)
+        # A forked child sends nothing: its parent would do so again. fork() may come at any moment,
+        # and what other hooks of the child drop may come before its own one here.
+        self._process = os.getpid()
+        self._pidfd: Fd | None = None
+        # By sequence, who uses it. Another one, made for a packet that a finalizer or signal
+        # handler had taken first, gives nothing back.
+        self._held: dict[int, weakref.ref[User]] = {}
+        # What the writer knows to be held here: it changes when a packet is made, or made again.
+        self._known: dict[int, None] = {}
+        # What comes back, by slot and sequence; None where the reader leaves.
+        self._unsent: deque[tuple[int, int] | None] = deque()
+        # Whoever puts a list of its own into it may send. No lock: a finalizer cannot wait for one,
+        # and must not go on in the middle of what its own thread does.
+        self._sending: dict[None, list[None]] = {}
+        self._leaving = False
+        _open.add(self)
+
+    @property
+    def held(self) -> int:
+        """The number of the writer's frames that this process uses."""
+        return len(self._held)
+
+    @property
+    def ended(self) -> bool:
+        """True if no more frames are taken from the writer."""
+        return self._leaving
+
+    def watch(self, writer: int) -> None:
+        """It has answered: notice the end of its process, also while another has its socket."""
+        self._pidfd = pidfd_of(writer)
+        # Nobody asks who sent what comes now, and credentials take time with each packet.
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+
+    def writer_is_gone(self) -> bool:
+        """True if the writer's process has ended."""
+        return has_ended(self._pidfd)
+
+    def has_more(self) -> bool:
+        """True if a packet can be received without waiting."""
+        waiting = select.poll()
+        waiting.register(self.sock.fileno(), select.POLLIN)
+        return bool(waiting.poll(0))
+
+    def filenos(self) -> list[int]:
+        """Return descriptors that become readable when a packet comes or the writer ends."""
+        found = [self.sock.fileno()]
+        if self._pidfd is not None:
+            found.append(self._pidfd.fileno())
+        return found
+
+    def begin(
+        self,
+        packet: int,
+        slot: int,
+        sequence: int,
+        use: SlotUse,
+    ) -> None:
+        """A frame is used from now on, until the end of `use`.
+
+        Args:
+            packet: by which its packet is taken out of the inbox.
+            slot: where it lies.
+            sequence: its number.
+            use: gives it back.
+
+        Raises:
+            TakenError: the packet is not there any more.
+        """
+        # The release alone holds the user. If a signal handler's exception comes before its first
+        # instruction, the end of the user gives the slot back.
+        user = User()
+        give_back = partial(self._give_back, slot, sequence)
+        me = weakref.ref(user, give_back)
+        # It gives nothing back before the frame is held.
+        use.release = partial(give_back, me, user)
+        del user
+        waiting, known, held = self.inbox.waiting, self._known, self._held
+        received = waiting.get(packet)
+        if received is None:
+            raise TakenError
+        if received[1]:
+            notes = (known, None), (held, me)
+            self.inbox.take(packet, *[partial(setitem, at, sequence, what) for at, what in notes])
+        else:
+            # No call is made here: a signal handler's exception comes after those.
+            try:
+                del waiting[packet]
+            except KeyError:
+                raise TakenError from None
+            known[sequence] = None
+            held[sequence] = me
+        self.sequence = sequence
+
+    def _give_back(
+        self, slot: int, sequence: int, use: weakref.ref[User], user: User | None = None
+    ) -> None:
+        """Called by whichever thread drops the last holder, in a finalizer: it cannot wait."""
+        # No call is made here: a signal handler's exception comes after those.
+        try:
+            if self._held[sequence] is use:
+                del self._held[sequence]
+                self._unsent += ((slot, sequence),)
+        except KeyError:
+            pass  # a signal handler came later the first time
+        self.send_unsent()
+
+    @property
+    def waits_for_room(self) -> bool:
+        """True if something is still to be sent for which the socket had no room."""
+        return bool(self._unsent)
+
+    def send_unsent(self) -> None:
+        """Send what there is to say, as far as there is room.
+
+        One thread at a time, in the order of `_unsent`: which frames are kept when the reader
+        leaves is what was not given back before that in this order, whatever is dropped meanwhile.
+        """
+        me: list[None] = []
+        while self._unsent:
+            if self._process != os.getpid():
+                return
+            try:
+                if self._sending.setdefault(None, me) is not me:
+                    return  # whoever sends looks again
+                room = self._send_first()
+            finally:
+                # No call is made here: a signal handler's exception comes after those.
+                try:
+                    if self._sending[None] is me:
+                        del self._sending[None]
+                except KeyError:
+                    pass
+            if not room:
+                break
+        if self._leaving and not self._sending and not self._held:
+            self.close()
+
+    def _send_first(self) -> bool:
+        if not self._unsent:  # another thread was faster
+            return True
+        returned = self._unsent[0]
+        if returned is None:
+            packet = pack_leave(list(self._known))
+        else:
+            self._known.pop(returned[1], None)
+            packet = pack_done(*returned)
+        try:
+            return send_packet(self.sock, packet, (), [self._unsent.remove], [returned])
+        except OSError:  # the writer is gone, and wants nothing any more
+            self._unsent.popleft()
+            return True
+
+    def leave(self) -> None:
+        """Take no more frames; the socket is closed when those that are used are gone."""
+        if not self._leaving:
+            # No call is made here: neither a signal handler nor a finalizer comes in between.
+            self._leaving = True
+            self._unsent += (None,)
+        self.send_unsent()  # also where a signal handler kept it from that the first time
+
+    def close(self) -> None:
+        """Close the descriptors: whatever is used here, the writer takes back."""
+        self.sock.close()
+        self.inbox.clear()
+        _open.discard(self)
+        if self._pidfd is not None:
+            self._pidfd.close()
+
+
+# Strong: the socket of one that only a reference cycle holds would be finalized before its frames
+# could give their slots back.
+_open: set[Connection] = set()
+
+
+def _leave_to_the_parent() -> None:
+    for connection in list(_open):
+        connection._leaving = True
+        connection.close()
+
+
+in_forked_child(_leave_to_the_parent)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A frame that the writer accepted and the readers have not all received yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from .packets import FrameHeader, pack_frame
+
+if TYPE_CHECKING:
+    from samebytes_dma import DMABuffer
+
+    from .layouts import Layout
+    from .slots import Slot
+
+__all__ = ["Delivery"]
+
+
+class Delivery:
+    """One accepted frame: it uses its slot until every reader is done with it.
+
+    Args:
+        header: the frame.
+        body: its metadata as JSON, or nothing.
+        slot: where it lies.
+        layout: how it lies there.
+        results: memory of inference results, whose descriptors go along.
+        holds: what keeps memory of others alive, and a decoder from using it again.
+        over: gets that when all readers are done.
+
+    Attributes:
+        readers: the ids of those who have it or await it. The slot is in use until it is empty.
+    """
+
+    __slots__ = ("_holds", "_over", "layout", "packet", "readers", "results", "sequence", "slot")
+
+    def __init__(
+        self,
+        header: FrameHeader,
+        body: bytes,
+        slot: Slot,
+        layout: Layout,
+        results: Sequence[DMABuffer],
+        holds: object,
+        over: Callable[[object], object],
+    ) -> None:
+        self.sequence = header.sequence
+        self.packet = pack_frame(header, body)
+        self.slot = slot
+        self.layout = layout
+        self.results = results
+        self._holds = holds
+        self._over = over
+        self.readers: dict[int, None] = {}
+
+    def settle(self) -> None:
+        """Give up what it holds, if no reader has or awaits it any more.
+
+        Where a signal handler keeps it from that, the slot is free all the same.
+        """
+        if not self.readers:
+            self.slot.deliveries.pop(self.sequence, None)
+            if self._holds is not None:
+                self._over(self._holds)
+                self._holds = None

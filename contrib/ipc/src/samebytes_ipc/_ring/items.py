@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The items passed to send(): their mapping to one buffer of "dma", and their metadata."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from samebytes import Frame, FrameMeta, route
+from samebytes.errors import RouteError, SamebytesError
+from samebytes_dma import DMAContext, DMAPlane, DMATensor
+
+from .._wire.describing import describe_meta, describe_plane_in, read_meta
+from .._wire.values import Value
+
+if TYPE_CHECKING:
+    from samebytes_dma import DMABuffer
+
+__all__ = ["InDMA", "buffer_of", "described", "is_dma", "leads_to_dma", "meta_of", "set_readonly"]
+
+
+class InDMA:
+    """Maps frames and tensors to "dma" if that copies nothing; routes are looked up once."""
+
+    __slots__ = ("_can",)
+
+    def __init__(self) -> None:
+        self._can: dict[str, bool] = {}
+
+    def __call__(self, item: Any) -> Any:
+        """The frame or tensor as one buffer of "dma", if it can be had without a copy."""
+        if not is_dma(item):
+            node = item.context.node
+            can = self._can.get(node)
+            if can is None:
+                can = self._can[node] = leads_to_dma(node)
+            if not can:
+                return None
+            try:
+                item = item.map("dma")
+            except RouteError:
+                return None
+        return item if buffer_of(item) is not None else None
+
+
+def is_dma(item: Any) -> bool:
+    return isinstance(item, DMATensor) or (
+        isinstance(item, Frame) and isinstance(item.context, DMAContext)
+    )
+
+
+def buffer_of(item: Any) -> DMABuffer | None:
+    """The one buffer in which all planes lie."""
+    buffers = [p.native.buffer for p in (item if isinstance(item, Frame) else (item,))]
+    first: DMABuffer = buffers[0]
+    return first if all(b.storage is first.storage for b in buffers) else None
+
+
+def meta_of(item: Any) -> FrameMeta | None:
+    return item.meta if isinstance(item, Frame) else None
+
+
+def set_readonly(item: Any) -> None:
+    """Mark an item that readers have as read-only; the caller must end mappings for writing."""
+    item.readonly = True
+    if isinstance(item, Frame):
+        for plane in item.planes:
+            plane.readonly = True
+
+
+def described(meta: FrameMeta | None, copy: bool) -> tuple[bytes, list[DMABuffer]]:
+    """Metadata and regions as JSON, and the memory of results that goes along."""
+    if meta is None or not (meta.metadata or meta.regions):
+        return b"", []
+    buffers: dict[int, DMABuffer] = {}
+
+    def describe_plane(native: DMAPlane) -> dict[str, Any]:
+        key = id(native.buffer.storage)
+        buffers.setdefault(key, native.buffer)
+        return describe_plane_in(native, list(buffers).index(key))
+
+    described = describe_meta(meta, describe_plane, copy)
+    # What readers would refuse is refused here.
+    read_meta(Value(described), len(buffers), lambda plane, readonly: None)
+    text = json.dumps(described, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode(), list(buffers.values())
+
+
+def leads_to_dma(node: str) -> bool:
+    """True if memory of a node can be had as "dma" without a copy."""
+    try:
+        route(node, "dma")
+    except SamebytesError:
+        return False
+    return True

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packets of a ring: see docs/reference/ring.md. The first byte says what a packet is."""
+
+from __future__ import annotations
+
+import struct
+from fractions import Fraction
+from typing import NamedTuple
+
+from .._errors import MessageError
+from .._wire.message import MAX_BODY, shown
+
+__all__ = [
+    "DONE",
+    "END",
+    "FRAME",
+    "JOIN",
+    "LAYOUT",
+    "LEAVE",
+    "MAX_LAYOUTS",
+    "MAX_PACKET",
+    "MAX_SLOTS",
+    "MOST_FROM_READER",
+    "REFUSED",
+    "SLOT",
+    "WELCOME",
+    "FrameHeader",
+    "pack_done",
+    "pack_frame",
+    "pack_join",
+    "pack_layout",
+    "pack_leave",
+    "pack_refused",
+    "pack_slot",
+    "pack_welcome",
+    "unpack_done",
+    "unpack_frame",
+    "unpack_join",
+    "unpack_layout",
+    "unpack_leave",
+    "unpack_refused",
+    "unpack_slot",
+    "unpack_welcome",
+]
+
+VERSION = 1
+_MAGIC = b"SBRG"
+
+# From the writer.
+WELCOME, REFUSED, SLOT, LAYOUT, FRAME, END = b"WRSLFE"
+# From a reader.
+JOIN, DONE, LEAVE = b"JDX"
+
+MAX_SLOTS = 128
+"""Own slots and those of others' memory together."""
+MAX_LAYOUTS = 64
+MAX_PACKET = 64 + MAX_BODY
+
+_GREETING = struct.Struct("<c4sHH")
+_NUMBER = struct.Struct("<cH")
+_FRAME = struct.Struct("<cHHQBqII")
+_DONE = struct.Struct("<cHQ")
+_SEQUENCE = struct.Struct("<Q")
+_MAX_REASON = 400
+MOST_FROM_READER = _NUMBER.size + MAX_SLOTS * _SEQUENCE.size
+"""The longest packet that a reader sends."""
+
+_HAS_PTS = 1
+_HAS_TIME_BASE = 2
+_MAX_PART = (1 << 31) - 1
+
+
+class FrameHeader(NamedTuple):
+    """A frame without its memory.
+
+    Attributes:
+        slot, layout: where it lies and how.
+        sequence: its number among the frames that the writer accepted.
+        pts, time_base: as of FrameMeta.
+    """
+
+    slot: int
+    layout: int
+    sequence: int
+    pts: int | None
+    time_base: Fraction | None
+
+
+def pack_welcome(credits: int) -> bytes:
+    """The writer takes the reader, and may send so many frames before one comes back."""
+    return _GREETING.pack(b"W", _MAGIC, VERSION, credits)
+
+
+def unpack_welcome(packet: bytes) -> int:
+    """Return the number of frames that the reader may have at a time.
+
+    Raises:
+        MessageError: no greeting, or one of another version.
+    """
+    credits = _greeting(packet, WELCOME)
+    if not 1 <= credits <= MAX_SLOTS:
+        raise MessageError("welcome.credits", f"must be 1 to {MAX_SLOTS}, not {credits}")
+    return credits
+
+
+def pack_join(credits: int) -> bytes:
+    """A reader, which wants to have at most so many frames at a time; 0 leaves it to the writer."""
+    return _GREETING.pack(b"J", _MAGIC, VERSION, credits)
+
+
+def unpack_join(packet: bytes) -> int:
+    """Return the number of frames that a reader wants at a time; 0 leaves it to the writer.
+
+    Raises:
+        MessageError: no greeting, or one of another version.
+    """
+    return _greeting(packet, JOIN)
+
+
+def pack_refused(reason: str) -> bytes:
+    """Pack the reason why the writer refuses a reader."""
+    return b"R" + reason.encode()[:_MAX_REASON]
+
+
+def unpack_refused(packet: bytes) -> str:
+    """The reason, which another process wrote."""
+    return packet[1 : _MAX_REASON + 1].decode(errors="replace")
+
+
+def pack_slot(slot: int) -> bytes:
+    """The memory of a slot, whose descriptor comes along."""
+    return _NUMBER.pack(b"S", slot)
+
+
+def unpack_slot(packet: bytes) -> int:
+    """The number of a slot.
+
+    Raises:
+        MessageError: a number that no slot has.
+    """
+    return _number(packet, _exactly(packet, _NUMBER.size, "slot"), "slot", MAX_SLOTS)
+
+
+def pack_layout(layout: int, description: bytes) -> bytes:
+    """Pack a layout: its number, and a description as of send() over one descriptor.
+
+    Raises:
+        MessageError: the description is longer than a packet allows.
+    """
+    _check_body(len(description), "layout")
+    return _NUMBER.pack(b"L", layout) + description
+
+
+def unpack_layout(packet: bytes) -> tuple[int, bytes]:
+    """The number of a layout, and its description.
+
+    Raises:
+        MessageError: a number that no layout has, or no description.
+    """
+    body = packet[_NUMBER.size :]
+    _check_body(len(body), "layout")
+    return _number(packet, packet[: _NUMBER.size], "layout", MAX_LAYOUTS), body
+
+
+def pack_frame(header: FrameHeader, body: bytes) -> bytes:
+    """A frame, with its metadata as a JSON object, or nothing where it has none.
+
+    Raises:
+        MessageError: more metadata than a packet may have, or a time that a frame cannot have.
+    """
+    flags = (header.pts is not None) * _HAS_PTS | (header.time_base is not None) * _HAS_TIME_BASE
+    base = header.time_base
+    parts = (0, 0) if base is None else (base.numerator, base.denominator)
+    if len(body) > MAX_BODY:
+        raise MessageError(
+            "frame", f"has {len(body)} bytes of metadata, but at most {MAX_BODY} fit"
+        )
+    try:
+        return (
+            _FRAME.pack(
+                b"F", header.slot, header.layout, header.sequence, flags, header.pts or 0, *parts
+            )
+            + body
+        )
+    except struct.error:
+        raise MessageError(
+            "frame.pts",
+            f"{header.pts} must fit into 64 bits, and both parts of time base {base} into 31",
+        ) from None
+
+
+def unpack_frame(packet: bytes) -> tuple[FrameHeader, bytes]:
+    """A frame, and its metadata.
+
+    Raises:
+        MessageError: it ends too soon, or what it says is invalid.
+    """
+    if len(packet) < _FRAME.size:
+        raise MessageError("frame", f"ends after {len(packet)} of {_FRAME.size} bytes")
+    _, slot, layout, sequence, flags, pts, numerator, denominator = _FRAME.unpack_from(packet)
+    if slot >= MAX_SLOTS or layout >= MAX_LAYOUTS or flags > _HAS_PTS | _HAS_TIME_BASE:
+        raise MessageError("frame", f"has slot {slot}, layout {layout} and flags {flags}")
+    base = None
+    if flags & _HAS_TIME_BASE:
+        base = _time_base(numerator, denominator)
+    header = FrameHeader(slot, layout, sequence, pts if flags & _HAS_PTS else None, base)
+    return header, packet[_FRAME.size :]
+
+
+def pack_done(slot: int, sequence: int) -> bytes:
+    """A reader is done with a frame."""
+    return _DONE.pack(b"D", slot, sequence)
+
+
+def unpack_done(packet: bytes) -> tuple[int, int]:
+    """Return the slot that a reader gives back, and the sequence number of its frame.
+
+    Raises:
+        MessageError: the packet is longer or shorter.
+    """
+    _, slot, sequence = _DONE.unpack(_exactly(packet, _DONE.size, "done"))
+    return slot, sequence
+
+
+def pack_leave(sequences: list[int]) -> bytes:
+    """A reader wants no more frames; those of these numbers it still has."""
+    numbers = b"".join(map(_SEQUENCE.pack, sequences))
+    return _NUMBER.pack(b"X", len(sequences)) + numbers
+
+
+def unpack_leave(packet: bytes) -> list[int]:
+    """The numbers of the frames that a leaving reader still has.
+
+    Raises:
+        MessageError: it is longer or shorter than it says.
+    """
+    count = _number(packet, packet[: _NUMBER.size], "leave", MAX_SLOTS + 1)
+    numbers = packet[_NUMBER.size :]
+    if len(numbers) != count * _SEQUENCE.size:
+        raise MessageError("leave", f"announces {count} frames, and has {len(numbers)} bytes")
+    return [number for (number,) in _SEQUENCE.iter_unpack(numbers)]
+
+
+_last: tuple[tuple[int, int], Fraction] = ((0, 1), Fraction(0))
+
+
+def _time_base(numerator: int, denominator: int) -> Fraction:
+    global _last  # noqa: PLW0603 - making a Fraction takes as long as the rest of a packet
+    parts, known = _last
+    if parts == (numerator, denominator):
+        return known
+    if numerator > _MAX_PART or not 1 <= denominator <= _MAX_PART:
+        raise MessageError("frame.time_base", f"cannot be {numerator}/{denominator}")
+    made = Fraction(numerator, denominator)
+    _last = ((numerator, denominator), made)
+    return made
+
+
+def _greeting(packet: bytes, kind: int) -> int:
+    _, magic, version, number = _GREETING.unpack(_exactly(packet, _GREETING.size, "greeting"))
+    if packet[0] != kind or magic != _MAGIC:
+        raise MessageError("greeting", f"{shown(packet)} does not begin a ring")
+    if version != VERSION:
+        raise MessageError(
+            "version",
+            f"{version}, but this samebytes-dma supports {VERSION}: use one release on both ends",
+        )
+    return int(number)
+
+
+def _exactly(packet: bytes, nbytes: int, what: str) -> bytes:
+    if len(packet) != nbytes:
+        raise MessageError(what, f"has {len(packet)} bytes, not {nbytes}")
+    return packet
+
+
+def _number(packet: bytes, head: bytes, what: str, end: int) -> int:
+    if len(head) != _NUMBER.size:
+        raise MessageError(what, f"ends after {len(packet)} bytes")
+    number = int(_NUMBER.unpack(head)[1])
+    if number >= end:
+        raise MessageError(what, f"has the number {number}, which must be at most {end - 1}")
+    return number
+
+
+def _check_body(nbytes: int, what: str) -> None:
+    if not 1 <= nbytes <= MAX_BODY:
+        raise MessageError(what, f"is {nbytes} bytes, but a description has 1 to {MAX_BODY}")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The slots of a ring: finds one for each frame, and reports who has the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from samebytes import Frame, Storage
+from samebytes.plugins import deferred
+from samebytes_dma import DMAPlane, DMATensor
+
+from .._errors import RingTimeoutError
+from .._wire.memory import buffer_behind
+from .calls import Calls
+from .items import buffer_of, is_dma
+from .layouts import SlotLayout
+from .slots import Slot, SlotUse, User, allocate, memory_of
+
+if TYPE_CHECKING:
+    from samebytes_dma import DMAContext
+
+__all__ = ["Pool"]
+
+
+class Pool:
+    """The slots of one ring.
+
+    Args:
+        calls: of that ring.
+        memory: where slots of its own come from.
+        own: slots for memory of its own.
+        adopted: slots for memory of others.
+        drops: leave out frames that wait for readers, to get a slot.
+    """
+
+    __slots__ = ("_calls", "_drops", "_memory", "_planes", "adopted", "own")
+
+    def __init__(
+        self, calls: Calls, memory: DMAContext, own: list[Slot], adopted: list[Slot], drops: bool
+    ) -> None:
+        self.own = own
+        self.adopted = adopted
+        self._calls = calls
+        self._memory = memory
+        self._drops = drops
+        # Of each slot and kind of frame, until the slot has another one.
+        self._planes: dict[tuple[int, int, SlotLayout], tuple[DMAPlane, ...]] = {}
+
+    def acquire(self, slot_layout: SlotLayout, seconds: float) -> Any:
+        """A free slot as a frame or tensor; its memory is replaced if it is too small.
+
+        Raises:
+            RingTimeoutError: none came back in time.
+            NativeError: the system has no memory for it.
+            ClosedError: the ring was closed or interrupted.
+        """
+        slot, user = self._until_free(self.own, seconds)
+        mine = [user]
+        del user
+        if slot.buffer is None or slot.buffer.size < slot_layout.nbytes:
+            slot.put(allocate(self._memory, slot_layout.nbytes))
+        buffer = slot.buffer
+        assert buffer is not None
+        use = SlotUse(buffer, partial(_ended, mine, self._calls.server.wake), slot)
+        key = (slot.number, slot.version, slot_layout)
+        planes = self._planes.get(key)
+        if planes is None:
+            planes = slot_layout.planes_in(buffer)
+            for old in [k for k in list(self._planes) if k[0] == slot.number]:
+                self._planes.pop(old, None)
+            self._planes[key] = planes
+        lent = buffer.lent(use, readonly=False)
+        return slot_layout.item_over(tuple(plane.moved_to(lent) for plane in planes), use)
+
+    def adopt(self, item: DMATensor | Frame, seconds: float) -> tuple[Slot, User]:
+        """The slot of memory of others, and what the caller holds while it uses it.
+
+        Raises:
+            RingTimeoutError: as much of it is used as is remembered.
+            MessageError: readers would refuse it.
+            ClosedError: the ring was closed or interrupted.
+        """
+        buffer = buffer_of(item)
+        assert buffer is not None
+        memory = memory_of(buffer)
+        with self._calls, self._calls.lock:
+            for slot in self.adopted:
+                owner = None if slot.owner is None else slot.owner()
+                if owner is memory:
+                    return slot, slot.use()
+                if slot.owner is not None and owner is None and slot.free:
+                    slot.put(None)
+        checked = buffer_behind(buffer.dup(), "frame", False)
+
+        def take(slot: Slot) -> None:
+            slot.put(checked, memory)
+            with deferred():  # the newest last
+                self.adopted.remove(slot)
+                self.adopted.append(slot)
+
+        return self._until_free(self.adopted, seconds, take)
+
+    def slot_of(self, item: Any) -> Slot | None:
+        """The slot of this ring that a frame or tensor of "dma" lies in."""
+        if not is_dma(item):
+            return None
+        owner: object = item.storage
+        while isinstance(owner, Storage):
+            if type(owner) is SlotUse:
+                return owner.slot if owner.slot in self.own else None
+            owner = owner.keep
+        return None
+
+    def holders(self) -> dict[int, int]:
+        """Return the number of frames that each process has, by process ID."""
+        held: dict[int, int] = {}
+        for reader in self._calls.server.readers:
+            held[reader.process] = held.get(reader.process, 0) + len(reader.held)
+        return {process: number for process, number in held.items() if number}
+
+    def who(self) -> str:
+        """Describe for an error message who has slots."""
+        words = [f"process {p} has {n} frames" for p, n in self.holders().items()]
+        own = sum(slot.used_here for slot in self.own)
+        if own:
+            words.append(f"this process holds {own} slots")
+        return ", ".join(words) or "nobody"
+
+    def clear(self) -> None:
+        """Give up all memory; frames that lie in it keep theirs."""
+        self._planes.clear()
+        for slot in (*self.own, *self.adopted):
+            slot.put(None)
+
+    def _until_free(
+        self, slots: list[Slot], seconds: float, take: Callable[[Slot], None] | None = None
+    ) -> tuple[Slot, User]:
+        """A slot that nobody used, and what the caller holds while it uses it.
+
+        Args:
+            slots: among which.
+            seconds: how long to wait.
+            take: what else is to be done before another thread sees the slot.
+        """
+
+        def found() -> tuple[Slot, User] | None:
+            free = next((slot for slot in slots if slot.free), None)
+            if free is None and self._drops:
+                among = set(slots)
+                if self._calls.server.drop_oldest(
+                    lambda d: d.slot in among and not d.slot.used_here
+                ):
+                    free = next((slot for slot in slots if slot.free), None)
+            if free is None:
+                return None
+            user = free.use()
+            free.deliveries.clear()  # those that are over
+            if take is not None:
+                take(free)
+            return free, user
+
+        return self._calls.until(
+            found,
+            seconds,
+            lambda: RingTimeoutError(
+                f"all {len(slots)} slots are in use, and none came back in {seconds:g} s: "
+                f"{self.who()}; drop frames that are kept, or copy them",
+                self.holders(),
+            ),
+        )
+
+
+def _ended(users: list[User], wake: Callable[[], object]) -> None:
+    # If a signal handler comes before this, they end with what refers to them.
+    users.clear()
+    wake()

@@ -1,0 +1,508 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RingReader: a process that uses the frames of a ring."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import ClosedError, LayoutError
+from samebytes.plugins import Fd, Lock, in_forked_child
+
+from .._errors import EndOfStreamError, MessageError, RingRefusedError, RingTimeoutError
+from .._sockets.addresses import Address, connected
+from .._sockets.peers import check, check_writer, greet
+from .._sockets.waiting import (
+    FOREVER,
+    LONGEST_LOOK,
+    comes,
+    deadline_of,
+    eventfd,
+    seconds_until,
+    write,
+)
+from .._wire.message import shown
+from .arguments import check_timeout, is_whole
+from .connection import Connection
+from .inbox import TakenError
+from .packets import (
+    END,
+    FRAME,
+    LAYOUT,
+    MAX_SLOTS,
+    REFUSED,
+    SLOT,
+    WELCOME,
+    FrameHeader,
+    pack_join,
+    unpack_frame,
+    unpack_layout,
+    unpack_refused,
+    unpack_slot,
+    unpack_welcome,
+)
+from .received_frames import Received
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["ReadStatistics", "RingReader"]
+
+
+@dataclass(frozen=True)
+class ReadStatistics:
+    """Counts of the frames and writers of a reader.
+
+    Attributes:
+        received: frames that read() gave.
+        missed: frames that the writer accepted meanwhile and did not send: it left them out.
+        held: frames that are used here now, and so slots that the writer cannot fill.
+        writers: the number of writers to which it was connected.
+    """
+
+    received: int
+    missed: int
+    held: int
+    writers: int
+
+
+class RingReader:
+    """The frames of a RingWriter in another process.
+
+        with samebytes_ipc.RingReader("/run/user/1000/camera") as ring:
+            for frame in ring:
+                y, uv = frame.map("cpu").native
+
+    A frame is one of "dma", read-only, and its slot goes back to the writer when nothing uses it
+    any more: no frame, plane, array, slice or capsule. Frames stay valid after the ring has ended
+    or was closed. Any thread may use it at any time.
+
+    Args:
+        address: where the writer is, or the other end of its `add()`: a socket, which becomes the
+            reader's.
+        frames: how many frames this process wants to have at a time, those that wait in its
+            socket included; None for what the writer allows.
+        timeout: seconds to wait for the writer and for each frame; None without limit.
+        live: when the writer has ended, wait for the next one at the same address.
+        spin: for how many seconds this reader, when it must wait, looks again and again before it
+            sleeps. A process that sleeps is woken tens of microseconds late on some machines, an
+            idle virtual one above all; one that spins keeps a CPU busy.
+
+    Raises:
+        RingRefusedError: the writer takes no more readers, or is another user's.
+        RingTimeoutError: no writer connected in time.
+        MessageError: the other end is not a writer of a ring.
+        UnsupportedObjectError: another kind of socket, or no address.
+        LayoutError: a number of frames that a reader cannot have.
+        ValueError: a timeout that is not a number.
+        OSError: of the socket, for instance PermissionError.
+    """
+
+    def __init__(
+        self,
+        address: Address | socket.socket,
+        *,
+        frames: int | None = None,
+        timeout: float | None = 10.0,
+        live: bool = False,
+        spin: float = 0.0,
+    ) -> None:
+        if frames is not None and not is_whole(frames, 1, MAX_SLOTS):
+            raise LayoutError(f"frames={frames!r}: a reader has 1 to {MAX_SLOTS} at a time")
+        check_timeout(timeout)
+        check_timeout(spin, "spin")
+        if live and isinstance(address, socket.socket):
+            raise ValueError("live=True needs an address: nobody connects a socket again")
+        self.timeout = timeout
+        self._address = None if isinstance(address, socket.socket) else address
+        self._frames = frames or 0
+        self._live = live
+        self._spin = spin or 0.0
+        self._lock = Lock()
+        # The number of the thread that connects, in a list of that call's own.
+        self._connecting: dict[None, list[int]] = {}
+        self._wake: Fd | None = eventfd()
+        self._stopped = self._ended = False
+        self._received = self._missed = self._writers = 0
+        self._connection: Connection | None = None
+        deadline = deadline_of(timeout)
+        try:
+            if isinstance(address, socket.socket):
+                check(address)
+                self._join(address, deadline)
+            else:
+                self._connect(deadline)
+        except BaseException:
+            self._wake = None
+            raise
+        _living.add(self)
+
+    def read(self, timeout: float | None = None) -> Any:
+        """The next frame or tensor; None at the end of the stream, and after `interrupt()`.
+
+        Args:
+            timeout: seconds to wait, instead of the ring's.
+
+        Raises:
+            RingTimeoutError: none came. Reading can be tried again.
+            EndOfStreamError: the writer ended without closing the ring; not if it is `live`. Of
+                several threads that read, one gets it, and the others get None.
+            MessageError: the writer sent something else, or an invalid message. The
+                connection is closed.
+            RingRefusedError: `live`, and the next writer takes no more readers, or is another
+                user's.
+            ClosedError: the ring was closed, or belongs to the parent of this process.
+        """
+        if timeout is not None:
+            check_timeout(timeout)
+        deadline = deadline_of(self.timeout if timeout is None else timeout)
+        while True:
+            connection = self._checked()
+            if self._stopped or (connection is None and self._ended):
+                return None
+            if connection is None:
+                self._connect(deadline)
+                continue
+            with self._lock:
+                try:
+                    found = self._next(connection)
+                except BaseException:
+                    if connection.inbox.waiting:  # where other threads see no packet coming
+                        self._rouse(again=True)
+                    raise
+                if found is _NOTHING and self._connection is connection:
+                    connection.received.prepare()
+            if found is not _NOTHING:
+                return found
+            if self._connection is connection:
+                self._wait(connection, deadline)
+
+    def interrupt(self) -> None:
+        """Let a read that waits return None, and all after it. Any thread may call this."""
+        self._stopped = True
+        write(self._wake)
+
+    @property
+    def statistics(self) -> ReadStatistics:
+        """The counts of frames read so far."""
+        connection = self._connection
+        held = 0 if connection is None else connection.held
+        return ReadStatistics(self._received, self._missed, held, self._writers)
+
+    @property
+    def frames(self) -> int:
+        """The number of frames the writer lets this process have at a time; 0 if not connected."""
+        connection = self._connection
+        return 0 if connection is None else connection.credits
+
+    def close(self) -> None:
+        """Take no more frames. Those that were read stay valid, and give their slots back."""
+        with self._lock:
+            self._ended = True  # first, as in _lost()
+            self._live = False
+            connection = self._connection
+            if connection is not None:
+                connection.leave()
+            # Then: where a signal handler came before, close() can be called again.
+            self._connection = None
+            if self._wake is not None:
+                self._address = _CLOSED
+        self.interrupt()
+        self._wake = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        found = self.read()
+        if found is None:
+            raise StopIteration
+        return found
+
+    def __enter__(self) -> Self:
+        self._checked()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        connection = getattr(self, "_connection", None)
+        if connection is not None:
+            connection.leave()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._address is _CLOSED else "ended" if self._ended else "open"
+        return f"<RingReader {state}, {self._received} frames>"
+
+    def _checked(self) -> Connection | None:
+        if self._address is _CLOSED:
+            raise ClosedError("this ring was closed")
+        if self._address is _PARENTS:
+            raise ClosedError("this ring belongs to the parent process: make another reader here")
+        return self._connection
+
+    # Packets.
+
+    def _next(self, connection: Connection) -> Any:
+        """The next frame that has arrived; _NOTHING where none is, or another writer's is."""
+        if self._connection is not connection:
+            return _NOTHING
+        connection.send_unsent()
+        while True:
+            try:
+                packet = connection.inbox.first()
+                if not packet[1]:
+                    return self._lost(connection, closed=False)
+                frame = self._take(connection, *packet)
+            except TakenError:
+                continue
+            except BlockingIOError:
+                if connection.writer_is_gone() and not connection.has_more():
+                    return self._lost(connection, closed=False)
+                return _NOTHING
+            except ConnectionResetError:
+                continue  # once, where the writer had not read all; its packets are there still
+            except MessageError:
+                self._ended = True
+                self._give_up(connection)
+                raise
+            if frame is not None:
+                return frame
+            if packet[1][0] == END:  # it stays there, as long as this connection
+                return self._lost(connection, closed=True)
+
+    def _take(self, connection: Connection, number: int, packet: bytes, fds: list[Fd]) -> Any:
+        kind = packet[0]
+        if kind == FRAME:
+            header, body = unpack_frame(packet)
+            return self._frame(connection, header, body, fds, number)
+        if kind == SLOT:
+            connection.received.put_slot(unpack_slot(packet), fds)
+            connection.inbox.take(number)
+            return None
+        if fds:
+            raise MessageError("descriptors", f"come with {shown(packet[:1])}")
+        if kind == LAYOUT:
+            connection.received.put_layout(*unpack_layout(packet))
+            connection.inbox.take(number)
+        elif kind == END:
+            if len(packet) != 1:
+                raise MessageError("end", f"has {len(packet)} bytes, not 1")
+        else:
+            raise MessageError("packet", f"{shown(packet)} is not a packet that can come now")
+        return None
+
+    def _frame(
+        self,
+        connection: Connection,
+        header: FrameHeader,
+        body: bytes,
+        fds: list[Fd],
+        number: int,
+    ) -> Any:
+        sequence = header.sequence
+        if sequence <= connection.sequence:
+            if number not in connection.inbox.waiting:
+                raise TakenError
+            raise MessageError("frame.sequence", f"{sequence} comes after {connection.sequence}")
+        missed = sequence - connection.sequence - 1 if connection.sequence else 0
+        begin = partial(connection.begin, number, header.slot, sequence)
+        frame = connection.received.frame(header, body, fds, begin)
+        self._missed += missed
+        self._received += 1
+        return frame
+
+    def _lost(self, connection: Connection, *, closed: bool) -> Any:
+        """The writer has ended: wait for the next one, or say so."""
+        self._ended = not self._live  # first: without a connection another thread makes one
+        self._give_up(connection)
+        if self._live:
+            return _NOTHING
+        if closed:
+            return None
+        raise EndOfStreamError("the writer of the ring ended without closing it")
+
+    def _give_up(self, connection: Connection) -> None:
+        connection.leave()
+        if self._connection is connection:
+            self._connection = None
+        # Of several threads one hears of the end: the others wait for a socket that is closed.
+        self._rouse(again=not self._ended)
+
+    def _rouse(self, *, again: bool) -> None:
+        """Let the threads that wait look at once.
+
+        Args:
+            again: they may wait again, by another eventfd: what was written once stays readable.
+        """
+        wake = self._wake
+        if wake is not None:
+            with suppress(OSError):  # no descriptor is left: they wait until their time is over
+                others, number = eventfd() if again else wake, wake.fileno()
+                self._wake = others
+                # No other call comes in between, and so no signal handler.
+                os.eventfd_write(number, 1)
+
+    # Waiting.
+
+    def _wait(self, connection: Connection, deadline: float | None) -> None:
+        if seconds_until(deadline) == 0:
+            raise RingTimeoutError(self._why(connection))
+        wake = self._wake
+        waiting = select.poll()
+        try:
+            for number in connection.filenos():
+                waiting.register(number, select.POLLIN)
+            if connection.waits_for_room:
+                waiting.register(connection.sock.fileno(), select.POLLIN | select.POLLOUT)
+        except ValueError:  # another thread has closed it: read() says so
+            return
+        # Whoever writes to `wake` has stopped this reader, ended the connection, or left a packet
+        # in the inbox before that.
+        if wake is None or self._stopped or connection.ended or connection.inbox.waiting:
+            return
+        waiting.register(wake.fileno(), select.POLLIN)
+        if self._spin > 0 and comes(waiting, min(self._spin, seconds_until(deadline))):
+            return
+        # An end of which no event comes is found out soon.
+        waiting.poll(max(min(seconds_until(deadline), LONGEST_LOOK) * 1000, 1))
+
+    def _why(self, connection: Connection) -> str:
+        if connection.held >= connection.credits > 0:
+            return (
+                f"no frame came in time: this process holds {connection.held} frames, and the "
+                f"writer sends it no more than {connection.credits}; drop some, or copy them"
+            )
+        return "no frame came in time"
+
+    def _connect(self, deadline: float | None) -> None:
+        """Wait for a writer, and for its welcome. One thread does so for all that read."""
+        me = [get_ident()]
+        try:
+            other = self._connecting.setdefault(None, me)
+            if other[0] != me[0]:  # else this thread, or a signal handler in it
+                self._nap(deadline)
+            elif self._connection is None:
+                self._find_writer(deadline)
+        finally:
+            # No call is made here: a signal handler's exception comes after those.
+            try:
+                if self._connecting[None] is me:
+                    del self._connecting[None]
+            except KeyError:
+                pass
+
+    def _nap(self, deadline: float | None) -> None:
+        left = seconds_until(deadline)
+        if left == 0:
+            raise RingTimeoutError(f"nobody writes to the ring {self._address}")
+        time.sleep(min(left, _NAP))
+
+    def _find_writer(self, deadline: float | None) -> None:
+        until = FOREVER if deadline is None else deadline
+        while not self._needs_none():
+            address = self._address
+            assert address is not None
+            if isinstance(address, _Mark):  # read() says so
+                return
+            try:
+                sock = connected(address, until, self._needs_none)
+            except InterruptedError:
+                return
+            except TimeoutError as error:
+                raise RingTimeoutError(str(error)) from None
+            try:
+                check_writer(sock, address)
+                self._join(sock, deadline)
+            except EndOfStreamError:
+                continue  # it ended just now
+            return
+
+    def _join(self, sock: socket.socket, deadline: float | None) -> None:
+        connection = Connection(sock, Received())
+        try:
+            greet(sock, pack_join(self._frames))
+            while not self._needs_none():
+                self._wait(connection, deadline)
+                if self._welcomed(connection):
+                    self._take_up(connection)
+                    return
+            connection.close()
+        except (BrokenPipeError, ConnectionResetError):
+            connection.close()
+            raise EndOfStreamError("the writer of the ring ended") from None
+        except BaseException:
+            if self._connection is not connection:
+                connection.close()
+            raise
+
+    def _needs_none(self) -> bool:
+        """True if no connection is needed: the reader is to stop, or a signal handler connected."""
+        return self._stopped or self._connection is not None
+
+    def _take_up(self, connection: Connection) -> None:
+        with self._lock:
+            if self._connection is None:  # else a signal handler has connected this reader
+                # Before anything else: whatever comes from now on, it is this reader's.
+                self._connection = connection
+                self._writers += 1
+                if not isinstance(self._address, _Mark):
+                    return
+                self._connection = None  # this reader was closed meanwhile
+        connection.leave()
+
+    def _welcomed(self, connection: Connection) -> bool:
+        try:
+            number, packet, fds = connection.inbox.first()
+        except BlockingIOError:
+            return False
+        if not packet:
+            raise EndOfStreamError("the writer of the ring ended")
+        if packet[0] == REFUSED:
+            raise RingRefusedError(f"the writer says: {unpack_refused(packet)!r}")
+        if packet[0] != WELCOME or fds:
+            raise MessageError("packet", f"{shown(packet)} does not begin a ring")
+        connection.credits = unpack_welcome(packet)
+        connection.watch(connection.inbox.sender())
+        connection.inbox.take(number)
+        return True
+
+    def _abandon(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        self._wake = None
+        self._address = _PARENTS
+
+
+class _Mark(str):
+    """In place of an address."""
+
+    __slots__ = ()
+
+
+# For how long a thread sleeps while another one waits for a writer.
+_NAP = 0.02
+_CLOSED = _Mark("closed")
+_PARENTS = _Mark("of the parent process")
+_NOTHING = object()
+
+_living: weakref.WeakSet[RingReader] = weakref.WeakSet()
+
+
+def _leave_to_the_parent() -> None:
+    for ring in list(_living):
+        ring._abandon()
+
+
+in_forked_child(_leave_to_the_parent)

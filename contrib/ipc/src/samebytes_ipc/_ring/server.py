@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The writer's sockets: who joins, what comes back, and who is gone."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from samebytes.plugins import Fd, deferred
+
+from .._errors import MessageError, RingRefusedError
+from .._inherited import hold_on
+from .._sockets.addresses import Address, listening, unlink
+from .._sockets.peers import check, send_packet, user_of
+from .._sockets.waiting import LONGEST_LOOK, eventfd, write
+from .counts import Departure, ReaderStatistics, total_of
+from .deliveries import Delivery
+from .packets import pack_refused
+from .remote_reader import RemoteReader
+
+__all__ = ["Server"]
+
+# Those of one user who have connected and not joined: the one that has been silent longest goes.
+_MOST_UNJOINED = 16
+# So many are let in at a time, so that a crowd does not keep frames from being sent.
+_MOST_AT_ONCE = 64
+_UNJOINED_SECONDS = 10.0
+_MOST_DEPARTURES = 64
+# How long to wait before a packet is tried again for which a socket had no room.
+_BLOCKED_SECONDS = 0.002
+# For how long nobody is let in after there was no descriptor left for one.
+_FULL_SECONDS = 0.1
+
+
+class Server:
+    """The readers of one ring. One thread at a time calls it, but `poll` and `wake`.
+
+    Args:
+        address: where readers connect; None where they are given.
+        most_readers: how many may take part.
+        most_held: how many frames each of so many readers may have at a time.
+        most_slots: how many slots they may have together; None for all.
+
+    Attributes:
+        accepted: the number of the latest frame, 0 before the first.
+        departures: of the last readers that are gone.
+        over: memory of others that readers are done with. The caller drops it, without its lock.
+    """
+
+    def __init__(
+        self,
+        address: Address | None,
+        most_readers: int,
+        most_held: Callable[[int], int],
+        most_slots: int | None,
+    ) -> None:
+        self.accepted = 0
+        self.over: deque[object] = deque()
+        self.departures: deque[Departure] = deque(maxlen=_MOST_DEPARTURES)
+        self._gone = ReaderStatistics(0)
+        self._most_readers = most_readers
+        self._most_held = most_held
+        self._most_slots = most_slots
+        self._address = address
+        self._file: os.stat_result | None = None
+        self._listener: socket.socket | None = None
+        self._full_until: float | None = None
+        self._readers: list[RemoteReader] = []
+        # Those who came to the listener, and may not have joined, with their user; oldest first.
+        self._silent: list[tuple[int, RemoteReader]] = []
+        # Who gets the next frame, and how many of them each may have; see _count().
+        self._joined: list[RemoteReader] = []
+        self._most = 1
+        self._by_number: dict[int, RemoteReader] = {}
+        # Somebody may have joined or left since _count().
+        self._uncounted = False
+        wake = eventfd()
+        self._wake: Fd | None = wake
+        self._epoll = select.epoll()
+        self._epoll.register(wake.fileno(), select.EPOLLIN)
+        if address is not None:
+            self._listener, self._file = listening(address)
+            self._epoll.register(self._listener.fileno(), select.EPOLLIN)
+
+    def fileno(self) -> int:
+        """Return a descriptor that becomes readable when there is something to do."""
+        return self._epoll.fileno()
+
+    def wake(self) -> None:
+        """End a poll(), from any thread."""
+        write(self._wake)
+
+    def poll(self, seconds: float) -> None:
+        """Wait until there is something to do."""
+        readers = list(self._readers)
+        if any(r.packets for r in readers):
+            return
+        if any(r.pending and len(r.held) < self._most for r in readers):
+            seconds = min(seconds, _BLOCKED_SECONDS)
+        wake = self._wake
+        if wake is None:
+            return
+        # Held here, it still wakes this thread when another one closes the ring.
+        with suppress(ValueError, OSError):  # it was closed meanwhile
+            self._epoll.poll(min(seconds, LONGEST_LOOK))
+
+    def add(self, sock: socket.socket) -> None:
+        """A connection that a reader has, or will have, the other end of."""
+        check(sock)
+        self._enter(sock)
+
+    def joined(self) -> list[RemoteReader]:
+        """Return the readers that get the next frame."""
+        if self._uncounted:
+            self._count()
+        return self._joined
+
+    @property
+    def readers(self) -> list[RemoteReader]:
+        """All who may have frames."""
+        return [r for r in self._readers if r.joined]
+
+    @property
+    def gone(self) -> ReaderStatistics:
+        """The sum over all readers that are gone."""
+        return self._gone
+
+    def serve(self) -> None:
+        """Do what there is to do; nothing waits.
+
+        Where the exception of a signal handler ends it, the next call does the rest.
+        """
+        try:
+            self._serve()
+        except BaseException:
+            if any(each.packets for each in self._readers):
+                self.wake()  # for a loop that waits for fileno()
+            raise
+
+    def _serve(self) -> None:
+        for each in self._readers.copy():
+            if each.packets:
+                self._look_at(each)
+        if self._full_until is not None and time.monotonic() >= self._full_until:
+            self._listen(True)
+        wake = -1 if self._wake is None else self._wake.fileno()
+        for number, _ in self._epoll.poll(0):
+            if number == wake:
+                with suppress(BlockingIOError):
+                    os.eventfd_read(number)
+            elif self._listener is not None and number == self._listener.fileno():
+                self._accept(self._listener)
+            elif (reader := self._by_number.get(number)) is not None:
+                self._look_at(reader)
+        for each in self._readers.copy():
+            if each.pending:
+                self._send_to(each)
+            elif not each.joined and each.since < time.monotonic() - _UNJOINED_SECONDS:
+                self._depart(each, "did not join")
+
+    def offer(self, delivery: Delivery) -> int:
+        """Send a frame to all who take part; how many these are.
+
+        Each gets it, if not now, then in a later call. The exception of a signal handler may keep
+        it from some of them, after the first.
+        """
+        readers = self.joined()
+        number, uses = delivery.sequence, delivery.slot.deliveries
+        # No call is made here but the step to the next reader: a signal handler's exception comes
+        # after those, and finds each reader with the frame or without it.
+        for reader, me in zip(readers, list(map(id, readers)), strict=True):
+            delivery.readers[me] = None
+            uses[number] = delivery.readers
+            reader.pending += (delivery,)
+            self.accepted = number
+        if not readers:
+            self.accepted = number
+            delivery.settle()
+        for reader in readers:  # one of them may depart meanwhile: that makes another list
+            self._send_to(reader)
+        return len(readers)
+
+    def drop_oldest(self, droppable: Callable[[Delivery], bool]) -> bool:
+        """Leave out the oldest frame that waits for readers, and that none has been sent.
+
+        Args:
+            droppable: which frames it may be.
+
+        Returns:
+            Whether there was one. Its slot is free.
+        """
+        sent = {d.slot for r in self._readers for d in r.held.values()}
+        waiting = (d for d in self._waiting() if d.slot not in sent and droppable(d))
+        oldest = min(waiting, key=lambda d: d.sequence, default=None)
+        if oldest is None:
+            return False
+        for reader in self._readers:
+            for delivery in [d for d in reader.pending if d.slot is oldest.slot]:
+                reader.drop(delivery)
+        return True
+
+    def _waiting(self) -> Iterator[Delivery]:
+        for reader in self._readers:
+            yield from reader.pending
+
+    def send_away(self, process: int) -> bool:
+        """Close the connections of a process; whether there were any."""
+        found = [r for r in self._readers if r.joined and r.process == process]
+        for reader in found:
+            self._depart(reader, "sent away")
+        return bool(found)
+
+    def finish(self) -> bool:
+        """Tell the readers that were sent everything that the stream has ended.
+
+        Nobody joins from now on.
+
+        Returns:
+            Whether all of them know.
+        """
+        unlink(self._address or "", self._file)
+        self._file = None
+        if self._listener is not None:
+            self._accept(self._listener)  # who is in the queue is to see an end, and no error
+            self._epoll.unregister(self._listener.fileno())
+            self._listener.close()
+            self._listener = None
+        for reader in [r for r in self._readers if not r.joined]:
+            self._depart(reader, "too late")  # it looks for the next writer
+        for reader in list(self.joined()):
+            try:
+                reader.finish()
+            except OSError as error:
+                self._cannot_send(reader, error)
+        return all(reader.finished for reader in self.joined())
+
+    def close(self) -> None:
+        """Close all sockets; what readers were not sent is lost, what they have is theirs."""
+        self.finish()
+        for reader in self.readers:
+            self._gone = total_of([self._gone, reader.without_pending()])
+        self.wake()
+        self.over.extend(self._readers)  # what they have may be memory of others
+        self.close_descriptors()
+
+    def close_descriptors(self) -> None:
+        """Close what this process has, and nothing else: other processes notice nothing of it."""
+        for reader in self._readers:
+            reader.close()
+        self._readers.clear()
+        self._silent.clear()
+        self._joined = []
+        self._by_number.clear()
+        if self._listener is not None:
+            self._listener.close()
+        self._epoll.close()
+        self._wake = None
+
+    def leave_to_the_parent(self) -> None:
+        """In a forked child: the same, and nothing that readers have is given back from here."""
+        hold_on([*self._readers, *self.over])
+        self.over.clear()
+        self.close_descriptors()
+
+    def _count(self) -> None:
+        """Somebody has joined, or takes no more frames, or is gone."""
+        self._joined = [r for r in self._readers if r.joined and not r.leaving]
+        self._most = self._most_held(len(self._joined))
+        self._uncounted = False
+
+    def _accept(self, listener: socket.socket) -> None:
+        for _ in range(_MOST_AT_ONCE):
+            try:
+                sock, _ = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError:  # no descriptor is left: those who wait stay in the kernel's queue
+                self._listen(False)
+                return
+            user = user_of(sock)
+            if user not in (os.getuid(), 0):
+                sock.close()
+                continue
+            check(sock)
+            self._silent.append((user, self._enter(sock)))
+            if len(self._silent_of(user)) > _MOST_UNJOINED:
+                # Those who have joined meanwhile are not silent. Otherwise a greeting waits for the
+                # next call: who comes after the last frame reads the next ring.
+                for each in self._silent_of(user):
+                    self._look_at(each)
+                silent = self._silent_of(user)
+                if len(silent) > _MOST_UNJOINED:
+                    self._depart(silent[0], "did not join, and others came")
+
+    def _silent_of(self, user: int) -> list[RemoteReader]:
+        """Return the connections of a user that have not joined, the oldest first."""
+        self._silent = [(u, r) for u, r in self._silent if r in self._readers and not r.joined]
+        return [r for u, r in self._silent if u == user]
+
+    def _listen(self, now: bool) -> None:
+        """Let readers that wait to be accepted end a poll(), either now or only after a while."""
+        if self._listener is not None:
+            self._epoll.modify(self._listener.fileno(), select.EPOLLIN if now else 0)
+            self._full_until = None if now else time.monotonic() + _FULL_SECONDS
+
+    def _enter(self, sock: socket.socket) -> RemoteReader:
+        reader = RemoteReader(sock)
+        self._readers.append(reader)
+        self._by_number[sock.fileno()] = reader
+        self._epoll.register(sock.fileno(), select.EPOLLIN)
+        return reader
+
+    def _welcome(self, reader: RemoteReader) -> int:
+        taking_part = len(self.readers)
+        if taking_part >= self._most_readers:
+            raise RingRefusedError(
+                f"the ring has {taking_part} readers already, which is its limit"
+            )
+        if reader.pidfd is not None:
+            self._by_number[reader.pidfd.fileno()] = reader
+            with suppress(FileExistsError):  # the first time, a signal handler came later
+                self._epoll.register(reader.pidfd.fileno(), select.EPOLLIN)
+        return self._most_held(taking_part + 1)
+
+    def _look_at(self, reader: RemoteReader) -> None:
+        # Asked before its packets are taken: what an ended process gave back is all there.
+        gone = reader.is_gone()
+        self._uncounted = True
+        try:
+            stays = reader.take_packets(self._welcome)
+        except RingRefusedError as error:
+            with suppress(OSError):
+                send_packet(reader.sock, pack_refused(str(error)))
+            self._depart(reader, str(error))
+        except MessageError as error:
+            # It is kept: what its traceback holds must not be.
+            error.__context__ = None
+            self._depart(reader, str(error), error.with_traceback(None))
+        except OSError:
+            self._depart(reader, "ended")
+        else:
+            if gone or not stays:
+                self._depart(reader, "left" if reader.leaving else "ended")
+            elif (reader.joined and not reader.leaving) != (reader in self._joined):
+                self._count()
+        self._uncounted = False
+
+    def _send_to(self, reader: RemoteReader) -> None:
+        try:
+            reader.send(self._most, self._may_have)
+        except OSError as error:
+            self._cannot_send(reader, error)
+
+    def _may_have(self, delivery: Delivery) -> bool:
+        """True if the writer still has the slots that it needs after a frame is sent.
+
+        A reader may have more frames than its share: from before others joined, or since it has
+        left and keeps them.
+        """
+        if self._most_slots is None:
+            return True
+        sent = {d.slot for r in self._readers for d in r.held.values()}
+        return delivery.slot in sent or len(sent) < self._most_slots
+
+    def _cannot_send(self, reader: RemoteReader, error: OSError) -> None:
+        # It may have given frames back before it closed its socket.
+        self._look_at(reader)
+        # One that has shut down its half takes nothing more, and would hold up all others.
+        self._depart(reader, "ended" if isinstance(error, ConnectionError) else str(error))
+
+    def _depart(self, reader: RemoteReader, reason: str, error: MessageError | None = None) -> None:
+        with deferred():
+            if reader not in self._readers:
+                return
+            self._readers.remove(reader)
+            reader.end()
+            statistics = reader.statistics
+            if reader.joined:
+                self._gone = total_of([self._gone, statistics])
+            if reader.joined or error is not None:
+                self.departures.append(Departure(statistics, reason, error))
+            for number in [n for n, r in self._by_number.items() if r is reader]:
+                with suppress(OSError):
+                    self._epoll.unregister(number)
+                del self._by_number[number]
+            reader.close()
+            self._count()
+            if self._full_until is not None:  # there are descriptors again
+                self._listen(True)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The writer's slots: its own memory, and memory of others that is sent where it lies."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from samebytes.errors import NativeError
+from samebytes.plugins import Storage, untrack
+from samebytes_dma import F_SEAL_FUTURE_WRITE, DMABuffer, KeptMapping, seals_of
+
+if TYPE_CHECKING:
+    from samebytes_dma import DMAContext
+
+__all__ = ["Slot", "SlotUse", "User", "allocate", "memory_of", "readers_can_write"]
+
+
+class User:
+    """One that uses a slot in this process.
+
+    The collector does not see it: of an object in a reference cycle it would clear the weak
+    references before the finalizers run that still use the slot.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self) -> None:
+        untrack(self)
+
+
+class Slot:
+    """A numbered place for frames.
+
+    Attributes:
+        number: as readers know it.
+        version: how often its memory was replaced.
+        buffer: the memory, or None while there is none.
+        owner: of memory of others: leads to the storage by which it is known again.
+        users: who uses it here: frames that acquire() gave, calls of send(). Each has a `User`,
+            whose end needs no code: a signal handler that raises may come before any.
+        deliveries: the readers that have or await an accepted frame of it, by its sequence.
+    """
+
+    __slots__ = ("buffer", "deliveries", "number", "owner", "users", "version")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.version = 0
+        self.buffer: DMABuffer | None = None
+        self.owner: weakref.ref[Storage] | None = None
+        self.users: list[weakref.ref[User]] = []
+        self.deliveries: dict[int, dict[int, None]] = {}
+
+    @property
+    def free(self) -> bool:
+        """True if nobody uses it."""
+        for user in self.users:
+            if user() is not None:
+                return False
+        return not (self.deliveries and self.awaited)
+
+    @property
+    def used_here(self) -> bool:
+        """True if this process uses it."""
+        return any(user() is not None for user in self.users)
+
+    @property
+    def awaited(self) -> bool:
+        """True if a reader has or awaits a frame in it."""
+        return any(self.deliveries.copy().values())
+
+    def use(self) -> User:
+        """Somebody uses it from now on, until this is dropped."""
+        made = User()
+        others = [user for user in self.users if user() is not None] if self.users else []
+        self.users = [*others, weakref.ref(made)]
+        return made
+
+    def put(self, buffer: DMABuffer | None, owner: Storage | None = None) -> None:
+        """Give it other memory, which readers are to be sent."""
+        ref = None if owner is None else weakref.ref(owner)
+        # At once, as another buffer of the same version would not be sent: no call is made here,
+        # and a signal handler's exception comes after those.
+        self.buffer = buffer
+        self.owner = ref
+        self.version += 1
+
+
+class SlotUse(Storage):
+    """The owner of a frame in a slot, on either side: it keeps the memory, and ends with the frame.
+
+    Attributes:
+        slot: of the writer's, if it is there.
+        memory: the storage of the slot's own buffer, which it keeps.
+
+    Args:
+        buffer: of the slot.
+        ended: called once, when the use ends; None for a use that has not begun: set its
+            `release` when it does.
+        slot: of the writer's, if it is there.
+        readonly: it is a reader's.
+    """
+
+    __slots__ = ("memory", "slot")
+
+    def __init__(
+        self,
+        buffer: DMABuffer,
+        ended: Callable[[], object] | None,
+        slot: Slot | None = None,
+        *,
+        readonly: bool = False,
+    ) -> None:
+        self.slot = slot
+        memory = self.memory = buffer.storage
+        super().__init__(
+            ended, nbytes=buffer.size, keep=memory, wait=memory.wait, readonly=readonly
+        )
+
+
+def memory_of(buffer: DMABuffer) -> Storage:
+    """By which the memory of a buffer is known again, whatever use of it the buffer is for."""
+    owner = buffer.storage
+    return owner.memory if isinstance(owner, SlotUse) else owner
+
+
+def allocate(memory: DMAContext, nbytes: int) -> DMABuffer:
+    """New memory for a slot, which stays mapped here, and which readers cannot write if possible.
+
+    Its pages are there: writing to it later cannot fail for want of memory.
+
+    Raises:
+        NativeError: the system has no memory for it.
+        LayoutError: more bytes than there are addresses.
+    """
+    fd = memory.allocate_fd(nbytes)
+    buffer = DMABuffer(fd, kept=KeptMapping(writable=True))
+    if not buffer.is_dma_buf:
+        _check_available(buffer.size)
+        try:
+            os.posix_fallocate(fd.fileno(), 0, buffer.size)
+        except OSError as error:
+            raise NativeError(
+                "posix_fallocate", error.errno or 0, f"{error.strerror}, for {nbytes} bytes"
+            ) from error
+        assert buffer.kept is not None
+        buffer.kept.of(buffer)
+        _seal(fd.fileno())
+    return buffer
+
+
+def _check_available(nbytes: int) -> None:
+    """Refuse what the machine cannot have.
+
+    A memfd has no limit of its own: asked for too many of its pages, the kernel makes room by
+    ending processes, this one or others.
+
+    Raises:
+        NativeError: there is less memory.
+    """
+    try:
+        text = Path("/proc/meminfo").read_text()
+    except OSError:
+        return
+    # proc_meminfo(5): what can be had without swapping, and what swapping adds; in KiB.
+    fields = dict(re.findall(r"^(MemAvailable|SwapFree): +(\d+) kB$", text, re.MULTILINE))
+    available = sum(map(int, fields.values())) * 1024
+    if "MemAvailable" in fields and nbytes > available:
+        raise NativeError(
+            "posix_fallocate", errno.ENOMEM,
+            f"{nbytes} bytes are asked for, and {available} are available",
+        )  # fmt: skip
+
+
+def readers_can_write(buffer: DMABuffer) -> bool:
+    """True if the kernel lets any holder of the descriptor write, whatever was agreed on."""
+    return not seals_of(buffer.fileno()) & (fcntl.F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)
+
+
+def _seal(number: int) -> None:
+    """No new writable mapping, and no write(), for anybody; those that exist go on.
+
+    Linux 5.1 and later know the seal. Older kernels leave the memory as that of any memfd.
+    """
+    try:
+        fcntl.fcntl(number, fcntl.F_ADD_SEALS, F_SEAL_FUTURE_WRITE | fcntl.F_SEAL_SEAL)
+    except OSError:
+        fcntl.fcntl(number, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SEAL)

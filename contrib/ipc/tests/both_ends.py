@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both ends of a ring in one process, and writers and readers of the tests' own."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
+
+PACKETS = socket.SOCK_SEQPACKET
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Two ends of a connection of packets."""
+    return socket.socketpair(socket.AF_UNIX, PACKETS)
+
+
+def join(writer: RingWriter, **options: Any) -> RingReader:
+    """A reader in this process; the writer serves while it is made."""
+    ours, theirs = pair()
+    writer.add(ours)
+    writer.serve()  # who has just left is not counted any more
+    before = len(writer.statistics.readers)
+    done = threading.Event()
+
+    def serve() -> None:
+        while len(writer.statistics.readers) == before and not done.is_set():
+            writer.serve(0.01)
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    try:
+        return RingReader(theirs, **options)
+    finally:
+        done.set()
+        serving.join()
+
+
+def connect(writer: RingWriter, address: str, **options: Any) -> RingReader:
+    """A reader in this process that looks for the writer itself."""
+    made: list[RingReader] = []
+    connecting = threading.Thread(target=lambda: made.append(RingReader(address, **options)))
+    connecting.start()
+    writer.wait_for_readers(1, timeout=20)
+    connecting.join()
+    return made[0]
+
+
+@contextmanager
+def ring(readers: int = 1, **options: Any) -> Iterator[tuple[Any, ...]]:
+    """A writer of small pictures, and so many readers."""
+    options = {"format": "GRAY8", "width": 64, "height": 16, "timeout": 20, **options}
+    with RingWriter(**options) as writer:
+        made = [join(writer, timeout=20) for _ in range(readers)]
+        try:
+            yield (writer, *made)
+        finally:
+            for reader in made:
+                reader.close()
+
+
+def writer_at(address: str, **options: object) -> RingWriter:
+    """A writer of small pictures, which readers find by its address."""
+    options = {"format": "GRAY8", "width": 64, "height": 16, "timeout": 60, "slots": 4, **options}
+    return RingWriter(address, **options)  # type: ignore[arg-type]
+
+
+def sent(writer: RingWriter, value: int) -> int:
+    """Fill a slot with a number, and send it."""
+    frame = writer.acquire()
+    with frame.map("cpu", "w") as view:
+        (view.planes[0] if hasattr(view, "planes") else view).native[...] = value
+    frame.meta.pts = value
+    return writer.send(frame)
+
+
+def value_of(frame: Any) -> int:
+    """The number that a picture is filled with."""
+    array = frame.map("cpu").planes[0].native
+    assert array.min() == array.max()
+    return int(array[0, 0])
+
+
+def wait(reader: RingReader) -> None:
+    """Have a reader find that nothing has come."""
+    with pytest.raises(RingTimeoutError):
+        reader.read(0)
+
+
+def wait_until(true: Callable[[], object], seconds: float = 20) -> bool:
+    """Whether something becomes true in time."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def served(writer: RingWriter, true: Callable[[], object], seconds: float = 20) -> bool:
+    """The same while the writer serves."""
+
+    def look() -> object:
+        writer.serve()
+        return true()
+
+    return wait_until(look, seconds)
+
+
+def started(code: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """Run code in its own process, not a fork."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], text=True, stdout=subprocess.PIPE, **options
+    )
+
+
+def said(process: subprocess.Popen[str], lines: int) -> list[str]:
+    """So many lines that a process printed."""
+    assert process.stdout is not None
+    return [process.stdout.readline().strip() for _ in range(lines)]
+
+
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """This process can open nothing more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.dup(0)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def same_descriptors() -> Iterator[None]:
+    """What is open before is open after, and nothing else.
+
+    What earlier tests left to the collector stays meanwhile, whatever it holds open.
+    """
+    gc.disable()
+    try:
+        before = sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names alone
+        yield
+        assert sorted(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above
+    finally:
+        gc.enable()
+
+
+def memfds() -> int:
+    """How many memfds of samebytes are open here."""
+    numbers = os.listdir("/proc/self/fd")  # noqa: PTH208 - names alone
+    links = []
+    for number in numbers:
+        try:
+            links.append(os.readlink(f"/proc/self/fd/{number}"))  # noqa: PTH115 - as above
+        except FileNotFoundError:
+            continue
+    return sum(link.startswith("/memfd:samebytes") for link in links)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is let in, by the user of the process at the other end: the ring's own, and root."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import pytest
+
+import samebytes
+from samebytes import Fd
+from samebytes_ipc import OfferError, RingWriter
+from samebytes_ipc._pickle import offers as pickling
+from samebytes_ipc._pickle.offers import offers
+from samebytes_ipc._ring import server
+from samebytes_ipc._sockets.peers import greet
+from samebytes_ipc._sockets.transport import receive_part
+
+from .both_ends import connect, sent, value_of, wait_until
+from .ring_packets import GREETING
+
+# Python's own word on threads.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+NOBODY = 65534
+OWN = 1234
+AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_offered() -> Iterator[None]:
+    """The thread that answers has ended, and holds no memory any more."""
+    yield
+    assert wait_until(lambda: not len(offers) and offers._listener is None)
+
+
+def as_nobody(address: bytes | str, kind: int, says: bytes) -> bytes:
+    """What a process of another user is answered."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            with socket.socket(socket.AF_UNIX, kind) as sock:
+                sock.settimeout(20)
+                sock.connect(address)
+                answer = b""
+                try:
+                    sock.sendall(says)
+                    answer = sock.recv(100)
+                except ConnectionError:
+                    pass
+                os.write(writing, b"answered " + answer)
+            os._exit(0)
+        finally:
+            os._exit(99)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        answered = file.read()
+    assert os.waitpid(child, 0) == (child, 0)
+    return answered
+
+
+@pytest.fixture
+def ring() -> Any:
+    """A writer at an abstract name, to which any user can connect."""
+    name = f"@{secrets.token_hex(8)}"
+    with RingWriter(name, format="GRAY8", width=64, height=16, timeout=20) as writer:
+        stop = threading.Event()
+
+        def serve() -> None:
+            while not stop.is_set():
+                writer.serve(0.01)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield writer, name
+        stop.set()
+        thread.join()
+
+
+@AS_ROOT
+def test_another_user_does_not_join_a_ring(ring: Any) -> None:
+    writer, name = ring
+    joins = GREETING.pack(b"J", b"SBRG", 1, 0)
+    assert as_nobody(name.replace("@", "\0"), socket.SOCK_SEQPACKET, joins) == b"answered "
+    assert not writer.statistics.readers
+
+
+class OwnUser:
+    """The module os in a process of that user."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def getuid(self) -> int:
+        return OWN
+
+
+@pytest.mark.parametrize(("user", "joins"), [(OWN, True), (0, True), (NOBODY, False)])
+def test_a_ring_asks_for_the_user_of_who_connects(
+    user: int, joins: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "os", OwnUser())
+    monkeypatch.setattr(server, "user_of", lambda _: user)
+    address = str(tmp_path / "ring")
+    with RingWriter(address, format="GRAY8", width=64, height=16, timeout=20) as writer:
+        if joins:
+            with connect(writer, address, timeout=20) as reader:
+                sent(writer, 3)
+                assert value_of(reader.read()) == 3
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+            sock.settimeout(20)
+            sock.connect(address)
+            writer.serve()
+            assert sock.recv(1) == b""
+
+
+def offered() -> tuple[bytes, bytes, bytes]:
+    """A pickle, and where it is fetched with which key."""
+    frame = samebytes.context("dma").allocate_frame("GRAY8", 64, 16)
+    pickled = bytes(ForkingPickler.dumps(frame))
+    (key,), listener = offers._offers, offers._listener
+    assert listener is not None
+    return pickled, listener.getsockname(), key
+
+
+@AS_ROOT
+def test_another_user_gets_nothing_for_a_key() -> None:
+    pickled, address, key = offered()
+    assert as_nobody(address, socket.SOCK_STREAM, key) == b"answered "
+    assert value_of(pickle.loads(pickled)) == 0  # it was not spent
+
+
+def here(_: socket.socket) -> bool:
+    """True in the thread that answers, where the other end is the one that loads."""
+    return threading.current_thread().name == "samebytes offers"
+
+
+@pytest.mark.parametrize("other_one", ["who loads", "who answers"])
+def test_both_ends_of_a_pickle_ask_for_the_user_of_the_other(
+    other_one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pickled, _, _ = offered()
+    monkeypatch.setattr(pickling, "os", OwnUser())
+    for user in (NOBODY, 0):  # the first one fetches nothing, and spends nothing
+        asked: list[Any] = []
+
+        def user_of(sock: socket.socket, user: int = user, asked: list[Any] = asked) -> int:
+            asked.append(sock)
+            return user if here(sock) is (other_one == "who loads") else OWN
+
+        monkeypatch.setattr(pickling, "user_of", user_of)
+        if user:
+            with pytest.raises(OfferError):
+                pickle.loads(pickled)
+            assert len(offers) == 1
+        else:
+            assert value_of(pickle.loads(pickled)) == 0
+        assert asked
+
+
+def test_who_sent_a_packet_is_who_the_kernel_says() -> None:
+    """The number of a process comes with its credentials, and not with descriptors."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        greet(ours, b"hello")
+        fds: list[Fd] = []
+        packet, _, sender = receive_part(theirs, 100, fds)
+        assert (packet, sender) == (b"hello", os.getpid())
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+        reading, writing = os.pipe()
+        socket.send_fds(ours, [b"more"], [reading])
+        assert receive_part(theirs, 100, fds)[2] == 0
+        assert [os.fstat(fd.fileno()).st_ino for fd in fds] == [os.fstat(reading).st_ino]
+        for fd in fds:
+            fd.close()
+        os.close(reading)
+        os.close(writing)

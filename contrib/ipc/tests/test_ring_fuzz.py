@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever packets come, to either side: frames that can be read, or an error of samebytes."""
+
+from __future__ import annotations
+
+import copy
+import fcntl
+import gc
+import json
+import os
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from samebytes import Frame
+from samebytes.errors import NoRouteError, SamebytesError
+from samebytes_ipc import RingReader, RingWriter
+
+from .both_ends import pair, sent
+from .test_passing_fuzz import DOCUMENTS, change
+
+pytestmark = pytest.mark.together
+
+GREETING = struct.Struct("<c4sHH")
+NUMBER = struct.Struct("<cH")
+FRAME = struct.Struct("<cHHQBqII")
+DONE = struct.Struct("<cHQ")
+
+META: dict[str, Any] = {
+    "regions": [{"x": 0, "y": 0, "width": 1, "height": 1, "label": "", "confidence": None,
+                 "metadata": {}, "entries": []}],
+    "metadata": {"a": 1},
+    "entries": DOCUMENTS[1]["frame"]["entries"],
+}  # fmt: skip
+
+
+def _memfd(size: int = 4096, seals: int = fcntl.F_SEAL_SHRINK) -> int:
+    number = os.memfd_create("fuzz", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+    os.ftruncate(number, size)
+    fcntl.fcntl(number, fcntl.F_ADD_SEALS, seals)
+    return number
+
+
+MAKERS: tuple[Callable[[], int], ...] = (
+    lambda: _memfd(4096),
+    lambda: _memfd(300),
+    lambda: _memfd(4096, 0),
+    lambda: os.open("/dev/zero", os.O_RDWR),
+    lambda: os.eventfd(0),
+)
+
+small = st.integers(0, 3)
+numbers = st.sampled_from([0] * 6 + [1, 2, 63, 64, 127, 128, 65535])
+Packet = tuple[bytes, list[Callable[[], int]]]
+
+
+@st.composite
+def bodies(draw: st.DrawFn, whole: Any) -> bytes:
+    """JSON with up to two values replaced, removed or added."""
+    document = copy.deepcopy(whole)
+    for _ in range(draw(st.integers(0, 2))):
+        change(draw, document)
+    return json.dumps(document).encode()
+
+
+@st.composite
+def packets(draw: st.DrawFn) -> Packet:
+    """One packet of a writer, mostly one that could be."""
+    kind = draw(st.sampled_from("SSLLFFFFFEx"))
+    right_one, other = MAKERS[0], MAKERS[3]
+    most: list[list[Callable[[], int]]] = [[]] * 6
+    makers = draw(st.sampled_from([*most, [right_one], [right_one, right_one], [other]]))
+    if kind == "S":
+        right = draw(st.integers(0, 4))
+        makers = [right_one] if right else draw(st.lists(st.sampled_from(MAKERS), max_size=2))
+        return NUMBER.pack(b"S", draw(numbers)), makers
+    if kind == "L":
+        layout = {"readonly": True, "frame": {**DOCUMENTS[1]["frame"], "entries": []}}
+        which = draw(st.sampled_from([layout, layout, DOCUMENTS[0]]))
+        return NUMBER.pack(b"L", draw(numbers)) + draw(bodies(which)), makers
+    if kind == "F":
+        head = FRAME.pack(
+            b"F", draw(numbers), draw(numbers), draw(st.integers(0, 40)),
+            draw(st.sampled_from([0, 1, 2, 3, 3, 4, 255])), draw(st.integers(-9, 9)),
+            draw(small), draw(small),
+        )  # fmt: skip
+        body = draw(st.just(b"") | bodies(META) | st.binary(max_size=9))
+        return head + body, makers if body else draw(st.sampled_from([most[0], most[0], makers]))
+    if kind == "E":
+        return draw(st.sampled_from([b"E", b"EE"])), makers
+    return draw(st.binary(min_size=1, max_size=40)), makers
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_waits_for_the_collector() -> None:
+    """What earlier modules left to it would close its descriptors at any moment."""
+    gc.collect()
+
+
+def _descriptors() -> list[str]:
+    return sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names alone
+
+
+def _use(item: Any) -> None:
+    """Read every byte; what has no rows says so."""
+    try:
+        view = item.map("cpu")
+    except NoRouteError:
+        return
+    for array in view if isinstance(view, Frame) else (view,):
+        assert array.native.sum() == 0
+
+
+@settings(deadline=None, max_examples=250)
+@given(sent=st.lists(packets(), max_size=12), usual=st.booleans())
+def test_any_packets_of_a_writer(sent: list[Packet], usual: bool) -> None:
+    begin: list[Packet] = []
+    if usual:
+        layout = {"readonly": True, "frame": {**DOCUMENTS[1]["frame"], "entries": []}}
+        begin = [
+            (NUMBER.pack(b"S", 0), [MAKERS[0]]),
+            (NUMBER.pack(b"L", 0) + json.dumps(layout).encode(), []),
+        ]
+    before = _descriptors()
+    ours, theirs = pair()
+    with theirs:
+        theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
+        with RingReader(ours, timeout=20) as reader:
+            for packet, makers in [*begin, *sent]:
+                fds = [make() for make in makers]
+                socket.send_fds(theirs, [packet], fds)
+                for fd in fds:
+                    os.close(fd)
+            theirs.shutdown(socket.SHUT_WR)
+            kept = []
+            try:
+                while (item := reader.read()) is not None:
+                    _use(item)
+                    kept.append(item)
+            except SamebytesError:
+                pass
+            item = None
+            for item in kept:  # they stay as they are
+                _use(item)
+            del item, kept
+    assert _descriptors() == before
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> list[bytes]:
+    """Packets of a reader, many of them right if they come at the right time."""
+
+    def one() -> bytes:
+        kind = draw(st.sampled_from("DDDDDXJ?"))
+        if kind == "D":
+            return DONE.pack(b"D", draw(small), draw(st.integers(0, 9)))
+        if kind == "X":
+            count = draw(small)
+            said = draw(st.sampled_from([count] * 4 + [count + 1]))
+            return NUMBER.pack(b"X", said) + b"".join(
+                struct.pack("<Q", draw(st.integers(0, 9))) for _ in range(count)
+            )
+        if kind == "J":
+            return GREETING.pack(b"J", b"SBRG", 1, draw(small))
+        return draw(st.binary(min_size=1, max_size=30))
+
+    return [one() for _ in range(draw(st.integers(0, 12)))]
+
+
+@settings(deadline=None, max_examples=250)
+@given(sent_back=answers(), joins=st.booleans(), drops=st.booleans())
+def test_any_packets_of_a_reader(sent_back: list[bytes], joins: bool, drops: bool) -> None:
+    """The writer's numbers always add up, and it goes on."""
+    before = _descriptors()
+    ours, theirs = pair()
+    with theirs, RingWriter(
+        format="GRAY8", width=16, height=4, slots=4, timeout=20,
+        when_full="drop-oldest" if drops else "wait",
+    ) as writer:  # fmt: skip
+        writer.add(ours)
+        if joins:
+            theirs.send(GREETING.pack(b"J", b"SBRG", 1, 0))
+        writer.serve()
+        for number, packet in enumerate(sent_back):
+            if number < 3:
+                sent(writer, number)
+            with suppress(BrokenPipeError, ConnectionResetError):
+                theirs.send(packet)
+            writer.serve()
+            for each in (*writer.statistics.readers, writer.statistics.gone):
+                total = each.done + each.dropped + each.lost + each.waiting + each.held
+                assert each.offered == total
+                assert min(each.done, each.dropped, each.lost) >= 0
+            uses = [len(slot.deliveries) for slot in writer._pool.own]
+            held = sum(s.held + s.waiting for s in writer.statistics.readers)
+            assert sum(uses) <= held
+        theirs.close()
+        for number in range(6):  # there is room for more than all slots
+            sent(writer, number)
+        assert writer.statistics.accepted == min(len(sent_back), 3) + 6
+    assert _descriptors() == before

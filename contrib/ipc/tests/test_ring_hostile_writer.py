@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hostile writer of a ring: its reader refuses it by name, and keeps nothing of what came."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from samebytes_ipc import EndOfStreamError, MessageError, RingReader, RingRefusedError
+
+from .both_ends import pair, value_of, wait
+from .ring_packets import DONE, FRAME, GREETING, META, NUMBER, descriptors, layout, memfd
+
+
+@pytest.fixture
+def victim() -> Iterator[tuple[RingReader, socket.socket]]:
+    """A reader, and the socket of what it believes to be its writer."""
+    ours, theirs = pair()
+    with theirs:
+        theirs.settimeout(20)
+        theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
+        before = descriptors()
+        with RingReader(ours, timeout=20) as reader:
+            assert theirs.recv(100) == GREETING.pack(b"J", b"SBRG", 1, 0)
+            yield reader, theirs
+        del before
+
+
+def slot(theirs: socket.socket, fd: int, number: int = 0) -> None:
+    socket.send_fds(theirs, [NUMBER.pack(b"S", number)], [fd])
+    os.close(fd)
+
+
+def frame(sequence: int = 1, *, slot: int = 0, layout: int = 0, flags: int = 0, pts: int = 0,
+          base: tuple[int, int] = (0, 0)) -> bytes:  # fmt: skip
+    return FRAME.pack(b"F", slot, layout, sequence, flags, pts, *base)
+
+
+def test_an_honest_forger(victim: tuple[RingReader, socket.socket]) -> None:
+    """What the tests below change one thing of."""
+    reader, theirs = victim
+    slot(theirs, memfd())
+    theirs.send(NUMBER.pack(b"L", 0) + layout())
+    theirs.send(frame(flags=3, pts=9, base=(1, 30)) + json.dumps(META).encode())
+    got = reader.read()
+    assert (got.pts, str(got.meta.time_base), value_of(got)) == (9, "1/30", 0)
+    del got
+    assert theirs.recv(100) == DONE.pack(b"D", 0, 1)
+    theirs.send(b"E")
+    assert reader.read() is None
+
+
+def bad(packets: Callable[[socket.socket], object]) -> Callable[[socket.socket], object]:
+    return packets
+
+
+def after_slot(*packets: bytes) -> Callable[[socket.socket], object]:
+    def run(theirs: socket.socket) -> None:
+        slot(theirs, memfd())
+        for packet in packets:
+            theirs.send(packet)
+
+    return run
+
+
+def after_layout(*packets: bytes) -> Callable[[socket.socket], object]:
+    return after_slot(NUMBER.pack(b"L", 0) + layout(), *packets)
+
+
+def with_descriptors(packet: bytes, *sizes: int) -> Callable[[socket.socket], object]:
+    def run(theirs: socket.socket) -> None:
+        slot(theirs, memfd())
+        theirs.send(NUMBER.pack(b"L", 0) + layout())
+        numbers = [memfd(size) for size in sizes]
+        socket.send_fds(theirs, [packet], numbers)
+        for number in numbers:
+            os.close(number)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("packets", "field"),
+    [
+        (lambda s: slot(s, os.open("/dev/zero", os.O_RDWR)), "slot[0]"),
+        (lambda s: slot(s, os.open("/", os.O_RDONLY)), "slot[0]"),
+        (lambda s: slot(s, memfd(seals=0)), "slot[0]"),
+        (lambda s: slot(s, memfd(size=0)), "slot[0]"),
+        (lambda s: slot(s, memfd(), number=128), "slot"),
+        (lambda s: s.send(NUMBER.pack(b"S", 0)), "slot[0]"),
+        (with_descriptors(NUMBER.pack(b"S", 1), 4096, 4096), "slot[1]"),
+        (lambda s: s.send(b"S"), "slot"),
+        (lambda s: s.send(NUMBER.pack(b"L", 64) + layout()), "layout"),
+        (lambda s: s.send(NUMBER.pack(b"L", 0)), "layout"),
+        (lambda s: s.send(NUMBER.pack(b"L", 0) + b"{}"), "description"),
+        (lambda s: s.send(NUMBER.pack(b"L", 0) + layout(buffer=1)), "frame.planes[0].buffer"),
+        (lambda s: s.send(NUMBER.pack(b"L", 0) + layout(dtype="u8")), "frame.planes[0].dtype"),
+        (after_layout(frame(slot=1)), "frame.slot"),
+        (after_layout(frame(slot=65535)), "frame"),
+        (after_layout(frame(layout=1)), "frame.layout"),
+        (after_layout(frame(layout=64)), "frame"),
+        (after_layout(frame(flags=4)), "frame"),
+        (after_layout(frame(flags=2, base=(1, 0))), "frame.time_base"),
+        (after_layout(frame(flags=2, base=(1 << 31, 1))), "frame.time_base"),
+        (after_layout(frame(0)), "frame.sequence"),
+        (after_layout(frame()[:-1]), "frame"),
+        (after_layout(b"F"), "frame"),
+        (after_slot(NUMBER.pack(b"L", 0) + layout(offset=3073), frame()), "frame.planes[0]"),
+        (after_slot(NUMBER.pack(b"L", 0) + layout(strides=[1, 1]), frame()), "frame.planes[0]"),
+        (after_slot(NUMBER.pack(b"L", 0) + layout(shape=[16, 32]), frame()), "frame.planes"),
+        (after_layout(frame() + b"{}"), "description"),
+        (after_layout(frame() + b"["), "description"),
+        (after_layout(frame() + json.dumps({**META, "metadata": {"samebytes": []}}).encode()),
+         "metadata"),
+        (with_descriptors(frame(), 4096), "descriptors"),
+        (with_descriptors(frame() + json.dumps(META).encode(), 4096), "descriptors[0]"),
+        (with_descriptors(NUMBER.pack(b"L", 1) + layout(), 4096), "descriptors"),
+        (with_descriptors(b"E", 4096), "descriptors"),
+        (lambda s: s.send(b"EE"), "end"),
+        (lambda s: s.send(b"?"), "packet"),
+        (lambda s: s.send(GREETING.pack(b"W", b"SBRG", 1, 4)), "packet"),
+        (lambda s: s.send(DONE.pack(b"D", 0, 1)), "packet"),
+        (lambda s: s.send(b"L" + b"x" * 66_000), "packet"),
+    ],
+)  # fmt: skip
+def test_a_forged_packet_of_a_writer(
+    victim: tuple[RingReader, socket.socket],
+    packets: Callable[[socket.socket], object],
+    field: str,
+) -> None:
+    reader, theirs = victim
+    before = descriptors()
+    packets(theirs)
+    with pytest.raises(MessageError) as caught:
+        reader.read()
+    assert caught.value.field == field, caught.value
+    # Nothing of what came is kept, and the connection is closed.
+    del caught
+    assert descriptors() <= before
+    while theirs.recv(100):
+        pass
+    assert reader.read() is None
+
+
+def test_frames_that_come_again(victim: tuple[RingReader, socket.socket]) -> None:
+    reader, theirs = victim
+    slot(theirs, memfd())
+    theirs.send(NUMBER.pack(b"L", 0) + layout())
+    for number in (5, 7, 7):
+        theirs.send(frame(number))
+    got = [reader.read(), reader.read()]
+    assert reader.statistics.missed == 1
+    with pytest.raises(MessageError, match="7 comes after 7"):
+        reader.read()
+    assert [value_of(f) for f in got] == [0, 0]
+
+
+def test_a_slot_that_is_replaced_while_a_frame_uses_it(
+    victim: tuple[RingReader, socket.socket],
+) -> None:
+    """The frame keeps the memory that it was checked with."""
+    reader, theirs = victim
+    slot(theirs, memfd())
+    theirs.send(NUMBER.pack(b"L", 0) + layout())
+    theirs.send(frame(1))
+    got = reader.read()
+    array = got.map("cpu").planes[0].native
+    slot(theirs, memfd(512))
+    theirs.send(frame(2))
+    with pytest.raises(MessageError, match=r"frame\.planes\[0\]"):
+        reader.read()
+    assert array.sum() == 0
+    assert value_of(got) == 0
+
+
+def test_a_slot_that_is_replaced_when_a_frame_of_it_was_prepared(
+    victim: tuple[RingReader, socket.socket],
+) -> None:
+    """The next frame lies in the new memory, and the old one is given up."""
+    reader, theirs = victim
+    theirs.send(NUMBER.pack(b"L", 0) + layout())
+    open_before = descriptors()
+    for sequence in range(1, 6):
+        number = memfd()
+        os.pwrite(number, bytes([sequence]) * 4096, 0)
+        slot(theirs, number)
+        theirs.send(frame(sequence))
+        assert value_of(reader.read()) == sequence
+        wait(reader)
+        assert descriptors() == open_before + 1
+    slot(theirs, memfd(512))
+    theirs.send(frame(6))
+    with pytest.raises(MessageError, match=r"frame\.planes\[0\]"):
+        reader.read()
+
+
+def test_a_layout_that_is_replaced_when_a_frame_of_it_was_prepared(
+    victim: tuple[RingReader, socket.socket],
+) -> None:
+    reader, theirs = victim
+    number = memfd()
+    os.pwrite(number, b"".join(bytes([row]) * 64 for row in range(64)), 0)
+    slot(theirs, number)
+    for sequence, row in enumerate((0, 16, 3), 1):
+        theirs.send(NUMBER.pack(b"L", 0) + layout(offset=row * 64))
+        theirs.send(frame(sequence))
+        array = reader.read().map("cpu").planes[0].native
+        assert array[:, 0].tolist() == list(range(row, row + 16))
+        wait(reader)
+    theirs.send(NUMBER.pack(b"L", 0) + layout(offset=4096 - 64))
+    theirs.send(frame(4))
+    with pytest.raises(MessageError, match=r"frame\.planes\[0\]"):
+        reader.read()
+
+
+def test_a_layout_that_is_replaced(victim: tuple[RingReader, socket.socket]) -> None:
+    """It is checked against each slot again."""
+    reader, theirs = victim
+    slot(theirs, memfd(1024))
+    theirs.send(NUMBER.pack(b"L", 0) + layout())
+    theirs.send(frame(1))
+    assert value_of(reader.read()) == 0
+    theirs.send(NUMBER.pack(b"L", 0) + layout(offset=1))
+    theirs.send(frame(2))
+    with pytest.raises(MessageError, match=r"frame\.planes\[0\]"):
+        reader.read()
+
+
+def test_slots_cannot_be_cut_short(victim: tuple[RingReader, socket.socket]) -> None:
+    """Reading past the end of a file ends a process with SIGBUS."""
+    reader, theirs = victim
+    number = memfd()
+    slot(theirs, os.dup(number))
+    theirs.send(NUMBER.pack(b"L", 0) + layout())
+    theirs.send(frame(1))
+    got = reader.read()
+    for size in (0, 100):
+        with pytest.raises(PermissionError):
+            os.ftruncate(number, size)
+    os.close(number)
+    assert value_of(got) == 0
+
+
+@pytest.mark.parametrize(
+    ("welcome", "error"),
+    [
+        (GREETING.pack(b"W", b"SBRX", 1, 4), MessageError),
+        (GREETING.pack(b"W", b"SBRG", 2, 4), MessageError),
+        (GREETING.pack(b"W", b"SBRG", 1, 0), MessageError),
+        (GREETING.pack(b"W", b"SBRG", 1, 4) + b"x", MessageError),
+        (b"F" * 40, MessageError),
+        (b"R\xff\xfe" + b"no" * 2000, RingRefusedError),
+    ],
+)
+def test_a_forged_welcome(welcome: bytes, error: type[Exception]) -> None:
+    before = descriptors()
+    ours, theirs = pair()
+    with theirs:
+        theirs.send(welcome)
+        with pytest.raises(error) as caught:
+            RingReader(ours, timeout=20)
+        assert len(str(caught.value)) < 2500
+    assert descriptors() == before
+
+
+def test_a_writer_that_says_nothing() -> None:
+    from samebytes_ipc import RingTimeoutError
+
+    ours, theirs = pair()
+    with theirs, pytest.raises(RingTimeoutError):
+        RingReader(ours, timeout=0.05)
+
+
+def test_a_writer_that_ends_before_its_welcome() -> None:
+    ours, theirs = pair()
+    ending = threading.Timer(0.05, theirs.close)
+    ending.start()
+    with pytest.raises(EndOfStreamError):
+        RingReader(ours, timeout=20)
+    ending.join()
