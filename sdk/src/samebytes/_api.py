@@ -208,6 +208,9 @@ def refresh() -> None:
     for type_ in [t for t in _tensors if t is not np.ndarray]:
         del _tensors[type_]
     compiled.forget_compiled()
+    from ._converting import converting  # deferred: few programs convert
+
+    converting.forget()
 
 
 def _find_wrap(native: Any) -> tuple[str, Wrap]:

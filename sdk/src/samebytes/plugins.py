@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._aside import Aside, GivenUpError, taken_from
+from ._converting.conversion import Conversion
+from ._converting.picture import PictureInfo
 from ._core.access import Access, check_access
 from ._core.arrays import PointerArray, array_in, arrays_in
 from ._core.closed import read_slot
@@ -70,6 +72,7 @@ from ._plugins.hooks import hookimpl
 from ._plugins.specs import (
     API,
     ContextSpec,
+    ConverterSpec,
     ElementSpec,
     NativeSpec,
     Plugin,
@@ -95,6 +98,8 @@ __all__ = [
     "Context",
     "ContextRegistry",
     "ContextSpec",
+    "Conversion",
+    "ConverterSpec",
     "CpuTensor",
     "DType",
     "Device",
@@ -118,6 +123,7 @@ __all__ = [
     "NativeSpec",
     "NativeStorage",
     "OwnedPointer",
+    "PictureInfo",
     "Plugin",
     "PluginDeprecationWarning",
     "PointerArray",

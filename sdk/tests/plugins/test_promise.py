@@ -36,6 +36,10 @@ NAMES_1_0 = frozenset((
 ))  # fmt: skip
 HOOKS_1_0 = frozenset(("samebytes_tensors", "samebytes_contexts", "samebytes_mappers"))
 
+# The minor that comes next, and the one after.
+NEXT = (plugins.API[0], plugins.API[1] + 1)
+AFTER = (plugins.API[0], plugins.API[1] + 2)
+
 # A plugin as API 1.0 wants it, with no more than that has.
 PLUGIN_1_0 = """
 from samebytes.plugins import ContextSpec, MapperSpec, NativeSpec, Plugin, Transfer, hookimpl
@@ -96,7 +100,7 @@ def test_what_had_to_be_said_in_1_0_is_enough() -> None:
     plugins.ProbeResult(usable=True)
 
 
-@pytest.mark.parametrize("newer", [(1, 1), (1, 12)])
+@pytest.mark.parametrize("newer", [NEXT, (1, 12)])
 def test_an_older_plugin_under_a_newer_minor(
     site: Site, monkeypatch: pytest.MonkeyPatch, newer: tuple[int, int]
 ) -> None:
@@ -105,14 +109,14 @@ def test_an_older_plugin_under_a_newer_minor(
     assert (found().state, found().memory_types) == ("ready", ("alpha",))
 
 
-@pytest.mark.parametrize("declared", [(1, 2), (2, 0), (0, 1)])
+@pytest.mark.parametrize("declared", [AFTER, (2, 0), (0, 1)])
 def test_a_plugin_for_another_api_is_set_aside(
     site: Site, monkeypatch: pytest.MonkeyPatch, declared: tuple[int, int]
 ) -> None:
-    as_if(monkeypatch, PluginAPI((1, 1), hooks))
+    as_if(monkeypatch, PluginAPI(NEXT, hooks))
     install(site, declared)
     assert found().state == "set aside"
-    assert f"it declares plugin API {declared}, this samebytes has (1, 1)" in found().error
+    assert f"it declares plugin API {declared}, this samebytes has {NEXT}" in found().error
     assert "upgrade samebytes, or install a release of the plugin for API 1.x" in found().error
     sb.context("cpu")
     monkeypatch.setenv("SAMEBYTES_STRICT", "1")
@@ -128,17 +132,17 @@ def test_a_hook_that_got_an_argument(site: Site, monkeypatch: pytest.MonkeyPatch
         """With more to know."""
 
     specs = specs_of(samebytes_mappers=pluggy.HookspecMarker("samebytes")(samebytes_mappers))
-    as_if(monkeypatch, PluginAPI((1, 1), specs, {"machine": "made up"}))
+    as_if(monkeypatch, PluginAPI(NEXT, specs, {"machine": "made up"}))
     install(site)
     assert [e.name for e in found().edges] == ["cpu -> alpha"]
-    site.module("alpha_plugin", PLUGIN_1_0.format(api=(1, 1), argument="machine"))
+    site.module("alpha_plugin", PLUGIN_1_0.format(api=NEXT, argument="machine"))
     sb.refresh()
     assert [e.name for e in found().edges] == ["cpu -> alpha"]
 
 
 @pytest.fixture
 def deprecated_hook(monkeypatch: pytest.MonkeyPatch) -> None:
-    """API 1.1, in which a hook is deprecated."""
+    """The next API, in which a hook is deprecated."""
     mark = pluggy.HookspecMarker("samebytes")
 
     def samebytes_mappers() -> list[MapperSpec]:  # type: ignore[empty-body]
@@ -147,12 +151,12 @@ def deprecated_hook(monkeypatch: pytest.MonkeyPatch) -> None:
     specs = specs_of(samebytes_mappers=mark(samebytes_mappers, warn_on_impl=OLD_HOOK))
     # The plugins of the core itself use what is new by then.
     monkeypatch.delattr("samebytes._cpu.plugin.samebytes_mappers")
-    as_if(monkeypatch, PluginAPI((1, 1), specs))
+    as_if(monkeypatch, PluginAPI(NEXT, specs))
 
 
 @pytest.fixture
 def deprecated_argument(monkeypatch: pytest.MonkeyPatch) -> None:
-    """API 1.1, in which an argument of a hook is deprecated."""
+    """The next API, in which an argument of a hook is deprecated."""
     mark = pluggy.HookspecMarker("samebytes")
 
     def samebytes_mappers(machine: str) -> list[MapperSpec]:  # type: ignore[empty-body]
@@ -161,7 +165,7 @@ def deprecated_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     specs = specs_of(
         samebytes_mappers=mark(samebytes_mappers, warn_on_impl_args={"machine": OLD_ARGUMENT})
     )
-    as_if(monkeypatch, PluginAPI((1, 1), specs, {"machine": "made up"}))
+    as_if(monkeypatch, PluginAPI(NEXT, specs, {"machine": "made up"}))
 
 
 @pytest.mark.usefixtures("deprecated_hook")

@@ -34,7 +34,7 @@ from ._meta import FFmpegMeta
 from ._pixel_formats import Palette, image_format_named, pixel_format_name
 from ._pyav import channel_count, frame_address
 
-__all__ = ["CpuToFrame", "describe_native", "frame_over"]
+__all__ = ["CpuToFrame", "describe_native", "frame_over", "row_distances"]
 
 _Array = ndarray[Any, np.dtype[Any]]
 
@@ -90,6 +90,17 @@ def frame_over(
         raise Refused("FFmpeg frames are images or sound, and this frame is neither")
     describe_native(native, meta)
     return native
+
+
+def row_distances(arrays: tuple[_Array, ...], info: ImageInfo) -> list[int]:
+    """The bytes from row to row of each plane, as FFmpeg counts them.
+
+    Raises:
+        LayoutError: FFmpeg lacks the format.
+        Refused: it cannot express how the arrays lie.
+    """
+    _, extents = _image_extents(info, tuple([(a.shape, a.strides, a.dtype) for a in arrays]))
+    return [extent.linesize for extent in extents]
 
 
 class _Extent(NamedTuple):

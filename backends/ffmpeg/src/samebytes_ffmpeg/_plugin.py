@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from samebytes.plugins import (
     ContextSpec,
+    ConverterSpec,
     ElementSpec,
     MapperSpec,
     NativeSpec,
@@ -16,7 +17,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=(1, 1),
+    api=(1, 2),
     summary="FFmpeg frames, in memory and of devices",
     packages={"av": 'pip install "samebytes[ffmpeg]"'},
     probe="samebytes_ffmpeg._probe:probe",
@@ -182,4 +183,16 @@ def samebytes_elements() -> list[ElementSpec]:
             element="samebytes_ffmpeg._elements._sink:FFmpegSink",
             summary="a video file of the frames",
         ),
+    ]
+
+
+@hookimpl
+def samebytes_converters() -> list[ConverterSpec]:
+    """libswscale, which reads and writes memory of the CPU."""
+    return [
+        ConverterSpec(
+            node="cpu",
+            converter="samebytes_ffmpeg._conversion:SwscaleConversion",
+            summary="libswscale",
+        )
     ]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from .._cpu.tensor import CpuTensor
+    from ..formats import ImageFormat
     from .context import Context, Target
     from .info import TensorInfo
     from .typed import AnyFrame
@@ -249,6 +250,53 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         from .cropping import crop_frame  # deferred: metadata needs the core
 
         return cast("Self", crop_frame(self, x, y, width, height, fit))
+
+    def convert(
+        self,
+        format_: str | ImageFormat,
+        width: int | None = None,
+        height: int | None = None,
+        *,
+        method: str = "linear",
+        color_range: str | None = None,
+        color_matrix: str | None = None,
+        by: str | None = None,
+        copy: bool = False,
+    ) -> Frame[CpuTensor]:
+        """The picture in another format and size, in memory of the CPU.
+
+        A plugin converts it that can read the frame without a copy: FFmpeg's or OpenCV's. The new
+        frame has memory of its own, which is used again when nobody holds it; this one is not
+        held. Its `meta` is its own: docs/reference/metadata.md says what it keeps. Each conversion
+        is counted in `samebytes.stats()`. Where nothing is to change, the frame is mapped to "cpu",
+        to be read, and nothing is counted.
+
+        Colours are those of the range and matrix that the frame says, or of what goes without
+        saying (`samebytes.formats.colors_of`).
+
+        Args:
+            format_: the pixel format, in any spelling: "RGB24", "NV12".
+            width: pixels in a row; this frame's if None.
+            height: rows; this frame's if None.
+            method: how to scale: "linear", "area", "nearest" or "cubic".
+            color_range: of the new picture, if it is YUV or gray: "limited" or "full".
+            color_matrix: of the new picture, if it is YUV: "bt709", "smpte170m" ...
+            by: the plugin that converts: "ffmpeg" or "opencv". None for the cheapest one.
+            copy: allow a copy on the way to where it is converted; it is counted.
+
+        Raises:
+            UnknownNameError: there is no such format, method, range, matrix or converter.
+            UnsupportedObjectError: this is not a picture, or no converter is installed that can
+                do it; the message says why.
+            CopyRequiredError: no converter can read the frame without a copy.
+            LayoutError: a size that the format cannot have, or colours that it does not have.
+        """
+        from .._converting.converting import convert_frame  # deferred: it needs the core
+
+        return convert_frame(
+            self, format_, width, height, method=method, color_range=color_range,
+            color_matrix=color_matrix, by=by, copy=copy,
+        )  # fmt: skip
 
     def __iter__(self) -> Iterator[TensorT_co]:
         return iter(self.planes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pluggy
 
-from .specs import ContextSpec, ElementSpec, MapperSpec, NativeSpec, ProtocolSpec
+from .specs import ContextSpec, ConverterSpec, ElementSpec, MapperSpec, NativeSpec, ProtocolSpec
 
 __all__ = ["PROJECT", "hookimpl"]
 
@@ -39,3 +39,8 @@ def samebytes_mappers() -> list[MapperSpec]:  # type: ignore[empty-body]  # a de
 @hookspec
 def samebytes_elements() -> list[ElementSpec]:  # type: ignore[empty-body]  # a declaration
     """The elements of pipelines, by name. Since API (1, 1)."""
+
+
+@hookspec
+def samebytes_converters() -> list[ConverterSpec]:  # type: ignore[empty-body]  # a declaration
+    """The converters of pictures, which `Frame.convert` chooses from. Since API (1, 2)."""

@@ -13,7 +13,15 @@ from .._core.edge import Transfer
 from ..errors import UnknownNameError
 from ..formats import ImageFormat
 from .requirements import parse_requirement
-from .specs import ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
+from .specs import (
+    ContextSpec,
+    ConverterSpec,
+    ElementSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    ProtocolSpec,
+)
 
 __all__ = ["problem_of_plugin", "problem_of_spec"]
 
@@ -43,6 +51,8 @@ def problem_of_spec(spec: Any) -> str | None:
         problems = _of_protocol(spec)
     elif isinstance(spec, ElementSpec):
         problems = _of_element(spec)
+    elif isinstance(spec, ConverterSpec):
+        problems = _of_converter(spec)
     else:
         problems = _of_mapper(spec)
     return next((p for p in problems if p is not None), None)
@@ -76,6 +86,14 @@ def _of_element(spec: ElementSpec) -> Iterator[str | None]:
         yield f"summary {spec.summary!r} is not a string"
 
 
+def _of_converter(spec: ConverterSpec) -> Iterator[str | None]:
+    yield _bad_node("node", spec.node)
+    yield _bad_reference("converter", spec.converter, "Class")
+    yield _bad_cost(spec.cost, spec.cost)
+    if not isinstance(spec.summary, str):
+        yield f"summary {spec.summary!r} is not a string"
+
+
 def _of_context(spec: ContextSpec) -> Iterator[str | None]:
     yield _bad_node("node", spec.node)
     yield _bad_reference("context", spec.context, "Class")
@@ -100,8 +118,7 @@ def _of_mapper(spec: MapperSpec) -> Iterator[str | None]:
         yield f"summary {spec.summary!r} is not a string"
     if not (isinstance(spec.access, tuple) and spec.access and set(spec.access) <= {*ACCESS_MODES}):
         yield f"access {spec.access!r} is not a tuple of some of {ACCESS_MODES}"
-    if not (isinstance(spec.weight, int | float) and 0 < spec.weight < math.inf):
-        yield f"cost {spec.cost!r} is not a positive number"
+    yield _bad_cost(spec.cost, spec.weight)
     if spec.formats is not None:
         yield _bad_names("formats", spec.formats) or _bad_formats(spec.formats)
     if not isinstance(spec.only, str):
@@ -113,6 +130,12 @@ def _bad_reference(field: str, text: object, what: str) -> str | None:
     if isinstance(text, str) and _REFERENCE.fullmatch(text):
         return None
     return f'{field} {text!r} is not "module:{what}"'
+
+
+def _bad_cost(cost: object, weight: object) -> str | None:
+    if isinstance(weight, int | float) and 0 < weight < math.inf:
+        return None
+    return f"cost {cost!r} is not a positive number"
 
 
 def _bad_level(level: object) -> str | None:

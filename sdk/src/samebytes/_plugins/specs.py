@@ -16,6 +16,7 @@ from .._core.edge import MapperSpec
 __all__ = [
     "API",
     "ContextSpec",
+    "ConverterSpec",
     "ElementSpec",
     "MapperSpec",
     "NativeSpec",
@@ -25,7 +26,7 @@ __all__ = [
     "ProtocolSpec",
 ]
 
-API = (1, 1)
+API = (1, 2)
 """The plugin API of this samebytes: (major, minor)."""
 
 
@@ -141,6 +142,26 @@ class ElementSpec:
 
     name: str
     element: str
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConverterSpec:
+    """A converter of pictures, which `Frame.convert` may choose. Since API (1, 2).
+
+    Of those that can read a frame without a copy, and that can convert it, the one is taken for
+    which the cost of the route and its own are the least; ties go by the names of the plugins.
+
+    Attributes:
+        node: where it reads frames: "cpu".
+        converter: "module:Class", a subclass of `Conversion`.
+        cost: of one conversion beside those of others; a copy costs 10,000.
+        summary: one line for those who want to know what converts: "libswscale".
+    """
+
+    node: str
+    converter: str
+    cost: float = 1_000.0
     summary: str = ""
 
 

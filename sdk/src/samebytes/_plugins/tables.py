@@ -10,7 +10,15 @@ from typing import TypeVar
 from ..errors import PluginConflictError, PluginError
 from .distributions import install_hint
 from .requirements import parse_requirement, satisfies
-from .specs import ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
+from .specs import (
+    ContextSpec,
+    ConverterSpec,
+    ElementSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    ProtocolSpec,
+)
 
 _Name = TypeVar("_Name", str, int | str)
 
@@ -26,6 +34,7 @@ class Declarations:
     mappers: tuple[MapperSpec, ...] = ()
     protocols: tuple[ProtocolSpec, ...] = ()
     elements: tuple[ElementSpec, ...] = ()
+    converters: tuple[ConverterSpec, ...] = ()
 
 
 @dataclass(slots=True)
@@ -83,6 +92,8 @@ class Tables:
     contexts: dict[str, ContextSpec] = field(default_factory=dict)
     elements: dict[str, ElementSpec] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
+    # By the name of their plugin.
+    converters: list[tuple[str, ConverterSpec]] = field(default_factory=list)
     # Which plugin declared a node, or wraps with a class: for errors that name the culprit.
     owner_of_node: dict[str, str] = field(default_factory=dict)
     owner_of_native: dict[str, str] = field(default_factory=dict)
@@ -115,6 +126,7 @@ class Tables:
         for element in record.declared.elements:
             self.elements[element.name] = element
             self.owner_of_element[element.name] = record.name
+        self.converters += [(record.name, spec) for spec in record.declared.converters]
         self.plugins[record.name] = record
 
     def link(self) -> None:

@@ -14,7 +14,16 @@ from ..errors import IncompatiblePluginError, PluginLoadError, UnknownNameError
 from . import hooks
 from .failures import described, shown
 from .spec_checks import problem_of_plugin, problem_of_spec
-from .specs import API, ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec
+from .specs import (
+    API,
+    ContextSpec,
+    ConverterSpec,
+    ElementSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    ProtocolSpec,
+)
 from .tables import Declarations
 
 __all__ = [
@@ -28,10 +37,11 @@ HOOKS = {
     "samebytes_contexts": ContextSpec,
     "samebytes_mappers": MapperSpec,
     "samebytes_elements": ElementSpec,
+    "samebytes_converters": ConverterSpec,
 }
 # Hooks that the first version of the API did not have: a plugin that declares less would be
 # accepted by a samebytes that does not know them.
-_SINCE = {"samebytes_elements": (1, 1)}
+_SINCE = {"samebytes_elements": (1, 1), "samebytes_converters": (1, 2)}
 _MARK = f"{hooks.PROJECT}_impl"  # where pluggy's marker leaves its options
 _Spec = TypeVar("_Spec")
 
@@ -154,6 +164,7 @@ def declarations(name: str, module: ModuleType) -> Declarations:
         contexts=_call(manager, name, "samebytes_contexts", ContextSpec),
         mappers=_call(manager, name, "samebytes_mappers", MapperSpec),
         elements=_call(manager, name, "samebytes_elements", ElementSpec),
+        converters=_call(manager, name, "samebytes_converters", ConverterSpec),
     )
 
 

@@ -4,18 +4,11 @@
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from .._core.closing import are_gone
 from .._core.frame import Frame
-from .._core.frame_meta import FrameMeta
-from .._core.locks import Lock
-from .._core.pointers import data_address
-from .._core.storage import LeasedStorage, Storage, joint_owner, parts_of
+from .._cpu.reused import ReusedFrames
 from ._channel import Stopped
 from ._current import CURRENT, blocked, is_stopping
 from ._watch import Clock
@@ -52,12 +45,10 @@ class FramePool:
     ) -> None:
         if maximum < 1:
             raise ValueError(f"maximum={maximum}: a pool has at least one frame")
-        self._make = make
+        self._frames = ReusedFrames(make, maximum)
         self._maximum = maximum
         self._timeout = timeout
         self._name = name
-        self._lock = Lock()
-        self._slots: list[_Slot] = []
 
     def acquire(self) -> Frame[Any]:
         """A frame that nobody else holds, to be written; its contents are those of its last use.
@@ -71,8 +62,7 @@ class FramePool:
         When the pipeline stops whose element waits here, the wait ends at once: an exception of the
         pipeline's own leaves the element.
         """
-        with self._lock:
-            found = self._free()
+        found = self._frames.lend()
         if found is None:
             with blocked():
                 found = self._awaited()
@@ -80,12 +70,11 @@ class FramePool:
 
     def close(self) -> None:
         """Let go of the frames; those that are held live on with their holders."""
-        with self._lock:
-            self._slots.clear()
+        self._frames.clear()
 
     def __len__(self) -> int:
         """The number of frames that were allocated."""
-        return len(self._slots)
+        return len(self._frames)
 
     def _awaited(self) -> Frame[Any]:
         watch = None if CURRENT.run is None else CURRENT.run.watch
@@ -99,71 +88,8 @@ class FramePool:
             # No event says that the last array is gone: whoever held it just drops it.
             time.sleep(nap)
             nap = min(2 * nap, _LONGEST_NAP)
-            with self._lock:
-                found = self._free()
+            found = self._frames.lend()
             if found is not None:
                 return found
             if clock.is_over():
                 raise clock.pool_error(self._name, self._maximum)
-
-    def _free(self) -> Frame[Any] | None:
-        for slot in self._slots:
-            if are_gone(slot.users):
-                break
-        else:
-            if len(self._slots) == self._maximum:
-                return None
-            slot = _Slot()
-        if slot.frame is None:
-            slot.frame = self._make()
-        lent, slot.users = _lent(slot.frame)
-        if lent is slot.frame:
-            slot.frame = None  # its memory goes with its last holder
-        if slot not in self._slots:
-            self._slots.append(slot)
-        return lent
-
-
-class _Slot:
-    """A frame of the pool's, and who uses it.
-
-    Attributes:
-        frame: what the pool holds of it; None where its memory is made again each time.
-        users: the storages that all who use it hold.
-    """
-
-    __slots__ = ("frame", "users")
-
-    def __init__(self) -> None:
-        self.frame: Frame[Any] | None = None
-        self.users: list[weakref.ref[Storage]] = []
-
-
-def _lent(frame: Frame[Any]) -> tuple[Frame[Any], list[weakref.ref[Storage]]]:
-    """A frame over the same bytes whose arrays hold storages of its own, and these storages.
-
-    Memory that has no arrays cannot be lent like this: its frame itself is given away.
-    """
-    if not all(type(plane.native) is np.ndarray for plane in frame.planes):
-        return frame, [weakref.ref(part) for part in frame._made or parts_of(frame.storage)]
-    leases: dict[int, LeasedStorage] = {}
-    natives, owners = [], []
-    for plane in frame.planes:
-        owner: Any = plane._owner
-        low, high = plane.info.extent
-        first = data_address(plane.native) + low
-        whole = isinstance(owner, Storage) and owner.address
-        key = owner.address if whole else first
-        lease = leases.get(key)
-        if lease is None:
-            nbytes = owner.nbytes if whole else high - low
-            lease = leases[key] = LeasedStorage(address=key, nbytes=nbytes, keep=owner)
-        native = plane.native
-        natives.append(
-            np.ndarray(native.shape, native.dtype, np.asarray(lease), first - low - key,
-                       native.strides)
-        )  # fmt: skip
-        owners.append(lease)
-    meta = FrameMeta(frame.meta.info)
-    lent = Frame.borrowed(tuple(natives), frame.context, meta, keep=joint_owner(owners))
-    return lent, list(map(weakref.ref, leases.values()))

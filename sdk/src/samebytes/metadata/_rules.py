@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from .._core.frame_meta import FrameMeta, Region
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from .._core.frame import Frame
 
 __all__ = ["meta_of_batch", "meta_of_part", "meta_of_warped"]
+
+_AS_IT_IS = AffineTransform()
 
 _FINEST = 1000
 """The denominator of a sample aspect ratio that was not only scaled, at most."""
@@ -76,7 +79,7 @@ def meta_of_warped(
     frame: Frame | FrameMeta,
     width: int,
     height: int,
-    transform: AffineTransform = AffineTransform(),  # noqa: B008  # it is immutable
+    transform: AffineTransform = _AS_IT_IS,
 ) -> FrameMeta:
     """A new FrameMeta for a picture that was scaled or warped.
 
@@ -99,8 +102,8 @@ def meta_of_warped(
     """
     meta = meta_of(frame)
     image = image_of(meta)
-    whole = transform == AffineTransform()
-    back = transform.inverse()
+    whole = transform is _AS_IT_IS or transform == _AS_IT_IS
+    back = _AS_IT_IS if whole else transform.inverse()
 
     def moved(across: float, down: float) -> tuple[float, float]:
         left, top = back.apply(across / image.width, down / image.height)
@@ -123,16 +126,25 @@ def meta_of_warped(
         made.metadata.pop("repeat_fields", None)
         if "field_order" in made.metadata:
             made.metadata["field_order"] = "progressive"
-    _shape(made.metadata, image, width, height, transform)
+    if whole:
+        _stretch(made.metadata, image, width, height)
+    else:
+        _shape(made.metadata, image, width, height, transform)
     return made
+
+
+def _stretch(metadata: dict[str, Any], image: ImageInfo, width: int, height: int) -> None:
+    """Change what it says of the shape of pixels, which are scaled."""
+    ratio = sample_aspect_of(metadata)
+    if ratio is not None:
+        by = Fraction(image.width * height, image.height * width)
+        metadata["sample_aspect_ratio"] = ratio * by
 
 
 def _shape(
     metadata: dict[str, Any], image: ImageInfo, width: int, height: int, transform: AffineTransform
 ) -> None:
     """Change what it says of the shape of pixels, and of what is up."""
-    from fractions import Fraction  # with decimal, which importing samebytes does not need
-
     a, b, _, d, e, _ = transform.matrix
     ratio = sample_aspect_of(metadata)
     # What a step of one pixel across, and one down, is in the frame, in heights of its pixels.
@@ -140,10 +152,8 @@ def _shape(
     across = a * wide / width, d * image.height / width
     down = b * wide / height, e * image.height / height
     if ratio is not None:
-        exact = ratio * Fraction(image.width * height, image.height * width)
         found = Fraction(math.hypot(*across) / math.hypot(*down)).limit_denominator(_FINEST)
-        whole = transform == AffineTransform()
-        metadata["sample_aspect_ratio"] = exact if whole else found
+        metadata["sample_aspect_ratio"] = found
     mirrored = a * e - b * d < 0
     if mirrored or across[0] < abs(across[1]):
         for key in ("rotation", "mirrored"):

@@ -94,7 +94,8 @@ def importing_is_light(imported: set[str], path: str, plugin: Plugin | None) -> 
     "hooks are spelt and marked",
     means="samebytes does not call them, and says nothing",
     do="the hooks are samebytes_tensors, samebytes_protocols, samebytes_contexts, "
-    "samebytes_mappers and samebytes_elements, each marked with @samebytes.plugins.hookimpl",
+    "samebytes_mappers, samebytes_elements and samebytes_converters, each marked with "
+    "@samebytes.plugins.hookimpl",
 )
 def hooks_are_marked(name: str, module: ModuleType) -> None:
     """Look at what might be a hook."""
@@ -106,12 +107,14 @@ def hooks_are_marked(name: str, module: ModuleType) -> None:
     "the hooks return valid specs",
     means="the plugin is set aside, and all that it would add is missing",
     do="each hook returns a list of specs of its kind: NativeSpec, ProtocolSpec, ContextSpec, "
-    "MapperSpec or ElementSpec",
+    "MapperSpec, ElementSpec or ConverterSpec",
 )
 def specs_are_valid(name: str, module: ModuleType) -> None:
     """Call the hooks."""
     if declarations(name, module) == Declarations():
-        raise BrokenRule("it declares no native type, no context, no edge and no element")
+        raise BrokenRule(
+            "it declares no native type, no context, no edge, no element and no converter"
+        )
 
 
 @rule(

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversions of pictures by libswscale, from and into memory of the CPU."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+
+from samebytes.errors import LayoutError, NativeError
+from samebytes.formats import ImageInfo
+from samebytes.plugins import (
+    Conversion,
+    Frame,
+    PictureInfo,
+    Refused,
+    TensorInfo,
+    data_address,
+)
+
+from ._avutil import get_pix_fmt
+from ._from_cpu import row_distances
+from ._pixel_formats import Palette, pixel_format_name
+from ._swscale import FLAGS, MATRICES, Planes, Scaler, reads, writes
+
+__all__ = ["SwscaleConversion"]
+
+_Array = np.ndarray[Any, Any]
+
+_BEYOND = 64
+"""Bytes that libswscale reads behind the last pixel of a plane, at most: a register of AVX-512."""
+
+_PAGE = mmap.PAGESIZE
+
+_STEP = 16
+"""Rows by which a picture may be cut without another dither: its patterns have 8 rows, and chroma
+half of them."""
+
+_PIXELS = 16
+"""Pixels that libswscale writes at a time. Where a row does not end with them, it writes beyond."""
+
+_MOST_CUT = 16
+"""The factor by which a picture may shrink whose rows are given in parts."""
+
+# Of the samples between two of chroma, in 1/256, from the left and the top one. Where nothing is
+# specified libswscale takes the middle.
+_CHROMA = {
+    None: (128, 128),
+    "left": (0, 128),
+    "center": (128, 128),
+    "topleft": (0, 0),
+    "top": (128, 0),
+    "bottomleft": (0, 256),
+    "bottom": (128, 256),
+}
+
+
+class SwscaleConversion(Conversion):
+    """A conversion by libswscale, with PyAV's flags.
+
+    In pictures that keep their size chroma is repeated for the pixels that share it; where they are
+    scaled it is placed as the chroma location says.
+    """
+
+    def __init__(self, source: PictureInfo, target: PictureInfo, method: str) -> None:
+        super().__init__(source, target, method)
+        before, after = source.image, target.image
+        options = {
+            **_options("src", source),
+            **_options("dst", target),
+            "sws_flags": FLAGS[method],
+        }
+        if reads(options["src_format"]) <= 0:
+            raise Refused(f"libswscale does not read {before.format}")
+        if writes(options["dst_format"]) <= 0:
+            raise Refused(f"libswscale does not write {after.format}")
+        try:
+            self._scaler = Scaler(options, *_colors(source, target))
+        except NativeError as error:
+            raise Refused(f"libswscale cannot convert {source} to {target}: {error}") from error
+        same_size = (before.width, before.height) == (after.width, after.height)
+        if same_size and _is_limited_gray(source, target):
+            raise Refused(
+                "libswscale takes gray for full range where the size stays: convert to I420 of "
+                "limited range first"
+            )
+        if same_size and after.width % _PIXELS:
+            self.row_padding = _BEYOND
+        self._in_parts = _takes_parts(source, target)
+        self._cut = _cut(before)
+        self._source, self._target = Planes(), Planes()
+        # Of the frames that came last: of a stream all planes lie alike.
+        self._form: list[tuple[Any, ...]] = []
+        self._strides: list[int] = []
+        self._spans: list[int] = []
+        if same_size and (after.width % 2 or after.height % 2):
+            self._check_the_last_ones()
+
+    def _check_the_last_ones(self) -> None:
+        """See whether all of a picture of an odd size is written.
+
+        Some of libswscale's ways between formats that share chroma leave out its last row or
+        column.
+
+        Raises:
+            Refused: it is not.
+        """
+        source = _filled(self.source.image, 0)
+        made = []
+        for number in (0x55, 0xAA):
+            made.append(_filled(self.target.image, number))
+            self._convert(source, made[-1])
+        if any(np.any(one != other) for one, other in zip(*made, strict=True)):
+            raise Refused(
+                "libswscale leaves out the last row or column of chroma of pictures of odd size"
+            )
+
+    def run(self, source: Frame[Any], target: Frame[Any]) -> None:
+        """Convert one picture."""
+        self._convert(source.native, target.native)
+
+    def _convert(self, arrays: tuple[_Array, ...], new: tuple[_Array, ...]) -> None:
+        form = [(array.shape, array.strides, array.dtype) for array in arrays]
+        if form != self._form:
+            self._strides = row_distances(arrays, self.source.image)
+            self._spans = [TensorInfo.of(array).extent[1] for array in arrays]
+            self._form = form
+        self._target.set(list(map(data_address, new)), [array.strides[0] for array in new])
+        pointers = list(map(data_address, arrays))
+        self._source.set(pointers, self._strides)
+        for pointer, span in zip(pointers, self._spans, strict=True):
+            if (pointer + span - 1) % _PAGE + _BEYOND >= _PAGE:
+                written = self._in_two(arrays)
+                break
+        else:
+            height = self.source.image.height
+            written = self._scaler.scale(self._source, 0, height, self._target)
+        if written != self.target.image.height:
+            rows = f"{written} of {self.target.image.height} rows"
+            raise NativeError("sws_scale", 0, f"it wrote {rows}")
+
+    def _in_two(self, arrays: tuple[_Array, ...]) -> int:
+        """Convert with the last rows in memory of ours: none is known to follow them.
+
+        Only these few rows are copied, and they may be all of a small picture.
+        """
+        if not self._in_parts:
+            raise Refused(
+                "the memory of the frame may end where its last row does, and libswscale reads "
+                "beyond it"
+            )
+        cut, written = self._cut, 0
+        if cut:
+            written = self._scaler.scale(self._source, 0, cut, self._target)
+        last = []
+        for array, plane in zip(arrays, self.source.image.format.planes, strict=True):
+            part = array[cut >> plane.y_shift :]
+            room = np.zeros(part.nbytes + _BEYOND, np.uint8)
+            rows = room[: part.nbytes].view(part.dtype).reshape(part.shape)
+            np.copyto(rows, part)
+            last.append(rows)
+        self._source.set(list(map(data_address, last)), [rows.strides[0] for rows in last])
+        rest = self.source.image.height - cut
+        return written + self._scaler.scale(self._source, cut, rest, self._target)
+
+
+def _is_limited_gray(*pictures: PictureInfo) -> bool:
+    """True if one of two pictures is gray of limited range, and the other one is of full range."""
+    ranges = {picture.color_range for picture in pictures}
+    return len(ranges) > 1 and any(
+        picture.image.format.color_model == "gray" and picture.color_range == "limited"
+        for picture in pictures
+    )
+
+
+def _filled(image: ImageInfo, number: int) -> tuple[_Array, ...]:
+    """Planes of one number in each byte, with room behind each row."""
+    pitches = [
+        -(-layout.row_nbytes // _BEYOND) * _BEYOND + _BEYOND for layout in image.plane_layouts()
+    ]
+    return tuple(
+        np.ndarray(
+            layout.shape, layout.dtype, np.full(layout.span + 2 * _BEYOND, number, np.uint8), 0,
+            layout.strides,
+        )
+        for layout in image.plane_layouts(pitches)
+    )  # fmt: skip
+
+
+def _takes_parts(source: PictureInfo, target: PictureInfo) -> bool:
+    """True if libswscale takes the rows of a picture in parts; of others it takes all at once."""
+    before, after = source.image, target.image
+    both_yuv = before.format.color_model == after.format.color_model == "yuv"
+    if both_yuv and source.color_matrix != target.color_matrix:
+        return False  # it goes by way of RGB
+    if any(isinstance(plane, Palette) for plane in before.format.planes):
+        return False
+    sizes = (before.width, after.width), (before.height, after.height)
+    return all(size <= new * _MOST_CUT for size, new in sizes)
+
+
+def _cut(image: ImageInfo) -> int:
+    """The number of the first of the last rows, where a picture is cut whose memory may end there.
+
+    They hold what may be read behind the rows before.
+    """
+    narrowest = min(layout.row_nbytes for layout in image.plane_layouts())
+    behind = -(-_BEYOND // narrowest) * 4
+    return max(0, image.height - behind) // _STEP * _STEP
+
+
+def _options(side: str, picture: PictureInfo) -> dict[str, int]:
+    image = picture.image
+    try:
+        number = get_pix_fmt(pixel_format_name(image.format).encode())
+    except LayoutError as error:
+        raise Refused(str(error)) from error
+    found = {f"{side}w": image.width, f"{side}h": image.height, f"{side}_format": number}
+    found[f"{side}_range"] = int(picture.color_range == "full")
+    across, down = _CHROMA[picture.chroma_location]
+    x_shift = max(plane.x_shift for plane in image.format.planes)
+    y_shift = max(plane.y_shift for plane in image.format.planes)
+    if x_shift:
+        found[f"{side}_h_chr_pos"] = across * ((1 << x_shift) - 1)
+    if y_shift:
+        found[f"{side}_v_chr_pos"] = down * ((1 << y_shift) - 1)
+    return found
+
+
+def _colors(source: PictureInfo, target: PictureInfo) -> list[tuple[int, int]]:
+    """The matrix and range of both, as libswscale counts them.
+
+    RGB and gray have no matrix. With that of the other picture nothing goes by way of RGB.
+
+    Raises:
+        Refused: it does not know a matrix.
+    """
+    matrices = [
+        picture.color_matrix
+        for picture in (source, target)
+        if picture.image.format.color_model == "yuv"
+    ] or ["smpte170m"]
+    for matrix in matrices:
+        if matrix not in MATRICES:
+            raise Refused(
+                f"libswscale does not compute the matrix {matrix!r}, only {', '.join(MATRICES)}"
+            )
+    return [
+        (MATRICES[matrix], int(picture.color_range == "full"))
+        for picture, matrix in ((source, matrices[0]), (target, matrices[-1]))
+    ]

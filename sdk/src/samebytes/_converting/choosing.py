@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The choice of a converter: the cheapest that can read a frame without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from .._core.mapper import Refused
+from .._plugins.discovery import tables
+from .._plugins.loading import load_class
+from .._routing.route import route
+from .._stats import count_conversion
+from ..errors import (
+    CopyRequiredError,
+    PluginError,
+    RouteError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from .conversion import Conversion
+from .described import meta_of_converted
+from .picture import PictureInfo
+
+if TYPE_CHECKING:
+    from .._core.context import Context
+    from .._core.frame import Frame
+    from .._plugins.specs import ConverterSpec
+    from .memory import Take
+
+__all__ = ["Way", "choose"]
+
+# Those of this project that have converters, for the hint where none is installed.
+_WITH_CONVERTERS = ("ffmpeg", "opencv")
+
+
+class Way:
+    """A way from pictures of one kind to those of another.
+
+    Attributes:
+        plugin: whose converter it is.
+        spec: its declaration.
+        source, target: the pictures that it takes and makes.
+    """
+
+    def __init__(
+        self,
+        plugin: str,
+        spec: ConverterSpec,
+        make: Callable[[], Conversion],
+        source: PictureInfo,
+        target: PictureInfo,
+    ) -> None:
+        self.plugin = plugin
+        self.spec = spec
+        self.source = source
+        self.target = target
+        self._make = make
+        self._nbytes = target.image.nbytes
+        self._label = f"{source.image.format} -> {target.image.format} ({plugin})"
+        # Each is used by one thread at a time: whoever converts takes one out.
+        self._idle = [make()]
+
+    def run(self, frame: Frame[Any], take: Take, copy: bool) -> Frame[Any]:
+        """The new picture.
+
+        Raises:
+            RouteError: there is no route for this very frame.
+            Refused: the converter cannot read how it lies.
+        """
+        view = frame.map(self.spec.node, "r", copy=copy)
+        try:
+            conversion = self._idle.pop()
+        except IndexError:
+            conversion = self._make()
+        made = take(self.target.image, conversion.row_padding)
+        conversion.run(view, made)
+        self._idle.append(conversion)
+        made.meta = meta_of_converted(frame, self.source, self.target)
+        count_conversion(self._label, self._nbytes)
+        return made
+
+
+def choose(
+    origin: Frame[Any] | Context,
+    source: PictureInfo,
+    target: PictureInfo,
+    method: str,
+    by: str | None,
+    *,
+    copy: bool,
+    not_by: dict[str, str] | None = None,
+) -> Way:
+    """The cheapest way from one kind of picture to another.
+
+    Args:
+        origin: a frame, whose own layout counts then, or where frames are.
+        by: the plugin whose converter it must be, or None.
+        not_by: the plugins that have refused the frame, and why.
+
+    Raises:
+        CopyRequiredError: a converter takes it, but cannot read it without a copy.
+        UnsupportedObjectError: no converter is installed, or none can do that.
+        UnknownNameError: no installed plugin of the name `by` has a converter.
+    """
+    reasons = dict(not_by or {})
+    needs_copy: CopyRequiredError | None = None
+    found: list[tuple[float, str, ConverterSpec]] = []
+    for plugin, spec in _converters(by):
+        if plugin in reasons:
+            continue
+        try:
+            there = route(origin, spec.node, level="frame", format=source.image.format, copy=copy)
+        except RouteError as error:
+            reasons[plugin] = str(error)
+            if isinstance(error, CopyRequiredError):
+                needs_copy = needs_copy or error
+            continue
+        found.append((there.cost + spec.cost, plugin, spec))
+    for _, plugin, spec in sorted(found, key=lambda one: one[:2]):
+        try:
+            kind = load_class(spec.converter, plugin, Conversion)
+            return Way(plugin, spec, lambda k=kind: k(source, target, method), source, target)  # type: ignore[misc]  # a default
+        except (Refused, PluginError) as error:
+            reasons[plugin] = str(error)
+    if needs_copy is not None:
+        raise needs_copy
+    lines = "".join(f"\n  - {plugin}: {why}" for plugin, why in sorted(reasons.items()))
+    raise UnsupportedObjectError(f"nothing that is installed converts {source} to {target}:{lines}")
+
+
+def _converters(by: str | None) -> Iterator[tuple[str, ConverterSpec]]:
+    """The converters that are there.
+
+    Raises:
+        UnsupportedObjectError: none is.
+        UnknownNameError: no plugin of that name has one.
+    """
+    known = tables().converters
+    if not known:
+        missing = "; ".join(
+            f"plugin {name!r} {tables().absence(name)}" for name in _WITH_CONVERTERS
+        )
+        raise UnsupportedObjectError(f"nothing that is installed converts pictures: {missing}")
+    if by is not None and by not in {plugin for plugin, _ in known}:
+        raise UnknownNameError("converter", by, [plugin for plugin, _ in known])
+    yield from ((plugin, spec) for plugin, spec in known if by in (None, plugin))

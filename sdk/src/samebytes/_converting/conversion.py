@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversion: the base class of what plugins declare as converters of pictures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .._core.frame import Frame
+    from .picture import PictureInfo
+
+__all__ = ["METHODS", "Conversion"]
+
+METHODS = ("linear", "area", "nearest", "cubic")
+"""The names that `Frame.convert(method=)` takes: ways to scale."""
+
+
+class Conversion:
+    """Makes pictures of one kind out of pictures of another.
+
+    A plugin derives a class from it and declares that by a `ConverterSpec`. The core chooses the
+    class, makes an object for each thread that converts at the same time, maps the frames to the
+    node of the spec, allocates the new ones, carries metadata, and counts.
+
+    Attributes:
+        row_padding: bytes of memory that are to lie behind each row of the new picture, which
+            `run` may overwrite. Behind each plane there are 64 at least.
+    """
+
+    row_padding: int = 0
+
+    def __init__(self, source: PictureInfo, target: PictureInfo, method: str) -> None:
+        """Prepare the conversion.
+
+        Args:
+            source: the pictures that will come.
+            target: those to make of them.
+            method: how to scale, a name in METHODS.
+
+        Raises:
+            Refused: it cannot be done exactly so; the text says why.
+        """
+        self.source = source
+        self.target = target
+        self.method = method
+
+    def run(self, source: Frame[Any], target: Frame[Any]) -> None:
+        """Convert one picture. Called by one thread at a time.
+
+        Args:
+            source: a frame of the spec's node, to be read. It is not kept.
+            target: a frame of memory of the CPU, each byte of which is to be written.
+
+        Raises:
+            Refused: the planes lie as it cannot read them. Another converter is asked then.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define run()")

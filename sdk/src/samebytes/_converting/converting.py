@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frame.convert, and the table of the ways that it has found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core.mapper import Refused
+from ..errors import RouteError, UnknownNameError
+from ..formats import ImageFormat
+from .choosing import Way, choose
+from .conversion import METHODS
+from .memory import Memory, Take
+from .picture import picture_of, wanted
+
+if TYPE_CHECKING:
+    from .._core.frame import Frame
+
+__all__ = ["convert_frame", "forget"]
+
+# By all that decides; None where nothing is to be done. Plugins that come later empty it.
+_ways: dict[tuple[Any, ...], Way | None] = {}
+_MOST_WAYS = 64
+
+_memory = Memory()
+
+
+def convert_frame(
+    frame: Frame[Any],
+    format_: str | ImageFormat,
+    width: int | None = None,
+    height: int | None = None,
+    *,
+    method: str = "linear",
+    color_range: str | None = None,
+    color_matrix: str | None = None,
+    by: str | None = None,
+    copy: bool = False,
+    take: Take = _memory.take,
+) -> Frame[Any]:
+    """`Frame.convert`, into a frame that `take` gives."""
+    info, said = frame.meta.info, frame.meta.metadata.get
+    key = (
+        format_, width, height, method, color_range, color_matrix, by, copy, info,
+        said("color_range"), said("color_matrix"), said("chroma_location"), frame.context.node,
+    )  # fmt: skip
+    try:
+        way = _ways[key]
+    except (KeyError, TypeError):  # without a hash it is not a name, which is said below
+        source = picture_of(frame)
+        if method not in METHODS:
+            raise UnknownNameError("method", str(method), METHODS) from None
+        target = wanted(source, format_, width, height, color_range, color_matrix)
+        way = None
+        if target != source:
+            way = choose(frame, source, target, method, by, copy=copy)
+        if len(_ways) >= _MOST_WAYS:
+            _ways.clear()
+        _ways[key] = way
+    if way is None:
+        return frame.map("cpu", "r", copy=copy)
+    refused: dict[str, str] = {}
+    while True:
+        try:
+            return way.run(frame, take, copy)
+        except (RouteError, Refused) as error:
+            refused[way.plugin] = str(error)
+        way = choose(frame, way.source, way.target, method, by, copy=copy, not_by=refused)
+
+
+def forget() -> None:
+    """Forget what was found, as when plugins were added, and drop the memory."""
+    _ways.clear()
+    _memory.clear()

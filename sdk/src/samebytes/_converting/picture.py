@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The meaning of a picture's numbers, before and after a conversion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from ..formats import (
+    COLOR_MATRICES,
+    COLOR_RANGES,
+    Colorimetry,
+    ImageFormat,
+    ImageInfo,
+    colors_of,
+)
+
+if TYPE_CHECKING:
+    from .._core.frame import Frame
+
+__all__ = ["PictureInfo", "picture_of", "wanted"]
+
+
+@dataclass(frozen=True, slots=True)
+class PictureInfo:
+    """The meaning of a picture's numbers.
+
+    Attributes:
+        image: format and size.
+        color_range: "limited" or "full"; of RGB "full".
+        color_matrix: a name in COLOR_MATRICES; of RGB "gbr".
+        chroma_location: a name in CHROMA_LOCATIONS; None where it is not specified.
+    """
+
+    image: ImageInfo
+    color_range: str
+    color_matrix: str
+    chroma_location: str | None = None
+
+    def __str__(self) -> str:
+        image = self.image
+        if image.format.color_model == "rgb":
+            return str(image)
+        matrix = f", {self.color_matrix}" if image.format.color_model == "yuv" else ""
+        return f"{image} ({self.color_range} range{matrix})"
+
+
+def picture_of(frame: Frame[Any]) -> PictureInfo:
+    """The meaning of a frame's numbers: as it says, or as goes without saying.
+
+    Raises:
+        UnsupportedObjectError: it is not a picture.
+        UnknownNameError: an entry about colours is not one of the names that it can be.
+    """
+    info = frame.meta.info
+    if not isinstance(info, ImageInfo):
+        raise UnsupportedObjectError(
+            f"a frame of {frame.media} cannot be converted: convert() takes images"
+        )
+    metadata = frame.meta.metadata
+    said = colors_of(info.format, metadata)
+    where = Colorimetry.of(metadata).chroma_location if _is_subsampled(info.format) else None
+    return PictureInfo(info, *said, where)
+
+
+def wanted(
+    source: PictureInfo,
+    format_: str | ImageFormat,
+    width: int | None,
+    height: int | None,
+    color_range: str | None,
+    color_matrix: str | None,
+) -> PictureInfo:
+    """The picture that is to be made.
+
+    YUV keeps the colours of YUV. What becomes YUV is of limited range and of BT.601, and what
+    becomes gray is of full range, unless the arguments say otherwise.
+
+    Raises:
+        UnknownNameError: there is no such format, range or matrix.
+        LayoutError: a size that the format cannot have, or colours that it does not have.
+    """
+    before = source.image
+    image = ImageInfo.of(
+        format_,
+        before.width if width is None else width,
+        before.height if height is None else height,
+    )
+    for what, name, known in (
+        ("color_range", color_range, COLOR_RANGES),
+        ("color_matrix", color_matrix, COLOR_MATRICES),
+    ):
+        if name is not None and name not in known:
+            raise UnknownNameError(what.replace("_", " "), str(name), known)
+    model = image.format.color_model
+    if model == "rgb":
+        for what, name in (("color_range", color_range), ("color_matrix", color_matrix)):
+            if name is not None:
+                raise LayoutError(f"{what}= says how YUV is made, and {image.format} is RGB")
+        return PictureInfo(image, *colors_of(image.format, {}))
+    same = before.format.color_model == model
+    usual = colors_of(image.format, {})
+    return PictureInfo(
+        image,
+        color_range or (source.color_range if same else usual[0]),
+        color_matrix or (source.color_matrix if same else usual[1]),
+        source.chroma_location if _is_subsampled(image.format) else None,
+    )
+
+
+def _is_subsampled(format_: ImageFormat) -> bool:
+    """True if several pixels share a chroma sample, where the format's planes show it."""
+    return any(plane.x_shift or plane.y_shift for plane in format_.planes)
