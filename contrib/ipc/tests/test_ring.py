@@ -95,6 +95,7 @@ def test_reading_a_memfd_makes_no_mapping_of_its_own() -> None:
         del frame, views
         assert reader.statistics.held == 1
         assert (array == 9).all()
+        assert not array.flags.writeable
         with pytest.raises(ValueError, match="WRITEABLE"):
             array.flags.writeable = True
         del array

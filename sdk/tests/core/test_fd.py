@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
+import resource
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from samebytes.errors import ClosedError
+from samebytes.errors import ClosedError, LayoutError
 from samebytes.plugins import Fd
 
 ROUNDS = 300
@@ -67,8 +70,64 @@ def test_threads_close_it_once() -> None:
         assert fd.closed
 
 
+def test_what_is_handed_over_stays_open() -> None:
+    number = os.open(os.devnull, os.O_RDONLY)
+    fd = Fd(number)
+    assert fd.detach() == number
+    assert fd.closed
+    with pytest.raises(ClosedError):
+        fd.detach()
+    fd.close()
+    del fd
+    assert is_open(number)
+    os.close(number)
+
+
+def test_what_a_call_returns_or_stores_is_closed_with_its_owner() -> None:
+    class Answer(ctypes.Structure):
+        _fields_ = (("before", ctypes.c_int), ("fd", ctypes.c_int))
+
+    answer = Answer(0, 0)
+    stored = Fd.stored_in(answer, Answer.fd.offset)
+    assert answer.fd == -1  # 0 is standard input
+    answer.fd = os.open(os.devnull, os.O_RDONLY)
+    numbers = [answer.fd]
+    owners = [stored, Fd.returned_by(os.open, os.devnull, os.O_RDONLY), Fd.borrow(answer.fd)]
+    numbers += [owner.fileno() for owner in owners[1:]]
+    assert len(set(numbers)) == 3
+    assert all(map(is_open, numbers))
+    kept = owners[0].dup()
+    del stored, owners
+    assert not any(map(is_open, numbers))
+    assert is_open(kept.fileno())
+    kept.close()
+
+
+def test_a_number_that_no_descriptor_has() -> None:
+    for number in (-1, 1 << 31, 1 << 40):
+        with pytest.raises(LayoutError, match="is not a file descriptor"):
+            Fd(number)
+        with pytest.raises(LayoutError, match="is not an open file descriptor"):
+            Fd.borrow(number)
+
+
+def test_no_descriptor_is_left() -> None:
+    """The number has no part in that."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with Fd(os.open(os.devnull, os.O_RDONLY)) as fd:
+        lowest = os.dup(fd.fileno())
+        os.close(lowest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+        try:
+            with pytest.raises(OSError, match="Too many open files"):
+                Fd.borrow(fd.fileno())
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def test_one_thread_takes_it_over() -> None:
-    for _ in range(ROUNDS):
+    took = 0
+    for turn in range(ROUNDS):
         fd = Fd(os.open(os.devnull, os.O_RDONLY))
         taken: list[int] = []
 
@@ -76,10 +135,14 @@ def test_one_thread_takes_it_over() -> None:
             with suppress(ClosedError):
                 taken.append(fd.detach())
 
-        at_once(take, take, fd.close)
+        calls = deque([take, take, fd.close])
+        calls.rotate(turn)  # the last one to come goes on first
+        at_once(*calls)
         assert len(taken) <= 1
+        took += len(taken)
         for number in taken:
             os.close(number)
+    assert took
 
 
 def test_one_closes_it_while_another_duplicates_it() -> None:
@@ -102,8 +165,15 @@ def test_one_closes_it_while_another_duplicates_it() -> None:
         os.close(files[0])
 
 
+def opened() -> int:
+    return os.open(os.devnull, os.O_RDONLY)
+
+
+@pytest.mark.parametrize("make_fd", [lambda: Fd(opened()), lambda: Fd.returned_by(os.dup, 0)])
 @pytest.mark.parametrize("first", ["descriptor", "user"])
-def test_in_a_cycle_it_is_closed_after_those_who_use_it(first: str) -> None:
+def test_in_a_cycle_it_is_closed_after_those_who_use_it(
+    first: str, make_fd: Callable[[], Fd]
+) -> None:
     """The collector finalizes in the order in which objects were made, or in any other."""
 
     class User:
@@ -115,7 +185,7 @@ def test_in_a_cycle_it_is_closed_after_those_who_use_it(first: str) -> None:
 
     def make() -> int:
         user = User() if first == "user" else None
-        fd = Fd(os.open(os.devnull, os.O_RDONLY))
+        fd = make_fd()
         user = user or User()
         user.fd, user.itself = fd, user
         return fd.fileno()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from samebytes._core.storage import LeasedStorage
 from samebytes.plugins import ImportCache, Storage
 
 PAGE = 4096
@@ -58,6 +59,14 @@ def test_an_import_ends_before_its_source_gives_the_memory_back(
         weakref.finalize(imported, order.append, "import")
     del imported, source
     assert order == ["import", "import", "memory"]
+
+
+def test_memory_of_a_pool_is_imported_once(cache: ImportCache[Imported]) -> None:
+    """For whatever use of it."""
+    memory = Storage()
+    first = cache.of_source(LeasedStorage(keep=memory), 1, Imported)
+    assert cache.of_source(LeasedStorage(keep=memory), 1, never) is first
+    assert cache.of_source(memory, 1, never) is first
 
 
 def test_what_was_entered_first_is_everybodys(cache: ImportCache[Imported]) -> None:

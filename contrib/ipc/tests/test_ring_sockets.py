@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from samebytes_dma import EndOfStreamError, MessageError, RingReader
-from samebytes_dma._passing.message import MAX_DESCRIPTORS
-from samebytes_dma._ring import sockets
-from samebytes_dma._ring.connection import Connection
+from samebytes_ipc import EndOfStreamError, MessageError, RingReader
+from samebytes_ipc._ring.connection import Connection
+from samebytes_ipc._sockets import addresses, peers
+from samebytes_ipc._wire.message import MAX_DESCRIPTORS
 
 from .both_ends import pair, value_of, writer_at
 from .ring_packets import FRAME, GREETING, META, NUMBER, layout, memfd
@@ -40,7 +40,7 @@ def test_a_writer_removes_its_own_file_alone(address: str) -> None:
 def test_a_child_does_not_keep_the_lock_of_a_folder(tmp_path: Path) -> None:
     """It has been forked while its parent made a socket there."""
     reading, writing = os.pipe()
-    with sockets._one_at_a_time(tmp_path):
+    with addresses._one_at_a_time(tmp_path):
         child = os.fork()
         if not child:
             os.close(writing)
@@ -74,9 +74,9 @@ def test_a_packet_for_which_there_is_no_room_is_sent_later(descriptors: tuple[in
     noted: list[int] = []
     for code in (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.ETOOMANYREFS):
         sock: Any = Full(code)
-        assert not sockets.send_packet(sock, b"D", descriptors, [noted.append], [1])
+        assert not peers.send_packet(sock, b"D", descriptors, [noted.append], [1])
     with pytest.raises(BrokenPipeError):
-        sockets.send_packet(Full(errno.EPIPE), b"D", descriptors, [noted.append], [1])  # type: ignore[arg-type]
+        peers.send_packet(Full(errno.EPIPE), b"D", descriptors, [noted.append], [1])  # type: ignore[arg-type]
     assert not noted
 
 
