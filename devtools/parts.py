@@ -24,10 +24,11 @@ _COMPILES_OTHERS = {"samebytes-gstreamer": to_build_pygobject}
 # They are compiled if their headers are there, so a new header is a reason to install again.
 _COMPILES_ITSELF = {SOFTDEVICES.name: TO_BUILD_SOFTDEVICES}
 
-ARRAYS = ("arrays", "torch")
+ARRAYS = ("arrays", "supervision", "torch")
 PUBLISHING = ("docs", "release")
-# Of these a file is all that tests use: what the code in them requires is left out.
-WITHOUT_REQUIREMENTS = ("models",)
+# What these require is left out: of models a file is all that tests use, and what trackers imports
+# is there already.
+WITHOUT_REQUIREMENTS = ("models", "trackers")
 
 
 @dataclass(frozen=True)
