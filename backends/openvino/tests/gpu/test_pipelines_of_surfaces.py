@@ -61,6 +61,10 @@ def not_announced() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def va() -> None:
     """VA-API, on its own and under FFmpeg."""
+    for package in ("samebytes-vaapi", "samebytes-ffmpeg"):
+        pytest.importorskip(
+            package.replace("-", "_"), reason=f"missing package {package}: pip install {package}"
+        )
     try:
         sb.context("ffmpeg:VAAPI")
     except SamebytesError:
