@@ -94,10 +94,6 @@ class TestPlugin(PluginSuite):
     plugin = "dma"
 
 
-class TestRingPlugin(PluginSuite):
-    plugin = "ring"
-
-
 class TestContext(ContextSuite):
     memory = DMA
 

@@ -16,14 +16,13 @@ from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._abi import F_SEAL_FUTURE_WRITE
-    from ._buffer import DMABuffer
+    from ._buffer import DMABuffer, DMAPlane
     from ._context import DMA, DMAContext
     from ._descriptor import exporter_of, is_dma_buf, seals_of
     from ._fences import export_sync_file, import_sync_file
     from ._kept import KeptMapping
     from ._mapping import lasting_mapping
     from ._modifiers import INVALID, LINEAR
-    from ._plane import DMAPlane
     from ._tensor import DMATensor
     from ._wrapping import frame_from_fds, frame_of_planes, frame_with_meta, from_fd
 
@@ -58,7 +57,7 @@ _HOME = {
     "LINEAR": "._modifiers",
     "DMABuffer": "._buffer",
     "DMAContext": "._context",
-    "DMAPlane": "._plane",
+    "DMAPlane": "._buffer",
     "DMATensor": "._tensor",
     "KeptMapping": "._kept",
     "export_sync_file": "._fences",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DMA_BUF_IOCTL_SYNC: begin and end the CPU's access to a DMA-BUF."""
+"""The CPU's access to a DMA-BUF: wait for devices, begin and end it by DMA_BUF_IOCTL_SYNC."""
 
 from __future__ import annotations
 
+import select
 from collections.abc import Callable, Sequence
 from fcntl import ioctl
 from functools import partial
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from samebytes import Access
     from samebytes.plugins import Fd
 
-__all__ = ["begin_access", "end_accesses", "publish", "sync_flags"]
+__all__ = ["begin_access", "end_accesses", "publish", "sync_flags", "wait_for_devices"]
 
 _FLAGS = {
     "r": _abi.DMA_BUF_SYNC_READ,
@@ -87,6 +88,17 @@ def publish(begun: Sequence[Fd], access: Access) -> None:
     for fd in begun:
         for step in (_abi.DMA_BUF_SYNC_END, _abi.DMA_BUF_SYNC_START):
             _answered(_syncing(fd, step | sync_flags(access)))
+
+
+def wait_for_devices(fd: Fd) -> None:
+    """Return when no device reads or writes the DMA-BUF any more.
+
+    Linux, Documentation/driver-api/dma-buf.rst, "Implicit Fence Poll Support": POLLOUT waits for
+    all fences.
+    """
+    waiting = select.poll()
+    waiting.register(fd.fileno(), select.POLLOUT)
+    waiting.poll()
 
 
 def _syncing(fd: Fd, flags: int) -> partial[int]:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fences of a DMA-BUF: wait for devices, import and export sync files."""
+"""Fences of a DMA-BUF: import and export them as sync files."""
 
 from __future__ import annotations
 
 import errno
-import select
 from typing import TYPE_CHECKING
 
 from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._buffer import DMABuffer
 
-__all__ = ["export_sync_file", "import_sync_file", "wait_for_devices"]
+__all__ = ["export_sync_file", "import_sync_file"]
 
 
 def export_sync_file(buffer: DMABuffer, access: Access = "rw") -> Fd:
@@ -67,17 +66,6 @@ def import_sync_file(buffer: DMABuffer, sync_file: Fd | int, access: Access = "w
         if error.code in (errno.EINVAL, errno.EBADF):
             raise LayoutError(f"descriptor {number} is not a sync file") from error
         raise
-
-
-def wait_for_devices(fd: Fd) -> None:
-    """Return when no device reads or writes the DMA-BUF any more.
-
-    Linux, Documentation/driver-api/dma-buf.rst, "Implicit Fence Poll Support": POLLOUT waits for
-    all fences.
-    """
-    waiting = select.poll()
-    waiting.register(fd.fileno(), select.POLLOUT)
-    waiting.poll()
 
 
 def _check_dma_buf(buffer: DMABuffer) -> None:

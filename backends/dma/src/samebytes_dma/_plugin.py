@@ -26,7 +26,7 @@ def samebytes_tensors() -> list[NativeSpec]:
     """Planes of buffers. Plain descriptors are numbers, which do not say what they are."""
     return [
         NativeSpec(
-            native="samebytes_dma._plane.DMAPlane",
+            native="samebytes_dma._buffer.DMAPlane",
             wraps="samebytes_dma._tensor:DMATensor",
             level="tensor",
         )

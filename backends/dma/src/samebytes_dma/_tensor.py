@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from samebytes import Tensor, TensorInfo
 from samebytes.errors import UnknownNameError
 
+from ._buffer import DMAPlane
 from ._modifiers import is_tiled, modifier_name
-from ._plane import DMAPlane
 
 if TYPE_CHECKING:
     from typing import Self

@@ -10,8 +10,8 @@ import numpy as np
 from samebytes import Frame, Tensor, TensorInfo
 from samebytes.plugins import Access, MemoryMapper, Refused, Storage, array_in, arrays_in
 
+from ._buffer import DMAPlane
 from ._mapping import lasting_mapping, map_buffers
-from ._plane import DMAPlane
 
 __all__ = ["DMAFrameToCpu", "DMAToCpu"]
 

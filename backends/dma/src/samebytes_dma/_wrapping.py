@@ -13,10 +13,9 @@ from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import PlaneLayout
 from samebytes.plugins import check_modifier, dense_strides, joint_owner
 
-from ._buffer import DMABuffer
+from ._buffer import DMABuffer, DMAPlane, check_row
 from ._context import DMA
 from ._modifiers import LINEAR, is_tiled
-from ._plane import DMAPlane, check_row
 from ._tensor import DMATensor
 
 __all__ = ["frame_from_fds", "frame_of_planes", "frame_with_meta", "from_fd"]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         RingTimeoutError,
     )
     from ._pickle.offers import set_pickle_timeout
-    from ._ring.counts import Departure, ReaderStatistics, RingStatistics
-    from ._ring.reader import ReadStatistics, RingReader
+    from ._ring.counts import Departure, ReaderStatistics, ReadStatistics, RingStatistics
+    from ._ring.reader import RingReader
     from ._ring.writer import RingWriter
     from ._send import receive, send
 
@@ -51,7 +51,7 @@ _HOME = {
     "EndOfStreamError": "._errors",
     "MessageError": "._errors",
     "OfferError": "._errors",
-    "ReadStatistics": "._ring.reader",
+    "ReadStatistics": "._ring.counts",
     "ReaderStatistics": "._ring.counts",
     "RingReader": "._ring.reader",
     "RingRefusedError": "._errors",

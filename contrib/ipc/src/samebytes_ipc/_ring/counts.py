@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from .._errors import MessageError
 
-__all__ = ["Departure", "ReaderStatistics", "RingStatistics", "total_of"]
+__all__ = ["Departure", "ReadStatistics", "ReaderStatistics", "RingStatistics", "total_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,23 @@ class RingStatistics:
     unread: int
     readers: tuple[ReaderStatistics, ...]
     gone: ReaderStatistics
+
+
+@dataclass(frozen=True)
+class ReadStatistics:
+    """Counts of the frames and writers of a reader.
+
+    Attributes:
+        received: frames that read() gave.
+        missed: frames that the writer accepted meanwhile and did not send: it left them out.
+        held: frames that are used here now, and so slots that the writer cannot fill.
+        writers: the number of writers to which it was connected.
+    """
+
+    received: int
+    missed: int
+    held: int
+    writers: int
 
 
 def total_of(all_: Iterable[ReaderStatistics]) -> ReaderStatistics:

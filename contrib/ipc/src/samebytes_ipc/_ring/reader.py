@@ -10,7 +10,6 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ from .._sockets.waiting import (
 from .._wire.message import shown
 from .arguments import check_timeout, is_whole
 from .connection import Connection
+from .counts import ReadStatistics
 from .inbox import TakenError
 from .packets import (
     END,
@@ -55,24 +55,7 @@ from .received_frames import Received
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["ReadStatistics", "RingReader"]
-
-
-@dataclass(frozen=True)
-class ReadStatistics:
-    """Counts of the frames and writers of a reader.
-
-    Attributes:
-        received: frames that read() gave.
-        missed: frames that the writer accepted meanwhile and did not send: it left them out.
-        held: frames that are used here now, and so slots that the writer cannot fill.
-        writers: the number of writers to which it was connected.
-    """
-
-    received: int
-    missed: int
-    held: int
-    writers: int
+__all__ = ["RingReader"]
 
 
 class RingReader:
