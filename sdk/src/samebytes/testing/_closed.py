@@ -16,7 +16,9 @@ __all__ = ["assert_closed"]
 # Properties, methods and slots; class methods and constants stay as they are.
 _OF_THE_OBJECT = (property, FunctionType, MemberDescriptorType)
 _STILL_WORK = frozenset(("close", "closed"))
-_ARGUMENTS = {"crop": (0, 0, 1, 1), "handle": ("data",), "map": ("cpu",)}
+_ARGUMENTS = {
+    "convert": ("GRAY8",), "crop": (0, 0, 1, 1), "handle": ("data",), "map": ("cpu",),
+}  # fmt: skip
 
 
 def assert_closed(item: Tensor | Frame) -> None:
