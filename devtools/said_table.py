@@ -59,6 +59,7 @@ WAYS = {
     "gstreamer": "mapped to GStreamer",
     "crop": "`Frame.crop`, opencv.crop",
     "scale": "opencv.scale",
+    "convert": "`Frame.convert`, convert, to RGB",
     "warp": "opencv.warp",
     "draw": "opencv.draw",
     "infer": "openvino.infer, the frame",
@@ -71,12 +72,13 @@ WAYS = {
 }
 """Ways that frames go, and their headings."""
 
-_THROUGH = ("wrap", "ffmpeg", "gstreamer", "crop", "scale", "warp", "draw", "infer")
+_THROUGH = ("wrap", "ffmpeg", "gstreamer", "crop", "scale", "convert", "warp", "draw", "infer")
 _MODEL = ("model", "batch")
 _ENDS = ("ffmpeg.sink", "gstreamer.sink", "ring.sink", "json.sink")
 
 _MIXED = "rows of both fields were mixed"
 _NEW_PICTURE = "it is that of the new pixels"
+_RGB_HAS_NONE = "colours are converted by it, and RGB has none"
 _FFMPEGS_OWN = "FFmpeg's own: there is no shared entry, and buffers do not carry it"
 _NOT_WRITTEN = "FFmpeg's H.264 encoder writes none"
 
@@ -88,6 +90,14 @@ _APPLIED: dict[str, dict[str, str]] = {
         "sample_aspect_ratio": _NEW_PICTURE,
         "field_order": "progressive where the height changed",
         "crop": "the part is scaled",
+    },
+    "convert": {
+        "color_range": _RGB_HAS_NONE,
+        "color_matrix": _RGB_HAS_NONE,
+        "chroma_location": f"{_RGB_HAS_NONE}; where the size stays, chroma can be repeated",
+        "sample_aspect_ratio": _NEW_PICTURE,
+        "field_order": "progressive where the height changed",
+        "crop": "the part is converted",
     },
     "warp": {
         "sample_aspect_ratio": _NEW_PICTURE,
@@ -124,6 +134,7 @@ _DROPPED: dict[str, dict[str, str]] = {
         ),
     },
     "scale": {"repeat_fields": _MIXED},
+    "convert": {"repeat_fields": _MIXED},
     "warp": {"repeat_fields": _MIXED},
     "model": {
         "color_primaries": "models are trained with R'G'B' of any primaries",

@@ -28,11 +28,16 @@ from samebytes_openvino import image_model  # noqa: E402
 from .frames import ENTRIES, HEIGHT, INSIDE, OUTSIDE, SAID, WIDTH, cut, saying  # noqa: E402
 from .ways import TRIES, End, echo  # noqa: E402
 
-# What is said after ways that apply it; None for nothing. The picture of opencv.scale is half as
-# high, that of opencv.warp is turned by a quarter.
+# What is said after ways that apply it; None for nothing. Pictures of opencv.scale and convert are
+# half as high, that of opencv.warp is turned by a quarter.
 TRUE_OF_THE_NEW: dict[tuple[str, str], Any] = {
     ("scale", "sample_aspect_ratio"): Fraction(2, 3),
     ("scale", "field_order"): "progressive",
+    ("convert", "color_range"): None,
+    ("convert", "color_matrix"): None,
+    ("convert", "chroma_location"): None,
+    ("convert", "sample_aspect_ratio"): Fraction(2, 3),
+    ("convert", "field_order"): "progressive",
     ("warp", "sample_aspect_ratio"): Fraction(3, 4),
     ("warp", "field_order"): "progressive",
     ("warp", "rotation"): None,

@@ -76,6 +76,12 @@ def _scale(frames: Frames, _: Path) -> End:
     return _through(frames, el.create("opencv.scale", WIDTH, HEIGHT // 2))
 
 
+def _convert(frames: Frames, _: Path) -> End:
+    """To RGB; the picture is shown by its luma."""
+    made = _through(frames, el.create("convert", "RGB24", WIDTH, HEIGHT // 2))
+    return made._replace(luma=frames[0].convert("I444", WIDTH, HEIGHT // 2)[0].native)
+
+
 def _warp(frames: Frames, _: Path) -> End:
     return _through(frames, el.create("opencv.warp", HEIGHT, WIDTH, TURNED))
 
@@ -149,6 +155,7 @@ TRIES: dict[str, Callable[[Frames, Path], End]] = {
     "gstreamer": _gstreamer,
     "crop": _crop,
     "scale": _scale,
+    "convert": _convert,
     "warp": _warp,
     "draw": _draw,
     "infer": _infer,

@@ -62,3 +62,12 @@ class TestSink(_InFolder):
     def frame(self, number: int) -> Any:
         """As a decoder gives it."""
         return picture(number)
+
+
+class TestConvert(ElementSuite):
+    element = "convert"
+    parameters: ClassVar[dict[str, Any]] = {"format": "RGB24", "width": 32, "height": 24}
+
+    def frame(self, number: int) -> Any:
+        """A decoder's."""
+        return picture(number)

@@ -34,3 +34,17 @@ class TestWarp(ElementSuite):
     parameters: ClassVar[dict[str, Any]] = {
         "width": 32, "height": 24, "matrix": (0.5, 0.1, 0.2, -0.1, 0.5, 0.3),
     }  # fmt: skip
+
+
+class TestConvert(ElementSuite):
+    element = "convert"
+    parameters: ClassVar[dict[str, Any]] = {
+        "format": "RGB24", "width": 32, "height": 24, "by": "opencv",
+    }  # fmt: skip
+
+    def frame(self, number: int) -> Any:
+        """A picture that it converts."""
+        made = samebytes.context("cpu").allocate_frame("NV12", 64, 48)
+        for plane in made:
+            plane.native[...] = number % 200
+        return made

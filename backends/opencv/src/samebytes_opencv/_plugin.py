@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from samebytes.plugins import (
     ContextSpec,
+    ConverterSpec,
     ElementSpec,
     MapperSpec,
     NativeSpec,
@@ -16,7 +17,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=(1, 1),
+    api=(1, 2),
     summary="OpenCV: Mat, which in Python is a numpy array, and UMat",
     packages={"cv2": 'pip install "samebytes[opencv]"'},
     probe="samebytes_opencv._probe:probe",
@@ -115,4 +116,17 @@ def samebytes_elements() -> list[ElementSpec]:
             element="samebytes_opencv._elements._warp:OpenCVWarp",
             summary="turns, shears, moves and scales frames",
         ),
+    ]
+
+
+@hookimpl
+def samebytes_converters() -> list[ConverterSpec]:
+    """cvtColor and resize, which know fewer formats and colours than FFmpeg."""
+    return [
+        ConverterSpec(
+            node="opencv",
+            converter="samebytes_opencv._conversion:OpenCVConversion",
+            cost=1_100.0,
+            summary="cvtColor and resize",
+        )
     ]

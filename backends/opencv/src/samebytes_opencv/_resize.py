@@ -12,7 +12,15 @@ from samebytes.errors import LayoutError, UnsupportedObjectError
 
 from ._layout import why_not_array
 
-__all__ = ["resize"]
+__all__ = ["METHODS", "resize"]
+
+METHODS: dict[str, int] = {
+    "linear": cv2.INTER_LINEAR,
+    "area": cv2.INTER_AREA,
+    "nearest": cv2.INTER_NEAREST,
+    "cubic": cv2.INTER_CUBIC,
+}
+"""OpenCV's numbers of the ways to scale."""
 
 _Array = np.ndarray[Any, Any]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.mapper import Refused
 from .._plugins.discovery import tables
+from .._plugins.installing import working
 from .._plugins.loading import load_class
 from .._routing.route import route
 from .._stats import count_conversion
@@ -125,7 +126,7 @@ def choose(
             reasons[plugin] = str(error)
     if needs_copy is not None:
         raise needs_copy
-    lines = "".join(f"\n  - {plugin}: {why}" for plugin, why in sorted(reasons.items()))
+    lines = "".join(f"\n  - {plugin}: {working(why)}" for plugin, why in sorted(reasons.items()))
     raise UnsupportedObjectError(f"nothing that is installed converts {source} to {target}:{lines}")
 
 

@@ -55,8 +55,13 @@ def samebytes_elements() -> list[ElementSpec]:
     """Elements that need no framework."""
     return [
         ElementSpec(
+            name="convert",
+            element="samebytes.elements._convert:Convert",
+            summary="gives frames of another format and size",
+        ),
+        ElementSpec(
             name="json.sink",
             element="samebytes.elements._json:JsonSink",
             summary="a line of JSON for each frame",
-        )
+        ),
     ]

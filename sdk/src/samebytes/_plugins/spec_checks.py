@@ -27,7 +27,7 @@ __all__ = ["problem_of_plugin", "problem_of_spec"]
 
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NODE = re.compile(r"[A-Za-z]\w*(:\w+)?")
-_ELEMENT = re.compile(r"[a-z][\w-]*(\.[a-z][\w-]*)+")
+_ELEMENT = re.compile(r"convert|[a-z][\w-]*(\.[a-z][\w-]*)+")  # the first is the core's
 _NATIVE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 

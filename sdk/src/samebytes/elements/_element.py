@@ -169,6 +169,20 @@ class Element:
         """
         return ""
 
+    def converts(self, given: FrameInfo, frame: Frame[Any] | None) -> str:
+        """A phrase for `explain()` that says what the element converts; "" if nothing.
+
+        Override it for an element that makes pictures of another format.
+
+        Args:
+            given: what is known of the frames.
+            frame: one of them as it comes; None before the first one.
+
+        Returns:
+            The words that follow "CONVERTS each frame": "to RGB 640x360, by libswscale".
+        """
+        return ""
+
     def pipeline_context(self, name: str, near: Context | None = None) -> Context:
         """The context of that name on which the pipeline has settled, to map frames to it.
 

@@ -51,7 +51,7 @@ class Link:
         route: how the frames get there; None where they are there already, or where no route takes
             frames of this layout and the element has ways of its own.
         own: where the element itself maps them; None where it does not.
-        copies: what the element itself copies, in words.
+        copies, converts: what the element itself copies and converts, in words.
         confirmed: a frame has been seen that can take the route.
     """
 
@@ -66,6 +66,7 @@ class Link:
     confirmed: bool = False
     own: Context | None = None
     copies: str = ""
+    converts: str = ""
     # Of the frames that were seen: compared for each frame.
     context: Context | None = None
     info: Any = None
@@ -221,6 +222,7 @@ class Negotiation:
         return Link(
             given, taken, target, taken.access, self.copy, option.private, gives, found,
             confirmed=frame is not None, own=own, copies=element.copies(given, frame),
+            converts=element.converts(given, frame),
         )  # fmt: skip
 
     def _own_route(

@@ -159,5 +159,7 @@ def _words(step: Step, link: Link | None) -> Iterator[str]:
         yield "  the element maps the planes one by one: no route takes frames of this layout whole"
     if link.copies:
         yield f"  COPIES each frame {link.copies}"
+    if link.converts:
+        yield f"  CONVERTS each frame {link.converts}"
     if link.gives != link.given:
         yield f"  gives {link.gives}"

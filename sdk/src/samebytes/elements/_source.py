@@ -127,7 +127,7 @@ class Reader:
                 return None
             self.meter.raised()
             throw(self.step.failed(error, stream=self.stream))
-        frame._origin = (self.origin, self.meter.took(began, 0))
+        frame._origin = (self.origin, self.meter.took(began))
         self.meter.gave()
         if pool is not None:
             self._out.add(weakref.ref(frame, self._back.put))

@@ -13,7 +13,7 @@ from .._api import frame as wrapped_frame
 from .._core.frame import Frame
 from .._core.locks import Lock
 from .._core.raising import throw
-from .._stats import copied_here
+from .._stats import copied_here, moved_here
 from ..errors import CopyRequiredError, ElementError, NegotiationError, UnsupportedObjectError
 from ._channel import Stopped
 from ._copying import make_writable, own_copy
@@ -284,46 +284,46 @@ class Stage:
         return frame, frame.map(target, link.access, copy=link.copy)
 
     def _write(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
-        began, copied = _clock(), copied_here()
+        began, before = _clock(), moved_here()
         frame, view = self._mapped(frame, link)
         self.step.element.write(view)  # type: ignore[attr-defined]  # it is a Sink
-        self.meter.took(began, copied_here() - copied)
+        self.meter.took(began, before)
         del view
         self.meter.gave()
         yield stream, frame
 
     def _change(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
-        began, copied = _clock(), copied_here()
+        began, before = _clock(), moved_here()
         frame, view = self._mapped(frame, link)
         kept = self.step.element.process(view)  # type: ignore[attr-defined]  # a TransformInplace
         if link.writes and view is not frame:
             view.flush()
-        self.meter.took(began, copied_here() - copied)
+        self.meter.took(began, before)
         del view
         if kept is not False:
             self.meter.gave()
             yield stream, frame
 
     def _transform(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
-        began, copied = _clock(), copied_here()
+        began, before = _clock(), moved_here()
         frame, view = self._mapped(frame, link)
         result = self.step.element.process(view)  # type: ignore[attr-defined]  # a Transform
         if result is None:
-            self.meter.took(began, copied_here() - copied)
+            self.meter.took(began, before)
         elif result is view or result is frame:
             if link.writes and view is not frame:
                 view.flush()
-            self.meter.took(began, copied_here() - copied)
+            self.meter.took(began, before)
             del view, result
             yield self._passed(frame, stream, link)
         elif isinstance(result, Frame) or not isinstance(result, Iterator | list | tuple):
-            self.meter.took(began, copied_here() - copied)
+            self.meter.took(began, before)
             del view
             yield self._checked(result, frame, stream)
         else:
             made = self._each(result)
             first = next(made, None)
-            self.meter.took(began, copied_here() - copied)
+            self.meter.took(began, before)
             for given in chain((first,), made):
                 if given is view or given is frame:
                     if link.writes and view is not frame:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .._core.locks import Lock
+from .._stats import moved_here
 from ..errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class ElementStatistics:
         p50, p95, p99: percentiles of the time of one call, mapping included, in milliseconds.
         queue: frames that wait for it now.
         copied_bytes: what was copied for it, with permission.
+        converted_bytes: what its calls of `Frame.convert` wrote.
         lost: frames that waited for it, or that it had, when the pipeline stopped before its
             streams ended. What an element keeps back it says itself (`Element.frames_kept`).
     """
@@ -51,6 +53,7 @@ class ElementStatistics:
     queue: int
     copied_bytes: int
     lost: int = 0
+    converted_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,9 @@ def _lines(rows: Statistics) -> Iterator[str]:
             f"{row.p50:.2f}", f"{row.p95:.2f}", f"{row.p99:.2f}", row.copied_bytes,
         )  # fmt: skip
         yield f"{row.element:{width}} " + "".join(f"{cell:>9}" for cell in cells)
+    for row in rows:
+        if row.converted_bytes:
+            yield f"{row.element}: {row.converted_bytes} bytes converted"
     latency = rows.latency
     if latency.frames:
         yield (
@@ -139,6 +145,7 @@ class Meter:
 
     __slots__ = (
         "_counting",
+        "converted",
         "copied",
         "durations",
         "errors",
@@ -156,24 +163,31 @@ class Meter:
         self.errors = 0
         self.lost = 0
         self.copied = 0
+        self.converted = 0
         self.durations: deque[int] = deque(maxlen=_KEPT)
         self.first = 0
         self.latest = 0
 
-    def took(self, began: int, copied: int) -> int:
-        """One call ended that began at that time (perf_counter_ns), and copied so many bytes.
+    def took(self, began: int, before: tuple[int, int] | None = None) -> int:
+        """One call ended that began at that time (perf_counter_ns).
+
+        Args:
+            before: what `moved_here` said then; None where the call is not asked what it moved.
 
         Returns:
             The time now.
         """
         now = time.perf_counter_ns()
+        copied, converted = (0, 0) if before is None else moved_here()
         with self._counting:
+            if before is not None:
+                self.copied += copied - before[0]
+                self.converted += converted - before[1]
             if not self.frames_in:
                 self.first = began
             self.frames_in += 1
             self.latest = now
             self.durations.append(now - began)
-            self.copied += copied
         return now
 
     def copies(self, copied: int) -> None:
@@ -209,7 +223,7 @@ class Meter:
         return ElementStatistics(
             element, self.frames_in, self.frames_out, dropped, self.errors,
             self.frames_in / seconds if seconds else 0.0, *_percentiles(times), queue, self.copied,
-            self.lost + lost,
+            self.lost + lost, self.converted,
         )  # fmt: skip
 
 

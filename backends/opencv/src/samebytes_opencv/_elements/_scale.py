@@ -6,24 +6,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-import cv2
-
 from samebytes import Frame
 from samebytes.elements import Doc, FrameInfo, Image, Range, Transform
 from samebytes.metadata import meta_of_warped
 
-from .._resize import resize
+from .._resize import METHODS, resize
 from ._drawing import FORMATS
 from ._pools import Pools
 
-__all__ = ["METHODS", "OpenCVScale"]
-
-METHODS: dict[str, int] = {
-    "linear": cv2.INTER_LINEAR,
-    "area": cv2.INTER_AREA,
-    "nearest": cv2.INTER_NEAREST,
-    "cubic": cv2.INTER_CUBIC,
-}
+__all__ = ["OpenCVScale"]
 
 
 class OpenCVScale(Transform):

@@ -14,9 +14,9 @@ from samebytes.elements import Doc, FrameInfo, Image, Range, Transform
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, meta_of_warped
 
+from .._resize import METHODS
 from ._drawing import FORMATS, Paint
 from ._pools import Pools
-from ._scale import METHODS
 
 __all__ = ["OpenCVWarp"]
 

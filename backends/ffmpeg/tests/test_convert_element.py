@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The element convert in pipelines: sizes, streams, what explain() and the statistics say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes import Region
+from samebytes.errors import ElementError, NegotiationError, ParameterError, PoolTimeoutError
+
+
+def native(number: int, width: int = 64, height: int = 48) -> Any:
+    made = av.VideoFrame(width, height, "yuv420p")
+    made.pts, made.time_base = number, Fraction(1, 25)
+    for plane in sb.frame(made).map("cpu", "w"):
+        plane.native[...] = 100 + number
+    return made
+
+
+def pictures(count: int, **size: int) -> el.Element:
+    @el.source(gives=el.Image("I420", memory="ffmpeg"))
+    def decoded() -> Iterator[Any]:
+        for number in range(count):
+            frame = sb.frame(native(number, **size))
+            frame.regions.append(Region(8, 8, 16, 16, "cat"))
+            yield frame
+
+    made: el.Element = decoded()
+    return made
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+class TestRunning:
+    def test_it_gives_what_convert_gives(self, threads: int) -> None:
+        sb.reset_stats()
+        pipe = el.Pipeline(pictures(9), el.create("convert", "RGB24", 32, 24))
+        with pipe.start(threads=threads) as out:
+            found = [(f.pts, f[0].native.copy(), f.regions[0].box, f.context.node) for f in out]
+            text, rows = out.explain(), out.statistics()
+        assert [pts for pts, *_ in found] == list(range(9))
+        for number, (_, pixels, box, node) in enumerate(found):
+            expected = sb.frame(native(number)).convert("RGB24", 32, 24)[0].native
+            assert np.array_equal(pixels, expected)
+            assert (box, node) == ((4, 4, 8, 8), "cpu")
+        assert (
+            "CONVERTS each frame to RGB 32x24, by ffmpeg (libswscale), into memory of a pool"
+            in text
+        )
+        assert "gives image RGB 32x24 in cpu" in text
+        row = rows.of("convert")
+        assert (row.copied_bytes, row.converted_bytes) == (0, 9 * 32 * 24 * 3)
+        assert f"convert: {9 * 32 * 24 * 3} bytes converted" in str(rows)
+        assert sb.stats().copies == 0
+        assert sb.stats().conversions == 2 * 9
+
+    def test_frames_that_are_so_already_go_on_as_they_came(self, threads: int) -> None:
+        sb.reset_stats()
+        pipe = el.Pipeline(pictures(3), el.create("convert", "yuv420p"))
+        with pipe.start(threads=threads) as out:
+            assert [frame.context.node for frame in out] == ["ffmpeg"] * 3
+            assert "CONVERTS" not in out.explain()
+            assert out.statistics().of("convert").converted_bytes == 0
+        assert (sb.stats().conversions, sb.stats().copies) == (0, 0)
+
+    def test_in_branches_too(self, threads: int) -> None:
+        for format_ in ("I420", "RGB24"):
+            seen: list[str] = []
+
+            @el.sink(takes=el.Image())
+            def collect(frame: sb.Frame[Any], *, into: list[str]) -> None:
+                into.append(frame.format.name)
+
+            branch = [el.create("convert", format_), collect(into=seen)]
+            el.Pipeline(pictures(4), branch, collect(into=[])).run(threads=threads)
+            assert seen == [sb.formats.ImageFormat.of(format_).name] * 4
+
+
+class TestPlanning:
+    def test_what_is_known_before_the_first_frame(self) -> None:
+        @el.source(gives=el.Image("NV12", memory="cpu", width=64, height=48))
+        def announced() -> Iterator[Any]:
+            yield sb.context("cpu").allocate_frame("NV12", 64, 48)
+
+        pipe = el.Pipeline(announced(), el.create("convert", "RGB24", width=32))
+        text = str(pipe.explain())
+        assert "CONVERTS each frame to RGB 32x48, by ffmpeg (libswscale)" in text
+        assert "gives image RGB 32x48 in cpu" in text
+
+    def test_what_cannot_be_is_refused_before_the_first_frame(self) -> None:
+        @el.source(gives=el.Image("NV12", memory="cpu", width=64, height=48))
+        def announced() -> Iterator[Any]:
+            raise AssertionError("it is not asked")
+            yield
+
+        with pytest.raises(NegotiationError, match="libswscale does not write GRAYF16"):
+            el.Pipeline(announced(), el.create("convert", "GRAYF16", by="ffmpeg")).run()
+        with pytest.raises(NegotiationError, match="unknown image format 'RGBB'"):
+            el.Pipeline(announced(), el.create("convert", "RGBB")).run()
+
+    def test_colours_come_with_the_frame(self) -> None:
+        @el.source(gives=el.Image("I420", memory="cpu", width=64, height=48))
+        def coded() -> Iterator[Any]:
+            yield sb.context("cpu").allocate_frame(
+                "I420", 64, 48, metadata={"color_matrix": "ycgco"}
+            )
+
+        with pytest.raises(ElementError, match="does not compute the matrix 'ycgco'"):
+            el.Pipeline(coded(), el.create("convert", "RGB24", by="ffmpeg")).run()
+
+    def test_parameters(self) -> None:
+        with pytest.raises(ParameterError, match="'format' is missing"):
+            el.create("convert")
+        with pytest.raises(ParameterError, match="'width'"):
+            el.create("convert", "RGB24", 0)
+        with pytest.raises(ParameterError, match="'method'"):
+            el.create("convert", "RGB24", method="lanczos")
+
+    def test_sizes_may_change(self) -> None:
+        @el.source(gives=el.Image())
+        def changing() -> Iterator[Any]:
+            for number, width in enumerate((64, 64, 128, 64)):
+                yield sb.frame(native(number, width=width))
+
+        with el.Pipeline(changing(), el.create("convert", "RGB24", height=24)).start() as out:
+            assert [(f.width, f.height) for f in out] == [(64, 24), (64, 24), (128, 24), (64, 24)]
+
+
+def test_the_pool_is_bounded() -> None:
+    convert = el.create("convert", "RGB24", pool=2)
+    with el.Pipeline(pictures(4), convert).start(threads=0, pool_timeout=0.2) as out:
+        kept = [next(out), next(out)]
+        with pytest.raises(PoolTimeoutError, match="convert"):
+            next(out)
+    assert len(kept) == 2
