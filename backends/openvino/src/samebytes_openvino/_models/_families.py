@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from samebytes.errors import LayoutError
 
+from ._blazeface import anchors_of
 from ._card import Card
 from ._yolo import grid
 
@@ -15,7 +16,7 @@ __all__ = ["FAMILIES", "Family", "family_of", "pairs_of", "shapes_of"]
 
 Family = Literal[
     "yolo", "yolo-end2end", "yolov5", "yolox", "ssd", "rtdetr", "picodet", "centerface",
-    "classification", "none",
+    "blazeface", "classification", "none",
 ]  # fmt: skip
 
 FAMILIES: tuple[str, ...] = get_args(Family)
@@ -51,6 +52,8 @@ def family_of(
         return "ssd", "its operation DetectionOutput"
     if _is_centerface(shapes):
         return "centerface", "the shapes of its four outputs"
+    if anchors_of(shapes, size) is not None:
+        return "blazeface", "the shapes of its two outputs"
     if pairs_of(shapes, size):
         return "picodet", "the shapes of its outputs, scores and distributions for each stride"
     kind = str(card.get("model_type", "")).lower()

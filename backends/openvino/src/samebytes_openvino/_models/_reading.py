@@ -14,6 +14,7 @@ from samebytes import Frame, Region
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, Classification, add
 
+from ._blazeface import BlazeFace, anchors_of
 from ._card import Card, card_of
 from ._families import family_of, pairs_of, shapes_of
 from ._found import Array, Found
@@ -30,10 +31,14 @@ _HABITS: dict[str, dict[str, Any]] = {
     "yolox": {"fit": "letterbox top-left", "pad": 114.0, "confidence": 0.3, "iou": 0.65},
     "rtdetr": {"color": "RGB", "scale": 255.0, "fit": "stretch"},
     "picodet": {**_PADDLE, "confidence": 0.4, "iou": 0.5},
-    "centerface": {"color": "RGB", "confidence": 0.5, "iou": 0.3},
+    "centerface": {"color": "RGB", "confidence": 0.5, "iou": 0.3, "labels": ("face",)},
+    "blazeface": {
+        "color": "RGB", "mean": 127.5, "scale": 127.5, "fit": "letterbox", "pad": 0.0,
+        "confidence": 0.5, "iou": 0.3, "labels": ("face",),
+    },
     "ssd": {"confidence": 0.5},
     "classification": {"color": "RGB", "scale": 255.0, "fit": "crop"},
-}
+}  # fmt: skip
 _HABITS["yolo-end2end"] = _HABITS["yolov5"] = _HABITS["yolo"]
 _LAST = {"color": "BGR", "fit": "stretch", "pad": 0.0, "confidence": 0.25, "iou": 0.5}
 _INPUT = ("color", "mean", "scale", "fit", "align", "pad", "size")
@@ -203,6 +208,11 @@ def _decoder(
         if not pairs:
             raise LayoutError(_misfit(family, shapes))
         return PicoDet(limits, size, pairs)
+    if family == "blazeface":
+        anchors = anchors_of(shapes, size)
+        if anchors is None:
+            raise LayoutError(_misfit(family, shapes))
+        return BlazeFace(limits, size, anchors)
     if family == "centerface":
         order = [n for channels in (1, 2, 10) for n, s in enumerate(shapes) if s[1] == channels]
         if len(order) != 4:
