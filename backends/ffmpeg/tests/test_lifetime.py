@@ -7,6 +7,7 @@ import gc
 import itertools
 import subprocess
 import sys
+import threading
 import weakref
 from ctypes import byref, c_void_p
 from fractions import Fraction
@@ -344,3 +345,19 @@ for _ in range(3):
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_another_thread_knows_what_ffmpeg_gave_back() -> None:
+    """The main thread drops it, which waits here for that other one."""
+    memory = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
+    held = [memory.map("ffmpeg").native]
+    seen: list[bool | None] = []
+
+    def close() -> None:
+        held.clear()
+        seen.append(memory.close())
+
+    thread = threading.Thread(target=close)
+    thread.start()
+    thread.join()
+    assert seen == [True]

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import samebytes
 from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
 
 PACKETS = socket.SOCK_SEQPACKET
@@ -91,6 +92,22 @@ def value_of(frame: Any) -> int:
     array = frame.map("cpu").planes[0].native
     assert array.min() == array.max()
     return int(array[0, 0])
+
+
+class Lent:
+    """Memory of others, whose end calls a function."""
+
+    def __init__(self, end: Any) -> None:
+        context = samebytes.context("dma:memfd")
+        self.frame = context.allocate_frame("GRAY8", 64, 16)
+        buffer = self.frame.planes[0].native.buffer
+        release = buffer.storage.release
+
+        def both() -> None:
+            end()
+            release()
+
+        buffer.storage.release = both
 
 
 def wait(reader: RingReader) -> None:

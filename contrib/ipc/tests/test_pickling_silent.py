@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from multiprocessing.reduction import ForkingPickler
+from typing import Any
 
 import pytest
 
@@ -76,6 +78,40 @@ def test_only_so_many_silent_clients_are_kept(monkeypatch: pytest.MonkeyPatch) -
         silent[-1].setblocking(False)
         with pytest.raises(BlockingIOError):
             silent[-1].recv(1)
+        check(pickle.loads(pickled), 5)
+
+
+def test_silent_clients_of_one_user_send_none_of_another_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_KEY_SECONDS", 1e6)
+
+    class AnyUser:
+        """The module os in a process that is not root's."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(os, name)
+
+        def getuid(self) -> int:
+            return 1234
+
+    pickled = bytes(ForkingPickler.dumps(picture(5)))
+    assert offers._listener is not None
+    users = [1234, *[0] * 20]
+    with ExitStack() as stack:
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "os", AnyUser())
+            patch.setattr(module, "user_of", lambda _: users.pop(0))
+            silent = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(21)]
+            for sock in silent:
+                sock.settimeout(20)
+                sock.connect(offers._listener.getsockname())
+            for sock in silent[1:5]:
+                assert sock.recv(1) == b""
+            assert not users
+        silent[0].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent[0].recv(1)
         check(pickle.loads(pickled), 5)
 
 

@@ -9,7 +9,6 @@ import struct
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ import samebytes
 from samebytes_ipc import RingWriter
 from samebytes_ipc._ring import server
 
-from .both_ends import join, pair, ring, sent, served, value_of, wait, writer_at
+from .both_ends import Lent, join, pair, ring, sent, served, value_of, wait, writer_at
 from .ring_packets import DONE, FRAME, GREETING, NUMBER
 
 JOIN = GREETING.pack(b"J", b"SBRG", 1, 0)
@@ -165,6 +164,25 @@ def test_a_frame_that_another_reader_has_is_not_left_out() -> None:
         del second
 
 
+def test_a_frame_that_the_writer_has_is_not_left_out() -> None:
+    """Nor would that."""
+    with ring(1, slots=4, when_full="drop-oldest") as (writer, reader):
+        kept = []
+        for number in range(1, 3):
+            sent(writer, number)
+            kept.append(reader.read())
+        own = writer.acquire()
+        with own.map("cpu", "w") as view:
+            view.planes[0].native[...] = 3
+        writer.send(own)
+        sent(writer, 4)
+        sent(writer, 5)
+        kept.clear()
+        writer.serve()
+        assert [value_of(reader.read()), value_of(reader.read())] == [3, 5]
+        del own
+
+
 def test_two_slots_stay_free_of_readers() -> None:
     """Of one that has more than its share as well, from before another one joined."""
     with ring(1, slots=5, when_full="drop-oldest") as (writer, first):
@@ -201,22 +219,6 @@ def test_nobody_joins_while_the_ring_closes(monkeypatch: pytest.MonkeyPatch) -> 
         finally:
             del kept
             closing.join()
-
-
-class Lent:
-    """Memory of others, whose end calls a function."""
-
-    def __init__(self, end: Any) -> None:
-        context = samebytes.context("dma:memfd")
-        self.frame = context.allocate_frame("GRAY8", 64, 16)
-        buffer = self.frame.planes[0].native.buffer
-        release = buffer.storage.release
-
-        def both() -> None:
-            end()
-            release()
-
-        buffer.storage.release = both
 
 
 def test_memory_of_others_ends_without_the_lock_of_a_ring_that_closes() -> None:

@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes._core import closing
+from samebytes._core.closed import make_closed
 from samebytes.errors import ClosedError
 from samebytes.plugins import CpuTensor, Storage
 
@@ -292,3 +294,22 @@ def test_many_threads_drop_while_one_closes() -> None:
 def over(storage: Storage) -> CpuTensor:
     """A tensor over memory that was made for it."""
     return CpuTensor.owned(np.asarray(storage), CPU, storage)
+
+
+def test_a_frame_whose_close_is_interrupted_is_closed_with_its_planes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = CPU.allocate_frame("NV12", 16, 16)
+    planes = frame.planes
+    left = [1, 0]
+
+    def interrupted(holder: Any) -> None:
+        if left and not left.pop(0):
+            raise KeyboardInterrupt
+        make_closed(holder)
+
+    monkeypatch.setattr(closing, "make_closed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        frame.close()
+    assert frame.closed
+    assert all(plane.closed for plane in planes)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from samebytes._core import interrupts
 from samebytes._core.interrupts import deferred
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -146,6 +147,30 @@ def test_all_handlers_run_though_each_raises(install: Callable[[int, Any], None]
         section()
     assert sorted(came) == sorted(numbers)
     assert all(signal.getsignal(number) is handler for number in numbers)
+
+
+def test_all_handlers_come_back_though_one_raises_meanwhile(
+    install: Callable[[int, Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal came just when its own handler was back, and before the others were."""
+    handlers: dict[int, Any] = {}
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM):
+        handlers[number] = lambda *_: None
+        install(number, handlers[number])
+    over = False
+
+    def put_back(number: int, handler: Any) -> None:
+        nonlocal over
+        signal.signal(number, handler)
+        if number == signal.SIGUSR1 and handler is handlers[number] and not over:
+            over = True
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(interrupts, "install", put_back)
+    with pytest.raises(KeyboardInterrupt), deferred():
+        pass
+    assert over
+    assert {number: signal.getsignal(number) for number in handlers} == handlers
 
 
 def test_an_error_of_the_section_is_not_lost(install: Callable[[int, Any], None]) -> None:

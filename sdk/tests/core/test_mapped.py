@@ -44,8 +44,11 @@ def test_protection_and_holes() -> None:
         assert is_mapped(address, PAGE)
         assert not is_mapped(address, PAGE + 1)
         assert bytes_at(address, 8) == bytes(8)
+        assert libc.munmap(address + 2 * PAGE, PAGE) == 0
+        assert bytes_at(address + 2 * PAGE - 8, 8) == bytes(8)
+        assert bytes_at(address + 2 * PAGE - 8, 16) is None, "not the first half"
     finally:
-        libc.munmap(address, 3 * PAGE)
+        libc.munmap(address, 2 * PAGE)
 
 
 def test_bytes_at() -> None:
