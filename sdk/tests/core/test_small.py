@@ -213,9 +213,9 @@ def test_fd_of_a_cycle_is_closed_once() -> None:
             closing = Closing()
             if first:
                 closing.itself = closing
-                closing.fd = Fd.returned_by(os.dup, 1)
+                closing.fd = Fd(os.dup(1))
             else:
-                closing.fd = Fd.returned_by(os.dup, 1)
+                closing.fd = Fd(os.dup(1))
                 closing.itself = closing
             number = closing.fd.fileno()
             del closing

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from fcntl import ioctl
 from functools import partial
 from mmap import PAGESIZE
-from operator import call
 from pathlib import Path
 
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError, UnknownNameError
@@ -75,10 +74,8 @@ class Heap(Allocator):
         try:
             with _opened(self._device) as device:
                 ask = partial(ioctl, device.fileno(), _abi.DMA_HEAP_IOCTL_ALLOC, request)
-                calls = ask, partial(getattr, request, "fd")
-                # The call answers 0, so the greater of the two is the descriptor; one expression,
-                # since the kernel refuses a structure with -1 in it, as Fd.stored_in() would have.
-                return _abi.until_answered(lambda: Fd.returned_by(max, map(call, calls)))
+                _abi.until_answered(ask)
+                return Fd(request.fd)
         except OSError as error:
             raise _failed("DMA_HEAP_IOCTL_ALLOC", error, nbytes) from error
 
@@ -95,7 +92,7 @@ class Memfd(Allocator):
     def allocate(self, nbytes: int) -> Fd:
         """By memfd_create()."""
         try:
-            fd = Fd.returned_by(os.memfd_create, "samebytes", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            fd = Fd(os.memfd_create("samebytes", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING))
             os.ftruncate(fd.fileno(), _whole_pages(nbytes))
             # Nobody can cut it short under a mapping. udmabuf wants the seal on shrinking too.
             fcntl.fcntl(fd.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
@@ -122,10 +119,8 @@ class Udmabuf(Allocator):
             )  # fmt: skip
             try:
                 with _opened(UDMABUF) as device:
-                    ask = partial(
-                        Fd.returned_by, ioctl, device.fileno(), _abi.UDMABUF_CREATE, request
-                    )
-                    return _abi.until_answered(ask)
+                    ask = partial(ioctl, device.fileno(), _abi.UDMABUF_CREATE, request)
+                    return Fd(_abi.until_answered(ask))
             except OSError as error:
                 raise _failed("UDMABUF_CREATE", error, nbytes) from error
 
@@ -185,7 +180,7 @@ def _whole_pages(nbytes: int) -> int:
 
 
 def _opened(device: Path) -> Fd:
-    return Fd.returned_by(os.open, device, os.O_RDWR | os.O_CLOEXEC)
+    return Fd(os.open(device, os.O_RDWR | os.O_CLOEXEC))
 
 
 def _device_lack(device: Path, remedy: str) -> tuple[str, str] | None:

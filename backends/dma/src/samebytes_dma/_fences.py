@@ -37,9 +37,8 @@ def export_sync_file(buffer: DMABuffer, access: Access = "rw") -> Fd:
     check_access(access)
     _check_dma_buf(buffer)
     argument = _abi.dma_buf_export_sync_file(sync_flags(access))
-    made = Fd.stored_in(argument, type(argument).fd.offset)
     _call("DMA_BUF_IOCTL_EXPORT_SYNC_FILE", buffer, argument)
-    return made
+    return Fd(argument.fd)
 
 
 def import_sync_file(buffer: DMABuffer, sync_file: Fd | int, access: Access = "w") -> None:

@@ -43,7 +43,7 @@ def _first_word(handle: int) -> bytes | None:
     if handle <= 0 or handle >= 1 << 63:
         return b""
     try:
-        memory = Fd.returned_by(os.open, "/proc/self/mem", os.O_RDONLY)
+        memory = Fd(os.open("/proc/self/mem", os.O_RDONLY))
     except OSError:
         return None
     with memory:

@@ -169,12 +169,11 @@ def query_fd(context: NativeContext, address: int) -> Fd:
     Raises:
         NotExportableError: the driver exports none.
     """
-    found = ze_external_memory_export_fd_t(flags=ExternalMemoryType.DMA_BUF)
-    made = Fd.stored_in(found, type(found).fd.offset)
+    found = ze_external_memory_export_fd_t(flags=ExternalMemoryType.DMA_BUF, fd=-1)
     _export(context, address, found)
     if found.fd < 0:
         raise _not_exported()
-    return made
+    return Fd(found.fd)
 
 
 def query_nt_handle(context: NativeContext, address: int) -> int:

@@ -26,9 +26,6 @@ _FLAGS: dict[Access, int] = {
     "rw": va.VA_EXPORT_SURFACE_READ_WRITE,
 }
 _MOST_OBJECTS = 4
-# Where the first descriptor is in a VADRMPRIMESurfaceDescriptor, and how far they are apart.
-_FIRST = VADRMPRIMESurfaceDescriptor.objects.offset
-_SIZE = VADRMPRIMESurfaceDescriptor.objects.size // _MOST_OBJECTS
 
 
 class Exported(NamedTuple):
@@ -52,19 +49,13 @@ def export(surface: SurfaceHandle, access: Access) -> Exported:
     """
     surface.sync()
     descriptor = VADRMPRIMESurfaceDescriptor()
-    # Before the call, so that no exception of a signal handler leaves what it stores open. Closed
-    # at once if anything fails: an error that somebody keeps would keep them.
     with ExitStack() as undo:
         undo.callback(_close, descriptor)
         _describe(surface, _FLAGS[access], descriptor)
         numbers = _numbers(descriptor)
         layout = _layout(surface, descriptor, len(numbers))
-        fds = tuple(
-            Fd.stored_in(descriptor, _FIRST + place * _SIZE, empty=False)
-            for place in range(len(numbers))
-        )
-        undo.pop_all()
-    return Exported(fds, layout)
+        undo.pop_all()  # first: no number may have two owners
+    return Exported(tuple(map(Fd, numbers)), layout)
 
 
 def check_picture(surface: SurfaceHandle, fourcc: int, width: int, height: int) -> None:
@@ -110,11 +101,7 @@ def _close(descriptor: VADRMPRIMESurfaceDescriptor) -> None:
     """Close what was exported, each number once, should a driver say one twice."""
     count = descriptor.num_objects
     if 0 < count <= _MOST_OBJECTS:
-        exported = descriptor.objects[:count]
-        numbers = {o.fd for o in exported if o.fd >= 0}
-        for owned in exported:  # an Fd may have it already, which reads the number here
-            owned.fd = -1
-        for number in numbers:
+        for number in {o.fd for o in descriptor.objects[:count] if o.fd >= 0}:
             Fd(number).close()
 
 

@@ -31,7 +31,7 @@ def open_node(path: str) -> Fd:
         MissingDependencyError: the user may not open it.
     """
     try:
-        return Fd.returned_by(os.open, path, os.O_RDWR | os.O_CLOEXEC)
+        return Fd(os.open(path, os.O_RDWR | os.O_CLOEXEC))
     except PermissionError as error:
         raise MissingDependencyError(
             "vaapi",

@@ -8,8 +8,6 @@ import errno
 import os
 from collections.abc import Callable
 from ctypes import c_int
-from functools import partial
-from operator import call
 from typing import Any
 
 from .._numbers import integer
@@ -36,8 +34,7 @@ class Fd(Uncopyable):
     """Owns one file descriptor and closes it exactly once.
 
     `Fd(number)` takes ownership of an open descriptor. Use `Fd.borrow(number)` where the caller
-    keeps theirs: it duplicates; and `Fd.returned_by(call, ...)` where a call opens one, or
-    `Fd.stored_in(structure, ...)` where it stores the number.
+    keeps theirs: it duplicates.
 
     Any thread may use, close and hand it over at any time: the number goes to one of them.
     """
@@ -52,24 +49,19 @@ class Fd(Uncopyable):
     def __init__(self, number: int) -> None:
         if not 0 <= integer(number, "a file descriptor") < 1 << 31:
             raise LayoutError(f"{number} is not a file descriptor")
-        self._owned = [_Number(number)]
-        untrack(self._owned[0])
+        owned = _Number(number)
+        untrack(owned)
+        self._owned = [owned]
 
     @classmethod
     def returned_by(cls, function: Callable[..., int], *arguments: Any) -> Fd:
         """An owner of the descriptor that a call returns.
 
-        Between the call and its owner there is no instruction of Python, where the exception of a
-        signal handler would leave the descriptor open.
-
         Args:
-            function: written in C, such as os.open or os.dup; it raises if it fails.
+            function: it raises if it fails.
             arguments: its arguments.
         """
-        made = cls.__new__(cls)
-        made._owned = list(map(_Number, map(call, (partial(function, *arguments),))))
-        untrack(made._owned[0])
-        return made
+        return cls(function(*arguments))
 
     @classmethod
     def borrow(cls, number: int) -> Fd:
@@ -83,33 +75,11 @@ class Fd(Uncopyable):
             OSError: the process has no descriptor left.
         """
         try:
-            return cls.returned_by(os.dup, integer(number, "a file descriptor"))
+            return cls(os.dup(integer(number, "a file descriptor")))
         except (OSError, OverflowError) as error:
             if isinstance(error, OSError) and error.errno != errno.EBADF:
                 raise
             raise LayoutError(f"{number} is not an open file descriptor") from error
-
-    @classmethod
-    def stored_in(cls, structure: ctypes.Structure, offset: int, *, empty: bool = True) -> Fd:
-        """An owner of the descriptor that a call will store in a structure.
-
-        It is made before the call, so that no exception of a signal handler leaves what is stored
-        open. A call that fails must leave the number alone.
-
-        Args:
-            structure: that the call gets the address of.
-            offset: of the number in it, in bytes: `type(structure).fd.offset`.
-            empty: set it to -1. False where the number is there already, for one who learns only
-                then how many there are. Its owner until now looks at the structure, where the
-                number becomes -1 when this object hands it over.
-        """
-        made = cls.__new__(cls)
-        if empty:  # before it has an owner, who would close 0, standard input
-            ctypes.c_int.from_buffer(structure, offset).value = -1
-        number = _Number.from_buffer(structure, offset)
-        untrack(number)
-        made._owned = [number]
-        return made
 
     def fileno(self) -> int:
         """The number, for a call that only looks. It stays this object's.
@@ -129,7 +99,7 @@ class Fd(Uncopyable):
             OSError: the process has no descriptor left.
         """
         for owned in self._owned:  # as long as it is held here, nobody closes it
-            return Fd.returned_by(os.dup, owned.value)
+            return Fd(os.dup(owned.value))
         raise ClosedError("this file descriptor was closed or handed over")
 
     def detach(self) -> int:

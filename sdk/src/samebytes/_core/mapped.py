@@ -68,7 +68,7 @@ def bytes_at(address: int, nbytes: int) -> bytes | None:
         OSError: the system has no /proc/self/mem, or it cannot be opened.
     """
     # Not by ctypes: a read of unmapped memory must fail, not end the process.
-    with Fd.returned_by(os.open, _MEMORY, os.O_RDONLY | os.O_CLOEXEC) as memory:
+    with Fd(os.open(_MEMORY, os.O_RDONLY | os.O_CLOEXEC)) as memory:
         try:
             data = os.pread(memory.fileno(), nbytes, address)
         except (OSError, OverflowError, ValueError):
