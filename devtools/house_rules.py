@@ -47,7 +47,6 @@ _OF_SUBCLASSES = frozenset(
         "_handle",
         "_is_reading",
         "_make_planes",
-        "_on_closed",
         "_planes_moved",
         "_planes_over",
         "_release",

@@ -15,7 +15,7 @@ from ._converting.conversion import Conversion
 from ._converting.picture import PictureInfo
 from ._core.access import Access, check_access
 from ._core.arrays import PointerArray, array_in, arrays_in
-from ._core.closed import read_slot
+from ._core.closing import read_slot
 from ._core.context import Context, HostContext, Level
 from ._core.descriptors import file_behind, file_identity, is_dma_buf, memory_size
 from ._core.device import CPU_DEVICE, Device

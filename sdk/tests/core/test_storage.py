@@ -10,12 +10,11 @@ import threading
 import weakref
 from functools import partial
 from types import FrameType
-from typing import Any
 
 import numpy as np
 import pytest
 
-from samebytes._core.storage import _released_at_exit, publish, raising_releases
+from samebytes._core.storage import _released_at_exit, publish, releasing
 from samebytes.plugins import Storage
 
 
@@ -226,11 +225,11 @@ def test_close_raises_the_error_of_a_release_that_a_debugger_delays() -> None:
 
     seen: list[object] = []
     held = [Storage(fail)]
-    with pytest.raises(ValueError, match="of the release"), raising_releases(held):
-        drop_under_the_tracer()
+    with pytest.raises(ValueError, match="of the release"):
+        releasing(frozenset(map(id, held)), drop_under_the_tracer)
 
 
-def test_blocks_that_expect_errors_may_lie_in_each_other() -> None:
+def test_releases_that_are_to_raise_may_lie_in_each_other() -> None:
     """As where the release of one thing closes another: each hears of its own."""
 
     def fail(text: str) -> None:
@@ -239,36 +238,19 @@ def test_blocks_that_expect_errors_may_lie_in_each_other() -> None:
     heard: list[str] = []
     outer, inner = [Storage(partial(fail, "outer"))], [Storage(partial(fail, "inner"))]
 
+    def drop_here() -> None:
+        outer.clear()
+        inner.clear()
+
     def drop_both() -> None:
         try:
-            with raising_releases(inner):
-                outer.clear()
-                inner.clear()
+            releasing(frozenset(map(id, inner)), drop_here)
         except ValueError as error:
             heard.append(str(error))
 
-    with pytest.raises(ValueError, match="outer"), raising_releases(outer):
-        drop_both()
+    with pytest.raises(ValueError, match="outer"):
+        releasing(frozenset(map(id, outer)), drop_both)
     assert heard == ["inner"]
-
-
-def test_a_block_that_an_exception_kept_from_leaving_hears_of_nothing() -> None:
-    def fail() -> None:
-        raise ValueError("of the release")
-
-    reported: list[Any] = []
-    hook, sys.unraisablehook = sys.unraisablehook, reported.append
-    try:
-        held = [Storage(fail)]
-        raising_releases(held).__enter__()  # never left
-        held.clear()
-        assert len(reported) == 1
-        held = [Storage(fail)]
-        with pytest.raises(ValueError, match="of the release"), raising_releases(held):
-            held.clear()
-    finally:
-        sys.unraisablehook = hook
-    assert len(reported) == 1
 
 
 def test_the_error_of_a_release_at_exit_does_not_stop_the_others() -> None:

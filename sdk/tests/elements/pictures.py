@@ -80,7 +80,7 @@ class Log(el.Transform):
         self._note("close")
 
 
-_slot: Any = vars(sb.Frame)["readonly"]
+_slot: Any = sb.Frame.readonly
 
 
 class Decoded(sb.Frame[Any]):

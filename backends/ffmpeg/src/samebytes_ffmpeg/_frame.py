@@ -14,7 +14,6 @@ from samebytes.formats import ImageInfo
 from samebytes.plugins import Frame, count_copy, read_slot
 
 from ._avutil import FRAME_HEAD, get_pix_fmt
-from ._loans import sweep
 from ._meta import FFmpegMeta
 from ._plane import ADVICE, FFmpegPlane
 from ._pyav import channel_count, frame_address
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["FFmpegFrame"]
 
 # The slot of the base class, which the property of the same name stands before.
-_slot: Any = vars(Frame)["readonly"]
+_slot: Any = Frame.readonly
 
 
 _unpack = FRAME_HEAD.unpack
@@ -128,10 +127,6 @@ class FFmpegFrame(Frame[FFmpegPlane]):
         if key != "av_frame":
             raise UnknownNameError("handle of an FFmpegFrame", key, ("av_frame",))
         return frame_address(self.native)
-
-    def _on_closed(self) -> None:
-        # What was lent to this frame is the lender's again, not only after the next lending.
-        sweep()
 
 
 def _remember(key: tuple[int, int, int], native: Any, info: Any) -> None:

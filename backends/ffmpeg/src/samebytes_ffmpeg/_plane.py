@@ -29,7 +29,7 @@ ADVICE = (
 )
 
 # The slot of the base class, which the property of the same name stands before.
-_slot: Any = vars(Tensor)["readonly"]
+_slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
 
 
 class FFmpegPlane(Tensor):

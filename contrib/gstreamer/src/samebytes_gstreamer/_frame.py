@@ -12,7 +12,6 @@ from samebytes.plugins import Frame, Tensor, read_slot
 from ._caps import Description, caps_as_said, caps_for, describe, parsed
 from ._gi import Gst, pointer_of
 from ._libraries import gst
-from ._loans import sweep
 from ._memory import is_readonly, is_writable
 from ._meta import GStreamerMeta, read_meta
 from ._metas import metas_of
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["GStreamerFrame", "frame_of", "frames_of"]
 
 # The slot of the base class, which the property of the same name stands before.
-_slot: Any = vars(Frame)["readonly"]
+_slot: Any = Frame.readonly
 
 
 class GStreamerFrame(Frame):
@@ -162,10 +161,6 @@ class GStreamerFrame(Frame):
         if key != "gst_buffer":
             raise UnknownNameError("handle of a GStreamerFrame", key, ("gst_buffer", "data"))
         return buffer_in(self.native)
-
-    def _on_closed(self) -> None:
-        # What was lent to this frame is the lender's again, not only after the next lending.
-        sweep()
 
 
 def _buffer_object(native: Any) -> Any:

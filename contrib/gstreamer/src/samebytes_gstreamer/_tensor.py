@@ -28,7 +28,7 @@ ADVICE = (
 _HANDLES = ("gst_memory", "offset", "pitch", "drm_modifier")
 
 # The slot of the base class, which the property of the same name stands before.
-_slot: Any = vars(Tensor)["readonly"]
+_slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
 
 
 def memory_in(native: Any) -> Any:

@@ -1,37 +1,136 @@
 # SPDX-License-Identifier: Apache-2.0
-"""close(): drop what an object holds, and find out whether the memory is gone.
+"""Holder, the base of Tensor and Frame: flush(), wait(), close() and the `with` block.
 
 Whoever uses memory holds its storage, by whatever way. So weak references to the storages say all:
 one that is alive after the object has dropped its own has another holder, who releases it.
+
+close() gives the object another class, whose `__getattr__` raises, and empties the slots. A check
+in the open class would cost on every attribute of every open object, and so would a `__getattr__`
+there: the interpreter's fast path for slots is for classes that have none.
 """
 
 from __future__ import annotations
 
 import weakref
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from types import MemberDescriptorType
+from typing import TYPE_CHECKING, Any
 
-from .closed import make_closed
+from ..errors import ClosedError
 from .loans import sweep_loans
-from .storage import NativeStorage, Storage, outwards, raising_releases
+from .storage import NativeStorage, Storage, Uncopyable, outwards, publish, releasing, settle
 
-__all__ = ["are_gone", "drop", "end", "memory_of"]
+if TYPE_CHECKING:
+    from typing import Self
+
+    from .context import Context
+
+__all__ = ["Holder", "are_gone", "memory_of", "read_slot"]
 
 
-def end(item: Any, holders: Sequence[Any]) -> bool | None:
-    """Close `holders`, the item among them: see Holder.close()."""
-    made: tuple[Storage, ...] = item._made
-    if not made:
-        drop(holders)
-        return None
-    with raising_releases(outwards(made)):
-        living = memory_of(made)
+class Holder(Uncopyable):
+    """The base of Tensor and Frame."""
+
+    __slots__ = ("__weakref__", "_made", "_owner", "context", "native", "parent", "readonly")
+
+    context: Context
+    native: Any
+    readonly: bool
+    # What keeps the bytes alive: a Storage, or the user's object (see `storage`).
+    _owner: Any
+    # What close() looks for: the storages which the call that made this object made.
+    _made: tuple[Storage, ...]
+
+    @property
+    def memory_type(self) -> str:
+        """The name of the memory type, for instance "cpu"."""
+        return self.context.memory_type
+
+    @property
+    def storage(self) -> Storage:
+        """The owner of the bytes. Memory wrapped from the user has one that releases nothing."""
+        owner = self._owner
+        if not isinstance(owner, Storage):
+            owner = self._owner = Storage(keep=owner)
+        return owner
+
+    @property
+    def closed(self) -> bool:
+        """True if close() ended this object."""
+        return False  # the class of a closed one says True
+
+    def flush(self) -> None:
+        """Publish what was written through this mapping, without ending it."""
+        publish(self._owners())
+
+    def wait(self) -> None:
+        """Return when whatever still writes to this memory is done."""
+        settle(self._owners())
+
+    def close(self) -> bool | None:
+        """End this object. It never fails because others hold the memory, which goes with them.
+
+        Closing twice does nothing. Memory that belongs to the user is dropped, not released.
+
+        Returns:
+            True if all that this object's own map() or allocate() made is gone, False if somebody
+            holds a part of it, None if it made nothing or was closed before.
+
+        Raises:
+            Exception: what a driver's release raised; the object is closed, and all releases ran.
+        """
+        made, holders = self._made, self._holders()
+        if not made:
+            _close(holders)
+            sweep_loans()  # what was lent to the native is the lender's again
+            return None
+        living, ids = memory_of(made), frozenset(map(id, outwards(made)))
         del made
-        drop(holders)
+        releasing(ids, _close, holders)
         return are_gone(living)
 
+    def __enter__(self) -> Self:
+        _ = self._made  # a closed object cannot be entered
+        return self
 
-def memory_of(made: tuple[Storage, ...]) -> list[weakref.ref[Any]]:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        """Publish what was written and close; see "The end of a block" in docs/explanation.
+
+        Where something else uses the memory, the last holder releases it. After an exception
+        nothing is published.
+        """
+        if self.closed:
+            return
+        if kind is not None:
+            _close(self._holders())
+            return
+        owners = () if self._is_reading() else self._owners()
+        living = [weakref.ref(storage) for storage in outwards(owners)]
+        del owners
+        try:
+            self.close()
+        finally:
+            # What has ended was published by its release; what lives on comes after it.
+            publish(filter(None, [storage() for storage in living]))
+
+    def _is_reading(self) -> bool:
+        """`readonly` as it was set: backends put a property before it that asks their framework."""
+        return bool(read_slot(_readonly, self))
+
+    @abstractmethod
+    def _owners(self) -> tuple[Any, ...]:
+        """Everything that keeps bytes of this object alive."""
+
+    @abstractmethod
+    def _holders(self) -> list[Holder]:
+        """This object and its open planes, which close with it."""
+
+
+_readonly: Any = vars(Holder)["readonly"]
+
+
+def memory_of(made: Sequence[Storage]) -> list[weakref.ref[Any]]:
     """Weak references to all that lives as long as the memory of these storages."""
     living: list[weakref.ref[Any]] = []
     for storage in made:
@@ -44,18 +143,77 @@ def memory_of(made: tuple[Storage, ...]) -> list[weakref.ref[Any]]:
 
 def are_gone(living: Sequence[weakref.ref[Any]]) -> bool:
     """True if none of these storages is held; what libraries gave back is dropped before."""
-    if any(storage() is not None for storage in living):
-        # The main thread drops what a library gave back, and may not have run since.
-        sweep_loans()
-    return all(storage() is None for storage in living)
+    for storage in living:
+        if storage() is not None:
+            # The main thread drops what a library gave back, and may not have run since.
+            sweep_loans()
+            return all(storage() is None for storage in living)
+    return True
 
 
-def drop(holders: Sequence[Any]) -> None:
-    """Close `holders`: their memory is released with its last holder, which may be another."""
+def read_slot(slot: Any, item: Any) -> Any:
+    """The value of a slot of a tensor or frame, for a property that shadows the slot.
+
+    Args:
+        slot: the member descriptor, such as `Tensor.readonly`.
+        item: may be closed by another thread at any time.
+
+    Raises:
+        ClosedError: the slot is empty, since the item was closed.
+    """
     try:
-        for holder in holders:
-            make_closed(holder)
-    except BaseException:  # of a signal handler: a frame closes with its planes, or not at all
-        for holder in holders:
-            make_closed(holder)
-        raise
+        return slot.__get__(item)
+    except AttributeError:
+        raise ClosedError(f"this {type(item).__name__} was closed") from None
+
+
+def _close(holders: Sequence[Any]) -> None:
+    """Drop every reference that these hold, and make every further use raise ClosedError."""
+    for item in holders:
+        cls = type(item)
+        closed, slots = _known.get(cls) or _prepare(cls)
+        item.__class__ = closed
+        for slot in slots:
+            # Never set to something first, such as None: another thread might take it for a native.
+            try:  # noqa: SIM105 - no context manager for each slot of each close()
+                slot.__delete__(item)
+            except AttributeError:  # empty, or another thread that closes it was faster
+                pass
+        if cls.__dictoffset__:
+            vars(item).clear()
+
+
+_Known = tuple[type, tuple[MemberDescriptorType, ...]]
+# By class, a closed one too: what it becomes, and the slots to empty, those of a backend's
+# subclass first.
+_known: dict[type, _Known] = {}
+
+
+def _prepare(cls: type) -> _Known:
+    members = (member for base in cls.__mro__ for member in vars(base).values())
+    slots = tuple(member for member in members if isinstance(member, MemberDescriptorType))
+    closed = _closed_class(cls)
+    known = _known[closed] = closed, slots
+    return _known.setdefault(cls, known)
+
+
+def _closed_class(cls: type) -> type:
+    name = cls.__name__
+
+    def getattr_(_: object, attribute: str) -> Any:
+        # Python's own protocols ask for names that are not there, and must get their answer.
+        if hasattr(cls, attribute) and not attribute.startswith("__"):
+            raise ClosedError(f"this {name} was closed")
+        raise AttributeError(f"{name} has no attribute {attribute!r}")
+
+    members = {
+        "__slots__": (),
+        "__getattr__": getattr_,
+        "__repr__": lambda _: f"<{name} closed>",
+        "__doc__": f"A {name} after its close().",
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "closed": True,
+        "close": lambda _: None,
+    }
+    return type(name, (cls,), members)

@@ -13,7 +13,7 @@ from typing import Any
 from .._numbers import integer
 from ..errors import ClosedError, LayoutError
 from .owned_pointer import bindable, untrack
-from .uncopyable import Uncopyable
+from .storage import Uncopyable
 
 __all__ = ["Fd"]
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, cast, o
 
 from ..errors import UnknownNameError
 from .access import Access
-from .closed import read_slot
+from .closing import Holder
 from .described import DescribedFrame
 from .frame_meta import FrameMeta
 from .handles import check_handle_key
-from .holder import Holder
 from .ordering import map_in_order
 from .storage import JointStorage, Storage, owners_of_planes, parts_of
 from .typed import TensorT_co, TypedFrame
@@ -47,8 +46,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
     """
 
     # _origin: which source of a pipeline read it, and when.
-    __slots__ = ("__weakref__", "_made", "_origin", "_owner", "_planes", "context", "meta",
-                 "native", "parent", "readonly")  # fmt: skip
+    __slots__ = ("_origin", "_planes", "meta")
 
     may_become_writable: ClassVar[bool] = False
     """True if `readonly` can end by itself, as when a decoder drops its reference to the frame."""
@@ -58,11 +56,8 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         "process, samebytes.copied(frame)"
     )
 
-    native: Any
-    context: Context
     meta: FrameMeta
     parent: Frame | None
-    readonly: bool
     _planes: tuple[TensorT_co, ...] | None
     _origin: tuple[Any, int]
 
@@ -328,9 +323,6 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         mode = ", read-only" if self.readonly else ""
         return f"<{type(self).__name__} {what} in {where}{mode}>"
 
-    def _is_reading(self) -> bool:
-        return bool(read_slot(_readonly, self))
-
     def _owners(self) -> tuple[Any, ...]:
         return (self._owner, *[p._owner for p in self._planes or () if not p.closed])
 
@@ -384,5 +376,5 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         raise UnknownNameError("handle of a " + type(self).__name__, key, ())
 
 
-_readonly: Any = vars(Frame)["readonly"]
+_readonly: Any = Frame.readonly
 _get_readonly = _readonly.__get__

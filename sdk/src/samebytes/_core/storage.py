@@ -8,24 +8,46 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from sys import getrefcount
-from typing import Any
+from typing import Any, ClassVar, NoReturn, SupportsIndex
 
 from .locks import in_forked_child
-from .uncopyable import Uncopyable
+from .raising import throw
 
 __all__ = [
     "JointStorage",
     "LeasedStorage",
     "NativeStorage",
     "Storage",
+    "Uncopyable",
     "joint_owner",
     "outwards",
     "owners_of_planes",
     "parts_of",
     "publish",
-    "raising_releases",
+    "releasing",
     "settle",
 ]
+
+
+class Uncopyable:
+    """Owners, which copy and pickle refuse, since a copied owner would free twice.
+
+    Subclasses say in `_instead` what to do.
+    """
+
+    __slots__ = ()
+
+    _instead: ClassVar[str] = ""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: {self._instead}")
+
+    def __copy__(self) -> Any:
+        self.__reduce_ex__(2)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        self.__reduce_ex__(2)
+
 
 # Newest last. Only storages that ask for it: see Storage(at_exit=True).
 _released_at_exit: dict[int, weakref.ref[Storage]] = {}
@@ -122,8 +144,11 @@ class Storage(Uncopyable):
         try:
             release()
         except BaseException as error:
-            if not _expected.report(number, error):
-                raise
+            for storages, errors in reversed(_here.expected):
+                if number in storages:
+                    errors.append(error)
+                    return
+            raise
 
     @property
     def ending(self) -> bool:
@@ -297,61 +322,39 @@ def outwards(owners: Iterable[object]) -> list[Storage]:
     return found
 
 
-class _Expected(threading.local):
-    """The `raising_releases` blocks of this thread, the innermost last.
+class _Here(threading.local):
+    """The `releasing` calls of this thread, the innermost last: whose errors each is to raise."""
 
-    They are weak references: a block that an exception of a signal handler keeps from being left
-    properly disappears all the same.
+    expected: tuple[tuple[frozenset[int], list[BaseException]], ...] = ()
+
+
+_here = _Here()
+
+
+def releasing(storages: frozenset[int], drop: Callable[..., object], *held: Any) -> None:
+    """Call `drop`, and raise what the releases of some storages raise in it, in this thread.
+
+    An exception in a finalizer is lost otherwise. The first one is raised when all have run; the
+    others are in its notes. `drop` may call this again, as where a release closes a tensor.
+
+    Args:
+        storages: their id().
+        drop: drops them.
+        held: its arguments.
     """
-
-    def __init__(self) -> None:
-        self.blocks: list[weakref.ref[raising_releases]] = []
-
-    def report(self, storage: int, error: BaseException) -> bool:
-        """Pass the error to the block that expects it of that storage; False if there is none."""
-        for ref in reversed(self.blocks):
-            block = ref()
-            if block is not None and storage in block.ids:
-                block.errors.append(error)
-                return True
-        return False
-
-
-_expected = _Expected()
-
-
-class raising_releases:  # noqa: N801 - used like a function
-    """A context in which the releases of some storages may raise, as far as this thread runs them.
-
-    An exception in a finaliser is lost otherwise. The first one is raised at the end of the
-    context, when all of them have run; the others are in its notes. Inside of it there may be
-    others, as where a release closes a tensor: each hears of its own storages.
-    """
-
-    __slots__ = ("__weakref__", "_depth", "errors", "ids")
-
-    def __init__(self, storages: Iterable[Storage]) -> None:
-        self.ids = frozenset(map(id, storages))
-        self.errors: list[BaseException] = []
-
-    def __enter__(self) -> None:
-        blocks = _expected.blocks
-        self._depth = len(blocks)
-        blocks.append(weakref.ref(self))
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        del _expected.blocks[self._depth :]
-        errors = self.errors
-        if not errors:
-            return
-        first = errors.pop(0) if error is None else error
-        for other in errors:
-            first.add_note(f"a release raised {type(other).__name__}: {other}")
-        try:
-            if first is not error:
-                raise first
-        finally:
-            del first  # else its traceback, which holds this call, would hold it
+    errors: list[BaseException] = []
+    outer = _here.expected
+    try:
+        _here.expected = (*outer, (storages, errors))
+        drop(*held)
+    except BaseException as error:
+        errors.insert(0, error)
+    finally:
+        _here.expected = outer
+    if errors:
+        for other in errors[1:]:
+            errors[0].add_note(f"a release raised {type(other).__name__}: {other}")
+        throw(errors.pop(0))
 
 
 @atexit.register

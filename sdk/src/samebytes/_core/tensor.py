@@ -10,9 +10,8 @@ from .._dtypes import DType
 from .._exchange import as_array, as_capsule
 from ..errors import NotHostVisibleError
 from .access import Access
-from .closed import read_slot
+from .closing import Holder
 from .handles import check_handle_key
-from .holder import Holder
 from .info import TensorInfo
 from .ordering import map_in_order
 from .pointers import data_address
@@ -57,14 +56,10 @@ class Tensor(Holder):
     One tensor is used by one thread at a time; different tensors are independent.
     """
 
-    __slots__ = ("__weakref__", "_made", "_owner", "context", "known_info", "native",
-                 "parent", "readonly")  # fmt: skip
+    __slots__ = ("known_info",)
 
-    native: Any
-    context: Context
     known_info: TensorInfo | None
     parent: Tensor | Frame | None
-    readonly: bool
 
     _instead = (
         "use map(), or numpy.array(tensor) for a copy of its elements; to send it to another "
@@ -317,14 +312,8 @@ class Tensor(Holder):
         """A native over a part of a plane, which keeps its memory alive. For `Frame.crop`."""
         raise NotImplementedError(f"crop() asks first whether {type(self).__name__} has parts")
 
-    def _is_reading(self) -> bool:
-        return bool(read_slot(_readonly, self))
-
     def _owners(self) -> tuple[Any, ...]:
         return (self._owner,)
 
     def _holders(self) -> list[Holder]:
         return [self]
-
-
-_readonly: Any = vars(Tensor)["readonly"]

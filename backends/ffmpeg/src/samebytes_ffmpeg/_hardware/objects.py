@@ -11,7 +11,6 @@ from av import VideoFrame
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Frame, FrameMeta, Tensor, TensorInfo, read_slot
 
-from .._loans import sweep
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
 from .._pyav import fraction
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["FFmpegHardwareFrame", "FFmpegHardwarePlane", "HardwarePlane", "described"]
 
 # The slots of the base classes, which the properties of the same name stand before.
-_frame_slot: Any = vars(Frame)["readonly"]
-_plane_slot: Any = vars(Tensor)["readonly"]
+_frame_slot: Any = Frame.readonly
+_plane_slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -132,10 +131,6 @@ class FFmpegHardwareFrame(Frame):
     def _make_planes(self) -> tuple[Tensor, ...]:
         native, planes = self.native, range(len(self.image.format.planes))
         return self._planes_over([HardwarePlane(native, index) for index in planes])
-
-    def _on_closed(self) -> None:
-        # What was lent to this frame is the lender's again, not only after the next lending.
-        sweep()
 
     def _handle(self, key: str) -> int:
         if key != "av_frame":

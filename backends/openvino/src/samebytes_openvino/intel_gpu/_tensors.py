@@ -197,7 +197,7 @@ class GpuTensor(RemoteTensor):
 
 
 # Where a tensor has its native, or the lease of one.
-_slot: Any = vars(Tensor)["native"]
+_slot: Any = Tensor.native  # type: ignore[misc]  # the slot itself
 
 
 class ClBufferTensor(GpuTensor):
@@ -354,4 +354,4 @@ class GpuFrame(Frame[GpuTensor]):
 
 
 # Where a frame has the natives of its planes, or their leases.
-_frame_slot: Any = vars(Frame)["native"]
+_frame_slot: Any = Frame.native

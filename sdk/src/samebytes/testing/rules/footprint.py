@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from ..._core.closing import Holder
 from ..._core.context import Context
-from ..._core.holder import Holder
 from ..._core.storage import Storage
 from .._footprint import living_objects
 from .book import BrokenRule, rule
