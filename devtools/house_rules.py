@@ -67,7 +67,7 @@ _BY_POSITION = (
     "backends/ffmpeg/src/samebytes_ffmpeg/_frame.py",
 )
 _OBJECTS = re.compile(r"(Tensor|Frame|tensor_class|frame_class)$")
-# Of Tensor: native, context, owner, parent, readonly. A Frame takes one more.
+# Of both: native, context, owner, parent, readonly.
 _POSITIONAL = 5
 _SPDX = "# SPDX-License-Identifier: Apache-2.0"
 

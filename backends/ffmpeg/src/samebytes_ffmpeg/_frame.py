@@ -77,7 +77,7 @@ class FFmpegFrame(Frame[FFmpegPlane]):
             # Found out here, where the error helps most.
             _remember((format_, width, height), native, meta.info)
         # By position and without a call between: this wraps every decoded frame.
-        return cls(native, _context(), meta, native, None, False)
+        return cls(native, _context(), native, None, False, meta)
 
     @property
     def readonly(self) -> bool:  # evaluated each time

@@ -51,7 +51,7 @@ def crop_frame(frame: Frame[Any], x: int, y: int, width: int, height: int, fit: 
         extent = shape.shape(columns, rows)
         natives.append(plane._window(down, right, extent[0], extent[1]))
     owners = [plane._owner for plane in frame.planes]
-    part = Frame(tuple(natives), frame.context, meta, joint_owner(owners), frame, frame.readonly)
+    part = Frame(tuple(natives), frame.context, joint_owner(owners), frame, frame.readonly, meta)
     _ = part.planes  # made now, while those of the frame are surely open
     return part
 

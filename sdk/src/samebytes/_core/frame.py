@@ -65,15 +65,16 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         self,
         native: Any,
         context: Context,
-        meta: FrameMeta,
         owner: Any,
         parent: Frame | None,
         readonly: bool,
+        meta: FrameMeta,
         made: tuple[Storage, ...] = (),
     ) -> None:
         """Make a frame. The core does so for each mapping; backends call `borrowed` and `owned`.
 
-        The arguments are those of `Tensor`, and `meta`, which all mappings of a frame share.
+        The arguments are those of `Tensor`, with `meta` in the place of `info`. All mappings of a
+        frame share it.
         """
         self.native = native
         self.context = context
@@ -111,7 +112,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
             planes: the planes, if they are made already; else `_make_planes` is asked when they
                 are needed.
         """
-        frame = cls(native, context, meta, native if keep is None else keep, None, readonly)
+        frame = cls(native, context, native if keep is None else keep, None, readonly, meta)
         if planes is not None:
             frame._planes = tuple(planes)
         return frame
@@ -141,7 +142,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         """
         if made is None:
             made = parts_of(storage)
-        frame = cls(native, context, meta, storage, None, readonly, tuple(made))
+        frame = cls(native, context, storage, None, readonly, meta, tuple(made))
         if planes is not None:
             frame._planes = tuple(planes)
         return frame

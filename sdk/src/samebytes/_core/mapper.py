@@ -11,14 +11,14 @@ from typing import Any, cast
 from .._stats import count_copy
 from ..errors import AccessError, CopyRequiredError, NoRouteError
 from .access import Access, check_access
-from .context import Context
+from .context import Context, Level
 from .edge import MapperSpec, Transfer
 from .frame import Frame
 from .info import TensorInfo
 from .storage import JointStorage, Storage, joint_owner, owners_of_planes, parts_of
 from .tensor import Tensor
 
-__all__ = ["Fallback", "Gone", "MemoryMapper", "Refused", "frame_hop", "tensor_hop"]
+__all__ = ["Fallback", "Gone", "MemoryMapper", "Refused", "hop_of", "parts_in"]
 
 
 class Refused(Exception):  # noqa: N818 - not an error: an answer, which the router acts upon
@@ -131,8 +131,7 @@ class MemoryMapper:
                 check_format(self.spec, item)
             if self.spec.transfer is Transfer.COPY and not copy:
                 raise CopyRequiredError(self.spec.source, self.spec.target, self.spec.name)
-            hop: Any = frame_hop if isinstance(item, Frame) else tensor_hop
-            return hop(self, access)(item)
+            return hop_of(self, access, "frame" if isinstance(item, Frame) else "tensor")(item)
         except Refused as reason:
             raise NoRouteError(
                 self.spec.source, self.spec.target, [f"{self.spec.name}: {reason}"]
@@ -164,142 +163,78 @@ def check_format(spec: MapperSpec, item: Frame) -> None:
         raise Refused(f"{spec.name} takes {', '.join(spec.formats)}, not {item.format}")
 
 
-def check_linear(item: Tensor) -> None:
-    """Refuse a tensor without a linear layout; packed types have no strides but are linear."""
-    info = item.info
-    if info.strides is None and not info.dtype.packed:
-        raise Refused(f"{item.context.node} memory of this kind (tiled, an image) is not linear")
+def check_linear(item: Tensor | Frame) -> None:
+    """Refuse what has no linear layout; packed types have no strides but are linear."""
+    for part in parts_in(item):
+        info = part.info
+        if info.strides is None and not info.dtype.packed:
+            node = item.context.node
+            raise Refused(f"{node} memory of this kind (tiled, an image) is not linear")
 
 
-def tensor_hop(
-    mapper: MemoryMapper, access: Access, refused: Fallback | None = None
-) -> Callable[[Tensor], Tensor]:
-    """The edge as one function from tensor to tensor. The hot path: see `python3 dev.py bench`.
+def parts_in(item: Tensor | Frame) -> tuple[Tensor, ...]:
+    """The planes of a frame, or the tensor."""
+    return item.planes if isinstance(item, Frame) else (item,)
 
-    With `refused`, that is called in place of raising Refused.
+
+def hop_of(
+    mapper: MemoryMapper, access: Access, level: Level, refused: Fallback | None = None
+) -> Callable[[Any], Any]:
+    """The edge as one function, of tensors or of frames. The hot path: see `python3 dev.py bench`.
+
+    Args:
+        mapper: the edge. One of tensors is applied to each plane of a frame.
+        access: already known to be a mode that the edge serves.
+        level: of the objects that it maps.
+        refused: called in place of raising Refused.
     """
-    connect = mapper.connect
-    accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
-    write = access != "r"
-    edge = mapper.spec.name if mapper.spec.transfer is Transfer.COPY else None
-    make = mapper.target.tensor_class
-    constant = mapper.target if mapper.target.singleton else None
-    ref = mapper._target
-    linear = mapper.source.may_be_opaque and not mapper.spec.opaque
-
-    if constant is not None and accepts is None and edge is None and not write and not linear:
-        return _reading_hop(connect, access, constant, refused)
-
-    def hop(source: Tensor) -> Tensor:
-        try:
-            target = constant or _alive(ref)
-            if write and source.readonly:
-                raise not_writable(source, access)
-            if linear:
-                check_linear(source)
-            if accepts is not None and (reason := accepts(source)) is not None:
-                raise Refused(reason)
-            # Held here while the edge reads pointers: another thread may close the source.
-            owner, _held = source._owner, source.native
-            native, info, storage = connect(source, access)
-        except Refused as answer:
-            owner = _held = None  # the traceback holds them
-            if refused is None:
-                raise
-            return cast(Tensor, refused(source, answer))
-        except BaseException:
-            owner = _held = None
-            raise
-        if edge is not None:
-            count_copy(edge, source.info.nbytes)
-            owner = native  # a copy needs nothing of its source's
-        if storage is None:
-            return make(native, target, owner, source, not write, info)
-        if storage.keep is None and edge is None:
-            storage.keep = owner
-        return make(native, target, storage, source, not write, info, (storage,))
-
-    return hop
-
-
-def _reading_hop(
-    connect: Callable[[Any, Access], Any], access: Access, target: Context,
-    refused: Fallback | None,
-) -> Callable[[Tensor], Tensor]:  # fmt: skip
-    """Make the hop for the most frequent case, in which nothing needs to be checked first."""
-    make = target.tensor_class
-
-    def hop(source: Tensor) -> Tensor:
-        try:
-            owner, _held = source._owner, source.native  # as in tensor_hop
-            native, info, storage = connect(source, access)
-        except Refused as answer:
-            owner = _held = None  # the traceback holds them
-            if refused is None:
-                raise
-            return cast(Tensor, refused(source, answer))
-        except BaseException:
-            owner = _held = None
-            raise
-        if storage is None:
-            return make(native, target, owner, source, True, info)
-        if storage.keep is None:
-            storage.keep = owner
-        return make(native, target, storage, source, True, info, (storage,))
-
-    return hop
-
-
-# Written out once more for frames: what the two share would be a call for each map().
-def frame_hop(
-    mapper: MemoryMapper, access: Access, refused: Fallback | None = None
-) -> Callable[[Frame], Frame]:
-    """The edge as one function from frame to frame; a tensor edge is applied to each plane.
-
-    `refused` is as for `tensor_hop`.
-    """
-    if mapper.spec.level == "tensor":
+    frames = level == "frame"
+    if frames and mapper.spec.level == "tensor":
         return _lifted_hop(mapper, access, refused)
     connect = mapper.connect
     accepts = mapper.accepts if type(mapper).accepts is not MemoryMapper.accepts else None
-    write = access != "r"
-    edge = mapper.spec.name if mapper.spec.transfer is Transfer.COPY else None
-    make = mapper.target.frame_class
+    readonly = access == "r"
+    copies = mapper.spec.transfer is Transfer.COPY
+    make: Any = mapper.target.frame_class if frames else mapper.target.tensor_class
     constant = mapper.target if mapper.target.singleton else None
     ref = mapper._target
     linear = mapper.source.may_be_opaque and not mapper.spec.opaque
+    unchecked = readonly and not linear and accepts is None
 
-    def hop(source: Frame) -> Frame:
+    def check(source: Any) -> None:
+        if not readonly and source.readonly:
+            raise not_writable(source, access)
+        if linear:
+            check_linear(source)
+        if accepts is not None and (reason := accepts(source)) is not None:
+            raise Refused(reason)
+
+    def hop(source: Any) -> Any:
         try:
             target = constant or _alive(ref)
-            if write and source.readonly:
-                raise not_writable(source, access)
-            if linear:
-                for plane in source.planes:
-                    check_linear(plane)
-            if accepts is not None and (reason := accepts(source)) is not None:
-                raise Refused(reason)
-            owner, _held = source._owner, source.native  # as in tensor_hop
-            native, _, storage = connect(source, access)
-        except Refused as answer:
+            if not unchecked:
+                check(source)
+            # Held here while the edge reads pointers: another thread may close the source.
+            owner, _held = source._owner, source.native
+            native, says, storage = connect(source, access)
+        except BaseException as answer:
             owner = _held = None  # the traceback holds them
-            if refused is None:
+            if refused is None or not isinstance(answer, Refused):
                 raise
-            return cast(Frame, refused(source, answer))
-        except BaseException:
-            owner = _held = None
-            raise
-        if edge is not None:
-            count_copy(edge, sum(p.info.nbytes for p in source.planes))
-            owner = native  # as in tensor_hop
+            return refused(source, answer)
+        if frames:
+            says = source.meta
+        if copies:
+            count_copy(mapper.spec.name, sum(part.info.nbytes for part in parts_in(source)))
+            owner = native  # a copy needs nothing of its source's
         if storage is None:
-            return make(native, target, source.meta, owner, source, not write)
+            return make(native, target, owner, source, readonly, says)
         made: tuple[Storage, ...] = (storage,)
-        if type(storage) is JointStorage:
-            made = _parts(storage, None if edge is not None else owner)
-        elif storage.keep is None and edge is None:
+        if frames and type(storage) is JointStorage:
+            made = _parts(storage, None if copies else owner)
+        elif storage.keep is None and not copies:
             storage.keep = owner
-        return make(native, target, source.meta, storage, source, not write, made)
+        return make(native, target, storage, source, readonly, says, made)
 
     return hop
 
@@ -317,7 +252,7 @@ def _parts(joint: JointStorage, owner: Any) -> tuple[Storage, ...]:
 def _lifted_hop(
     mapper: MemoryMapper, access: Access, refused: Fallback | None
 ) -> Callable[[Frame], Frame]:
-    plane_hop = tensor_hop(mapper, access)
+    plane_hop = hop_of(mapper, access, "tensor")
     write = access != "r"
 
     def hop(source: Frame) -> Frame:
@@ -345,7 +280,7 @@ def frame_of_planes(
     if type(owner) is not JointStorage or not all(map(is_, owner.keep, owners)):
         owner = joint_owner(owners)
         made = tuple([s for p in planes for s in p._made])
-    frame = target.frame_class(native, target, source.meta, owner, source, readonly, made)
+    frame = target.frame_class(native, target, owner, source, readonly, source.meta, made)
     for plane in planes:
         plane.parent = source
         plane._made = ()

@@ -11,7 +11,7 @@ from .._core.access import Access
 from .._core.context import Context, Level
 from .._core.edge import Transfer
 from .._core.frame import Frame
-from .._core.mapper import Fallback, MemoryMapper, Refused, check_format, frame_hop, tensor_hop
+from .._core.mapper import Fallback, MemoryMapper, Refused, check_format, hop_of, parts_in
 from .._core.raising import without_frames
 from .._core.tensor import Tensor
 from .._plugins.discovery import tables
@@ -54,11 +54,10 @@ def route_function(
 
     With `refused`, that is called in place of raising Refused.
     """
-    make: Callable[..., Run] = frame_hop if level == "frame" else tensor_hop
     checked = level == "frame" and any(m.spec.formats for m in mappers)
     if len(mappers) == 1 and not checked:
-        return make(mappers[0], access, refused)
-    inner = [make(m, access) for m in mappers]
+        return hop_of(mappers[0], access, level, refused)
+    inner = [hop_of(m, access, level) for m in mappers]
     ends = {_package(mappers[0].source), _package(mappers[-1].target)}
     hops = tuple(
         (
@@ -115,9 +114,7 @@ def refusal(
     if first == len(hops):
         return None
     copier = hops[first]
-    parts: tuple[Any, ...] = (there,)
-    if isinstance(there, Frame) and copier.spec.level == "tensor":
-        parts = there.planes
+    parts: tuple[Any, ...] = parts_in(there) if copier.spec.level == "tensor" else (there,)
     try:
         if isinstance(there, Frame):
             check_format(copier.spec, there)
