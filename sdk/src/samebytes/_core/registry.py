@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable
+from contextlib import suppress
+from functools import partial
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -31,14 +33,6 @@ AnyContext = TypeVar("AnyContext", bound=Context)
 T = TypeVar("T", bound=Closable)
 
 
-class _Entry(weakref.ref[T]):
-    """A weak reference that knows its key."""
-
-    __slots__ = ("key",)
-
-    key: Hashable
-
-
 class ContextRegistry(Generic[T]):
     """The living contexts of one kind, by what they were made from. It keeps none of them alive.
 
@@ -54,10 +48,10 @@ class ContextRegistry(Generic[T]):
     Any thread may use it at any time, and so may finalizers. While `make` runs, no lock is held.
     """
 
-    __slots__ = ("_entries", "_lock")
+    __slots__ = ("__weakref__", "_entries", "_lock")
 
     def __init__(self) -> None:
-        self._entries: dict[Hashable, _Entry[T]] = {}
+        self._entries: dict[Hashable, weakref.ref[T]] = {}
         self._lock = Lock()
 
     def find(self, key: Hashable) -> T | None:
@@ -95,44 +89,30 @@ class ContextRegistry(Generic[T]):
             key: what the context stands for, such as a native handle.
             made: the new context.
         """
-        found = self.find(key)
-        if found is not None:
-            return found
-        mine: _Entry[T] = _Entry(made, self._forget)
-        mine.key = key
-        while True:
-            known = self._entries.setdefault(key, mine)
-            if known is mine:
-                return made
-            found = known()
-            if found is not None and is_current(found):
-                return found
-            self._replace(known, mine)
+        entry = weakref.ref(made, partial(_forget, weakref.ref(self), key))
+        with self._lock:
+            # No call between answer and entry: a finalizer of this thread could come there.
+            found = self.find(key)
+            if found is None:
+                self._entries[key] = entry
+        return made if found is None else found
 
     def all(self) -> list[T]:
         """Every living context."""
         found = (entry() for entry in list(self._entries.values()))
         return [context for context in found if context is not None and is_current(context)]
 
-    def _replace(self, known: _Entry[T], by: _Entry[T] | None) -> None:
-        """Put an entry in the place of another, if that still stands there.
 
-        Between the question and the answer no other code can run, not even a finalizer: there is
-        no call, and nothing is allocated.
-        """
-        entries, key = self._entries, known.key
-        try:
-            with self._lock:
-                if entries[key] is known:
-                    if by is None:
-                        del entries[key]
-                    else:
-                        entries[key] = by
-        except KeyError:
-            pass  # removed meanwhile
-
-    def _forget(self, entry: weakref.ref[T]) -> None:
-        self._replace(entry, None)  # type: ignore[arg-type]  # only entries have this callback
+def _forget(
+    registry: weakref.ref[ContextRegistry[Any]], key: Hashable, entry: weakref.ref[Any]
+) -> None:
+    """Remove the entry of what is gone, unless another one stands there by now."""
+    known = registry()
+    if known is not None:
+        with known._lock, suppress(KeyError):
+            # No call between question and answer: a finalizer of this thread could come there.
+            if known._entries[key] is entry:
+                del known._entries[key]
 
 
 # Every context that was asked for by name or made by a registry, and those that live as long as
